@@ -1,0 +1,22 @@
+//! # model: the words of a property graph
+//!
+//! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine.
+//! This room knows no storage, no query language and no clock; every other room speaks its words.
+//!
+//! Reading order: [`id`] (what is pointed at), [`value`] and [`temporal`] (what is said of it), [`compare`] (equality, order,
+//! grouping), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
+
+pub mod batch;
+pub mod column;
+pub mod compare;
+pub mod id;
+pub mod schema;
+pub mod temporal;
+pub mod value;
+
+pub use batch::Batch;
+pub use column::{Column, ColumnBuilder, Nulls};
+pub use id::{
+    CHUNK_SLOTS, ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Slot, VertexId,
+};
+pub use value::{Map, Path, Value, ValueType};
