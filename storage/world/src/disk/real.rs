@@ -1,0 +1,158 @@
+//! The disk of this machine, through the operating system. Positioned reads and writes, `fdatasync`, `flock`.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
+
+/// The disk of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+/// A lock file holds a process number in decimal; anything longer was not written by us.
+const PID_TEXT_BYTES_MAX: u64 = 20;
+
+fn named<T>(result: io::Result<T>, path: &Path, operation: &'static str) -> DiskResult<T> {
+    result.map_err(|error| DiskError::from_io(&error, path, operation))
+}
+
+impl Disk for RealDisk {
+    fn create_dir_all(&self, path: &Path) -> DiskResult<()> {
+        named(fs::create_dir_all(path), path, "create folder")
+    }
+
+    fn open(&self, path: &Path, how: OpenHow) -> DiskResult<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        match how {
+            OpenHow::Read => &mut options,
+            OpenHow::Write => options.write(true),
+            OpenHow::CreateNew => options.write(true).create_new(true),
+            OpenHow::Replace => options.write(true).create(true).truncate(true),
+        };
+        let file = named(options.open(path), path, "open")?;
+        Ok(Box::new(RealFile { file, path: path.to_path_buf(), end: Mutex::new(()) }))
+    }
+
+    fn read_whole(&self, path: &Path) -> DiskResult<Vec<u8>> {
+        named(fs::read(path), path, "read")
+    }
+
+    fn list(&self, folder: &Path) -> DiskResult<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in named(fs::read_dir(folder), folder, "list")? {
+            names.push(named(entry, folder, "list")?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> DiskResult<()> {
+        named(fs::rename(from, to), from, "rename")
+    }
+
+    fn remove(&self, path: &Path) -> DiskResult<()> {
+        if self.is_dir(path)? {
+            return named(fs::remove_dir(path), path, "remove folder");
+        }
+        named(fs::remove_file(path), path, "remove")
+    }
+
+    fn sync_dir(&self, folder: &Path) -> DiskResult<()> {
+        named(File::open(folder).and_then(|file| file.sync_all()), folder, "sync folder")
+    }
+
+    fn exists(&self, path: &Path) -> DiskResult<bool> {
+        named(fs::exists(path), path, "look up")
+    }
+
+    fn is_dir(&self, path: &Path) -> DiskResult<bool> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(metadata.is_dir()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(DiskError::from_io(&error, path, "look up")),
+        }
+    }
+
+    fn size(&self, path: &Path) -> DiskResult<u64> {
+        Ok(named(fs::metadata(path), path, "look up")?.len())
+    }
+
+    fn lock(&self, path: &Path) -> DiskResult<Box<dyn DiskLock>> {
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = named(opened, path, "open")?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(DiskError::Locked { path: path.to_path_buf(), pid: pid_written_in(&file) });
+            }
+            Err(TryLockError::Error(error)) => return Err(DiskError::from_io(&error, path, "lock")),
+        }
+        // The number only helps the reader of an error message; the lock itself is the operating system's.
+        let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        named(written, path, "write")?;
+        Ok(Box::new(RealLock { _file: file }))
+    }
+}
+
+fn pid_written_in(file: &File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(PID_TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Dropping the file releases the lock.
+struct RealLock {
+    _file: File,
+}
+
+impl DiskLock for RealLock {}
+
+struct RealFile {
+    file: File,
+    path: PathBuf,
+    /// Held while appending, so that two appenders of one handle never take the same offset.
+    end: Mutex<()>,
+}
+
+impl DiskFile for RealFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> DiskResult<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(DiskError::from_io(&error, &self.path, "read")),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> DiskResult<()> {
+        named(self.file.write_all_at(bytes, offset), &self.path, "write")
+    }
+
+    fn append(&self, bytes: &[u8]) -> DiskResult<u64> {
+        let _one_at_a_time = self.end.lock();
+        let offset = self.len()?;
+        self.write_at(bytes, offset)?;
+        Ok(offset)
+    }
+
+    fn sync(&self) -> DiskResult<()> {
+        named(self.file.sync_data(), &self.path, "sync")
+    }
+
+    fn truncate(&self, length: u64) -> DiskResult<()> {
+        named(self.file.set_len(length), &self.path, "truncate")
+    }
+
+    fn len(&self) -> DiskResult<u64> {
+        Ok(named(self.file.metadata(), &self.path, "look up")?.len())
+    }
+}
