@@ -1,1 +1,22 @@
-//! plan
+//! # plan: one algebra for all languages
+//!
+//! A query language lowers its text to a [`Statement`]; rewrites turn it into one that runs well; `execute` runs it. The algebra
+//! is relational over variables: every [`Plan`] node yields rows whose columns are [`Var`]s. Names of labels, types and keys stay
+//! names here, so that a plan outlives the commit that defines them; `execute` binds them when it starts.
+//!
+//! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
+//! [`statement`] (a whole request), [`statistics`] (what the planner asks of the store).
+
+pub mod algebra;
+pub mod expr;
+pub mod functions;
+pub mod pattern;
+pub mod statement;
+pub mod statistics;
+
+pub use algebra::Plan;
+pub use expr::{Expr, LabelExpr, Var};
+pub use functions::{AggregateFunction, Function};
+pub use pattern::{Pattern, PatternEdge, PatternVertex};
+pub use statement::{Statement, StatementKind};
+pub use statistics::Planning;

@@ -157,8 +157,9 @@ impl Batch {
     }
     /// Bytes reachable from this batch; a column shared by several batches counts in each.
     pub fn bytes(&self) -> usize {
-        let carried =
-            |carried: &Carried| carried.column.bytes() + carried.rows.as_ref().map_or(0, |rows| rows.capacity() * 4);
+        let carried = |carried: &Carried| {
+            carried.column.bytes() + carried.rows.as_ref().map_or(0, |rows| rows.capacity() * 4)
+        };
         self.columns.iter().map(carried).sum::<usize>() + size_of::<Batch>()
     }
 }
@@ -169,7 +170,8 @@ mod tests {
 
     #[test]
     fn selecting_composes_row_maps() {
-        let batch = Batch::from_rows(2, &(0..6).map(|i| vec![i.into(), format!("r{i}").into()]).collect::<Vec<_>>());
+        let batch =
+            Batch::from_rows(2, &(0..6).map(|i| vec![i.into(), format!("r{i}").into()]).collect::<Vec<_>>());
         let picked = batch.select(vec![5, 3, 3, 0]).select(vec![1, 3]);
         assert_eq!(picked.len(), 2);
         assert_eq!(picked.get(0, 0).as_int(), Some(3));

@@ -216,7 +216,9 @@ impl Column {
                 rows.iter().for_each(|row| picked.push(texts.get(*row as usize)));
                 Column::Text(picked, pick_nulls(nulls, rows))
             }
-            Column::Any(values) => Column::Any(rows.iter().map(|row| values[*row as usize].clone()).collect()),
+            Column::Any(values) => {
+                Column::Any(rows.iter().map(|row| values[*row as usize].clone()).collect())
+            }
         }
     }
 }

@@ -109,7 +109,8 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
         (Value::Date(x), Value::Date(y)) => x.cmp(y),
         (Value::LocalTime(x), Value::LocalTime(y)) => x.cmp(y),
         (Value::Time(x), Value::Time(y)) => {
-            let utc = |t: &crate::temporal::ZonedTime| t.nanos as i128 - t.offset_seconds as i128 * 1_000_000_000;
+            let utc =
+                |t: &crate::temporal::ZonedTime| t.nanos as i128 - t.offset_seconds as i128 * 1_000_000_000;
             utc(x).cmp(&utc(y)).then(x.offset_seconds.cmp(&y.offset_seconds))
         }
         (Value::LocalDateTime(x), Value::LocalDateTime(y)) => x.cmp(y),
@@ -131,7 +132,11 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
             .then(order_floats(x.z.unwrap_or(0.0), y.z.unwrap_or(0.0))),
         (Value::List(x), Value::List(y)) => order_lists(x, y),
         (Value::Map(x), Value::Map(y)) => x.keys().cmp(y.keys()).then_with(|| {
-            x.values().zip(y.values()).map(|(a, b)| total_order(a, b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+            x.values()
+                .zip(y.values())
+                .map(|(a, b)| total_order(a, b))
+                .find(|o| o.is_ne())
+                .unwrap_or(Ordering::Equal)
         }),
         (Value::Vertex(x), Value::Vertex(y)) => x.cmp(y),
         (Value::Edge(x), Value::Edge(y)) => x.id.cmp(&y.id),

@@ -156,6 +156,9 @@ mod tests {
         assert_eq!((vertex.chunk(), vertex.slot()), (70_000, 4_095));
         assert_eq!(VertexId::from_dense(vertex.dense()), vertex);
         let edge = EdgeId::new(1_000_000, EdgeTypeId(16_383), (1 << 26) - 1);
-        assert_eq!((edge.chunk(), edge.edge_type(), edge.slot()), (1_000_000, EdgeTypeId(16_383), (1 << 26) - 1));
+        assert_eq!(
+            (edge.chunk(), edge.edge_type(), edge.slot()),
+            (1_000_000, EdgeTypeId(16_383), (1 << 26) - 1)
+        );
     }
 }

@@ -17,6 +17,7 @@ pub mod value;
 pub use batch::Batch;
 pub use column::{Column, ColumnBuilder, Nulls};
 pub use id::{
-    CHUNK_SLOTS, ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Slot, VertexId,
+    CHUNK_SLOTS, ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX,
+    Slot, VertexId,
 };
 pub use value::{Map, Path, Value, ValueType};

@@ -194,8 +194,12 @@ impl Value {
         match self {
             Value::String(text) => text.len() + 16,
             Value::Bytes(bytes) => bytes.len() + 16,
-            Value::List(list) => 40 + list.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>(),
-            Value::Map(map) => 40 + map.iter().map(|(key, value)| key.len() + 72 + value.heap_bytes()).sum::<usize>(),
+            Value::List(list) => {
+                40 + list.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>()
+            }
+            Value::Map(map) => {
+                40 + map.iter().map(|(key, value)| key.len() + 72 + value.heap_bytes()).sum::<usize>()
+            }
             Value::Path(path) => 64 + path.vertices.len() * 8 + path.edges.len() * size_of::<EdgeRef>(),
             Value::DateTime(_) | Value::Duration(_) | Value::Point(_) | Value::Edge(_) => 56,
             _ => 0,

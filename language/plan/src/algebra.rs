@@ -1,0 +1,462 @@
+//! The operators. One struct a node; the enum [`Plan`] names them all, and one match in `execute` leads from each to its operator.
+//!
+//! A plan is a tree; rows flow from the leaves up. Every node keeps the columns of its input and adds its own, except where it
+//! says otherwise ([`Project`], [`Aggregate`], [`Union`]). `Match` is the unordered form that languages produce; the rewrite
+//! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
+
+use crate::expr::{Expr, LabelExpr, Name, Var};
+use crate::functions::AggregateFunction;
+use crate::pattern::{PathMode, Pattern, Selector};
+use model::Direction;
+
+/// An operator with its inputs.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant is described at the struct of its name")]
+pub enum Plan {
+    /// One row without columns.
+    Unit,
+    /// The rows of the enclosing `Apply`, with these columns of theirs.
+    Argument(Vec<Var>),
+    Match(Box<Match>),
+    ScanVertices(Box<ScanVertices>),
+    SeekVertices(Box<SeekVertices>),
+    SeekIds(Box<SeekIds>),
+    Expand(Box<Expand>),
+    ExpandPath(Box<ExpandPath>),
+    Filter(Box<Filter>),
+    Extend(Box<Extend>),
+    Project(Box<Project>),
+    Aggregate(Box<Aggregate>),
+    Distinct(Box<Distinct>),
+    Sort(Box<Sort>),
+    Skip(Box<Skip>),
+    Limit(Box<Limit>),
+    Unwind(Box<Unwind>),
+    Join(Box<Join>),
+    Apply(Box<Apply>),
+    Union(Box<Union>),
+    CallProcedure(Box<CallProcedure>),
+    Create(Box<Create>),
+    Merge(Box<Merge>),
+    Set(Box<Set>),
+    Delete(Box<Delete>),
+    ForEach(Box<ForEach>),
+}
+
+/// Finds all embeddings of a pattern for each input row; with `optional`, a row without any is kept once with nulls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// Rows to extend.
+    pub input: Plan,
+    /// What to find.
+    pub pattern: Pattern,
+    /// OPTIONAL MATCH.
+    pub optional: bool,
+}
+
+/// For each input row, every vertex that satisfies the label expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanVertices {
+    /// Rows to extend; `Unit` at a leaf.
+    pub input: Plan,
+    /// New column.
+    pub vertex: Var,
+    /// Which vertices.
+    pub labels: LabelExpr,
+}
+
+/// For each input row, the vertices found in the property index on (`label`, `keys`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeekVertices {
+    /// Rows to extend; `Unit` at a leaf.
+    pub input: Plan,
+    /// New column.
+    pub vertex: Var,
+    /// Label of the index.
+    pub label: Name,
+    /// Keys of the index.
+    pub keys: Vec<Name>,
+    /// What is looked up.
+    pub seek: Seek,
+}
+
+/// What is looked up in an index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seek {
+    /// Each key equals its expression.
+    Equal(Vec<Expr>),
+    /// The only key equals one of the elements of this list (each element counts once).
+    In(Expr),
+    /// The only key lies between bounds; the flag says whether a bound is included.
+    Range(Option<(Expr, bool)>, Option<(Expr, bool)>),
+    /// The only key is text that starts with this.
+    Prefix(Expr),
+}
+
+/// For each input row, the vertices with these ids (an integer or a list of integers).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeekIds {
+    /// Rows to extend; `Unit` at a leaf.
+    pub input: Plan,
+    /// New column.
+    pub vertex: Var,
+    /// The id or ids.
+    pub ids: Expr,
+}
+
+/// For each input row, the edges of a vertex. With `into`, `to` is already bound and only edges between the two are found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expand {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Bound vertex to start from.
+    pub from: Var,
+    /// New column for the edge, where anyone reads it.
+    pub edge: Option<Var>,
+    /// Column of the far end: new, or bound with `into`.
+    pub to: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from `from`.
+    pub direction: Direction,
+    /// Is `to` bound?
+    pub into: bool,
+    /// Labels of the far end.
+    pub labels: LabelExpr,
+}
+
+/// For each input row, runs of edges from a vertex: variable length and shortest paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpandPath {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Bound vertex to start from.
+    pub from: Var,
+    /// New column: the edges of the run from `from`, where anyone reads it.
+    pub edges: Option<Var>,
+    /// The list in `edges` is written from `to` to `from` (the pattern was walked from its right end).
+    pub edges_reversed: bool,
+    /// New column: the number of edges, where only that is read.
+    pub length: Option<Var>,
+    /// Column of the far end: new, or bound with `into`.
+    pub to: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from `from`.
+    pub direction: Direction,
+    /// Is `to` bound?
+    pub into: bool,
+    /// Labels of the far end.
+    pub labels: LabelExpr,
+    /// Fewest edges.
+    pub min: u32,
+    /// Most edges.
+    pub max: Option<u32>,
+    /// What may repeat.
+    pub mode: PathMode,
+    /// Which runs count.
+    pub selector: Selector,
+    /// Each far end once, however many runs lead there: set by a rewrite where nothing above can tell the difference.
+    pub distinct_ends: bool,
+    /// A condition on every edge, spoken over this variable (it may also read the input row).
+    pub edge_predicate: Option<(Var, Expr)>,
+}
+
+/// Rows for which the predicate is true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    /// Rows to test.
+    pub input: Plan,
+    /// What must hold.
+    pub predicate: Expr,
+}
+
+/// Adds computed columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extend {
+    /// Rows to extend.
+    pub input: Plan,
+    /// New columns.
+    pub items: Vec<(Var, Expr)>,
+}
+
+/// Exactly these columns, no others (WITH and RETURN).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Project {
+    /// Rows to compute from.
+    pub input: Plan,
+    /// Columns of the output.
+    pub items: Vec<(Var, Expr)>,
+}
+
+/// Groups rows; the output has exactly the keys and the aggregates. Without keys there is always one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// Rows to group.
+    pub input: Plan,
+    /// Grouping columns.
+    pub keys: Vec<(Var, Expr)>,
+    /// Aggregated columns.
+    pub aggregates: Vec<(Var, AggregateCall)>,
+}
+
+/// One aggregate of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregateCall {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Of what; none for `count(*)`, two for percentiles.
+    pub arguments: Vec<Expr>,
+    /// Equal arguments count once.
+    pub distinct: bool,
+}
+
+/// Each combination of these columns once; other columns are dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distinct {
+    /// Rows to thin out.
+    pub input: Plan,
+    /// Columns kept and compared.
+    pub columns: Vec<Var>,
+}
+
+/// Orders rows; with `limit`, only the first so many are kept (top-k).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// Rows to order.
+    pub input: Plan,
+    /// Keys, leading key first.
+    pub keys: Vec<SortKey>,
+    /// Rows to keep (skip included), set by a rewrite.
+    pub limit: Option<Expr>,
+}
+
+/// A sort key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortKey {
+    /// What is compared.
+    pub expr: Expr,
+    /// Largest first.
+    pub descending: bool,
+}
+
+/// Drops the first rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skip {
+    /// Rows to thin out.
+    pub input: Plan,
+    /// How many; a constant expression, not negative.
+    pub count: Expr,
+}
+
+/// Keeps the first rows, and stops the work below when it has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Rows to thin out.
+    pub input: Plan,
+    /// How many; a constant expression, not negative.
+    pub count: Expr,
+}
+
+/// One row for each element of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unwind {
+    /// Rows to extend.
+    pub input: Plan,
+    /// The list.
+    pub list: Expr,
+    /// New column: the element.
+    pub variable: Var,
+}
+
+/// Pairs of rows that agree on `on` (a hash join); all pairs where `on` is empty. Both sides read the same enclosing argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Join {
+    /// Built into the table: the smaller side.
+    pub build: Plan,
+    /// Streamed past it.
+    pub probe: Plan,
+    /// Columns that both sides have and that must be equal.
+    pub on: Vec<Var>,
+}
+
+/// Runs `inner` for each input row; `inner` starts from `Argument(imports)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apply {
+    /// Rows to extend.
+    pub input: Plan,
+    /// What is run for each.
+    pub inner: Plan,
+    /// Columns that `inner` reads of the row.
+    pub imports: Vec<Var>,
+    /// How its rows are joined back.
+    pub kind: ApplyKind,
+}
+
+/// How the rows of an `Apply`'s inner plan are joined back to the row they were run for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApplyKind {
+    /// One output row for each inner row, with these columns of it (CALL { … RETURN …}).
+    Inner(Vec<Var>),
+    /// Likewise, and the row once with nulls where there is none (OPTIONAL MATCH).
+    Optional(Vec<Var>),
+    /// The row, where there is an inner row.
+    Semi,
+    /// The row, where there is none.
+    Anti,
+    /// The row with a truth value: is there an inner row?
+    Exists(Var),
+    /// The row with the number of inner rows.
+    Count(Var),
+    /// The row with the list of the inner rows' values of `column`.
+    Collect {
+        /// New column: the list.
+        list: Var,
+        /// Inner column that is listed.
+        column: Var,
+    },
+    /// The row unchanged; the inner plan is run for what it writes (CALL { … } without RETURN).
+    Unit,
+}
+
+/// Rows of both inputs; with `distinct`, each combination once. Column i of each input feeds column i of the output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Union {
+    /// First.
+    pub left: Plan,
+    /// Second.
+    pub right: Plan,
+    /// Output column, column of the left, column of the right.
+    pub columns: Vec<(Var, Var, Var)>,
+    /// UNION without ALL.
+    pub distinct: bool,
+}
+
+/// Calls a procedure for each row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallProcedure {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Full name, e.g. `db.labels`.
+    pub name: Name,
+    /// Arguments.
+    pub arguments: Vec<Expr>,
+    /// Yielded field, new column.
+    pub yields: Vec<(Name, Var)>,
+}
+
+/// Creates vertices and edges for each row; edges may join vertices created here. A write sees all its input before it begins,
+/// and what it wrote is seen by every operator above it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Create {
+    /// Rows to extend.
+    pub input: Plan,
+    /// New vertices.
+    pub vertices: Vec<CreateVertex>,
+    /// New edges.
+    pub edges: Vec<CreateEdge>,
+}
+
+/// A vertex to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateVertex {
+    /// New column.
+    pub variable: Var,
+    /// Labels.
+    pub labels: Vec<Name>,
+    /// A map of properties.
+    pub properties: Option<Expr>,
+}
+
+/// An edge to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateEdge {
+    /// New column.
+    pub variable: Var,
+    /// Type.
+    pub edge_type: Name,
+    /// Where it starts.
+    pub source: Var,
+    /// Where it ends.
+    pub target: Var,
+    /// A map of properties.
+    pub properties: Option<Expr>,
+}
+
+/// For each row in turn: the embeddings of the pattern, or, where there is none, creates one. A row sees what earlier rows made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Finds the embeddings; starts from `Argument(imports)`.
+    pub inner: Plan,
+    /// Columns that `inner` reads.
+    pub imports: Vec<Var>,
+    /// What to create where there is none.
+    pub vertices: Vec<CreateVertex>,
+    /// Likewise.
+    pub edges: Vec<CreateEdge>,
+    /// ON CREATE SET.
+    pub on_create: Vec<SetItem>,
+    /// ON MATCH SET.
+    pub on_match: Vec<SetItem>,
+    /// Path variables of the pattern, from their parts.
+    pub paths: Vec<(Var, Vec<Var>)>,
+}
+
+/// Changes properties and labels for each row (SET and REMOVE), in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// Rows to work through.
+    pub input: Plan,
+    /// Changes.
+    pub items: Vec<SetItem>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SetItem {
+    /// `subject.key = value`; null removes.
+    Property(Expr, Name, Expr),
+    /// `subject[key] = value`; null removes.
+    DynamicProperty(Expr, Expr, Expr),
+    /// `variable = map` or, merging, `variable += map`.
+    Properties {
+        /// Vertex or edge.
+        variable: Var,
+        /// A map, vertex or edge.
+        value: Expr,
+        /// Keep what the map does not name.
+        merge: bool,
+    },
+    /// `variable:A:B`
+    AddLabels(Var, Vec<Name>),
+    /// `REMOVE variable:A:B`
+    RemoveLabels(Var, Vec<Name>),
+}
+
+/// Deletes vertices, edges and paths; with `detach`, a vertex's edges too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delete {
+    /// Rows to work through.
+    pub input: Plan,
+    /// What to delete.
+    pub targets: Vec<Expr>,
+    /// DETACH DELETE.
+    pub detach: bool,
+}
+
+/// Runs updates for each element of a list; adds no column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForEach {
+    /// Rows to work through.
+    pub input: Plan,
+    /// Bound to each element.
+    pub variable: Var,
+    /// The list.
+    pub list: Expr,
+    /// Updates over `Argument(imports + variable)`.
+    pub body: Plan,
+    /// Columns that the body reads.
+    pub imports: Vec<Var>,
+}

@@ -1,0 +1,381 @@
+//! Expressions: what is computed from one row.
+//!
+//! Variables are numbers; the statement's table gives them names. A sub-query stands in an expression only until the rewrite
+//! `lift_subqueries` has turned it into an `Apply` below; `execute` never meets one.
+
+use crate::algebra::Plan;
+use crate::functions::Function;
+use model::Value;
+use std::sync::Arc;
+
+/// A variable of a statement: an index into [`crate::Statement::variables`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Var(pub u32);
+
+/// A name of a label, edge type or property key.
+pub type Name = Arc<str>;
+
+/// An expression over one row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// A constant.
+    Literal(Constant),
+    /// A parameter of the request.
+    Parameter(Name),
+    /// A column of the row, or a variable bound by an enclosing comprehension.
+    Variable(Var),
+    /// `subject.key`: of a vertex, edge, map, point or temporal value.
+    Property(Box<Expr>, Name),
+    /// Does the vertex carry these labels (or: is the edge of this type)?
+    HasLabels(Box<Expr>, LabelExpr),
+    /// One operand.
+    Unary(UnaryOperator, Box<Expr>),
+    /// Two operands.
+    Binary(BinaryOperator, Box<Expr>, Box<Expr>),
+    /// A scalar function.
+    Call(Function, Vec<Expr>),
+    /// `[a, b, c]`.
+    List(Vec<Expr>),
+    /// `{key: value}`.
+    Map(Vec<(Name, Expr)>),
+    /// `subject[index]`: of a list, map, vertex or edge.
+    Index(Box<Expr>, Box<Expr>),
+    /// `subject[from..to]`.
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    /// CASE, both forms.
+    Case {
+        /// What the arms are compared with, in the simple form.
+        operand: Option<Box<Expr>>,
+        /// WHEN, THEN.
+        arms: Vec<(Expr, Expr)>,
+        /// ELSE; null where absent.
+        otherwise: Option<Box<Expr>>,
+    },
+    /// `[variable IN list WHERE predicate | map]`.
+    Comprehension {
+        /// Bound to each element.
+        variable: Var,
+        /// What is walked.
+        list: Box<Expr>,
+        /// Which elements are kept.
+        predicate: Option<Box<Expr>>,
+        /// What is returned of each; the element where absent.
+        map: Option<Box<Expr>>,
+    },
+    /// `all|any|none|single(variable IN list WHERE predicate)`.
+    Quantified {
+        /// How many must satisfy.
+        quantifier: Quantifier,
+        /// Bound to each element.
+        variable: Var,
+        /// What is walked.
+        list: Box<Expr>,
+        /// What is asked of each.
+        predicate: Box<Expr>,
+    },
+    /// `reduce(accumulator = initial, variable IN list | body)`.
+    Reduce {
+        /// Carries the result so far.
+        accumulator: Var,
+        /// Its first value.
+        initial: Box<Expr>,
+        /// Bound to each element.
+        variable: Var,
+        /// What is walked.
+        list: Box<Expr>,
+        /// The next value of the accumulator.
+        body: Box<Expr>,
+    },
+    /// `subject{.key, .*, name: value}`; items apply in order.
+    MapProjection(Box<Expr>, Vec<MapProjectionItem>),
+    /// A path value from its parts in walking order: vertex, edge or list of edges, vertex, …
+    PathOf(Vec<Var>),
+    /// No edge occurs twice in these variables, each an edge or a list of edges (relationship uniqueness of one MATCH).
+    EdgesDistinct(Vec<Var>),
+    /// A sub-query, before it is lifted.
+    Subquery(Box<Subquery>),
+}
+
+/// A constant, compared by kind and content (so that plans can be compared in tests; NaN equals itself).
+#[derive(Clone, Debug)]
+pub struct Constant(pub Value);
+
+impl PartialEq for Constant {
+    fn eq(&self, other: &Constant) -> bool {
+        self.0.value_type() == other.0.value_type() && model::compare::equivalent(&self.0, &other.0)
+    }
+}
+
+/// An item of a map projection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MapProjectionItem {
+    /// `.*`
+    AllProperties,
+    /// `.key`
+    Property(Name),
+    /// `name: value`, and `variable` as `variable: variable`.
+    Entry(Name, Expr),
+}
+
+/// A sub-query in an expression; its plan starts from `Plan::Argument` with the outer variables it uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subquery {
+    /// What is asked of its rows.
+    pub kind: SubqueryKind,
+    /// Outer variables it reads.
+    pub imports: Vec<Var>,
+    /// Its rows.
+    pub plan: Plan,
+}
+
+/// What a sub-query in an expression yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubqueryKind {
+    /// Is there a row?
+    Exists,
+    /// How many rows?
+    Count,
+    /// The values of this column, in order (COLLECT and pattern comprehension).
+    Collect(Var),
+}
+
+/// Operators of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum UnaryOperator {
+    Not,
+    Negate,
+    Plus,
+    IsNull,
+    IsNotNull,
+}
+
+/// Operators of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum BinaryOperator {
+    Or,
+    Xor,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    In,
+    StartsWith,
+    EndsWith,
+    Contains,
+    Matches,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+}
+
+/// How many elements must satisfy a quantified predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Quantifier {
+    All,
+    Any,
+    None,
+    Single,
+}
+
+/// A label expression: `A|B`, `A&!B`, `%`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LabelExpr {
+    /// No condition.
+    Any,
+    /// Carries this label.
+    Has(Name),
+    /// Carries any label at all: `%`.
+    Some,
+    /// Both hold.
+    And(Box<LabelExpr>, Box<LabelExpr>),
+    /// One holds.
+    Or(Box<LabelExpr>, Box<LabelExpr>),
+    /// Does not hold.
+    Not(Box<LabelExpr>),
+}
+
+impl LabelExpr {
+    /// Both conditions; `Any` vanishes.
+    pub fn and(self, other: LabelExpr) -> LabelExpr {
+        match (self, other) {
+            (LabelExpr::Any, other) | (other, LabelExpr::Any) => other,
+            (a, b) if a == b => a,
+            (a, b) => LabelExpr::And(Box::new(a), Box::new(b)),
+        }
+    }
+    /// Labels that every vertex satisfying this must carry.
+    pub fn required(&self) -> Vec<Name> {
+        match self {
+            LabelExpr::Has(name) => vec![name.clone()],
+            LabelExpr::And(a, b) => [a.required(), b.required()].concat(),
+            _ => Vec::new(),
+        }
+    }
+    /// No condition at all?
+    pub fn is_any(&self) -> bool {
+        *self == LabelExpr::Any
+    }
+}
+
+impl Expr {
+    /// A constant.
+    pub fn literal(value: impl Into<Value>) -> Expr {
+        Expr::Literal(Constant(value.into()))
+    }
+    /// `variable.key`
+    pub fn property(variable: Var, key: impl Into<Name>) -> Expr {
+        Expr::Property(Box::new(Expr::Variable(variable)), key.into())
+    }
+    /// Two operands.
+    pub fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
+        Expr::Binary(operator, Box::new(left), Box::new(right))
+    }
+    /// All of these hold; `true` for none.
+    pub fn all(predicates: impl IntoIterator<Item = Expr>) -> Expr {
+        let joined = predicates.into_iter().reduce(|a, b| Expr::binary(BinaryOperator::And, a, b));
+        joined.unwrap_or_else(|| Expr::literal(true))
+    }
+    /// The conjuncts of a predicate.
+    pub fn conjuncts(self) -> Vec<Expr> {
+        match self {
+            Expr::Binary(BinaryOperator::And, a, b) => [a.conjuncts(), b.conjuncts()].concat(),
+            other => vec![other],
+        }
+    }
+    /// Calls `visit` on each direct part.
+    pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) | Expr::PathOf(_) => {}
+            Expr::EdgesDistinct(_) | Expr::Subquery(_) => {}
+            Expr::Property(a, _) | Expr::HasLabels(a, _) | Expr::Unary(_, a) => visit(a),
+            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
+                visit(a);
+                visit(b)
+            }
+            Expr::Call(_, list) | Expr::List(list) => list.iter().for_each(visit),
+            Expr::Map(entries) => entries.iter().for_each(|(_, value)| visit(value)),
+            Expr::Slice(a, from, to) => {
+                visit(a);
+                from.iter().chain(to).for_each(|part| visit(part))
+            }
+            Expr::Case { operand, arms, otherwise } => {
+                operand.iter().for_each(|part| visit(part));
+                arms.iter().for_each(|(when, then)| {
+                    visit(when);
+                    visit(then)
+                });
+                otherwise.iter().for_each(|part| visit(part))
+            }
+            Expr::Comprehension { list, predicate, map, .. } => {
+                visit(list);
+                predicate.iter().chain(map).for_each(|part| visit(part))
+            }
+            Expr::Quantified { list, predicate, .. } => {
+                visit(list);
+                visit(predicate)
+            }
+            Expr::Reduce { initial, list, body, .. } => {
+                [initial, list, body].into_iter().for_each(|part| visit(part))
+            }
+            Expr::MapProjection(subject, items) => {
+                visit(subject);
+                items.iter().for_each(|item| {
+                    if let MapProjectionItem::Entry(_, value) = item {
+                        visit(value)
+                    }
+                })
+            }
+        }
+    }
+    /// Calls `visit` on each direct part, to change it.
+    pub fn children_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) | Expr::PathOf(_) => {}
+            Expr::EdgesDistinct(_) | Expr::Subquery(_) => {}
+            Expr::Property(a, _) | Expr::HasLabels(a, _) | Expr::Unary(_, a) => visit(a),
+            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
+                visit(a);
+                visit(b)
+            }
+            Expr::Call(_, list) | Expr::List(list) => list.iter_mut().for_each(visit),
+            Expr::Map(entries) => entries.iter_mut().for_each(|(_, value)| visit(value)),
+            Expr::Slice(a, from, to) => {
+                visit(a);
+                from.iter_mut().chain(to).for_each(|part| visit(part))
+            }
+            Expr::Case { operand, arms, otherwise } => {
+                operand.iter_mut().for_each(|part| visit(part));
+                arms.iter_mut().for_each(|(when, then)| {
+                    visit(when);
+                    visit(then)
+                });
+                otherwise.iter_mut().for_each(|part| visit(part))
+            }
+            Expr::Comprehension { list, predicate, map, .. } => {
+                visit(list);
+                predicate.iter_mut().chain(map).for_each(|part| visit(part))
+            }
+            Expr::Quantified { list, predicate, .. } => {
+                visit(list);
+                visit(predicate)
+            }
+            Expr::Reduce { initial, list, body, .. } => {
+                [initial, list, body].into_iter().for_each(|part| visit(part))
+            }
+            Expr::MapProjection(subject, items) => {
+                visit(subject);
+                items.iter_mut().for_each(|item| {
+                    if let MapProjectionItem::Entry(_, value) = item {
+                        visit(value)
+                    }
+                })
+            }
+        }
+    }
+    /// Variables bound by this node itself (comprehensions).
+    pub fn binds(&self) -> Vec<Var> {
+        match self {
+            Expr::Comprehension { variable, .. } | Expr::Quantified { variable, .. } => vec![*variable],
+            Expr::Reduce { accumulator, variable, .. } => vec![*accumulator, *variable],
+            _ => Vec::new(),
+        }
+    }
+    /// Row variables this expression reads (those bound inside it excluded), each once, in order of first use.
+    pub fn free_variables(&self) -> Vec<Var> {
+        let mut found = Vec::new();
+        self.collect_free(&mut Vec::new(), &mut found);
+        found
+    }
+    fn collect_free(&self, bound: &mut Vec<Var>, found: &mut Vec<Var>) {
+        let mut note = |var: Var| {
+            if !bound.contains(&var) && !found.contains(&var) {
+                found.push(var)
+            }
+        };
+        match self {
+            Expr::Variable(var) => note(*var),
+            Expr::PathOf(vars) | Expr::EdgesDistinct(vars) => vars.iter().copied().for_each(note),
+            Expr::Subquery(subquery) => subquery.imports.iter().copied().for_each(note),
+            _ => {}
+        }
+        let depth = bound.len();
+        bound.extend(self.binds());
+        self.children(&mut |child| child.collect_free(bound, found));
+        bound.truncate(depth);
+    }
+    /// Does this or any part satisfy `test`?
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        let mut hit = test(self);
+        self.children(&mut |child| hit = hit || child.any(test));
+        hit
+    }
+}

@@ -1,0 +1,83 @@
+//! Patterns: what a MATCH asks for, as a graph without an order. The planner decides where to start and which way to walk.
+//!
+//! Inline property maps and WHERE become predicates. All edges of one pattern are distinct (relationship uniqueness); shortest
+//! paths stand apart, as their own edges are distinct by nature.
+
+use crate::expr::{Expr, LabelExpr, Name, Var};
+use model::Direction;
+
+/// A pattern: vertices and edges to find, and what must hold of them.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Pattern {
+    /// Vertices, each once; a variable already bound by the input is matched as it is.
+    pub vertices: Vec<PatternVertex>,
+    /// Edges between them.
+    pub edges: Vec<PatternEdge>,
+    /// Conditions over the variables of the pattern and of the input.
+    pub predicates: Vec<Expr>,
+}
+
+/// A vertex of a pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternVertex {
+    /// Its variable (named or not).
+    pub variable: Var,
+    /// Its labels.
+    pub labels: LabelExpr,
+}
+
+/// An edge, or a run of edges, of a pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternEdge {
+    /// Its variable: an edge, or for a run the list of edges in walking order from `from`.
+    pub variable: Var,
+    /// Left end as written.
+    pub from: Var,
+    /// Right end as written.
+    pub to: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// As seen from `from`.
+    pub direction: Direction,
+    /// `None` for a single edge.
+    pub run: Option<Run>,
+}
+
+/// A run of edges: variable length or a shortest path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Fewest edges.
+    pub min: u32,
+    /// Most edges; `None` for no bound.
+    pub max: Option<u32>,
+    /// Which of the runs between two ends count.
+    pub selector: Selector,
+    /// No repeated edge, unless the language says otherwise.
+    pub mode: PathMode,
+    /// A condition on every edge, spoken over this variable.
+    pub edge_predicate: Option<(Var, Expr)>,
+}
+
+/// Which runs between two ends are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Selector {
+    /// Every one.
+    Every,
+    /// One of the shortest.
+    AnyShortest,
+    /// All of the shortest.
+    AllShortest,
+}
+
+/// What may repeat on a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathMode {
+    /// Anything.
+    Walk,
+    /// Vertices.
+    Trail,
+    /// Nothing.
+    Acyclic,
+    /// Nothing, but the last vertex may be the first.
+    Simple,
+}

@@ -1,0 +1,39 @@
+//! What the planner asks of the store: a small trait that the consumer owns. `execute` implements it over a snapshot.
+
+use model::Direction;
+
+/// Sizes and indexes of the graph as of one snapshot; estimates may be rough, answers about indexes must be exact.
+pub trait Planning {
+    /// Vertices with this label, or all.
+    fn vertices(&self, label: Option<&str>) -> f64;
+    /// Edges of these types (empty: all) leaving, in this direction, vertices with this label (or any).
+    fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64;
+    /// Share of the far ends of such edges that carry `far` (0 to 1); 1 where unknown.
+    fn far_share(&self, near: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64;
+    /// Is there a property index on exactly these keys in some order? Returns the keys in index order.
+    fn index(&self, label: &str, keys: &[&str]) -> Option<Vec<String>>;
+    /// Distinct values of an index's keys.
+    fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;
+}
+
+/// A graph of which nothing is known; for tests and for planning before anything is stored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NothingKnown;
+
+impl Planning for NothingKnown {
+    fn vertices(&self, label: Option<&str>) -> f64 {
+        label.map_or(10_000.0, |_| 1_000.0)
+    }
+    fn edges(&self, near: Option<&str>, _: &[&str], _: Direction) -> f64 {
+        self.vertices(near) * 10.0
+    }
+    fn far_share(&self, _: Option<&str>, _: &[&str], _: Direction, _: &str) -> f64 {
+        1.0
+    }
+    fn index(&self, _: &str, _: &[&str]) -> Option<Vec<String>> {
+        None
+    }
+    fn distinct(&self, _: &str, _: &[&str]) -> Option<f64> {
+        None
+    }
+}
