@@ -1,0 +1,124 @@
+//! What the client holds: the stream of batches, and the one end it comes to.
+
+use crate::{Failure, Message, TenantNo, VertexProfile};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A query's number, unique in its runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueryId(pub u64);
+
+/// Why a query ended before its results did.
+#[derive(Debug)]
+pub enum Fault {
+    /// Someone cancelled it, or its client went away.
+    Cancelled {
+        /// Who or why.
+        reason: String,
+    },
+    /// Its deadline passed.
+    TimedOut {
+        /// How long it ran, in milliseconds.
+        after_ms: u64,
+    },
+    /// It held more bytes than it may.
+    OverBudget {
+        /// The budget in bytes.
+        limit: u64,
+        /// Who held how many bytes, most first.
+        held: Vec<(String, u64)>,
+    },
+    /// An operator returned an error.
+    Operator(Failure),
+    /// An operator panicked; only its query ends.
+    Panicked {
+        /// The vertex.
+        operator: String,
+        /// The panic's message.
+        message: String,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Cancelled { reason } => write!(f, "query cancelled: {reason}"),
+            Fault::TimedOut { after_ms } => write!(f, "query timed out after {after_ms} ms"),
+            Fault::OverBudget { limit, held } => {
+                write!(f, "query exceeded its memory budget of {limit} bytes; held:")?;
+                held.iter().take(5).try_for_each(|(name, bytes)| write!(f, " {name} {bytes}"))
+            }
+            Fault::Operator(failure) => write!(f, "{failure}"),
+            Fault::Panicked { operator, message } => write!(f, "operator `{operator}` panicked: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Fault::Operator(failure) => Some(&**failure),
+            _ => None,
+        }
+    }
+}
+
+/// A running query, in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryInfo {
+    /// Its number.
+    pub id: QueryId,
+    /// Who pays.
+    pub tenant: TenantNo,
+    /// What the submitter called it.
+    pub label: String,
+    /// Time since it was submitted, in nanoseconds.
+    pub age_ns: u64,
+    /// CPU time used so far, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Bytes charged now.
+    pub bytes: u64,
+}
+
+/// A submitted query. Dropping it cancels the query if it still runs.
+pub struct QueryHandle<M: Message> {
+    marker: PhantomData<M>,
+}
+
+impl<M: Message> QueryHandle<M> {
+    /// The query's number.
+    pub fn id(&self) -> QueryId {
+        unimplemented!()
+    }
+    /// Waits for the next batch. `None` after the last; a fault comes once, then `None`.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Result<M, Fault>> {
+        unimplemented!()
+    }
+    /// The next batch if there is one now: `None` means nothing yet, `Some(None)` the end.
+    pub fn try_next(&mut self) -> Option<Option<Result<M, Fault>>> {
+        unimplemented!()
+    }
+    /// As [`try_next`](Self::try_next), after waiting at most this long.
+    pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<M, Fault>>> {
+        let _ = timeout;
+        unimplemented!()
+    }
+    /// Calls `waker` (on an executor's thread; it must be quick) whenever a batch or the end became available, from now on. Called at
+    /// once if one is available already.
+    pub fn set_waker(&mut self, waker: Arc<dyn Fn() + Send + Sync>) {
+        let _ = waker;
+        unimplemented!()
+    }
+    /// Cancels the query: it ends with `Fault::Cancelled` unless it ended before.
+    pub fn cancel(&self, reason: &str) {
+        let _ = reason;
+        unimplemented!()
+    }
+    /// What each vertex did so far, in the order of their creation.
+    pub fn profile(&self) -> Vec<VertexProfile> {
+        unimplemented!()
+    }
+}

@@ -1,0 +1,44 @@
+//! Every limit of the room, by name, with its reason.
+
+/// CPU time one turn of a query may take, in nanoseconds, unless the runtime is told otherwise. Long enough that switching costs well
+/// under a percent, short enough that a kill or a short query waits under a millisecond.
+pub const QUOTA_NS_DEFAULT: u64 = 500_000;
+
+/// Messages that may wait at one port on one executor before those who feed it are no longer scheduled. An operator may overshoot by
+/// what one call emits. Small, because a message is a batch of up to a thousand rows and memory should stay near the output.
+pub const MAILBOX_MESSAGES_MAX: usize = 16;
+
+/// A `Route::Spread` edge keeps messages local while fewer than this many wait at the local twin: moving a batch to another core costs
+/// cache misses and a wake, so only real queues are shared out.
+pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;
+
+/// Batches waiting for the client unless the query says otherwise.
+pub const OUTPUT_BATCHES_MAX_DEFAULT: usize = 16;
+
+/// Bytes one query may hold unless it says otherwise.
+pub const QUERY_BYTES_MAX_DEFAULT: u64 = 1 << 30;
+
+/// Nesting of scopes. A tag is a fixed small array, so that it can be copied without allocation; no query we know of nests deeper than 3.
+pub const SCOPE_DEPTH_MAX: usize = 6;
+
+/// Vertices in one graph: plans have tens; a thousand is a generator gone wrong.
+pub const VERTICES_MAX: usize = 1_024;
+
+/// Ports of one vertex, and edges into one vertex: both are sets kept in one machine word.
+pub const PORTS_MAX: usize = 32;
+
+/// Edges into one vertex: a set of them is one machine word.
+pub const IN_EDGES_MAX: usize = 64;
+
+/// An idle executor looks at its queue this long before it sleeps, in nanoseconds: about the price of a sleep and a wake.
+pub const IDLE_SPIN_NS: u64 = 20_000;
+
+/// A client that waits for its next batch looks this long before it sleeps, in nanoseconds.
+pub const CLIENT_SPIN_NS: u64 = 20_000;
+
+/// An operator that said `Waiting` is asked again after this many nanoseconds if nothing else of its query ran before.
+pub const WAITING_REPOLL_NS: u64 = 100_000;
+
+/// An executor that sleeps while it still holds a query looks again after this many nanoseconds at the latest. Wakes are exact; this is
+/// the belt to the braces.
+pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;

@@ -1,0 +1,64 @@
+//! What travels: messages, and the tags that say which scope instance they belong to.
+
+use crate::limits::SCOPE_DEPTH_MAX;
+use std::fmt;
+
+/// A batch that travels along an edge. The runtime only ever asks how large it is.
+pub trait Message: Send + 'static {
+    /// Rows in it, for profiles.
+    fn rows(&self) -> usize;
+    /// Bytes it holds, for the query's byte budget where it has to wait in an unbounded place.
+    fn bytes(&self) -> usize;
+}
+
+/// Which scope instance a message belongs to: the numbers of the enclosing instances from the outermost in (the paper's `ScopeTag`).
+/// The root tag is empty. Tags are copied, compared and hashed, never allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Tag {
+    depth: u8,
+    path: [u32; SCOPE_DEPTH_MAX],
+}
+
+impl Tag {
+    /// Outside all scopes.
+    pub const ROOT: Tag = Tag { depth: 0, path: [0; SCOPE_DEPTH_MAX] };
+
+    /// Number of scopes around.
+    pub fn depth(self) -> usize {
+        usize::from(self.depth)
+    }
+    /// True outside all scopes.
+    pub fn is_root(self) -> bool {
+        self.depth == 0
+    }
+    /// The instance `number` of a scope directly inside this instance.
+    pub(crate) fn child(self, number: u32) -> Tag {
+        assert!(self.depth() < SCOPE_DEPTH_MAX, "the graph builder bounds the nesting of scopes");
+        let mut tag = self;
+        tag.path[self.depth()] = number;
+        tag.depth += 1;
+        tag
+    }
+    /// The enclosing instance. The root has none.
+    pub fn parent(self) -> Option<Tag> {
+        (self.depth > 0).then(|| self.ancestor(self.depth() - 1))
+    }
+    /// The enclosing instance at `depth`, which is at most this tag's depth.
+    pub fn ancestor(self, depth: usize) -> Tag {
+        assert!(depth <= self.depth());
+        let mut tag = self;
+        tag.depth = depth as u8;
+        tag.path[depth..].fill(0);
+        tag
+    }
+    /// True if `self` is `other` or encloses it.
+    pub fn encloses(self, other: Tag) -> bool {
+        self.depth <= other.depth && self.path[..self.depth()] == other.path[..self.depth()]
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.path[..self.depth()])
+    }
+}
