@@ -1,1 +1,78 @@
-fn main() {}
+//! One command says yes or no: `cargo xtask check`.
+//!
+//! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
+//! they fail. No dependency, so that it builds in a second.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a developer's tool, outside the house")]
+
+mod rooms;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  check           everything: house rules, formatting, lints, tests (what CI runs)
+  check --slow    the same, and the long soak tests
+  tidy            only the house rules: import table, sizes, banned words, links
+  fmt             formats every file
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let passed = match words.as_slice() {
+        ["check"] => check(false),
+        ["check", "--slow"] => check(true),
+        ["tidy"] => step("house rules", || tidy::run(&root())),
+        ["fmt"] => cargo(&["fmt", "--all"]),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn check(slow: bool) -> bool {
+    let started = Instant::now();
+    let passed = step("house rules", || tidy::run(&root()))
+        && optional("formatting", "fmt", &["fmt", "--all", "--check"])
+        && optional("lints", "clippy", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        && step("tests", || cargo(&["test", "--quiet", "--workspace"]))
+        && (!slow || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));
+    println!("check {} in {:.0} s", if passed { "passed" } else { "FAILED" }, started.elapsed().as_secs_f64());
+    passed
+}
+
+/// A step whose cargo tool may be absent from a minimal toolchain; CI insists on it.
+fn optional(name: &str, tool: &str, arguments: &[&str]) -> bool {
+    let present = Command::new(cargo_path()).args([tool, "--version"]).output().is_ok_and(|out| out.status.success());
+    if present {
+        return step(name, || cargo(arguments));
+    }
+    println!("== {name}: skipped, `cargo {tool}` is not installed (rustup component add {tool})");
+    std::env::var_os("CI").is_none()
+}
+
+fn step(name: &str, run: impl FnOnce() -> bool) -> bool {
+    println!("== {name}");
+    let started = Instant::now();
+    let passed = run();
+    println!("== {name}: {} ({:.1} s)", if passed { "passed" } else { "FAILED" }, started.elapsed().as_secs_f64());
+    passed
+}
+
+fn cargo(arguments: &[&str]) -> bool {
+    Command::new(cargo_path()).args(arguments).current_dir(root()).status().is_ok_and(|status| status.success())
+}
+
+fn cargo_path() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf()
+}

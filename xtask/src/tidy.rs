@@ -1,0 +1,174 @@
+//! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
+//! pages. Limits only ever go down.
+
+use crate::rooms::{self, Imports};
+use std::path::{Path, PathBuf};
+
+/// Lines of a Rust file that nobody may pass.
+const FILE_LINES_MAX: usize = 900;
+/// Share of files that must stay under [`FILE_LINES_USUAL`] lines, in percent.
+const FILE_USUAL_PERCENT: usize = 85;
+/// What an ordinary file keeps under.
+const FILE_LINES_USUAL: usize = 450;
+/// Lines of a function that need a reason; the count of longer ones is a ratchet.
+const FUNCTION_LINES_MAX: usize = 70;
+/// Functions longer than [`FUNCTION_LINES_MAX`] today. Lower it when you shorten one.
+const FUNCTIONS_LONG_MAX: usize = 60;
+/// Written apart so that this file does not find itself.
+const BANNED: [(&str, &str); 4] = [
+    (concat!("todo", "!("), "finish it or file an issue"),
+    (concat!("unimplemented", "!("), "finish it or refuse with an error"),
+    (concat!("FIX", "ME"), "mend it now"),
+    (concat!("#[", "ignore]"), "name the reason: #[ignore = \"soak: …\"]"),
+];
+
+/// Runs every rule; prints what is broken; true where nothing is.
+pub fn run(root: &Path) -> bool {
+    let mut faults = Vec::new();
+    import_table(root, &mut faults);
+    let sources = files(root, "rs");
+    sizes(root, &sources, &mut faults);
+    words(root, &sources, &mut faults);
+    links(root, &mut faults);
+    faults.iter().for_each(|fault| println!("   {fault}"));
+    faults.is_empty()
+}
+
+fn import_table(root: &Path, faults: &mut Vec<String>) {
+    let Ok(page) = std::fs::read_to_string(root.join("ARCHITECTURE.md")) else {
+        return faults.push("ARCHITECTURE.md is missing".into());
+    };
+    let promised = rooms::promised(&page);
+    let (actual, storeys) = rooms::actual(root);
+    for (room, imports) in &actual {
+        match promised.get(room) {
+            None => faults.push(format!("room {room} is not in the import table of ARCHITECTURE.md")),
+            Some(allowed) => imports.difference(allowed).for_each(|extra| {
+                faults.push(format!("{room} imports {extra}, which the table of ARCHITECTURE.md does not allow"))
+            }),
+        }
+        for import in imports {
+            if storeys[import] > storeys[room] {
+                faults.push(format!("{room} imports {import} from a storey above it"));
+            }
+        }
+    }
+    let gone = |room: &&String| !actual.contains_key(*room);
+    promised.keys().filter(gone).for_each(|room| faults.push(format!("the table names {room}, which does not exist")));
+    cycles(&actual, faults);
+}
+
+fn cycles(imports: &Imports, faults: &mut Vec<String>) {
+    fn visit<'a>(room: &'a str, imports: &'a Imports, trail: &mut Vec<&'a str>, faults: &mut Vec<String>) {
+        if trail.contains(&room) {
+            return faults.push(format!("rooms import each other in a circle: {} > {room}", trail.join(" > ")));
+        }
+        trail.push(room);
+        imports[room].iter().for_each(|next| visit(next, imports, trail, faults));
+        trail.pop();
+    }
+    imports.keys().for_each(|room| visit(room, imports, &mut Vec::new(), faults));
+}
+
+fn sizes(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    let (mut large, mut long_functions) = (0, Vec::new());
+    for file in sources {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let lines = text.lines().count();
+        large += usize::from(lines > FILE_LINES_USUAL);
+        if lines > FILE_LINES_MAX {
+            faults.push(format!("{}: {lines} lines; name its inner parts (limit {FILE_LINES_MAX})", shown(root, file)));
+        }
+        if !is_test(file) {
+            long_functions.extend(functions_over(&text).map(|(line, n)| format!("{}:{line} {n} lines", shown(root, file))));
+        }
+    }
+    if large * 100 > sources.len() * (100 - FILE_USUAL_PERCENT) {
+        faults.push(format!("{large} of {} files are over {FILE_LINES_USUAL} lines", sources.len()));
+    }
+    if long_functions.len() > FUNCTIONS_LONG_MAX {
+        faults.push(format!(
+            "{} functions are over {FUNCTION_LINES_MAX} lines (limit {FUNCTIONS_LONG_MAX}):\n     {}",
+            long_functions.len(),
+            long_functions.join("\n     ")
+        ));
+    }
+}
+
+/// Functions by indentation, as rustfmt lays them out: from `fn` to the closing brace of the same depth.
+fn functions_over(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let opens = |line: &str| {
+        let code = line.trim_start();
+        ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "async fn ", "pub async fn ", "unsafe fn "]
+            .iter()
+            .any(|head| code.starts_with(head))
+    };
+    let mut long = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| opens(line)) {
+        let close = format!("{}}}", " ".repeat(depth(line)));
+        if let Some(length) = lines[at..].iter().position(|other| *other == close)
+            && length > FUNCTION_LINES_MAX
+        {
+            long.push((at + 1, length));
+        }
+    }
+    long.into_iter()
+}
+
+fn words(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    for file in sources {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        for (word, advice) in BANNED {
+            if let Some(line) = text.lines().position(|line| line.contains(word)) {
+                faults.push(format!("{}:{}: `{word}`: {advice}", shown(root, file), line + 1));
+            }
+        }
+        if !text.starts_with("//!") && !is_test(file) && !text.starts_with("#!") {
+            faults.push(format!("{}: says nothing of what it is for; open it with //!", shown(root, file)));
+        }
+    }
+}
+
+/// Relative links of the pages lead somewhere.
+fn links(root: &Path, faults: &mut Vec<String>) {
+    for page in files(root, "md") {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            let outside = path.is_empty() || path.contains("://") || path.starts_with("mailto:");
+            if !outside && !page.parent().is_some_and(|folder| folder.join(path).exists()) {
+                faults.push(format!("{}: the link to {target} leads nowhere", shown(root, &page)));
+            }
+        }
+    }
+}
+
+fn is_test(file: &Path) -> bool {
+    let test_name = file.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("test"));
+    test_name || file.components().any(|part| part.as_os_str() == "tests")
+}
+
+fn shown(root: &Path, file: &Path) -> String {
+    file.strip_prefix(root).unwrap_or(file).display().to_string()
+}
+
+fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if path.is_dir() {
+                if name != "target" && !name.to_string_lossy().starts_with('.') {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
