@@ -1,1 +1,41 @@
-//! paths
+//! Recursive traversals: which vertices can be reached, and by which paths.
+//!
+//! The room knows a graph only through the trait [`Adjacency`], which it owns and others implement; it knows no
+//! store, no transaction and no query language. Every search is a state machine: `step(&mut self, &mut Work)`
+//! visits at most a quota of edges and says whether there is [`Progress::More`] to do, so a scheduler can
+//! interleave, pause and drop searches at will, and a hub with millions of edges is left and re-entered in the
+//! middle of its list. Every search tells its memory by `bytes()`.
+//!
+//! | question | search |
+//! |---|---|
+//! | which distinct vertices lie within so many hops of these sources? | [`Reach`], by several workers [`SharedReach`] |
+//! | one shortest path, or all, between two vertices? | [`ShortestPair`], [`AllShortestPair`] |
+//! | shortest paths from one source to all or some? | [`ShortestFrom`] |
+//! | every trail, walk, acyclic or simple path? | [`Trails`] |
+//! | the cheapest path by weight? | [`WeightedShortest`] |
+//!
+//! A search owns its graph as a type parameter `A: Adjacency`; `&A`, `Arc<A>` and `Box<A>` implement the trait too.
+
+mod adjacency;
+mod error;
+mod filtered;
+mod hops;
+mod path;
+mod work;
+
+pub mod csr;
+
+mod frontier;
+mod morsel;
+
+mod reach;
+mod returns;
+
+pub use adjacency::{Adjacency, EdgeScratch};
+pub use error::PathError;
+pub use filtered::Filtered;
+pub use hops::{Hops, Orientation};
+pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
+pub use path::Path;
+pub use reach::{Keep, Reach};
+pub use work::{Progress, Work};

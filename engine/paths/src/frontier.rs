@@ -1,0 +1,98 @@
+//! Which vertices are seen, and which are next.
+//!
+//! Idea: one bit per vertex, and one growing list of found vertices in the order of their distance, so that a level is a
+//! range of the list. Invariant: a vertex is in the list at most once. Cost: bound/8 bytes (untouched pages cost
+//! nothing) and 4 bytes per found vertex.
+
+/// One bit per vertex.
+pub(crate) struct Bitmap {
+    words: Vec<u64>,
+}
+
+impl Bitmap {
+    pub(crate) fn new(vertex_bound: u32) -> Bitmap {
+        Bitmap { words: vec![0; (vertex_bound as usize).div_ceil(64)] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, vertex: u32) -> bool {
+        self.words[vertex as usize / 64] >> (vertex % 64) & 1 == 1
+    }
+
+    /// Sets the bit and says whether it was clear.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, vertex: u32) -> bool {
+        let word = &mut self.words[vertex as usize / 64];
+        let bit = 1 << (vertex % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.capacity() * 8
+    }
+}
+
+/// Found vertices, level after level. Room is made before a piece of a list is absorbed, so that adding a vertex is a
+/// store and an addition without a branch: half of all tests in a search are unpredictable.
+#[derive(Default)]
+pub(crate) struct Found {
+    room: Vec<u32>,
+    used: usize,
+}
+
+impl Found {
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    pub(crate) fn get(&self, position: usize) -> u32 {
+        debug_assert!(position < self.used);
+        self.room[position]
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u32] {
+        &self.room[..self.used]
+    }
+
+    pub(crate) fn make_room(&mut self, count: usize) {
+        let wanted = self.used + count;
+        if self.room.len() < wanted {
+            self.room.resize(wanted.max(self.room.len() * 2), 0);
+        }
+    }
+
+    /// Adds `vertex` if `is_new`. Room must have been made.
+    #[inline(always)]
+    pub(crate) fn push_if(&mut self, vertex: u32, is_new: bool) {
+        self.room[self.used] = vertex;
+        self.used += is_new as usize;
+    }
+
+    pub(crate) fn push(&mut self, vertex: u32) {
+        self.make_room(1);
+        self.push_if(vertex, true);
+    }
+
+    /// Forgets the first `count` vertices.
+    pub(crate) fn drop_front(&mut self, count: usize) {
+        self.room.copy_within(count..self.used, 0);
+        self.used -= count;
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.room.capacity() * 4
+    }
+}
+
+/// Sorted sources without duplicates, each below the bound.
+pub(crate) fn checked_sources(sources: &[u32], bound: u32) -> Result<Vec<u32>, crate::PathError> {
+    let mut sorted = sources.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    match sorted.last() {
+        Some(&vertex) if vertex >= bound => Err(crate::PathError::VertexOutOfBounds { vertex, bound }),
+        _ => Ok(sorted),
+    }
+}
