@@ -5,18 +5,24 @@
 //! names here, so that a plan outlives the commit that defines them; `execute` binds them when it starts.
 //!
 //! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
-//! [`statement`] (a whole request), [`statistics`] (what the planner asks of the store).
+//! [`statement`] (a whole request), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
+//! [`walk`] (how plans are walked), [`optimize()`] (the rewrites in their order).
 
 pub mod algebra;
+pub mod error;
 pub mod expr;
 pub mod functions;
+mod optimize;
 pub mod pattern;
 pub mod statement;
 pub mod statistics;
+pub mod walk;
 
 pub use algebra::Plan;
+pub use error::PlanError;
 pub use expr::{Expr, LabelExpr, Var};
 pub use functions::{AggregateFunction, Function};
+pub use optimize::optimize;
 pub use pattern::{Pattern, PatternEdge, PatternVertex};
 pub use statement::{Statement, StatementKind};
 pub use statistics::Planning;

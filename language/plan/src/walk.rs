@@ -1,0 +1,299 @@
+//! Walking plans: the inputs of a node, the expressions in it, the columns it yields, the variables it reads.
+//!
+//! Every rewrite is written with these, so that a new operator is taught here once. Cost: `columns` follows the line of inputs
+//! down, so a rewrite that asks at each node is quadratic in the depth, which `error::PLAN_DEPTH_MAX` bounds.
+
+use crate::algebra::*;
+use crate::expr::{Expr, Var};
+
+/// Appends what is not there yet.
+pub(crate) fn add(columns: &mut Vec<Var>, more: impl IntoIterator<Item = Var>) {
+    for var in more {
+        if !columns.contains(&var) {
+            columns.push(var)
+        }
+    }
+}
+
+/// The input of a node that has a main one: `node_input!(plan, &)`, or `&mut`.
+macro_rules! main_input {
+    ($plan:expr, $($borrow:tt)+) => {
+        match $plan {
+            Plan::Unit | Plan::Argument(_) | Plan::Union(_) | Plan::Join(_) => None,
+            Plan::Match(node) => Some($($borrow)+ node.input),
+            Plan::ScanVertices(node) => Some($($borrow)+ node.input),
+            Plan::SeekVertices(node) => Some($($borrow)+ node.input),
+            Plan::SeekIds(node) => Some($($borrow)+ node.input),
+            Plan::Expand(node) => Some($($borrow)+ node.input),
+            Plan::ExpandPath(node) => Some($($borrow)+ node.input),
+            Plan::Filter(node) => Some($($borrow)+ node.input),
+            Plan::Extend(node) => Some($($borrow)+ node.input),
+            Plan::Project(node) => Some($($borrow)+ node.input),
+            Plan::Aggregate(node) => Some($($borrow)+ node.input),
+            Plan::Distinct(node) => Some($($borrow)+ node.input),
+            Plan::Sort(node) => Some($($borrow)+ node.input),
+            Plan::Skip(node) => Some($($borrow)+ node.input),
+            Plan::Limit(node) => Some($($borrow)+ node.input),
+            Plan::Unwind(node) => Some($($borrow)+ node.input),
+            Plan::Apply(node) => Some($($borrow)+ node.input),
+            Plan::CallProcedure(node) => Some($($borrow)+ node.input),
+            Plan::Create(node) => Some($($borrow)+ node.input),
+            Plan::Merge(node) => Some($($borrow)+ node.input),
+            Plan::Set(node) => Some($($borrow)+ node.input),
+            Plan::Delete(node) => Some($($borrow)+ node.input),
+            Plan::ForEach(node) => Some($($borrow)+ node.input),
+        }
+    };
+}
+
+impl Plan {
+    /// The rows that this node extends or thins out; none for leaves, unions and joins.
+    pub fn input(&self) -> Option<&Plan> {
+        main_input!(self, &)
+    }
+    /// Likewise, to change them.
+    pub fn input_mut(&mut self) -> Option<&mut Plan> {
+        main_input!(self, &mut)
+    }
+    /// All plans below this node, the main input first.
+    pub fn children(&self) -> Vec<&Plan> {
+        match self {
+            Plan::Join(node) => vec![&node.build, &node.probe],
+            Plan::Union(node) => vec![&node.left, &node.right],
+            Plan::Apply(node) => vec![&node.input, &node.inner],
+            Plan::Merge(node) => vec![&node.input, &node.inner],
+            Plan::ForEach(node) => vec![&node.input, &node.body],
+            other => other.input().into_iter().collect(),
+        }
+    }
+    /// Likewise, to change them.
+    pub fn children_mut(&mut self) -> Vec<&mut Plan> {
+        match self {
+            Plan::Join(node) => vec![&mut node.build, &mut node.probe],
+            Plan::Union(node) => vec![&mut node.left, &mut node.right],
+            Plan::Apply(node) => vec![&mut node.input, &mut node.inner],
+            Plan::Merge(node) => vec![&mut node.input, &mut node.inner],
+            Plan::ForEach(node) => vec![&mut node.input, &mut node.body],
+            other => other.input_mut().into_iter().collect(),
+        }
+    }
+    /// Takes the plan out, leaving `Unit`.
+    pub fn take(&mut self) -> Plan {
+        std::mem::replace(self, Plan::Unit)
+    }
+    /// Rebuilds the plan from its leaves up: `change` meets each node after its children.
+    pub fn bottom_up<E>(&mut self, change: &mut dyn FnMut(&mut Plan) -> Result<(), E>) -> Result<(), E> {
+        for child in self.children_mut() {
+            child.bottom_up(change)?;
+        }
+        change(self)
+    }
+    /// Does this node or any below satisfy `test`?
+    pub fn any(&self, test: &mut dyn FnMut(&Plan) -> bool) -> bool {
+        test(self) || self.children().into_iter().any(|child| child.any(test))
+    }
+    /// Does this node itself change the graph?
+    pub fn writes_here(&self) -> bool {
+        matches!(self, Plan::Create(_) | Plan::Merge(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_))
+    }
+    /// Does this plan change the graph anywhere? Procedures count, as nothing is known of them.
+    pub fn writes(&self) -> bool {
+        self.any(&mut |plan| plan.writes_here() || matches!(plan, Plan::CallProcedure(_)))
+    }
+    /// Columns of the rows this plan yields, in order of their making.
+    pub fn columns(&self) -> Vec<Var> {
+        let mut columns = match (self, self.input()) {
+            (Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_), _) => Vec::new(),
+            (_, Some(input)) => input.columns(),
+            (Plan::Join(node), None) => {
+                let mut columns = node.build.columns();
+                add(&mut columns, node.probe.columns());
+                columns
+            }
+            (_, None) => Vec::new(),
+        };
+        add(&mut columns, self.makes());
+        columns
+    }
+    /// Columns that this node itself adds (for projections, aggregates and unions: all it yields).
+    pub fn makes(&self) -> Vec<Var> {
+        match self {
+            Plan::Argument(columns) => columns.clone(),
+            Plan::Match(node) => {
+                let vertices = node.pattern.vertices.iter().map(|vertex| vertex.variable);
+                vertices.chain(node.pattern.edges.iter().map(|edge| edge.variable)).collect()
+            }
+            Plan::ScanVertices(node) => vec![node.vertex],
+            Plan::SeekVertices(node) => vec![node.vertex],
+            Plan::SeekIds(node) => vec![node.vertex],
+            Plan::Expand(node) => [node.edge, Some(node.to)].into_iter().flatten().collect(),
+            Plan::ExpandPath(node) => {
+                [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
+            }
+            Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
+            Plan::Project(node) => node.items.iter().map(|(var, _)| *var).collect(),
+            Plan::Aggregate(node) => {
+                let keys = node.keys.iter().map(|(var, _)| *var);
+                keys.chain(node.aggregates.iter().map(|(var, _)| *var)).collect()
+            }
+            Plan::Distinct(node) => node.columns.clone(),
+            Plan::Unwind(node) => vec![node.variable],
+            Plan::Apply(node) => match &node.kind {
+                ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
+                ApplyKind::Exists(var) | ApplyKind::Count(var) => vec![*var],
+                ApplyKind::Collect { list, .. } => vec![*list],
+                ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => Vec::new(),
+            },
+            Plan::Union(node) => node.columns.iter().map(|(var, ..)| *var).collect(),
+            Plan::CallProcedure(node) => node.yields.iter().map(|(_, var)| *var).collect(),
+            Plan::Create(node) => made_by_create(&node.vertices, &node.edges),
+            Plan::Merge(node) => {
+                let mut made = made_by_create(&node.vertices, &node.edges);
+                add(&mut made, node.inner.columns());
+                add(&mut made, node.paths.iter().map(|(var, _)| *var));
+                made
+            }
+            Plan::Unit | Plan::Filter(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => Vec::new(),
+            Plan::Join(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_) => Vec::new(),
+        }
+    }
+    /// Variables of its input that this node itself reads, each once: those in its expressions and those it names.
+    pub fn reads(&self) -> Vec<Var> {
+        let mut read = Vec::new();
+        self.expressions(&mut |expr| add(&mut read, expr.free_variables()));
+        match self {
+            Plan::Match(node) => {
+                let local = node.pattern.edges.iter().filter_map(|edge| edge.run.as_ref());
+                let local: Vec<Var> =
+                    local.filter_map(|run| run.edge_predicate.as_ref()).map(|(var, _)| *var).collect();
+                read.retain(|var| !local.contains(var));
+                add(&mut read, self.makes())
+            }
+            Plan::Expand(node) => {
+                add(&mut read, [node.from]);
+                add(&mut read, node.into.then_some(node.to))
+            }
+            Plan::ExpandPath(node) => {
+                let local = node.edge_predicate.as_ref().map(|(var, _)| *var);
+                read.retain(|var| Some(*var) != local);
+                add(&mut read, [node.from]);
+                add(&mut read, node.into.then_some(node.to))
+            }
+            Plan::Distinct(node) => add(&mut read, node.columns.iter().copied()),
+            Plan::Join(node) => add(&mut read, node.on.iter().copied()),
+            Plan::Apply(node) => add(&mut read, node.imports.iter().copied()),
+            Plan::Union(node) => add(&mut read, node.columns.iter().flat_map(|(_, a, b)| [*a, *b])),
+            Plan::Create(node) => add(&mut read, ends(&node.edges)),
+            Plan::Merge(node) => {
+                add(&mut read, node.imports.iter().copied());
+                add(&mut read, ends(&node.edges));
+                add(&mut read, named(&node.on_create));
+                add(&mut read, named(&node.on_match));
+                add(&mut read, node.paths.iter().flat_map(|(_, parts)| parts.iter().copied()));
+            }
+            Plan::Set(node) => add(&mut read, named(&node.items)),
+            Plan::ForEach(node) => {
+                add(&mut read, node.imports.iter().copied().filter(|v| *v != node.variable))
+            }
+            _ => {}
+        }
+        read
+    }
+}
+
+fn made_by_create(vertices: &[CreateVertex], edges: &[CreateEdge]) -> Vec<Var> {
+    vertices.iter().map(|vertex| vertex.variable).chain(edges.iter().map(|edge| edge.variable)).collect()
+}
+
+fn ends(edges: &[CreateEdge]) -> impl Iterator<Item = Var> {
+    edges.iter().flat_map(|edge| [edge.source, edge.target])
+}
+
+/// Variables that changes name outside expressions.
+fn named(items: &[SetItem]) -> impl Iterator<Item = Var> {
+    items.iter().filter_map(|item| match item {
+        SetItem::Property(..) | SetItem::DynamicProperty(..) => None,
+        SetItem::Properties { variable, .. } => Some(*variable),
+        SetItem::AddLabels(variable, _) | SetItem::RemoveLabels(variable, _) => Some(*variable),
+    })
+}
+
+/// The expressions in one node, for both kinds of borrow.
+macro_rules! each_expression {
+    ($plan:expr, $visit:expr, $iter:ident, $($borrow:tt)+) => {
+        match $plan {
+            Plan::Match(node) => {
+                node.pattern.predicates.$iter().for_each(&mut *$visit);
+                let runs = node.pattern.edges.$iter().filter_map(|edge| { let run = $($borrow)+ edge.run; run.into_iter().next() });
+                runs.filter_map(|run| { let predicate = $($borrow)+ run.edge_predicate; predicate.into_iter().next() }).for_each(|(_, expr)| $visit(expr));
+            }
+            Plan::SeekVertices(node) => match $($borrow)+ node.seek {
+                Seek::Equal(list) => list.$iter().for_each(&mut *$visit),
+                Seek::In(expr) | Seek::Prefix(expr) => $visit(expr),
+                Seek::Range(low, high) => low.$iter().chain(high.$iter()).for_each(|(expr, _)| $visit(expr)),
+            },
+            Plan::SeekIds(node) => $visit($($borrow)+ node.ids),
+            Plan::ExpandPath(node) => node.edge_predicate.$iter().for_each(|(_, expr)| $visit(expr)),
+            Plan::Filter(node) => $visit($($borrow)+ node.predicate),
+            Plan::Extend(node) => node.items.$iter().for_each(|(_, expr)| $visit(expr)),
+            Plan::Project(node) => node.items.$iter().for_each(|(_, expr)| $visit(expr)),
+            Plan::Aggregate(node) => {
+                node.keys.$iter().for_each(|(_, expr)| $visit(expr));
+                node.aggregates.$iter().for_each(|(_, call)| call.arguments.$iter().for_each(&mut *$visit));
+            }
+            Plan::Sort(node) => {
+                node.keys.$iter().for_each(|key| $visit($($borrow)+ key.expr));
+                node.limit.$iter().for_each(&mut *$visit);
+            }
+            Plan::Skip(node) => $visit($($borrow)+ node.count),
+            Plan::Limit(node) => $visit($($borrow)+ node.count),
+            Plan::Unwind(node) => $visit($($borrow)+ node.list),
+            Plan::CallProcedure(node) => node.arguments.$iter().for_each(&mut *$visit),
+            Plan::Create(node) => {
+                node.vertices.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
+                node.edges.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
+            }
+            Plan::Merge(node) => {
+                node.vertices.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
+                node.edges.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
+                for item in node.on_create.$iter().chain(node.on_match.$iter()) {
+                    each_in_change!(item, $visit)
+                }
+            }
+            Plan::Set(node) => node.items.$iter().for_each(|item| each_in_change!(item, $visit)),
+            Plan::Delete(node) => node.targets.$iter().for_each(&mut *$visit),
+            Plan::ForEach(node) => $visit($($borrow)+ node.list),
+            Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) => {}
+            Plan::Distinct(_) | Plan::Join(_) | Plan::Apply(_) | Plan::Union(_) => {}
+        }
+    };
+}
+
+macro_rules! each_in_change {
+    ($item:expr, $visit:expr) => {
+        match $item {
+            SetItem::Property(subject, _, value) => {
+                $visit(subject);
+                $visit(value)
+            }
+            SetItem::DynamicProperty(subject, key, value) => {
+                $visit(subject);
+                $visit(key);
+                $visit(value)
+            }
+            SetItem::Properties { value, .. } => $visit(value),
+            SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => {}
+        }
+    };
+}
+
+impl Plan {
+    /// Calls `visit` on each expression of this node (not of those below).
+    pub fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        each_expression!(self, visit, iter, &)
+    }
+    /// Likewise, to change them.
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        each_expression!(self, visit, iter_mut, &mut)
+    }
+}
