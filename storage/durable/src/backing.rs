@@ -1,0 +1,77 @@
+//! The durable truth behind a trait, so that commits do not know what keeps them.
+//!
+//! Idea: a store that can append a group of records, hand them back in order, and keep immutable blobs under a manifest is enough
+//! for a graph to come back. [`crate::LocalFolder`] keeps it in files, [`crate::Volatile`] nowhere; a distributed one fits here too.
+//! Invariant: what [`BackingStore::append`] wrote and [`BackingStore::sync`] confirmed is handed back by [`BackingStore::recover`] after any crash, in the
+//! order of places, whole, unless it was given up by [`BackingStore::truncate_before`].
+
+use crate::{BlobRef, DurableResult};
+
+/// One record of the log: a place in the order of commits, and what was committed there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The place, from 1 upwards.
+    pub place: u64,
+    /// The bytes that were appended there.
+    pub payload: Vec<u8>,
+}
+
+/// Records in the order of their places; an error ends it.
+pub type Records = Box<dyn Iterator<Item = DurableResult<Record>> + Send>;
+
+/// What keeps commits and checkpoints. All methods may be called from any thread; appends take turns.
+pub trait BackingStore: Send + Sync {
+    /// Appends a group of records in one write. Places must be above all earlier ones, and above 0. Not yet durable.
+    /// A full disk, a record too large, or a place out of order leaves everything as it was; after any other error the store takes
+    /// no more records, and whether the group survives shows only on the next open.
+    fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()>;
+
+    /// Makes every record appended so far durable. A failure is final: the store takes no more records.
+    fn sync(&self) -> DurableResult<()>;
+
+    /// Appends a group and makes it durable: the step of a group commit.
+    fn append_and_sync(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
+        self.append(records)?;
+        self.sync()
+    }
+
+    /// The records from this place on, as far as they were appended before the call.
+    fn recover(&self, from_place: u64) -> DurableResult<Records>;
+
+    /// The place of the last record appended or given up, 0 before the first.
+    fn last_place(&self) -> u64;
+
+    /// Gives up records before this place, as far as that frees whole segments. Call it when a checkpoint covers them.
+    fn truncate_before(&self, place: u64) -> DurableResult<()>;
+
+    /// Begins a checkpoint that stands for every record up to this place. One at a time; dropping the writer abandons it.
+    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>>;
+
+    /// The latest finished checkpoint: its place and its manifest.
+    fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>>;
+
+    /// Reads a blob of the latest checkpoint, or of an older one whose files were not retired.
+    fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>>;
+
+    /// Removes every blob file that is not listed here. The caller knows which files ([`BlobRef::file`]) the latest manifest,
+    /// and everyone still reading an older one, refers to.
+    fn retire(&self, live_files: &[u32]) -> DurableResult<()>;
+
+    /// Whether anything survives the end of the process. If not, checkpoints are refused with [`crate::DurableError::Volatile`].
+    fn is_durable(&self) -> bool;
+
+    /// Bytes the log holds on disk, for deciding when a checkpoint pays.
+    fn log_bytes(&self) -> u64;
+
+    /// Marks the end of an orderly run. Not needed for safety; it lets the next open tell a torn tail from damage.
+    fn close(&self) -> DurableResult<()>;
+}
+
+/// A checkpoint being written.
+pub trait CheckpointSink: Send {
+    /// Writes a blob; it can be read once the checkpoint is finished.
+    fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobRef>;
+
+    /// Makes all blobs and the manifest durable, then makes this the latest checkpoint in one step.
+    fn finish(self: Box<Self>, manifest: &[u8]) -> DurableResult<()>;
+}

@@ -1,0 +1,280 @@
+//! Checkpoints: the state at one place, so that recovery need not begin at the beginning of time.
+//!
+//! Question: how is a large state replaced by the next one, when the power may fail in between?
+//! Idea: pieces of state are immutable blobs, a manifest says which blobs make a checkpoint, and one small file names the manifest. New
+//! blobs go to new files, so a checkpoint shares what did not change with the one before; the rename of `CURRENT` is the only
+//! moment that counts.
+//! Invariant: at any moment of a crash the old checkpoint or the new one is whole. `CURRENT` lists every live blob file; what it
+//! does not list is a leftover and is removed on open, what it lists and is missing is damage.
+//! Cost: per checkpoint a sync for each new file and five more, whatever the size of what stays.
+//!
+//! Format: `docs/formats/checkpoint.md`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use world::disk::{Disk, DiskError, DiskFile, OpenHow};
+
+pub(crate) mod blobs;
+pub(crate) mod current;
+mod writer;
+
+use crate::header::{Kind, replace_synced, seal, unseal, write_synced};
+use crate::{BlobRef, DurableError, DurableResult};
+use blobs::{blob_number, blob_path, check_blob_file, read_blob};
+use current::{CURRENT_NAME, Current};
+pub use writer::CheckpointWriter;
+
+/// Longest blob. A chunk of the graph is far smaller; this is where a length stops being believable.
+pub const BLOB_BYTES_MAX: u64 = 1 << 30;
+
+/// A blob file that would grow beyond this is closed and another begun, so that dead space can be given back in portions.
+pub const BLOB_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Blob files held open for reading; beyond this all are closed and opened again as needed.
+const OPEN_FILES_MAX: usize = 256;
+
+/// The checkpoints of a database folder.
+pub struct Checkpoints {
+    disk: Arc<dyn Disk>,
+    root: PathBuf,
+    data: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    current: Current,
+    /// The next file to begin; ahead of the one in `current` while a checkpoint is written.
+    next_file: u32,
+    readers: HashMap<u32, Arc<dyn DiskFile>>,
+    writing: bool,
+    /// Why `CURRENT` is no longer to be trusted by us, if a swap failed half-way.
+    poisoned: Option<String>,
+}
+
+impl Checkpoints {
+    /// Prepares a folder that has no checkpoint yet; durable on return, but for the folder's own name.
+    pub fn create(disk: &dyn Disk, root: &Path) -> DurableResult<()> {
+        let data = data_folder(root);
+        disk.create_dir_all(&data)?;
+        disk.sync_dir(&data)?;
+        replace_synced(disk, root, CURRENT_NAME, &Current::empty().encode())
+    }
+
+    /// Opens the checkpoints of a folder and removes what an interrupted one left behind.
+    pub fn open(disk: Arc<dyn Disk>, root: &Path) -> DurableResult<Self> {
+        let data = data_folder(root);
+        // What a killed process left in the system's cache must be durable before anything is removed on the strength of it.
+        disk.sync_dir(root)?;
+        disk.sync_dir(&data)?;
+        let current = read_current(&*disk, root)?;
+        let next_file = current.next_file;
+        let state =
+            State { current, next_file, readers: HashMap::new(), writing: false, poisoned: None };
+        let checkpoints = Self { disk, root: root.to_path_buf(), data, state: Mutex::new(state) };
+        checkpoints.latest()?;
+        for leftover in checkpoints.find_leftovers()? {
+            checkpoints.disk.remove(&leftover)?;
+        }
+        Ok(checkpoints)
+    }
+
+    /// Begins a checkpoint that stands for everything up to this place, which must not be before the latest one's. One at a time.
+    pub fn begin(&self, place: u64) -> DurableResult<CheckpointWriter<'_>> {
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        if place < state.current.place {
+            return Err(DurableError::OutOfOrder { place, last: state.current.place });
+        }
+        assert!(!state.writing, "checkpoints are written one at a time");
+        state.writing = true;
+        Ok(CheckpointWriter::new(self, place))
+    }
+
+    /// The latest checkpoint: its place and its manifest.
+    pub fn latest(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
+        let current = self.state.lock().current.clone();
+        let Some(name) = current.manifest_name() else { return Ok(None) };
+        let manifest = read_manifest(&*self.disk, &self.root.join(name), current.place)?;
+        Ok(Some((current.place, manifest)))
+    }
+
+    /// Place of the latest checkpoint; none before the first.
+    #[must_use]
+    pub fn latest_place(&self) -> Option<u64> {
+        let state = self.state.lock();
+        (state.current.sequence > 0).then_some(state.current.place)
+    }
+
+    /// Reads a blob of a finished checkpoint whose file was not retired.
+    pub fn read(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
+        read_blob(&*self.reader(blob.file)?, blob, &blob_path(&self.data, blob.file))
+    }
+
+    /// Removes every blob file that is not listed. The caller lists those which the latest manifest, and everyone still reading an
+    /// older one, refers to. Files of a checkpoint that is being written stay.
+    pub fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        let mut next = state.current.clone();
+        let before = next.live.len();
+        next.live.retain(|number| live_files.contains(number));
+        if next.live.len() == before {
+            return Ok(());
+        }
+        self.swap_current(&mut state, next.clone())?;
+        for name in self.disk.list(&self.data)? {
+            let dead = blob_number(&name).filter(|n| *n < next.next_file && !next.live.contains(n));
+            if let Some(number) = dead {
+                state.readers.remove(&number);
+                self.disk.remove(&self.data.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that no checkpoint needs: what was written by one that never finished, or could not be removed.
+    fn find_leftovers(&self) -> DurableResult<Vec<PathBuf>> {
+        find_leftovers(&*self.disk, &self.root, &self.state.lock().current)
+    }
+
+    fn reader(&self, number: u32) -> DurableResult<Arc<dyn DiskFile>> {
+        if let Some(reader) = self.state.lock().readers.get(&number) {
+            return Ok(Arc::clone(reader));
+        }
+        let path = blob_path(&self.data, number);
+        let file = match self.disk.open(&path, OpenHow::Read) {
+            Ok(file) => file,
+            Err(DiskError::NotFound { .. }) => {
+                return Err(DurableError::corrupt(&path, 0, "the blob file is missing"));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        check_blob_file(&*file, number, &path)?;
+        let reader: Arc<dyn DiskFile> = Arc::from(file);
+        let mut state = self.state.lock();
+        if state.readers.len() >= OPEN_FILES_MAX {
+            state.readers.clear();
+        }
+        state.readers.insert(number, Arc::clone(&reader));
+        Ok(reader)
+    }
+
+    fn take_file_number(&self) -> DurableResult<u32> {
+        let mut state = self.state.lock();
+        let number = state.next_file;
+        let Some(next) = number.checked_add(1) else {
+            return Err(DurableError::TooLarge { length_bytes: u64::from(number), length_bytes_max: u64::from(number) });
+        };
+        state.next_file = next;
+        Ok(number)
+    }
+
+    /// Makes a checkpoint whose blobs are durable the latest one.
+    fn publish(&self, place: u64, manifest: &[u8], written: &[u32]) -> DurableResult<()> {
+        self.disk.sync_dir(&self.data)?;
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        let mut next = state.current.clone();
+        next.place = place;
+        next.sequence += 1;
+        next.next_file = state.next_file;
+        next.live.extend(written);
+        let name = next.manifest_name().expect("the sequence was just counted up");
+        write_synced(&*self.disk, &self.root.join(name), &seal(Kind::Manifest, place, manifest))?;
+        self.disk.sync_dir(&self.root)?;
+        let before = state.current.manifest_name();
+        self.swap_current(&mut state, next)?;
+        if let Some(before) = before {
+            // What cannot be removed now is a leftover, and goes on the next open.
+            let _ = self.disk.remove(&self.root.join(before));
+        }
+        Ok(())
+    }
+
+    fn swap_current(&self, state: &mut State, next: Current) -> DurableResult<()> {
+        let swapped = replace_synced(&*self.disk, &self.root, CURRENT_NAME, &next.encode());
+        match swapped {
+            Ok(()) => state.current = next,
+            // Nothing was renamed yet when the disk is full: the old one stands.
+            Err(DurableError::Disk(DiskError::Full { .. })) => {}
+            Err(ref error) => state.poisoned = Some(error.to_string()),
+        }
+        swapped
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.state.lock().poisoned.is_some()
+    }
+
+    fn end_writing(&self) {
+        self.state.lock().writing = false;
+    }
+}
+
+impl State {
+    fn check_usable(&self) -> DurableResult<()> {
+        match &self.poisoned {
+            Some(cause) => Err(DurableError::Poisoned { cause: cause.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The folder of blob files.
+pub(crate) fn data_folder(root: &Path) -> PathBuf {
+    root.join("data")
+}
+
+/// Reads `CURRENT` and checks that what it lists is there.
+pub(crate) fn read_current(disk: &dyn Disk, root: &Path) -> DurableResult<Current> {
+    let path = root.join(CURRENT_NAME);
+    let bytes = match disk.read_whole(&path) {
+        Ok(bytes) => bytes,
+        Err(DiskError::NotFound { .. }) => {
+            return Err(DurableError::corrupt(&path, 0, "the file is missing"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let current = Current::decode(&bytes, &path)?;
+    for &number in &current.live {
+        let blobs = blob_path(&data_folder(root), number);
+        if !disk.exists(&blobs)? {
+            return Err(DurableError::corrupt(&blobs, 0, "the blob file is missing"));
+        }
+    }
+    Ok(current)
+}
+
+/// Reads the manifest of the checkpoint at this place.
+pub(crate) fn read_manifest(disk: &dyn Disk, path: &Path, place: u64) -> DurableResult<Vec<u8>> {
+    let bytes = match disk.read_whole(path) {
+        Ok(bytes) => bytes,
+        Err(DiskError::NotFound { .. }) => {
+            return Err(DurableError::corrupt(path, 0, "the manifest is missing"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (found, manifest) = unseal(Kind::Manifest, &bytes, path)?;
+    if found != place {
+        return Err(DurableError::corrupt(path, 16, "this is the manifest of another place"));
+    }
+    Ok(manifest.to_vec())
+}
+
+/// Files of checkpoints that `CURRENT` does not need. Files with other names are left alone.
+pub(crate) fn find_leftovers(disk: &dyn Disk, root: &Path, current: &Current) -> DurableResult<Vec<PathBuf>> {
+    let manifest = current.manifest_name();
+    let data = data_folder(root);
+    let in_root = disk.list(root)?.into_iter().filter(|name| {
+        name == "CURRENT.new" || (name.starts_with("MANIFEST-") && Some(name) != manifest.as_ref())
+    });
+    let in_data = disk.list(&data)?.into_iter();
+    let in_data = in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains(&number)));
+    Ok(in_root.map(|name| root.join(name)).chain(in_data.map(|name| data.join(name))).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! What can go wrong with what is durable. A damaged byte always ends here, never as wrong data and never as a panic.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use world::disk::DiskError;
+
+/// Result of an operation of this room.
+pub type DurableResult<T> = Result<T, DurableError>;
+
+/// Why an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DurableError {
+    /// The disk refused.
+    Disk(DiskError),
+    /// A file does not hold what was written to it.
+    Corrupt {
+        /// The file.
+        file: PathBuf,
+        /// Where in it, in bytes.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The files were written by a later Tanglewood.
+    NewerFormat {
+        /// The file.
+        file: PathBuf,
+        /// The version of its format.
+        found: u32,
+        /// The latest version this program reads.
+        supported: u32,
+    },
+    /// The folder holds something else.
+    NotADatabase {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no database in the folder, and none was to be created.
+    NoDatabase {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The database is open already, here or in another process.
+    AlreadyOpen {
+        /// The folder.
+        path: PathBuf,
+        /// The process that has it open, where known.
+        pid: Option<u32>,
+    },
+    /// An earlier write or sync failed, so nobody knows what is on disk; only opening again tells.
+    Poisoned {
+        /// The failure, in words.
+        cause: String,
+    },
+    /// A record or blob is longer than the format allows.
+    TooLarge {
+        /// Its length.
+        length_bytes: u64,
+        /// The longest allowed.
+        length_bytes_max: u64,
+    },
+    /// A place does not follow the one before it.
+    OutOfOrder {
+        /// The place given.
+        place: u64,
+        /// The last place before it.
+        last: u64,
+    },
+    /// This store keeps nothing, so it has no checkpoints.
+    Volatile,
+}
+
+impl DurableError {
+    /// A stable name for programs, never changed once released.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Disk(DiskError::Full { .. }) => "durable.disk_full",
+            Self::Disk(_) => "durable.disk",
+            Self::Corrupt { .. } => "durable.corrupt",
+            Self::NewerFormat { .. } => "durable.newer_format",
+            Self::NotADatabase { .. } => "durable.not_a_database",
+            Self::NoDatabase { .. } => "durable.no_database",
+            Self::AlreadyOpen { .. } => "durable.already_open",
+            Self::Poisoned { .. } => "durable.poisoned",
+            Self::TooLarge { .. } => "durable.too_large",
+            Self::OutOfOrder { .. } => "durable.out_of_order",
+            Self::Volatile => "durable.volatile",
+        }
+    }
+
+    /// What the user may do about it, if anything is known to help.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Disk(DiskError::Full { .. }) => Some("free some space; the database can still be read"),
+            Self::Corrupt { .. } => {
+                Some("run `tanglewood check` for the full list of damage, and restore from a backup")
+            }
+            Self::NewerFormat { .. } => Some("open it with a newer Tanglewood"),
+            Self::NotADatabase { .. } => Some("choose an empty or a new folder"),
+            Self::NoDatabase { .. } => Some("check the path, or create the database first"),
+            Self::AlreadyOpen { .. } => Some("close it there, or connect to the server that has it open"),
+            Self::Poisoned { .. } => Some("close the database and open it again; every confirmed commit is safe"),
+            Self::TooLarge { .. } => Some("split the transaction into smaller ones"),
+            Self::Disk(_) | Self::OutOfOrder { .. } | Self::Volatile => None,
+        }
+    }
+
+    pub(crate) fn corrupt(file: &std::path::Path, offset: u64, what: impl Into<String>) -> Self {
+        Self::Corrupt { file: file.to_path_buf(), offset, what: what.into() }
+    }
+}
+
+impl From<DiskError> for DurableError {
+    fn from(error: DiskError) -> Self {
+        Self::Disk(error)
+    }
+}
+
+impl fmt::Display for DurableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(error) => error.fmt(f),
+            Self::Corrupt { file, offset, what } => {
+                write!(f, "{} is damaged at byte {offset}: {what}", file.display())
+            }
+            Self::NewerFormat { file, found, supported } => {
+                let name = file.display();
+                write!(f, "{name} has format version {found}, and this program reads up to version {supported}")
+            }
+            Self::NotADatabase { path } => write!(f, "{} is not a Tanglewood database", path.display()),
+            Self::NoDatabase { path } => write!(f, "there is no database at {}", path.display()),
+            Self::AlreadyOpen { path, pid: Some(pid) } => {
+                write!(f, "the database {} is already open in process {pid}", path.display())
+            }
+            Self::AlreadyOpen { path, pid: None } => {
+                write!(f, "the database {} is already open in another process", path.display())
+            }
+            Self::Poisoned { cause } => {
+                write!(f, "the log takes no more commits since an earlier failure: {cause}")
+            }
+            Self::TooLarge { length_bytes, length_bytes_max } => {
+                write!(f, "{length_bytes} bytes at once are too many; the most is {length_bytes_max}")
+            }
+            Self::OutOfOrder { place, last } => write!(f, "place {place} does not follow place {last}"),
+            Self::Volatile => write!(f, "a database in memory has no checkpoints"),
+        }
+    }
+}
+
+impl std::error::Error for DurableError {}

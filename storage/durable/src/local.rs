@@ -1,0 +1,125 @@
+//! The backing store of one machine: a folder with a log and checkpoints.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use world::disk::Disk;
+
+use crate::backing::{BackingStore, CheckpointSink, Records};
+use crate::folder::log_folder;
+use crate::{
+    BlobRef, CheckpointWriter, Checkpoints, DurableError, DurableResult, Folder, Log, LogOptions, OpenMode,
+};
+
+/// A database folder, open.
+pub struct LocalFolder {
+    log: Mutex<Log>,
+    checkpoints: Checkpoints,
+    // Last, so that the lock is freed after the files are closed.
+    folder: Folder,
+}
+
+impl LocalFolder {
+    /// Opens a database folder, or creates one; cuts a torn tail of the log, and removes what an interrupted checkpoint left.
+    pub fn open(disk: Arc<dyn Disk>, path: &Path, mode: OpenMode, options: LogOptions) -> DurableResult<Self> {
+        let folder = Folder::open(&disk, path, mode)?;
+        let checkpoints = Checkpoints::open(Arc::clone(&disk), path)?;
+        let covered = checkpoints.latest_place().unwrap_or(0);
+        let dir = log_folder(path);
+        let (log, _) = Log::open(disk, &dir, options, covered + 1)?;
+        if log.last_place() < covered {
+            let what =
+                format!("the log ends at place {}, before the checkpoint at {covered}", log.last_place());
+            return Err(DurableError::corrupt(&dir, 0, what));
+        }
+        Ok(Self { log: Mutex::new(log), checkpoints, folder })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+}
+
+impl BackingStore for LocalFolder {
+    fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
+        self.log.lock().append(records)
+    }
+
+    fn sync(&self) -> DurableResult<()> {
+        self.log.lock().sync()
+    }
+
+    fn append_and_sync(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
+        let mut log = self.log.lock();
+        log.append(records)?;
+        log.sync()
+    }
+
+    fn recover(&self, from_place: u64) -> DurableResult<Records> {
+        Ok(Box::new(self.log.lock().records_from(from_place)?))
+    }
+
+    fn last_place(&self) -> u64 {
+        self.log.lock().last_place()
+    }
+
+    fn truncate_before(&self, place: u64) -> DurableResult<()> {
+        self.log.lock().truncate_before(place)
+    }
+
+    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
+        Ok(Box::new(Sink { writer: self.checkpoints.begin(place)?, log: &self.log, place }))
+    }
+
+    fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
+        self.checkpoints.latest()
+    }
+
+    fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
+        self.checkpoints.read(blob)
+    }
+
+    fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
+        self.checkpoints.retire(live_files)
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.log.lock().bytes()
+    }
+
+    fn close(&self) -> DurableResult<()> {
+        self.log.lock().close()
+    }
+}
+
+struct Sink<'a> {
+    writer: CheckpointWriter<'a>,
+    log: &'a Mutex<Log>,
+    place: u64,
+}
+
+impl CheckpointSink for Sink<'_> {
+    fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobRef> {
+        self.writer.put(bytes)
+    }
+
+    fn finish(self: Box<Self>, manifest: &[u8]) -> DurableResult<()> {
+        {
+            // A checkpoint must never be ahead of the log: the next commits go on behind its place.
+            let mut log = self.log.lock();
+            log.sync()?;
+            log.advance_to(self.place)?;
+        }
+        self.writer.finish(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests;

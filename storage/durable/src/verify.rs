@@ -1,0 +1,162 @@
+//! Reads every byte of a database and says what is wrong, all of it, without changing anything but taking the lock.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use world::disk::{Disk, OpenHow};
+
+use crate::checkpoints::blobs::{blob_path, walk_blob_file};
+use crate::checkpoints::current::Current;
+use crate::checkpoints::{data_folder, find_leftovers, read_current, read_manifest};
+use crate::folder::log_folder;
+use crate::log::frame::was_durable;
+use crate::log::segment::{Segment, segment_numbers};
+use crate::{DurableError, DurableResult, Folder, OpenMode};
+
+/// What a verification found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Files read to their end.
+    pub files: u64,
+    /// Good records in the log.
+    pub records: u64,
+    /// Good blobs in the checkpoint's files.
+    pub blobs: u64,
+    /// Place of the last record or checkpoint.
+    pub last_place: u64,
+    /// Bytes at the end of the log that were never confirmed; opening the database cuts them.
+    pub torn_tail_bytes: u64,
+    /// Files of an interrupted checkpoint; opening the database removes them.
+    pub leftovers: Vec<PathBuf>,
+    /// Damage; empty for a sound database.
+    pub problems: Vec<Problem>,
+}
+
+/// One damaged spot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it, in bytes.
+    pub offset: u64,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// Verifies a database that is not open. An error means that there is nothing to verify: no database, open elsewhere, newer.
+pub fn verify(disk: &Arc<dyn Disk>, root: &Path) -> DurableResult<Report> {
+    let mut report = Report::default();
+    let _held = match Folder::open(disk, root, OpenMode::Existing) {
+        Ok(folder) => {
+            report.files += 1;
+            Some(folder)
+        }
+        Err(DurableError::Corrupt { file, offset, what }) => {
+            report.problems.push(Problem { file, offset, what });
+            None
+        }
+        Err(other) => return Err(other),
+    };
+    let current = report.collect(read_current(&**disk, root))?;
+    if let Some(current) = &current {
+        report.verify_checkpoint(&**disk, root, current)?;
+    }
+    report.verify_log(&**disk, &log_folder(root))?;
+    if let Some(current) = current.filter(|current| current.place > report.last_place) {
+        let what =
+            format!("the log ends at place {}, before the checkpoint at {}", report.last_place, current.place);
+        report.problems.push(Problem { file: log_folder(root), offset: 0, what });
+        report.last_place = current.place;
+    }
+    Ok(report)
+}
+
+impl Report {
+    /// Notes damage and goes on; other errors end the verification.
+    fn collect<T>(&mut self, outcome: DurableResult<T>) -> DurableResult<Option<T>> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
+            Err(DurableError::Corrupt { file, offset, what }) => {
+                self.problems.push(Problem { file, offset, what });
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn verify_checkpoint(&mut self, disk: &dyn Disk, root: &Path, current: &Current) -> DurableResult<()> {
+        self.files += 1;
+        if let Some(name) = current.manifest_name() {
+            let outcome = read_manifest(disk, &root.join(name), current.place);
+            self.files += u64::from(self.collect(outcome)?.is_some());
+        }
+        for &number in &current.live {
+            let path = blob_path(&data_folder(root), number);
+            let file = disk.open(&path, OpenHow::Read)?;
+            let outcome = walk_blob_file(&*file, number, &path);
+            if let Some(blobs) = self.collect(outcome)? {
+                self.files += 1;
+                self.blobs += blobs;
+            }
+        }
+        self.leftovers = find_leftovers(disk, root, current)?;
+        Ok(())
+    }
+
+    fn verify_log(&mut self, disk: &dyn Disk, dir: &Path) -> DurableResult<()> {
+        let outcome = segment_numbers(disk, dir);
+        let Some(numbers) = self.collect(outcome)? else { return Ok(()) };
+        if numbers.is_empty() {
+            let what = "the log has no segments".to_string();
+            self.problems.push(Problem { file: dir.to_path_buf(), offset: 0, what });
+        }
+        for (index, &number) in numbers.iter().enumerate() {
+            let path = Segment { number, base_place: 0 }.path(dir);
+            let bytes = disk.read_whole(&path)?;
+            let is_last = index + 1 == numbers.len();
+            let outcome = self.verify_segment(number, &bytes, &path, is_last && index > 0, is_last);
+            self.files += u64::from(self.collect(outcome)?.is_some());
+        }
+        Ok(())
+    }
+
+    fn verify_segment(
+        &mut self,
+        number: u64,
+        bytes: &[u8],
+        path: &Path,
+        may_be_unfinished: bool,
+        is_last: bool,
+    ) -> DurableResult<()> {
+        let segment = match Segment::decode(number, bytes, path) {
+            Err(DurableError::Corrupt { .. }) if may_be_unfinished && !was_durable(bytes, 0) => {
+                self.torn_tail_bytes = bytes.len() as u64;
+                return Ok(());
+            }
+            outcome => outcome?,
+        };
+        if segment.base_place < self.last_place {
+            return Err(DurableError::corrupt(path, 24, "the segment begins before the one before it ends"));
+        }
+        let mut walk = segment.walk();
+        let outcome = loop {
+            match walk.next(bytes) {
+                Ok(Some(frame)) => self.records += u64::from(!frame.is_mark()),
+                Ok(None) if !is_last && !walk.after_mark => {
+                    break Err("the segment ends without its closing mark");
+                }
+                Ok(None) => break Ok(()),
+                Err(_) if is_last && !was_durable(bytes, walk.at) => {
+                    self.torn_tail_bytes = (bytes.len() - walk.at) as u64;
+                    break Ok(());
+                }
+                Err(what) => break Err(what),
+            }
+        };
+        self.last_place = walk.last_place;
+        outcome.map_err(|what| DurableError::corrupt(path, walk.at as u64, what))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The backing store of a database in memory: it keeps nothing, and says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::backing::{BackingStore, CheckpointSink, Records};
+use crate::{BlobRef, DurableError, DurableResult};
+
+/// Keeps only the last place, so that the order of commits is checked as it is on disk.
+#[derive(Debug, Default)]
+pub struct Volatile {
+    last_place: AtomicU64,
+}
+
+impl Volatile {
+    /// A store that keeps nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl BackingStore for Volatile {
+    fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
+        for &(place, _) in records {
+            let last = self.last_place.load(Ordering::Acquire);
+            if place <= last {
+                return Err(DurableError::OutOfOrder { place, last });
+            }
+            self.last_place.store(place, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> DurableResult<()> {
+        Ok(())
+    }
+
+    fn recover(&self, _from_place: u64) -> DurableResult<Records> {
+        Ok(Box::new(std::iter::empty()))
+    }
+
+    fn last_place(&self) -> u64 {
+        self.last_place.load(Ordering::Acquire)
+    }
+
+    fn truncate_before(&self, _place: u64) -> DurableResult<()> {
+        Ok(())
+    }
+
+    fn begin_checkpoint(&self, _place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
+        Err(DurableError::Volatile)
+    }
+
+    fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
+        Ok(None)
+    }
+
+    fn read_blob(&self, _blob: BlobRef) -> DurableResult<Vec<u8>> {
+        Err(DurableError::Volatile)
+    }
+
+    fn retire(&self, _live_files: &[u32]) -> DurableResult<()> {
+        Ok(())
+    }
+
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    fn log_bytes(&self) -> u64 {
+        0
+    }
+
+    fn close(&self) -> DurableResult<()> {
+        Ok(())
+    }
+}
