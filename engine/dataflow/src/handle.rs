@@ -1,10 +1,13 @@
 //! What the client holds: the stream of batches, and the one end it comes to.
 
+use crate::limits::CLIENT_SPIN_NS;
+use crate::links::Shared;
+use crate::output::Look;
 use crate::{Failure, Message, TenantNo, VertexProfile};
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
+use world::clock::monotonic_ns;
 
 /// A query's number, unique in its runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,41 +87,82 @@ pub struct QueryInfo {
 
 /// A submitted query. Dropping it cancels the query if it still runs.
 pub struct QueryHandle<M: Message> {
-    marker: PhantomData<M>,
+    shared: Shared<M>,
 }
 
 impl<M: Message> QueryHandle<M> {
+    pub(crate) fn new(shared: Shared<M>) -> QueryHandle<M> {
+        QueryHandle { shared }
+    }
+
     /// The query's number.
     pub fn id(&self) -> QueryId {
-        unimplemented!()
+        QueryId(self.shared.id)
     }
+
     /// Waits for the next batch. `None` after the last; a fault comes once, then `None`.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Result<M, Fault>> {
-        unimplemented!()
+        self.spin(u64::MAX);
+        let look = self.shared.output.wait(None);
+        self.found(look).expect("a wait without a limit finds something")
     }
+
     /// The next batch if there is one now: `None` means nothing yet, `Some(None)` the end.
     pub fn try_next(&mut self) -> Option<Option<Result<M, Fault>>> {
-        unimplemented!()
+        let look = self.shared.output.look();
+        self.found(look)
     }
+
     /// As [`try_next`](Self::try_next), after waiting at most this long.
     pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<M, Fault>>> {
-        let _ = timeout;
-        unimplemented!()
+        let until_ns = monotonic_ns().saturating_add(timeout.as_nanos() as u64);
+        self.spin(until_ns);
+        let look = self.shared.output.wait(Some(until_ns));
+        self.found(look)
     }
+
     /// Calls `waker` (on an executor's thread; it must be quick) whenever a batch or the end became available, from now on. Called at
     /// once if one is available already.
     pub fn set_waker(&mut self, waker: Arc<dyn Fn() + Send + Sync>) {
-        let _ = waker;
-        unimplemented!()
+        self.shared.output.set_waker(waker);
     }
+
     /// Cancels the query: it ends with `Fault::Cancelled` unless it ended before.
     pub fn cancel(&self, reason: &str) {
-        let _ = reason;
-        unimplemented!()
+        self.shared.stop(Some(Fault::Cancelled { reason: reason.to_string() }));
     }
+
     /// What each vertex did so far, in the order of their creation.
     pub fn profile(&self) -> Vec<VertexProfile> {
-        unimplemented!()
+        self.shared.profile()
+    }
+
+    /// Looks for news a short while before sleeping: a short query answers sooner than a sleep and a wake take.
+    fn spin(&self, until_ns: u64) {
+        let until_ns = until_ns.min(monotonic_ns() + CLIENT_SPIN_NS);
+        while !self.shared.output.has_news() && monotonic_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn found(&self, look: Look<M>) -> Option<Option<Result<M, Fault>>> {
+        match look {
+            Look::Nothing => None,
+            Look::End => Some(None),
+            Look::Fault(fault) => Some(Some(Err(fault))),
+            Look::Batch(message, was_full) => {
+                if was_full {
+                    self.shared.unblock();
+                }
+                Some(Some(Ok(message)))
+            }
+        }
+    }
+}
+
+impl<M: Message> Drop for QueryHandle<M> {
+    fn drop(&mut self) {
+        self.cancel("the client went away");
     }
 }

@@ -34,6 +34,17 @@ pub mod profile;
 
 pub mod root;
 
+mod executor;
+mod instance;
+pub mod ledger;
+mod links;
+mod local;
+mod output;
+mod progress;
+mod query;
+mod scopes;
+mod tenants;
+
 pub use context::Context;
 pub use graph::{Graph, GraphBuilder, GraphError, Route, ScopeNo, VertexNo, VertexOptions};
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};

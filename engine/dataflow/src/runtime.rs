@@ -1,9 +1,14 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
 use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
-use crate::{Graph, Message, QueryHandle, QueryId, QueryInfo, Root, RootHandle};
-use std::marker::PhantomData;
+use crate::executor::Executor;
+use crate::links::{Command, Links};
+use crate::query::QueryShared;
+use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, Root, RootHandle};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+use world::workers::{WORKERS_MAX, WorkerControl, WorkerOptions, Workers};
 
 /// A tenant: who pays for a query. Tenants need no declaration; an unknown one has a share of 100.
 pub type TenantNo = u32;
@@ -61,7 +66,8 @@ impl Default for QueryOptions {
 
 /// The executors and the queries on them. Dropping it cancels what runs and joins the threads.
 pub struct Runtime<M: Message> {
-    marker: PhantomData<M>,
+    links: Arc<Links<M>>,
+    workers: Workers,
 }
 
 impl<M: Message> Runtime<M> {
@@ -70,38 +76,79 @@ impl<M: Message> Runtime<M> {
     /// # Errors
     /// When the system refuses threads.
     pub fn start(options: RuntimeOptions) -> std::io::Result<Runtime<M>> {
-        let _ = options;
-        unimplemented!()
+        let quota_ns = (options.quota.as_nanos() as u64).max(1);
+        let worker_options = WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
+        let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX)));
+        let workers = Workers::start(&worker_options, |me| {
+            let executor = Executor::new(me, quota_ns, links.clone());
+            move |control: &WorkerControl| executor.run(control)
+        })?;
+        for (executor, inbox) in links.inboxes.iter().enumerate() {
+            let _ = inbox.waker.set(workers.waker(executor));
+        }
+        Ok(Runtime { links, workers })
     }
+
     /// Number of executors.
     pub fn executors(&self) -> usize {
-        unimplemented!()
+        self.links.executors()
     }
+
     /// Starts a query. Its home executor is the one with the fewest queries at home.
     pub fn submit(&self, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
-        let _ = (graph, options);
-        unimplemented!()
+        let home = self.links.choose_home();
+        self.links.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
+        let id = self.links.query_next.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::new(QueryShared::new(id, home, graph, options, self.links.clone()));
+        self.links.registry.lock().insert(id, shared.clone());
+        self.links.post(home, Command::Start(shared.clone()));
+        QueryHandle::new(shared)
     }
+
     /// The queries that run now, oldest first.
     pub fn queries(&self) -> Vec<QueryInfo> {
-        unimplemented!()
+        self.links.registry.lock().values().map(|query| query.info()).collect()
     }
+
     /// Cancels a query; false if no such query runs.
     pub fn cancel(&self, id: QueryId, reason: &str) -> bool {
-        let _ = (id, reason);
-        unimplemented!()
+        let query = self.links.registry.lock().get(&id.0).cloned();
+        query.is_some_and(|query| query.stop(Some(Fault::Cancelled { reason: reason.to_string() })))
     }
+
     /// Sets a tenant's share of each executor, relative to the shares of others that have work; default 100, at least 1.
     pub fn set_share(&self, tenant: TenantNo, share: u32) {
-        let _ = (tenant, share);
-        unimplemented!()
+        self.links.shares.lock().insert(tenant, share);
+        for executor in 0..self.executors() {
+            self.links.post(executor, Command::Share { tenant, share });
+        }
     }
+
     /// Hangs other work on every executor, with a share like a tenant's. `factory` is called on each executor's own thread.
     pub fn add_root<F>(&self, share: u32, factory: F) -> RootHandle
     where
         F: Fn(usize) -> Box<dyn Root> + Send + Sync + 'static,
     {
-        let _ = (share, factory);
-        unimplemented!()
+        let number = self.links.root_next.fetch_add(1, Ordering::Relaxed);
+        let make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> = Arc::new(factory);
+        for executor in 0..self.executors() {
+            self.links.post(executor, Command::AddRoot { number, share, make: make.clone() });
+        }
+        let links = self.links.clone();
+        let wake = Arc::new(move |executor: usize| links.post(executor, Command::WakeRoot(number)));
+        RootHandle { wake, executors: self.executors() }
+    }
+}
+
+impl<M: Message> Drop for Runtime<M> {
+    fn drop(&mut self) {
+        let running: Vec<_> = self.links.registry.lock().values().cloned().collect();
+        for query in running {
+            query.stop(Some(Fault::Cancelled { reason: "the runtime is shutting down".to_string() }));
+        }
+        self.workers.join();
+        for inbox in &self.links.inboxes {
+            while inbox.queue.pop().is_some() {}
+        }
     }
 }

@@ -1,0 +1,261 @@
+//! One executor: a thread that takes commands, fires timers, and gives one quota at a time to whoever is next.
+//!
+//! Between two turns it looks at its inbox and its timers, so a kill, a deadline or a new query waits for one turn at most. With
+//! nothing to run it looks a little longer ([`IDLE_SPIN_NS`]), then sleeps until a command or the next timer.
+
+use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, WAITING_REPOLL_NS};
+use crate::links::{Command, Links, Shared};
+use crate::local::{LocalQuery, Turn, drop_quietly};
+use crate::tenants::{Payer, Tenants, Work};
+use crate::{Message, Root, RootStatus, Tag};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use world::clock::monotonic_ns;
+use world::workers::WorkerControl;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Deadline(u64),
+    Look(u64),
+    Root(usize),
+}
+
+struct RootSlot {
+    /// `None` after it panicked.
+    root: Option<Box<dyn Root>>,
+    in_ring: bool,
+}
+
+pub(crate) struct Executor<M: Message> {
+    me: usize,
+    quota_ns: u64,
+    links: Arc<Links<M>>,
+    queries: HashMap<u64, Box<LocalQuery<M>>>,
+    roots: HashMap<usize, RootSlot>,
+    tenants: Tenants,
+    timers: BinaryHeap<Reverse<(u64, Timer)>>,
+}
+
+impl<M: Message> Executor<M> {
+    pub(crate) fn new(me: usize, quota_ns: u64, links: Arc<Links<M>>) -> Executor<M> {
+        Executor {
+            me,
+            quota_ns,
+            links,
+            queries: HashMap::new(),
+            roots: HashMap::new(),
+            tenants: Tenants::default(),
+            timers: BinaryHeap::new(),
+        }
+    }
+
+    /// The thread's body.
+    pub(crate) fn run(mut self, control: &WorkerControl) {
+        while !control.stopping() {
+            self.take_commands();
+            let now_ns = monotonic_ns();
+            self.fire_timers(now_ns);
+            match self.tenants.pick() {
+                Some((payer, Work::Query(id))) => self.turn_query(payer, id, now_ns),
+                Some((payer, Work::Root(number))) => self.turn_root(payer, number, now_ns),
+                None => self.idle(control),
+            }
+        }
+        for (_, local) in self.queries.drain() {
+            drop_quietly(local);
+        }
+        while self.links.inboxes[self.me].queue.pop().is_some() {}
+    }
+
+    fn idle(&mut self, control: &WorkerControl) {
+        let inbox = &self.links.inboxes[self.me].queue;
+        let start_ns = monotonic_ns();
+        let timer_ns = self.timers.peek().map(|Reverse((at_ns, _))| *at_ns);
+        loop {
+            for _ in 0..16 {
+                if !inbox.is_empty() || control.stopping() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            let now_ns = monotonic_ns();
+            if timer_ns.is_some_and(|at_ns| at_ns <= now_ns) {
+                return;
+            }
+            if now_ns >= start_ns + IDLE_SPIN_NS {
+                return control.park(timer_ns.map(|at_ns| at_ns - now_ns));
+            }
+        }
+    }
+
+    fn take_commands(&mut self) {
+        while let Some(command) = self.links.inboxes[self.me].queue.pop() {
+            self.take_command(command);
+        }
+    }
+
+    fn take_command(&mut self, command: Command<M>) {
+        match command {
+            Command::Start(query) => self.with_query(&query, |local| {
+                let source = |vertex: &usize| local.shared.graph.vertices[*vertex].options.source;
+                let sources: Vec<usize> = (0..local.shared.graph.vertices.len()).filter(source).collect();
+                sources.into_iter().for_each(|vertex| local.resume_later(vertex));
+            }),
+            Command::Deliver { query, vertex, port, message } => {
+                self.with_query(&query, |local| local.deliver(vertex, port, Tag::ROOT, message));
+            }
+            Command::Exhausted { query, vertex, port } => {
+                self.with_query(&query, |local| local.exhausted(vertex, port));
+            }
+            Command::CreateEmpty { query, vertex } => self.with_query(&query, |local| local.create_empty(vertex)),
+            Command::Invite { query, vertex } => self.with_query(&query, |local| local.resume_later(vertex)),
+            Command::Closed(query) => self.with_query(&query, LocalQuery::purge_closed),
+            Command::Stop(id) => self.forget(id),
+            Command::Nudge(id) => {
+                if let Some(local) = self.queries.get_mut(&id) {
+                    local.wake_waiting();
+                    self.schedule(id);
+                }
+            }
+            Command::AddRoot { number, share, make } => self.add_root(number, share, &*make),
+            Command::WakeRoot(number) => self.wake_root(number),
+            Command::Share { tenant, share } => self.tenants.set_share(Payer::Tenant(tenant), share),
+        }
+    }
+
+    /// Does something to a query here, taking it in if it is new, and schedules it. A query that ended is left alone.
+    fn with_query(&mut self, query: &Shared<M>, change: impl FnOnce(&mut LocalQuery<M>)) {
+        let id = query.id;
+        if !self.queries.contains_key(&id) {
+            if !query.touch(self.me) {
+                return;
+            }
+            self.take_in(query);
+        }
+        let local = self.queries.get_mut(&id).expect("it was just taken in");
+        change(local);
+        if let Some(fault) = local.fault.take() {
+            query.stop(Some(fault));
+        }
+        if query.is_stopped() {
+            self.forget(id);
+        } else {
+            self.schedule(id);
+        }
+    }
+
+    fn take_in(&mut self, query: &Shared<M>) {
+        let payer = Payer::Tenant(query.tenant);
+        if !self.tenants.knows(payer) {
+            if let Some(share) = self.links.shares.lock().get(&query.tenant) {
+                self.tenants.set_share(payer, *share);
+            }
+        }
+        if query.deadline_ns != u64::MAX {
+            self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));
+        }
+        self.queries.insert(query.id, Box::new(LocalQuery::new(query.clone(), self.me)));
+    }
+
+    /// Drops all of a query that ended.
+    fn forget(&mut self, id: u64) {
+        if let Some(local) = self.queries.remove(&id) {
+            drop_quietly(local);
+        }
+    }
+
+    /// Puts a query into its tenant's ring if it has something to run and is not there yet.
+    fn schedule(&mut self, id: u64) {
+        let Some(local) = self.queries.get_mut(&id) else { return };
+        if !local.in_ring {
+            local.in_ring = true;
+            self.tenants.push(Payer::Tenant(local.shared.tenant), id);
+        }
+    }
+
+    fn turn_query(&mut self, payer: Payer, id: u64, now_ns: u64) {
+        let Some(local) = self.queries.get_mut(&id) else { return };
+        local.in_ring = false;
+        let (turn, end_ns) = local.turn(now_ns, self.quota_ns);
+        self.tenants.charge(payer, end_ns - now_ns);
+        match turn {
+            Turn::Idle => {}
+            Turn::More => self.schedule(id),
+            Turn::Over => self.forget(id),
+            Turn::Stuck => self.stuck(id, end_ns),
+        }
+    }
+
+    /// Announces that the query is blocked here, then looks once more: whoever makes room between the two sees the announcement.
+    fn stuck(&mut self, id: u64, now_ns: u64) {
+        let local = self.queries.get_mut(&id).expect("it just ran");
+        local.shared.set_blocked(self.me, true);
+        if local.is_runnable() {
+            local.shared.set_blocked(self.me, false);
+            return self.schedule(id);
+        }
+        let later_ns = if local.has_waiting() { WAITING_REPOLL_NS } else { BLOCKED_RECHECK_NS };
+        let at_ns = now_ns + later_ns;
+        if local.timer_ns.is_none_or(|set_ns| set_ns > at_ns) {
+            local.timer_ns = Some(at_ns);
+            self.timers.push(Reverse((at_ns, Timer::Look(id))));
+        }
+    }
+
+    fn fire_timers(&mut self, now_ns: u64) {
+        while let Some(Reverse((at_ns, timer))) = self.timers.peek().copied() {
+            if at_ns > now_ns {
+                return;
+            }
+            self.timers.pop();
+            match timer {
+                Timer::Deadline(id) => {
+                    if let Some(local) = self.queries.get(&id) {
+                        let shared = local.shared.clone();
+                        shared.stop(Some(shared.timed_out(now_ns)));
+                        self.forget(id);
+                    }
+                }
+                Timer::Look(id) => {
+                    if let Some(local) = self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns)) {
+                        local.timer_ns = None;
+                        local.wake_waiting();
+                        self.schedule(id);
+                    }
+                }
+                Timer::Root(number) => self.wake_root(number),
+            }
+        }
+    }
+
+    fn add_root(&mut self, number: usize, share: u32, make: &(dyn Fn(usize) -> Box<dyn Root> + Send + Sync)) {
+        let root = catch_unwind(AssertUnwindSafe(|| make(self.me))).ok();
+        self.roots.insert(number, RootSlot { root, in_ring: false });
+        self.tenants.set_share(Payer::Root(number), share);
+        self.wake_root(number);
+    }
+
+    fn wake_root(&mut self, number: usize) {
+        if let Some(slot) = self.roots.get_mut(&number).filter(|slot| slot.root.is_some() && !slot.in_ring) {
+            slot.in_ring = true;
+            self.tenants.push(Payer::Root(number), 0);
+        }
+    }
+
+    fn turn_root(&mut self, payer: Payer, number: usize, now_ns: u64) {
+        let slot = self.roots.get_mut(&number).expect("roots are never removed");
+        slot.in_ring = false;
+        let Some(root) = &mut slot.root else { return };
+        let quota_ns = self.quota_ns;
+        let status = catch_unwind(AssertUnwindSafe(|| root.run(quota_ns)));
+        self.tenants.charge(payer, monotonic_ns() - now_ns);
+        match status {
+            Ok(RootStatus::Busy) => self.wake_root(number),
+            Ok(RootStatus::Idle) => {}
+            Ok(RootStatus::WakeAt(at_ns)) => self.timers.push(Reverse((at_ns, Timer::Root(number)))),
+            Err(_) => slot.root = None,
+        }
+    }
+}

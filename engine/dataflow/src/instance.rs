@@ -1,0 +1,92 @@
+//! One operator on one executor: its mailbox, what it holds, where it stands.
+//!
+//! The mailbox is one queue for all ports, so that what arrives on a channel stays in order, the ends of scope instances included.
+//! Messages on ports that must wait for others (`port_order`) are held aside until the gate opens. The operator itself is made on its
+//! first call, not on the first message, so that a panicking factory is caught like any call.
+
+use crate::progress::Account;
+use crate::{Message, Operator, Tag};
+use std::collections::VecDeque;
+
+/// What an operator is called for.
+pub(crate) enum Item<M> {
+    Message(Delivery<M>),
+    /// `resume`: a source at the start, or a peer's invitation.
+    Resume,
+    /// `on_completion`; `Account::Ack` if the executor was asked to acknowledge, `Free` if the instance came late.
+    Completion(usize, Account),
+    /// Acknowledge, once all before it is done.
+    Acknowledge,
+    /// `on_instance_end`.
+    End,
+}
+
+/// A message in a mailbox, and how it was counted.
+pub(crate) struct Delivery<M> {
+    pub(crate) port: usize,
+    pub(crate) message: M,
+    /// Counted at the port's bounded queue.
+    pub(crate) counted: bool,
+    /// Bytes charged because the queue has no bound.
+    pub(crate) charged: u64,
+}
+
+/// Where an instance is to be found by the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Idle,
+    Ready,
+    Waiting,
+}
+
+/// The part that a call may change while the operator itself is borrowed.
+pub(crate) struct Head {
+    pub(crate) vertex: usize,
+    pub(crate) tag: Tag,
+    /// Bytes charged and not released.
+    pub(crate) charged: u64,
+}
+
+pub(crate) struct Instance<M: Message> {
+    pub(crate) head: Head,
+    pub(crate) operator: Option<Box<dyn Operator<M>>>,
+    pub(crate) inbox: VecDeque<Item<M>>,
+    /// Messages behind the gate.
+    pub(crate) held: VecDeque<Delivery<M>>,
+    pub(crate) gate_open: bool,
+    /// What the unfinished call was counted as.
+    pub(crate) current: Option<(Account, bool)>,
+    pub(crate) place: Place,
+    /// Ports whose completion was put into the inbox.
+    pub(crate) completions: u32,
+    /// The end of its scope instance was put into the inbox.
+    pub(crate) ending: bool,
+}
+
+impl<M: Message> Instance<M> {
+    pub(crate) fn new(vertex: usize, tag: Tag, gate_open: bool) -> Instance<M> {
+        Instance {
+            head: Head { vertex, tag, charged: 0 },
+            operator: None,
+            inbox: VecDeque::new(),
+            held: VecDeque::new(),
+            gate_open,
+            current: None,
+            place: Place::Idle,
+            completions: 0,
+            ending: false,
+        }
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        self.current.is_some() || !self.inbox.is_empty()
+    }
+
+    /// Lets the held messages in.
+    pub(crate) fn open_gate(&mut self) {
+        if !self.gate_open {
+            self.gate_open = true;
+            self.inbox.extend(self.held.drain(..).map(Item::Message));
+        }
+    }
+}

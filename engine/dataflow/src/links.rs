@@ -1,0 +1,88 @@
+//! What ties the executors together: an inbox each, and the list of running queries.
+//!
+//! A command carries the query it is about, so an executor learns of a query by the first command that names it. Inboxes have no bound
+//! of their own: a `Deliver` is counted at its port before it is sent ([`MAILBOX_MESSAGES_MAX`](crate::limits::MAILBOX_MESSAGES_MAX)),
+//! and the others are at most a few per vertex, port and query.
+
+use crate::query::QueryShared;
+use crate::root::Root;
+use crate::{Message, TenantNo};
+use crossbeam_queue::SegQueue;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use world::workers::Waker;
+
+pub(crate) type Shared<M> = Arc<QueryShared<M>>;
+
+pub(crate) enum Command<M: Message> {
+    /// Begin: wake the sources. To the home executor.
+    Start(Shared<M>),
+    /// A message from another executor; always outside scopes.
+    Deliver { query: Shared<M>, vertex: usize, port: usize, message: M },
+    /// Nothing more comes on this port, anywhere.
+    Exhausted { query: Shared<M>, vertex: usize, port: usize },
+    /// All ports are exhausted and no instance was ever made: make one.
+    CreateEmpty { query: Shared<M>, vertex: usize },
+    /// `resume` the instance here.
+    Invite { query: Shared<M>, vertex: usize },
+    /// Some vertices were closed by a limit: drop what they hold.
+    Closed(Shared<M>),
+    /// The query ended: drop everything of it.
+    Stop(u64),
+    /// Something this executor waited for happened.
+    Nudge(u64),
+    /// Hang a root on this executor.
+    AddRoot { number: usize, share: u32, make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> },
+    /// Wake a root.
+    WakeRoot(usize),
+    /// A tenant's share changed.
+    Share { tenant: TenantNo, share: u32 },
+}
+
+pub(crate) struct Inbox<M: Message> {
+    pub(crate) queue: SegQueue<Command<M>>,
+    pub(crate) waker: OnceLock<Waker>,
+    /// Queries whose home is here.
+    pub(crate) homes: AtomicUsize,
+}
+
+pub(crate) struct Links<M: Message> {
+    pub(crate) inboxes: Vec<Inbox<M>>,
+    pub(crate) registry: Mutex<BTreeMap<u64, Shared<M>>>,
+    pub(crate) shares: Mutex<BTreeMap<TenantNo, u32>>,
+    pub(crate) query_next: AtomicU64,
+    pub(crate) root_next: AtomicUsize,
+}
+
+impl<M: Message> Links<M> {
+    pub(crate) fn new(executors: usize) -> Links<M> {
+        let inbox = |_| Inbox { queue: SegQueue::new(), waker: OnceLock::new(), homes: AtomicUsize::new(0) };
+        Links {
+            inboxes: (0..executors).map(inbox).collect(),
+            registry: Mutex::new(BTreeMap::new()),
+            shares: Mutex::new(BTreeMap::new()),
+            query_next: AtomicU64::new(1),
+            root_next: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn executors(&self) -> usize {
+        self.inboxes.len()
+    }
+
+    pub(crate) fn post(&self, executor: usize, command: Command<M>) {
+        let inbox = &self.inboxes[executor];
+        inbox.queue.push(command);
+        if let Some(waker) = inbox.waker.get() {
+            waker.wake();
+        }
+    }
+
+    /// The executor with the fewest queries at home.
+    pub(crate) fn choose_home(&self) -> usize {
+        let load = |executor: &usize| self.inboxes[*executor].homes.load(Ordering::Relaxed);
+        (0..self.executors()).min_by_key(load).expect("a runtime has at least one executor")
+    }
+}

@@ -1,0 +1,144 @@
+//! The bounded queue between a query and its client, and the one place where a query's end is decided.
+//!
+//! Invariant: `end` is set once and never changes; after a fault the queue stays empty. The length is mirrored in an atomic, so that
+//! executors ask whether it is full without the lock.
+
+use crate::{Fault, Message};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+pub(crate) type ClientWaker = Arc<dyn Fn() + Send + Sync>;
+
+/// What a client finds when it looks.
+pub(crate) enum Look<M> {
+    /// Nothing yet.
+    Nothing,
+    /// A batch; true if the queue was full before.
+    Batch(M, bool),
+    /// The fault, once.
+    Fault(Fault),
+    /// The end.
+    End,
+}
+
+struct State<M> {
+    queue: VecDeque<M>,
+    ended: bool,
+    fault: Option<Fault>,
+    waker: Option<ClientWaker>,
+}
+
+pub(crate) struct Output<M> {
+    batches_max: usize,
+    length: AtomicUsize,
+    ended: AtomicBool,
+    state: Mutex<State<M>>,
+    changed: Condvar,
+}
+
+impl<M: Message> Output<M> {
+    pub(crate) fn new(batches_max: usize) -> Output<M> {
+        Output {
+            batches_max: batches_max.max(1),
+            length: AtomicUsize::new(0),
+            ended: AtomicBool::new(false),
+            state: Mutex::new(State { queue: VecDeque::new(), ended: false, fault: None, waker: None }),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.length.load(Ordering::SeqCst) >= self.batches_max
+    }
+
+    /// True if a look would find something. Cheap, for spinning.
+    pub(crate) fn has_news(&self) -> bool {
+        self.length.load(Ordering::Acquire) > 0 || self.ended.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn push(&self, message: M) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
+        state.queue.push_back(message);
+        self.length.store(state.queue.len(), Ordering::SeqCst);
+        self.tell(state);
+    }
+
+    /// Ends the query; false if it had ended before.
+    pub(crate) fn end(&self, fault: Option<Fault>) -> bool {
+        let mut state = self.state.lock();
+        if state.ended {
+            return false;
+        }
+        state.ended = true;
+        if fault.is_some() {
+            state.queue.clear();
+            self.length.store(0, Ordering::SeqCst);
+        }
+        state.fault = fault;
+        self.ended.store(true, Ordering::Release);
+        self.tell(state);
+        true
+    }
+
+    fn tell(&self, state: parking_lot::MutexGuard<'_, State<M>>) {
+        let waker = state.waker.clone();
+        drop(state);
+        self.changed.notify_one();
+        if let Some(waker) = waker {
+            waker();
+        }
+    }
+
+    pub(crate) fn look(&self) -> Look<M> {
+        self.take(&mut self.state.lock())
+    }
+
+    /// Looks, and sleeps until there is something or the clock passes `until_ns`.
+    pub(crate) fn wait(&self, until_ns: Option<u64>) -> Look<M> {
+        let mut state = self.state.lock();
+        loop {
+            match self.take(&mut state) {
+                Look::Nothing => {}
+                found => return found,
+            }
+            match until_ns {
+                None => self.changed.wait(&mut state),
+                Some(until_ns) => {
+                    let left = until_ns.saturating_sub(world::clock::monotonic_ns());
+                    if left == 0 {
+                        return Look::Nothing;
+                    }
+                    self.changed.wait_for(&mut state, std::time::Duration::from_nanos(left));
+                }
+            }
+        }
+    }
+
+    fn take(&self, state: &mut State<M>) -> Look<M> {
+        if let Some(message) = state.queue.pop_front() {
+            let was_full = state.queue.len() + 1 >= self.batches_max;
+            self.length.store(state.queue.len(), Ordering::SeqCst);
+            return Look::Batch(message, was_full);
+        }
+        match (state.ended, state.fault.take()) {
+            (_, Some(fault)) => Look::Fault(fault),
+            (true, None) => Look::End,
+            (false, None) => Look::Nothing,
+        }
+    }
+
+    pub(crate) fn set_waker(&self, waker: ClientWaker) {
+        let mut state = self.state.lock();
+        state.waker = Some(waker.clone());
+        let news = !state.queue.is_empty() || state.ended;
+        drop(state);
+        if news {
+            waker();
+        }
+    }
+}

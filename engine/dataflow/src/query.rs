@@ -1,0 +1,226 @@
+//! One query, as all executors and the client see it: counters, flags, queue lengths; no lock but the client's.
+
+use crate::graph::Graph;
+use crate::ledger::Ledger;
+use crate::limits::MAILBOX_MESSAGES_MAX;
+use crate::links::{Command, Links, Shared};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::runtime::QueryOptions;
+use crate::{Fault, Message, QueryInfo, Route, TenantNo, VertexProfile, handle::QueryId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use world::clock::monotonic_ns;
+
+/// Counters of one vertex, summed over its instances.
+#[derive(Default)]
+pub(crate) struct VertexStats {
+    pub(crate) rows_in: AtomicU64,
+    pub(crate) rows_out: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) cpu_ns: AtomicU64,
+    pub(crate) overruns: AtomicU64,
+}
+
+pub(crate) struct QueryShared<M: Message> {
+    pub(crate) id: u64,
+    pub(crate) tenant: TenantNo,
+    pub(crate) label: String,
+    pub(crate) home: usize,
+    pub(crate) started_ns: u64,
+    /// Reading of the monotonic clock; `u64::MAX` for none.
+    pub(crate) deadline_ns: u64,
+    pub(crate) graph: Graph<M>,
+    pub(crate) links: Arc<Links<M>>,
+    pub(crate) progress: Progress,
+    pub(crate) ledger: Ledger,
+    pub(crate) output: Output<M>,
+    pub(crate) stats: Vec<VertexStats>,
+    /// Set once the query ended, well or badly.
+    stopped: AtomicBool,
+    /// Counted messages by (vertex, port, executor); see `queue_place`.
+    queued: Vec<AtomicUsize>,
+    ports_before: Vec<usize>,
+    /// By executor: has local state; found all it could run blocked by a full queue; has an operator that waits.
+    touched: Vec<AtomicBool>,
+    blocked: Vec<AtomicBool>,
+    waiting: Vec<AtomicBool>,
+    waiting_any: AtomicBool,
+}
+
+impl<M: Message> QueryShared<M> {
+    pub(crate) fn new(id: u64, home: usize, graph: Graph<M>, options: QueryOptions, links: Arc<Links<M>>) -> Self {
+        let executors = links.executors();
+        let started_ns = monotonic_ns();
+        let mut ports_before = Vec::with_capacity(graph.vertices.len());
+        let mut ports = 0;
+        for vertex in &graph.vertices {
+            ports_before.push(ports);
+            ports += vertex.options.ports;
+        }
+        let flags = || (0..executors).map(|_| AtomicBool::new(false)).collect::<Vec<_>>();
+        QueryShared {
+            id,
+            tenant: options.tenant,
+            label: options.label,
+            home,
+            started_ns,
+            deadline_ns: options.deadline.map_or(u64::MAX, |d| started_ns.saturating_add(d.as_nanos() as u64)),
+            progress: Progress::new(&graph, executors),
+            ledger: Ledger::new(options.bytes_max, graph.vertices.len()),
+            output: Output::new(options.output_batches_max),
+            stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
+            stopped: AtomicBool::new(false),
+            queued: (0..ports * executors).map(|_| AtomicUsize::new(0)).collect(),
+            ports_before,
+            touched: flags(),
+            blocked: flags(),
+            waiting: flags(),
+            waiting_any: AtomicBool::new(false),
+            graph,
+            links,
+        }
+    }
+
+    pub(crate) fn executors(&self) -> usize {
+        self.links.executors()
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Ends the query, with a fault or well; false if it had ended before. Executors drop what they hold when they see it.
+    pub(crate) fn stop(&self, fault: Option<Fault>) -> bool {
+        if !self.output.end(fault) {
+            return false;
+        }
+        self.stopped.store(true, Ordering::SeqCst);
+        self.links.inboxes[self.home].homes.fetch_sub(1, Ordering::Relaxed);
+        let registered = self.links.registry.lock().remove(&self.id);
+        for executor in 0..self.executors() {
+            if self.touched[executor].load(Ordering::SeqCst) {
+                self.links.post(executor, Command::Stop(self.id));
+            }
+        }
+        drop(registered);
+        true
+    }
+
+    /// An executor takes the query in; false if the query has ended already.
+    pub(crate) fn touch(&self, executor: usize) -> bool {
+        self.touched[executor].store(true, Ordering::SeqCst);
+        !self.is_stopped()
+    }
+
+    /// Tells every executor that holds the query that some vertices were closed.
+    pub(crate) fn post_closed(self: &Shared<M>) {
+        for executor in 0..self.executors() {
+            if self.touched[executor].load(Ordering::SeqCst) {
+                self.links.post(executor, Command::Closed(self.clone()));
+            }
+        }
+    }
+
+    fn queue_place(&self, vertex: usize, port: usize, executor: usize) -> &AtomicUsize {
+        &self.queued[(self.ports_before[vertex] + port) * self.executors() + executor]
+    }
+
+    pub(crate) fn queue_length(&self, vertex: usize, port: usize, executor: usize) -> usize {
+        self.queue_place(vertex, port, executor).load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn enqueued(&self, vertex: usize, port: usize, executor: usize) {
+        self.queue_place(vertex, port, executor).fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn dequeued(&self, vertex: usize, port: usize, executor: usize) {
+        if self.queue_place(vertex, port, executor).fetch_sub(1, Ordering::SeqCst) == MAILBOX_MESSAGES_MAX {
+            self.unblock();
+        }
+    }
+
+    /// Wakes the executors that found everything blocked.
+    pub(crate) fn unblock(&self) {
+        self.nudge(&self.blocked);
+    }
+
+    fn nudge(&self, flags: &[AtomicBool]) {
+        for (executor, flag) in flags.iter().enumerate() {
+            if flag.load(Ordering::SeqCst) && flag.swap(false, Ordering::SeqCst) {
+                self.links.post(executor, Command::Nudge(self.id));
+            }
+        }
+    }
+
+    pub(crate) fn set_blocked(&self, executor: usize, blocked: bool) {
+        self.blocked[executor].store(blocked, Ordering::SeqCst);
+    }
+
+    pub(crate) fn set_waiting(&self, executor: usize) {
+        self.waiting[executor].store(true, Ordering::SeqCst);
+        self.waiting_any.store(true, Ordering::SeqCst);
+    }
+
+    /// Something ran: those who wait may look again.
+    pub(crate) fn moved_on(&self) {
+        if self.waiting_any.load(Ordering::SeqCst) && self.waiting_any.swap(false, Ordering::SeqCst) {
+            self.nudge(&self.waiting);
+        }
+    }
+
+    /// True if an operator of this vertex on this executor should not run: some output is full.
+    pub(crate) fn outputs_full(&self, vertex: usize, executor: usize) -> bool {
+        if vertex == self.graph.output && self.output.is_full() {
+            return true;
+        }
+        self.graph.vertices[vertex].outputs.iter().flatten().any(|edge| self.edge_full(*edge, executor))
+    }
+
+    fn edge_full(&self, edge: usize, executor: usize) -> bool {
+        let edge = &self.graph.edges[edge];
+        let full = |executor: usize| self.queue_length(edge.to, edge.port, executor) >= MAILBOX_MESSAGES_MAX;
+        match edge.route {
+            Route::Local => full(executor),
+            Route::Gather => full(self.home),
+            Route::Spread => (0..self.executors()).all(full),
+            Route::Partition(_) => (0..self.executors()).any(full),
+        }
+    }
+
+    pub(crate) fn over_budget(&self) -> Fault {
+        let names = self.graph.vertices.iter().map(|vertex| vertex.name.clone());
+        let exceeded = self.ledger.exceeded(names);
+        Fault::OverBudget { limit: exceeded.limit, held: exceeded.held }
+    }
+
+    pub(crate) fn timed_out(&self, now_ns: u64) -> Fault {
+        Fault::TimedOut { after_ms: now_ns.saturating_sub(self.started_ns) / 1_000_000 }
+    }
+
+    pub(crate) fn info(&self) -> QueryInfo {
+        QueryInfo {
+            id: QueryId(self.id),
+            tenant: self.tenant,
+            label: self.label.clone(),
+            age_ns: monotonic_ns().saturating_sub(self.started_ns),
+            cpu_ns: self.stats.iter().map(|stats| stats.cpu_ns.load(Ordering::Relaxed)).sum(),
+            bytes: self.ledger.total(),
+        }
+    }
+
+    pub(crate) fn profile(&self) -> Vec<VertexProfile> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let profile = |(number, stats): (usize, &VertexStats)| VertexProfile {
+            name: self.graph.vertices[number].name.clone(),
+            instances: self.progress.instances_made(number),
+            rows_in: read(&stats.rows_in),
+            rows_out: read(&stats.rows_out),
+            batches: read(&stats.batches),
+            cpu_ns: read(&stats.cpu_ns),
+            overruns: read(&stats.overruns),
+            bytes_peak: self.ledger.peak(number),
+        };
+        self.stats.iter().enumerate().map(profile).collect()
+    }
+}
