@@ -38,7 +38,8 @@ pub trait BackingStore: Send + Sync {
     /// The records from this place on, as far as they were appended before the call.
     fn recover(&self, from_place: u64) -> DurableResult<Records>;
 
-    /// The place of the last record appended or given up, 0 before the first.
+    /// The place that the next record must be above: that of the last record appended or given up, or of a checkpoint that was begun
+    /// to be finished ahead of the log; 0 before the first. So it may be above the last record that is handed back.
     fn last_place(&self) -> u64;
 
     /// Gives up records before this place, as far as that frees whole segments. Call it when a checkpoint covers them.

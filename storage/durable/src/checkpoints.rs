@@ -48,6 +48,8 @@ struct State {
     current: Current,
     /// The next file to begin; ahead of the one in `current` while a checkpoint is written.
     next_file: u32,
+    /// Counts the attempts, so that a manifest whose sync failed is never written over and trusted.
+    sequence: u32,
     readers: HashMap<u32, Arc<dyn DiskFile>>,
     writing: bool,
     /// Why `CURRENT` is no longer to be trusted by us, if a swap failed half-way.
@@ -70,9 +72,14 @@ impl Checkpoints {
         disk.sync_dir(root)?;
         disk.sync_dir(&data)?;
         let current = read_current(&*disk, root)?;
-        let next_file = current.next_file;
-        let state =
-            State { current, next_file, readers: HashMap::new(), writing: false, poisoned: None };
+        let state = State {
+            next_file: current.next_file,
+            sequence: current.sequence,
+            current,
+            readers: HashMap::new(),
+            writing: false,
+            poisoned: None,
+        };
         let checkpoints = Self { disk, root: root.to_path_buf(), data, state: Mutex::new(state) };
         checkpoints.latest()?;
         for leftover in checkpoints.find_leftovers()? {
@@ -166,7 +173,10 @@ impl Checkpoints {
         let mut state = self.state.lock();
         let number = state.next_file;
         let Some(next) = number.checked_add(1) else {
-            return Err(DurableError::TooLarge { length_bytes: u64::from(number), length_bytes_max: u64::from(number) });
+            return Err(DurableError::TooLarge {
+                length_bytes: u64::from(number),
+                length_bytes_max: u64::from(number),
+            });
         };
         state.next_file = next;
         Ok(number)
@@ -179,7 +189,8 @@ impl Checkpoints {
         state.check_usable()?;
         let mut next = state.current.clone();
         next.place = place;
-        next.sequence += 1;
+        state.sequence += 1;
+        next.sequence = state.sequence;
         next.next_file = state.next_file;
         next.live.extend(written);
         let name = next.manifest_name().expect("the sequence was just counted up");
@@ -195,14 +206,24 @@ impl Checkpoints {
     }
 
     fn swap_current(&self, state: &mut State, next: Current) -> DurableResult<()> {
-        let swapped = replace_synced(&*self.disk, &self.root, CURRENT_NAME, &next.encode());
-        match swapped {
+        let fresh = self.root.join(format!("{CURRENT_NAME}.new"));
+        let swapped = match write_synced(&*self.disk, &fresh, &next.encode()) {
+            // Nothing is renamed yet: the old one stands, and another try may succeed.
+            Err(full @ DurableError::Disk(DiskError::Full { .. })) => return Err(full),
+            Err(error) => Err(error),
+            Ok(()) => self.rename_current(&fresh),
+        };
+        match &swapped {
             Ok(()) => state.current = next,
-            // Nothing was renamed yet when the disk is full: the old one stands.
-            Err(DurableError::Disk(DiskError::Full { .. })) => {}
-            Err(ref error) => state.poisoned = Some(error.to_string()),
+            Err(error) => state.poisoned = Some(error.to_string()),
         }
         swapped
+    }
+
+    fn rename_current(&self, fresh: &Path) -> DurableResult<()> {
+        self.disk.rename(fresh, &self.root.join(CURRENT_NAME))?;
+        self.disk.sync_dir(&self.root)?;
+        Ok(())
     }
 
     fn is_poisoned(&self) -> bool {
@@ -272,7 +293,8 @@ pub(crate) fn find_leftovers(disk: &dyn Disk, root: &Path, current: &Current) ->
         name == "CURRENT.new" || (name.starts_with("MANIFEST-") && Some(name) != manifest.as_ref())
     });
     let in_data = disk.list(&data)?.into_iter();
-    let in_data = in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains(&number)));
+    let in_data =
+        in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains(&number)));
     Ok(in_root.map(|name| root.join(name)).chain(in_data.map(|name| data.join(name))).collect())
 }
 

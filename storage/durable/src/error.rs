@@ -102,7 +102,9 @@ impl DurableError {
             Self::NotADatabase { .. } => Some("choose an empty or a new folder"),
             Self::NoDatabase { .. } => Some("check the path, or create the database first"),
             Self::AlreadyOpen { .. } => Some("close it there, or connect to the server that has it open"),
-            Self::Poisoned { .. } => Some("close the database and open it again; every confirmed commit is safe"),
+            Self::Poisoned { .. } => {
+                Some("close the database and open it again; every confirmed commit is safe")
+            }
             Self::TooLarge { .. } => Some("split the transaction into smaller ones"),
             Self::Disk(_) | Self::OutOfOrder { .. } | Self::Volatile => None,
         }
@@ -128,7 +130,10 @@ impl fmt::Display for DurableError {
             }
             Self::NewerFormat { file, found, supported } => {
                 let name = file.display();
-                write!(f, "{name} has format version {found}, and this program reads up to version {supported}")
+                write!(
+                    f,
+                    "{name} has format version {found}, and this program reads up to version {supported}"
+                )
             }
             Self::NotADatabase { path } => write!(f, "{} is not a Tanglewood database", path.display()),
             Self::NoDatabase { path } => write!(f, "there is no database at {}", path.display()),

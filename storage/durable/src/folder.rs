@@ -132,7 +132,8 @@ fn holds_data(disk: &dyn Disk, path: &Path) -> DurableResult<bool> {
 }
 
 fn create_folder(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
-    let missing: Vec<&Path> = path.ancestors().take_while(|folder| !disk.exists(folder).unwrap_or(true)).collect();
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|folder| !disk.exists(folder).unwrap_or(true)).collect();
     disk.create_dir_all(path)?;
     for folder in missing {
         if let Some(parent) = folder.parent() {

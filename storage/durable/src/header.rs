@@ -124,7 +124,11 @@ pub(crate) fn unseal<'a>(kind: Kind, bytes: &'a [u8], file: &Path) -> DurableRes
     }
     let (body, crc) = bytes[HEADER_BYTES..].split_at(bytes.len() - HEADER_BYTES - 4);
     if u32_at(crc, 0) != crc32fast::hash(body) {
-        return Err(DurableError::corrupt(file, HEADER_BYTES as u64, "the contents do not match their checksum"));
+        return Err(DurableError::corrupt(
+            file,
+            HEADER_BYTES as u64,
+            "the contents do not match their checksum",
+        ));
     }
     Ok((header.first, body))
 }

@@ -22,7 +22,12 @@ pub struct LocalFolder {
 
 impl LocalFolder {
     /// Opens a database folder, or creates one; cuts a torn tail of the log, and removes what an interrupted checkpoint left.
-    pub fn open(disk: Arc<dyn Disk>, path: &Path, mode: OpenMode, options: LogOptions) -> DurableResult<Self> {
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        mode: OpenMode,
+        options: LogOptions,
+    ) -> DurableResult<Self> {
         let folder = Folder::open(&disk, path, mode)?;
         let checkpoints = Checkpoints::open(Arc::clone(&disk), path)?;
         let covered = checkpoints.latest_place().unwrap_or(0);

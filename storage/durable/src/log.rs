@@ -135,7 +135,8 @@ impl Log {
         // A segment is skipped when the next one's base says that all its records come before.
         let nexts = self.segments.iter().skip(1).map(|next| (Some(next.base_place), Extent::Closed));
         let ends = nexts.chain([(None, Extent::Open(self.length))]);
-        let needed = self.segments.iter().zip(ends).filter(|(_, (last, _))| last.is_none_or(|l| l >= from_place));
+        let needed =
+            self.segments.iter().zip(ends).filter(|(_, (last, _))| last.is_none_or(|l| l >= from_place));
         let needed = needed.map(|(segment, (_, extent))| (*segment, extent)).collect();
         Ok(Recovery::new(Arc::clone(&self.disk), self.dir.clone(), from_place, needed))
     }

@@ -63,8 +63,10 @@ pub fn verify(disk: &Arc<dyn Disk>, root: &Path) -> DurableResult<Report> {
     }
     report.verify_log(&**disk, &log_folder(root))?;
     if let Some(current) = current.filter(|current| current.place > report.last_place) {
-        let what =
-            format!("the log ends at place {}, before the checkpoint at {}", report.last_place, current.place);
+        let what = format!(
+            "the log ends at place {}, before the checkpoint at {}",
+            report.last_place, current.place
+        );
         report.problems.push(Problem { file: log_folder(root), offset: 0, what });
         report.last_place = current.place;
     }

@@ -70,7 +70,9 @@ pub(crate) fn check_blob_file(file: &dyn DiskFile, number: u32, path: &Path) -> 
 pub(crate) fn read_blob(file: &dyn DiskFile, blob: BlobRef, path: &Path) -> DurableResult<Vec<u8>> {
     let aligned = blob.offset.is_multiple_of(BLOB_ALIGNMENT_BYTES);
     let end = blob.offset.checked_add(u64::from(blob.length));
-    if !aligned || blob.offset < (HEADER_BYTES + BLOB_HEAD_BYTES) as u64 || end.is_none_or(|end| end > i64::MAX as u64)
+    if !aligned
+        || blob.offset < (HEADER_BYTES + BLOB_HEAD_BYTES) as u64
+        || end.is_none_or(|end| end > i64::MAX as u64)
     {
         return Err(DurableError::corrupt(path, blob.offset, "no blob can begin here"));
     }

@@ -89,9 +89,8 @@ impl<'a> CheckpointWriter<'a> {
     /// The file that takes the next blob of this length.
     fn room_for(&mut self, length: u64) -> DurableResult<&mut OpenFile> {
         let needed = BLOB_HEAD_BYTES as u64 + length;
-        let full = |open: &OpenFile| {
-            open.end() > HEADER_BYTES as u64 && open.end() + needed > BLOB_FILE_BYTES_MAX
-        };
+        let full =
+            |open: &OpenFile| open.end() > HEADER_BYTES as u64 && open.end() + needed > BLOB_FILE_BYTES_MAX;
         if self.open.as_ref().is_some_and(full) {
             self.close_file()?;
         }

@@ -224,7 +224,8 @@ impl State {
 impl Disk for SimDisk {
     fn create_dir_all(&self, path: &Path) -> DiskResult<()> {
         let mut state = self.state.lock();
-        let mut missing: Vec<&Path> = path.ancestors().filter(|folder| !state.folder_exists(folder)).collect();
+        let mut missing: Vec<&Path> =
+            path.ancestors().filter(|folder| !state.folder_exists(folder)).collect();
         missing.reverse();
         for folder in missing {
             state.changing(folder, "create folder")?;
@@ -359,7 +360,11 @@ struct SimFile {
 
 impl SimFile {
     fn check_writable(&self) -> DiskResult<()> {
-        if self.writable { Ok(()) } else { Err(State::fail(&self.path, "write", "it was opened for reading")) }
+        if self.writable {
+            Ok(())
+        } else {
+            Err(State::fail(&self.path, "write", "it was opened for reading"))
+        }
     }
 }
 

@@ -161,8 +161,12 @@ impl FileImage {
 
     /// Keeps what was synced and a drawn part of the rest.
     pub(super) fn lose_power(&mut self, chance: &mut Chance) {
-        let changes: Vec<Change> =
-            self.limbo.drain(..).chain(self.pending.drain(..)).flat_map(|change| change.in_sectors()).collect();
+        let changes: Vec<Change> = self
+            .limbo
+            .drain(..)
+            .chain(self.pending.drain(..))
+            .flat_map(|change| change.in_sectors())
+            .collect();
         let loss = Loss::draw(chance);
         for (index, change) in changes.iter().enumerate() {
             if loss.keeps(index, changes.len(), chance) {
