@@ -27,6 +27,9 @@ mod folder;
 mod header;
 mod verify;
 
+#[cfg(test)]
+mod testing;
+
 pub use backing::{BackingStore, CheckpointSink, Record, Records};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};

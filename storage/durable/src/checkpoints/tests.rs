@@ -1,1 +1,271 @@
+#![allow(clippy::unwrap_used)]
+use std::collections::BTreeMap;
 
+use world::chance::Chance;
+use world::disk::{Faults, SimDisk};
+
+use super::*;
+use crate::testing::{is_named_damage, shared, sim, with_every_byte_damaged};
+
+fn new_checkpoints() -> (SimDisk, PathBuf, Checkpoints) {
+    let (disk, root) = sim();
+    Checkpoints::create(&disk, &root).unwrap();
+    let checkpoints = open(&disk, &root).unwrap();
+    (disk, root, checkpoints)
+}
+
+fn open(disk: &SimDisk, root: &Path) -> DurableResult<Checkpoints> {
+    Checkpoints::open(shared(disk), root)
+}
+
+/// State as the rooms above keep it: pieces by number, of which a checkpoint writes only the changed ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pieces(BTreeMap<u8, Vec<u8>>);
+
+/// A manifest: for each piece its number and where it lies.
+fn manifest(refs: &BTreeMap<u8, BlobRef>) -> Vec<u8> {
+    refs.iter().flat_map(|(number, blob)| [&[*number][..], &blob.encode()[..]].concat()).collect()
+}
+
+fn refs(manifest: &[u8]) -> BTreeMap<u8, BlobRef> {
+    let entries = manifest.chunks_exact(1 + BlobRef::ENCODED_BYTES);
+    entries.map(|entry| (entry[0], BlobRef::decode(entry[1..].try_into().unwrap()))).collect()
+}
+
+fn load(checkpoints: &Checkpoints) -> DurableResult<(u64, Pieces)> {
+    let Some((place, manifest)) = checkpoints.latest()? else { return Ok((0, Pieces::default())) };
+    let mut pieces = Pieces::default();
+    for (number, blob) in refs(&manifest) {
+        pieces.0.insert(number, checkpoints.read(blob)?);
+    }
+    Ok((place, pieces))
+}
+
+/// Writes the pieces that differ from `before`, refers to the rest, and retires what is no longer referred to.
+fn save(checkpoints: &Checkpoints, place: u64, before: &Pieces, now: &Pieces) -> DurableResult<()> {
+    let mut known = checkpoints.latest()?.map(|(_, manifest)| refs(&manifest)).unwrap_or_default();
+    let mut writer = checkpoints.begin(place)?;
+    for (number, bytes) in &now.0 {
+        if before.0.get(number) != Some(bytes) {
+            known.insert(*number, writer.put(bytes)?);
+        }
+    }
+    writer.finish(&manifest(&known))
+}
+
+fn retire_dead(checkpoints: &Checkpoints) -> DurableResult<()> {
+    let known = checkpoints.latest()?.map(|(_, manifest)| refs(&manifest)).unwrap_or_default();
+    checkpoints.retire(&known.values().map(|blob| blob.file).collect::<Vec<_>>())
+}
+
+#[test]
+fn golden_bytes_of_a_checkpoint() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    let mut writer = checkpoints.begin(7).unwrap();
+    let blob = writer.put(b"hello").unwrap();
+    writer.finish(b"m").unwrap();
+    assert_eq!((blob.file, blob.offset, blob.length), (1, 48, 5));
+    let hex = |name: &str| {
+        let bytes = disk.read_whole(&root.join(name)).unwrap();
+        let words = bytes.chunks(4).map(|word| word.iter().map(|b| format!("{b:02x}")).collect::<String>());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    // Computed from docs/formats/checkpoint.md by another program.
+    let blobs = "74772d62 6c6f6273 01000000 86bab03e 01000000 00000000 00000000 00000000 \
+                  05000000 86a61036 626c6f62 1beed5ee 68656c6c 6f000000 00000000 00000000";
+    assert_eq!(hex("data/00000001.blobs"), blobs);
+    let manifest = "74772d6d 616e6966 01000000 788f71a4 07000000 00000000 01000000 00000000 \
+                  6d68f201 e1";
+    assert_eq!(hex("MANIFEST-00000000000000000007-00000001"), manifest);
+    let current = "74772d63 7572720a 01000000 c644b012 07000000 00000000 0c000000 00000000 \
+                  01000000 02000000 01000000 18eae91a";
+    assert_eq!(hex("CURRENT"), current);
+}
+
+#[test]
+fn a_checkpoint_refers_to_blobs_of_older_ones() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    assert_eq!((checkpoints.latest().unwrap(), checkpoints.latest_place()), (None, None));
+    let first = Pieces(BTreeMap::from([(1, vec![1; 100]), (2, vec![2; 3_000_000]), (3, vec![])]));
+    save(&checkpoints, 10, &Pieces::default(), &first).unwrap();
+    let mut second = first.clone();
+    second.0.insert(1, vec![9; 50]);
+    save(&checkpoints, 20, &first, &second).unwrap();
+    assert_eq!(load(&checkpoints).unwrap(), (20, second.clone()));
+    retire_dead(&checkpoints).unwrap();
+    assert_eq!(disk.list(&root.join("data")).unwrap(), ["00000001.blobs", "00000002.blobs"]);
+    let mut third = second.clone();
+    for number in 2..4 {
+        third.0.insert(number, vec![7; 10]);
+    }
+    save(&checkpoints, 20, &second, &third).unwrap();
+    retire_dead(&checkpoints).unwrap();
+    assert_eq!(disk.list(&root.join("data")).unwrap(), ["00000002.blobs", "00000003.blobs"]);
+    let disk = disk.crash(1);
+    assert_eq!(load(&open(&disk, &root).unwrap()).unwrap(), (20, third));
+    assert_eq!(disk.list(&root).unwrap(), ["CURRENT", "MANIFEST-00000000000000000020-00000003", "data"]);
+}
+
+#[test]
+fn places_never_go_back_and_an_abandoned_checkpoint_leaves_nothing() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    save(&checkpoints, 10, &Pieces::default(), &Pieces(BTreeMap::from([(1, vec![1])]))).unwrap();
+    assert_eq!(checkpoints.begin(9).err(), Some(DurableError::OutOfOrder { place: 9, last: 10 }));
+    let mut writer = checkpoints.begin(11).unwrap();
+    writer.put(&[1; 5000]).unwrap();
+    drop(writer);
+    assert_eq!(disk.list(&root.join("data")).unwrap(), ["00000001.blobs"]);
+    assert_eq!(load(&checkpoints).unwrap().0, 10);
+    drop(checkpoints.begin(11).unwrap());
+}
+
+#[test]
+fn a_blob_that_is_not_there_is_an_error() {
+    let (_, _, checkpoints) = new_checkpoints();
+    let mut writer = checkpoints.begin(1).unwrap();
+    let good = writer.put(b"some bytes").unwrap();
+    writer.finish(b"").unwrap();
+    let bad = [
+        BlobRef { file: 0, ..good },
+        BlobRef { file: 2, ..good },
+        BlobRef { offset: 0, ..good },
+        BlobRef { offset: good.offset + 1, ..good },
+        BlobRef { offset: good.offset + 16, ..good },
+        BlobRef { offset: u64::MAX - 15, ..good },
+        BlobRef { length: good.length - 1, ..good },
+        BlobRef { length: u32::MAX, ..good },
+        BlobRef { crc: good.crc ^ 1, ..good },
+    ];
+    assert_eq!(checkpoints.read(good).unwrap(), b"some bytes");
+    for blob in bad {
+        assert!(is_named_damage(&checkpoints.read(blob).unwrap_err()), "{blob:?}");
+    }
+}
+
+/// What a run with checkpoints has promised, and what it was about to.
+struct Model {
+    saved: (u64, Pieces),
+    tried: (u64, Pieces),
+}
+
+impl Model {
+    /// Changes some pieces, saves, sometimes retires, until the power fails or the run is over (then true).
+    fn run(&mut self, disk: &SimDisk, root: &Path, seed: u64) -> bool {
+        let mut chance = Chance::seeded(seed);
+        let Ok(checkpoints) = open(disk, root) else { return false };
+        for _ in 0..4 {
+            let (place, before) = self.saved.clone();
+            let mut now = before.clone();
+            for _ in 0..chance.range(1..4) {
+                let length = chance.index(700);
+                now.0.insert(chance.below(4) as u8, chance.bytes(length));
+            }
+            self.tried = (place + chance.below(3), now);
+            if save(&checkpoints, self.tried.0, &before, &self.tried.1).is_err() {
+                return false;
+            }
+            self.saved = self.tried.clone();
+            if chance.happens(0.5) && retire_dead(&checkpoints).is_err() {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// A crash at every operation: the old checkpoint or the new one, whole, and no leftovers; then on, and another crash.
+#[test]
+fn every_crash_leaves_the_old_checkpoint_or_the_new_one() {
+    let (mut runs, mut old, mut new) = (0, 0, 0);
+    for seed in 0..40 {
+        for step in 1.. {
+            let (disk, root, _) = new_checkpoints();
+            let mut model = Model { saved: Default::default(), tried: Default::default() };
+            disk.set_faults(Faults { power_fails_at: Some(disk.operations() + step), ..Faults::default() });
+            let finished = model.run(&disk, &root, seed);
+            let disk = disk.crash(seed * 1000 + step);
+            for round in 0..2 {
+                let what = format!("seed {seed} step {step} round {round}");
+                let checkpoints = open(&disk, &root).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let found = load(&checkpoints).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(found == model.saved || found == model.tried, "{what}");
+                (old, new) = (old + u32::from(found == model.saved), new + u32::from(found != model.saved));
+                assert_eq!(checkpoints.find_leftovers().unwrap(), Vec::<PathBuf>::new(), "{what}");
+                model.saved = found.clone();
+                model.tried = found;
+                drop(checkpoints);
+                assert!(model.run(&disk, &root, seed + 7), "{what}");
+            }
+            runs += 1;
+            if finished {
+                break;
+            }
+        }
+    }
+    assert!(runs > 1000 && old > 1000 && new > 40, "{runs} runs, {old} old, {new} new");
+}
+
+#[test]
+fn an_error_at_any_operation_loses_no_checkpoint() {
+    for seed in 0..10 {
+        for step in 1.. {
+            let (disk, root, _) = new_checkpoints();
+            let mut model = Model { saved: Default::default(), tried: Default::default() };
+            disk.set_faults(Faults { error_at: Some(disk.operations() + step), ..Faults::default() });
+            let finished = model.run(&disk, &root, seed);
+            disk.set_faults(Faults::default());
+            let found = load(&open(&disk.crash(step), &root).unwrap()).unwrap();
+            assert!(found == model.saved || found == model.tried, "seed {seed} step {step}");
+            if finished {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_the_old_checkpoint_and_another_try_succeeds() {
+    let before = Pieces(BTreeMap::from([(1, vec![1; 100])]));
+    let after = Pieces(BTreeMap::from([(1, vec![2; 300]), (2, vec![3; 300])]));
+    for room in 0..1000 {
+        let (disk, root, checkpoints) = new_checkpoints();
+        save(&checkpoints, 1, &Pieces::default(), &before).unwrap();
+        let used: u64 = disk.contents().values().map(|bytes| bytes.len() as u64).sum();
+        disk.set_faults(Faults { capacity_bytes: Some(used + room), ..Faults::default() });
+        if let Err(error) = save(&checkpoints, 2, &before, &after) {
+            assert!(matches!(error, DurableError::Disk(DiskError::Full { .. })), "{error}");
+            assert_eq!(load(&checkpoints).unwrap(), (1, before.clone()), "room {room}");
+            disk.set_faults(Faults::default());
+            save(&checkpoints, 2, &before, &after).unwrap();
+        } else {
+            assert!(room > 700);
+        }
+        assert_eq!(load(&open(&disk.crash(room), &root).unwrap()).unwrap(), (2, after.clone()));
+    }
+}
+
+#[test]
+fn every_damaged_byte_is_named_or_lies_between_blobs() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    let pieces = Pieces(BTreeMap::from([(1, vec![1; 21]), (2, vec![2; 40])]));
+    save(&checkpoints, 5, &Pieces::default(), &pieces).unwrap();
+    with_every_byte_damaged(&disk, |disk, path, offset| {
+        match open(disk, &root).and_then(|checkpoints| load(&checkpoints)) {
+            Err(error) => assert!(is_named_damage(&error), "{path:?} {offset}: {error}"),
+            // The zeros behind a blob are read by `verify` only.
+            Ok(found) => {
+                assert!(found == (5, pieces.clone()) && path.ends_with("00000001.blobs"), "{path:?} {offset}")
+            }
+        }
+    });
+}
+
+#[test]
+fn missing_files_are_damage() {
+    for name in ["CURRENT", "MANIFEST-00000000000000000005-00000001", "data/00000001.blobs"] {
+        let (disk, root, checkpoints) = new_checkpoints();
+        save(&checkpoints, 5, &Pieces::default(), &Pieces(BTreeMap::from([(1, vec![1])]))).unwrap();
+        disk.remove(&root.join(name)).unwrap();
+        assert!(is_named_damage(&open(&disk, &root).err().unwrap()), "{name}");
+    }
+}

@@ -1,1 +1,98 @@
+#![allow(clippy::unwrap_used)]
+use world::disk::{Faults, OpenHow, RealDisk, SimDisk};
+use world::files::TemporaryFolder;
 
+use super::*;
+use crate::testing::{is_named_damage, shared, sim};
+
+fn open(disk: &SimDisk, path: &Path, mode: OpenMode) -> DurableResult<Folder> {
+    Folder::open(&shared(disk), path, mode)
+}
+
+#[test]
+fn a_folder_is_created_once_and_keeps_its_identity() {
+    let (disk, root) = sim();
+    let path = root.join("deep/inside");
+    assert_eq!(
+        open(&disk, &path, OpenMode::Existing).err(),
+        Some(DurableError::NoDatabase { path: path.clone() })
+    );
+    let id = open(&disk, &path, OpenMode::CreateIfMissing).unwrap().creation_id();
+    let again = open(&disk.crash(3), &path, OpenMode::Existing).unwrap();
+    assert_eq!((again.creation_id(), again.path()), (id, path.as_path()));
+    let other = open(&disk, &root.join("other"), OpenMode::CreateIfMissing);
+    assert!(other.is_err(), "the crashed disk is dead");
+    let (disk, root) = sim();
+    assert_ne!(open(&disk, &root, OpenMode::CreateIfMissing).unwrap().creation_id(), id);
+}
+
+#[test]
+fn a_database_is_open_once() {
+    let folder = TemporaryFolder::new("folder-test").unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let held = Folder::open(&disk, folder.path(), OpenMode::CreateIfMissing).unwrap();
+    let refused = Folder::open(&disk, folder.path(), OpenMode::CreateIfMissing).err().unwrap();
+    let (path, pid) = (folder.path().to_path_buf(), Some(std::process::id()));
+    assert_eq!(refused, DurableError::AlreadyOpen { path, pid });
+    assert!(refused.to_string().ends_with(&format!("is already open in process {}", std::process::id())));
+    drop(held);
+    Folder::open(&disk, folder.path(), OpenMode::Existing).unwrap();
+}
+
+#[test]
+fn a_folder_with_something_else_in_it_is_left_alone() {
+    let (disk, root) = sim();
+    disk.open(&root.join("thesis.txt"), OpenHow::CreateNew).unwrap().append(b"words").unwrap();
+    for mode in [OpenMode::CreateIfMissing, OpenMode::Existing] {
+        let error = open(&disk, &root, mode).err().unwrap();
+        assert_eq!(error, DurableError::NotADatabase { path: root.clone() });
+        assert_eq!(error.to_string(), "/db is not a Tanglewood database");
+        assert_eq!(error.hint(), Some("choose an empty or a new folder"));
+    }
+    let file = root.join("thesis.txt");
+    let error = open(&disk, &file, OpenMode::CreateIfMissing).err();
+    assert_eq!(error, Some(DurableError::NotADatabase { path: file }));
+    assert_eq!(disk.list(&root).unwrap(), ["thesis.txt"]);
+}
+
+#[test]
+fn a_newer_database_says_so() {
+    let (disk, root) = sim();
+    drop(open(&disk, &root, OpenMode::CreateIfMissing).unwrap());
+    let path = root.join(IDENTITY_NAME);
+    let mut bytes = disk.read_whole(&path).unwrap();
+    bytes[8] = 9;
+    let crc = crc32fast::hash(&[&bytes[0..12], &bytes[16..32]].concat());
+    bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+    disk.open(&path, OpenHow::Write).unwrap().write_at(&bytes, 0).unwrap();
+    let error = open(&disk, &root, OpenMode::Existing).err().unwrap();
+    assert_eq!(error, DurableError::NewerFormat { file: path, found: 9, supported: 1 });
+}
+
+#[test]
+fn a_lost_identity_is_damage_not_an_empty_folder() {
+    let (disk, root) = sim();
+    drop(open(&disk, &root, OpenMode::CreateIfMissing).unwrap());
+    let log = root.join("log/00000000000000000001.log");
+    disk.open(&log, OpenHow::Write).unwrap().append(b"records").unwrap();
+    disk.remove(&root.join(IDENTITY_NAME)).unwrap();
+    assert!(is_named_damage(&open(&disk, &root, OpenMode::CreateIfMissing).err().unwrap()));
+}
+
+#[test]
+fn a_creation_cut_short_at_any_step_is_done_again() {
+    for seed in 0..20 {
+        for step in 1.. {
+            let (disk, root) = sim();
+            let path = root.join("new/graph");
+            disk.set_faults(Faults { power_fails_at: Some(disk.operations() + step), ..Faults::default() });
+            let finished = open(&disk, &path, OpenMode::CreateIfMissing).map(|folder| folder.creation_id());
+            let disk = disk.crash(seed * 100 + step);
+            let folder = open(&disk, &path, OpenMode::CreateIfMissing).unwrap();
+            if let Ok(id) = finished {
+                assert_eq!(folder.creation_id(), id, "what was created stays");
+                break;
+            }
+        }
+    }
+}

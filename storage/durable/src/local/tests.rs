@@ -1,1 +1,191 @@
+#![allow(clippy::unwrap_used)]
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use world::chance::Chance;
+use world::disk::{Faults, RealDisk, SimDisk};
+use world::files::TemporaryFolder;
+
+use super::*;
+use crate::testing::{SMALL, is_named_damage, shared, sim};
+use crate::{Volatile, verify};
+
+/// A counter for each key: commits add, checkpoints keep the sums.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counters(BTreeMap<u8, u64>);
+
+impl Counters {
+    fn add(&mut self, payload: &[u8]) {
+        *self.0.entry(payload[0]).or_default() += u64::from(payload[1]);
+    }
+
+    fn from_blob(blob: &[u8]) -> Self {
+        let entry = |entry: &[u8]| (entry[0], u64::from_le_bytes(entry[1..].try_into().unwrap()));
+        Self(blob.chunks_exact(9).map(entry).collect())
+    }
+
+    fn to_blob(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|(key, sum)| [&[*key][..], &sum.to_le_bytes()[..]].concat()).collect()
+    }
+}
+
+fn open(disk: &SimDisk, root: &Path) -> DurableResult<LocalFolder> {
+    LocalFolder::open(shared(disk), root, OpenMode::CreateIfMissing, SMALL)
+}
+
+/// The state a store stands for: its checkpoint and the records behind it.
+fn recover(store: &dyn BackingStore) -> DurableResult<(u64, Counters)> {
+    let (mut place, mut counters) = (0, Counters::default());
+    if let Some((at, manifest)) = store.latest_checkpoint()? {
+        place = at;
+        let blob = BlobRef::decode(manifest.as_slice().try_into().unwrap());
+        counters = Counters::from_blob(&store.read_blob(blob)?);
+    }
+    for record in store.recover(place + 1)? {
+        let record = record?;
+        assert!(record.place > place);
+        place = record.place;
+        counters.add(&record.payload);
+    }
+    Ok((place, counters))
+}
+
+fn checkpoint(store: &dyn BackingStore, place: u64, counters: &Counters) -> DurableResult<()> {
+    let mut sink = store.begin_checkpoint(place)?;
+    let blob = sink.put(&counters.to_blob())?;
+    sink.finish(&blob.encode())?;
+    store.retire(&[blob.file])?;
+    store.truncate_before(place + 1)
+}
+
+/// States by place since the last confirmed commit.
+struct Model {
+    confirmed: u64,
+    states: BTreeMap<u64, Counters>,
+}
+
+impl Model {
+    fn new() -> Self {
+        Self { confirmed: 0, states: BTreeMap::from([(0, Counters::default())]) }
+    }
+
+    fn run(&mut self, store: &dyn BackingStore, chance: &mut Chance) -> DurableResult<()> {
+        for _ in 0..15 {
+            let (mut place, mut counters) =
+                self.states.last_key_value().map(|(place, state)| (*place, state.clone())).unwrap();
+            if chance.happens(0.15) {
+                checkpoint(store, place, &counters)?;
+                continue;
+            }
+            place = place.max(store.last_place());
+            let mut group = Vec::new();
+            for _ in 0..chance.range(1..4) {
+                place += 1;
+                let payload = chance.bytes(2 + chance.clone().index(20));
+                counters.add(&payload);
+                self.states.insert(place, counters.clone());
+                group.push((place, payload));
+            }
+            let group: Vec<(u64, &[u8])> = group.iter().map(|(p, bytes)| (*p, bytes.as_slice())).collect();
+            store.append_and_sync(&group)?;
+            self.confirmed = place;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, (place, counters): (u64, Counters), what: &str) {
+        assert!(place >= self.confirmed, "{what}: {place} is before the confirmed {}", self.confirmed);
+        assert_eq!(self.states.get(&place), Some(&counters), "{what}: wrong state at {place}");
+        self.states.retain(|at, _| *at <= place);
+        self.confirmed = place;
+    }
+}
+
+/// Creation, commits, checkpoints, retirement and truncation, with a crash at every operation, twice.
+#[test]
+fn every_crash_recovers_what_was_confirmed() {
+    let mut runs = 0;
+    for seed in 0..40 {
+        for step in 1.. {
+            let (mut disk, root) = sim();
+            let (mut model, mut chance) = (Model::new(), Chance::seeded(seed));
+            let mut finished = false;
+            for round in 0..2 {
+                let what = format!("seed {seed} step {step} round {round}");
+                let power_fails_at = Some(disk.operations() + step);
+                disk.set_faults(Faults { power_fails_at, ..Faults::default() });
+                let run = open(&disk, &root).and_then(|store| model.run(&store, &mut chance));
+                finished = run.is_ok();
+                disk = disk.crash(seed * 1000 + step);
+                let store = open(&disk, &root).unwrap_or_else(|error| panic!("{what}: {error}"));
+                model.check(recover(&store).unwrap_or_else(|error| panic!("{what}: {error}")), &what);
+                drop(store);
+                let report = verify(&shared(&disk), &root).unwrap();
+                assert_eq!((report.problems, report.leftovers), (vec![], vec![]), "{what}");
+            }
+            runs += 1;
+            if finished {
+                break;
+            }
+        }
+    }
+    assert!(runs > 1000, "{runs}");
+}
+
+#[test]
+fn the_real_disk_keeps_it_too() {
+    let folder = TemporaryFolder::new("local-test").unwrap();
+    let root: PathBuf = folder.path().join("graph.tw");
+    let (mut model, mut chance) = (Model::new(), Chance::seeded(1));
+    for round in 0..5 {
+        let mode = if round == 0 { OpenMode::CreateIfMissing } else { OpenMode::Existing };
+        let store = LocalFolder::open(Arc::new(RealDisk), &root, mode, SMALL).unwrap();
+        model.check(recover(&store).unwrap(), "real");
+        model.run(&store, &mut chance).unwrap();
+        store.close().unwrap();
+    }
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    assert_eq!(verify(&disk, &root).unwrap().problems, []);
+}
+
+/// A bulk load writes no records: it ends with a checkpoint at a place the log never saw.
+#[test]
+fn a_checkpoint_may_be_ahead_of_the_log() {
+    let (disk, root) = sim();
+    let store = open(&disk, &root).unwrap();
+    let loaded = Counters(BTreeMap::from([(1, 1000)]));
+    checkpoint(&store, 5, &loaded).unwrap();
+    assert_eq!(store.append(&[(5, b"")]), Err(DurableError::OutOfOrder { place: 5, last: 5 }));
+    store.append_and_sync(&[(6, &[1, 1])]).unwrap();
+    let store = open(&disk.crash(9), &root).unwrap();
+    assert_eq!(recover(&store).unwrap(), (6, Counters(BTreeMap::from([(1, 1001)]))));
+}
+
+#[test]
+fn a_log_that_ends_before_the_checkpoint_is_damage() {
+    let (disk, root) = sim();
+    let store = open(&disk, &root).unwrap();
+    store.append_and_sync(&[(1, &[1, 1]), (2, &[1, 1])]).unwrap();
+    let blob = {
+        let mut sink = store.begin_checkpoint(2).unwrap();
+        let blob = sink.put(b"").unwrap();
+        sink.finish(&blob.encode()).unwrap();
+        blob
+    };
+    assert_eq!(store.read_blob(blob).unwrap(), b"");
+    drop(store);
+    let log = root.join("log/00000000000000000001.log");
+    disk.open(&log, world::disk::OpenHow::Write).unwrap().truncate(32).unwrap();
+    assert!(is_named_damage(&open(&disk, &root).err().unwrap()));
+    assert_eq!(verify(&shared(&disk), &root).unwrap().problems.len(), 1);
+}
+
+#[test]
+fn a_volatile_store_keeps_order_and_nothing_else() {
+    let store = Volatile::new();
+    store.append_and_sync(&[(1, b"a"), (3, b"b")]).unwrap();
+    assert_eq!(store.append(&[(3, b"")]), Err(DurableError::OutOfOrder { place: 3, last: 3 }));
+    assert_eq!((store.last_place(), store.recover(1).unwrap().count()), (3, 0));
+    assert!(!store.is_durable() && store.begin_checkpoint(3).err() == Some(DurableError::Volatile));
+    assert_eq!(store.latest_checkpoint(), Ok(None));
+}
