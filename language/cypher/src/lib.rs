@@ -1,1 +1,24 @@
-//! cypher
+//! Cypher: text to syntax tree to plan, and what is wrong with the text.
+//!
+//! In reading order: a text is cut into statements by [`split_statements`]; one statement becomes a tree
+//! ([`ast`]) through [`parse`].
+#![warn(missing_docs)]
+
+pub mod limits;
+
+mod span;
+mod error;
+mod suggest;
+
+mod lexer;
+mod split;
+
+pub mod ast;
+mod parser;
+mod print;
+
+pub use error::{CypherError, ErrorKind};
+pub use parser::parse;
+pub use print::print;
+pub use span::Span;
+pub use split::{StatementText, split_statements};

@@ -1,0 +1,243 @@
+//! Expressions: everything that has a value.
+
+use super::{LabelExpression, Name, PathPattern, Query};
+use crate::span::Span;
+
+/// An expression with its place (inside its outermost brackets, if it has any).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// What it computes.
+    pub kind: ExpressionKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A literal value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// `1`, `0xff`, `0o17`, with its sign.
+    Integer(i64),
+    /// `1.5`, `1e3`, with its sign.
+    Float(f64),
+    /// `'text'`, without quotes and escapes.
+    String(String),
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExpressionKind {
+    /// A literal value.
+    Literal(Literal),
+    /// `$name`.
+    Parameter(String),
+    /// A variable.
+    Variable(String),
+    /// `[a, b]`.
+    List(Vec<Expression>),
+    /// `{key: value}`.
+    Map(Vec<(Name, Expression)>),
+    /// `target.key`.
+    Property(Box<Expression>, Name),
+    /// `target[index]`.
+    Index(Box<Expression>, Box<Expression>),
+    /// `target[from..to]`.
+    Slice(Box<Expression>, Option<Box<Expression>>, Option<Box<Expression>>),
+    /// `NOT a`, `-a`, `+a`.
+    Unary(UnaryOperator, Box<Expression>),
+    /// `a AND b AND c`; at least two.
+    And(Vec<Expression>),
+    /// `a OR b OR c`; at least two.
+    Or(Vec<Expression>),
+    /// `a XOR b XOR c`; at least two.
+    Xor(Vec<Expression>),
+    /// `a + b` and its like.
+    Binary(BinaryOperator, Box<Expression>, Box<Expression>),
+    /// `a < b <= c`: each neighbour pair is compared, all must hold.
+    Comparison(Box<Expression>, Vec<(ComparisonOperator, Expression)>),
+    /// `a IS NULL`; negated, `a IS NOT NULL`.
+    IsNull {
+        /// What is tested.
+        operand: Box<Expression>,
+        /// `IS NOT NULL`.
+        negated: bool,
+    },
+    /// `a:Label`.
+    HasLabels(Box<Expression>, LabelExpression),
+    /// `a IS :: INTEGER`; negated, `a IS NOT :: INTEGER`. The type in upper case words.
+    IsTyped {
+        /// What is tested.
+        operand: Box<Expression>,
+        /// The name of the type.
+        type_name: String,
+        /// `IS NOT ::`.
+        negated: bool,
+    },
+    /// `name(arguments)`.
+    Function(FunctionCall),
+    /// `count(*)`.
+    CountAll,
+    /// `CASE`.
+    Case(Case),
+    /// `[x IN list WHERE condition | projection]`.
+    ListComprehension {
+        /// `x`.
+        variable: Name,
+        /// The list.
+        list: Box<Expression>,
+        /// `WHERE`.
+        condition: Option<Box<Expression>>,
+        /// What each element becomes; itself if not given.
+        projection: Option<Box<Expression>>,
+    },
+    /// `[(a)-->(b) WHERE condition | projection]`.
+    PatternComprehension {
+        /// What is matched.
+        pattern: Box<PathPattern>,
+        /// `WHERE`.
+        condition: Option<Box<Expression>>,
+        /// What each match becomes.
+        projection: Box<Expression>,
+    },
+    /// `reduce(accumulator = initial, x IN list | step)`.
+    Reduce {
+        /// `accumulator`.
+        accumulator: Name,
+        /// Its first value.
+        initial: Box<Expression>,
+        /// `x`.
+        variable: Name,
+        /// The list.
+        list: Box<Expression>,
+        /// Its next value.
+        step: Box<Expression>,
+    },
+    /// `all(x IN list WHERE condition)` and its like.
+    Quantified {
+        /// How many elements must satisfy the condition.
+        quantity: Quantity,
+        /// `x`.
+        variable: Name,
+        /// The list.
+        list: Box<Expression>,
+        /// `WHERE`; an element counts if it is itself true when not given.
+        condition: Option<Box<Expression>>,
+    },
+    /// `variable {.key, .*, key: value, other}`.
+    MapProjection(Name, Vec<MapProjectionItem>),
+    /// `EXISTS { … }`.
+    Exists(Subquery),
+    /// `COUNT { … }`.
+    Count(Subquery),
+    /// `COLLECT { … }`.
+    Collect(Box<Query>),
+    /// A pattern used as a value: a predicate, the argument of `exists` or `size`, or `shortestPath(…)`.
+    Pattern(Box<PathPattern>),
+}
+
+/// Operators before their operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOperator {
+    /// `NOT`.
+    Not,
+    /// `+`.
+    Plus,
+    /// `-`.
+    Minus,
+}
+
+/// Operators between two operands, except the comparisons and the logical ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum BinaryOperator {
+    Add,
+    Subtract,
+    /// `||`.
+    Concatenate,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+    In,
+    StartsWith,
+    EndsWith,
+    Contains,
+    /// `=~`.
+    Matches,
+}
+
+/// Operators that may be chained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum ComparisonOperator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// `namespace.name(DISTINCT arguments)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionCall {
+    /// The name, split at its dots.
+    pub name: Vec<Name>,
+    /// `DISTINCT`.
+    pub distinct: bool,
+    /// The arguments.
+    pub arguments: Vec<Expression>,
+}
+
+impl FunctionCall {
+    /// The name with its dots.
+    pub fn full_name(&self) -> String {
+        self.name.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(".")
+    }
+}
+
+/// `CASE [subject] WHEN … THEN … ELSE … END`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Compared with each `WHEN`; without it each `WHEN` is a condition.
+    pub subject: Option<Box<Expression>>,
+    /// `WHEN` and `THEN`; at least one.
+    pub branches: Vec<(Expression, Expression)>,
+    /// `ELSE`; null if not given.
+    pub otherwise: Option<Box<Expression>>,
+}
+
+/// How many elements of a list must satisfy a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Quantity {
+    All,
+    Any,
+    None,
+    Single,
+}
+
+/// One item of a map projection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MapProjectionItem {
+    /// `.*`.
+    AllProperties,
+    /// `.key`.
+    Property(Name),
+    /// `variable`.
+    Variable(Name),
+    /// `key: value`.
+    Entry(Name, Expression),
+}
+
+/// What stands between the braces of `EXISTS` and `COUNT`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subquery {
+    /// Patterns, with a condition.
+    Pattern(Vec<PathPattern>, Option<Box<Expression>>),
+    /// A whole query.
+    Query(Box<Query>),
+}

@@ -1,0 +1,124 @@
+//! Statements about the schema and the server: indexes, constraints, `SHOW`.
+
+use super::{Expression, Name, Projection, Yield};
+
+/// Creates or drops an index or a constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchemaCommand {
+    /// `CREATE [kind] INDEX [name] [IF NOT EXISTS] FOR … ON …`.
+    CreateIndex(CreateIndex),
+    /// `CREATE CONSTRAINT [name] [IF NOT EXISTS] FOR … REQUIRE …`.
+    CreateConstraint(CreateConstraint),
+    /// `DROP INDEX name [IF EXISTS]`.
+    DropIndex(DropByName),
+    /// `DROP CONSTRAINT name [IF EXISTS]`.
+    DropConstraint(DropByName),
+}
+
+/// A new index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateIndex {
+    /// Which kind.
+    pub kind: IndexKind,
+    /// Its name, if given.
+    pub name: Option<Name>,
+    /// Do nothing if there is one.
+    pub if_not_exists: bool,
+    /// Of which nodes or relationships.
+    pub entity: SchemaEntity,
+    /// The properties, in order; none for a look-up index.
+    pub properties: Vec<Name>,
+    /// `OPTIONS {…}`, if given.
+    pub options: Option<Expression>,
+}
+
+/// The kinds of indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// Equality, ranges, prefixes, order. What `CREATE INDEX` makes.
+    Range,
+    /// Strings by suffix and substring.
+    Text,
+    /// Spatial values.
+    Point,
+    /// Nodes by label or relationships by type.
+    Lookup,
+    /// Words of strings.
+    Fulltext,
+    /// Nearest neighbours of vectors.
+    Vector,
+}
+
+/// What an index or constraint is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchemaEntity {
+    /// `(n:Label)`; several labels (`n:A|B`) for full text only, none for a look-up index.
+    Node(Name, Vec<Name>),
+    /// `()-[r:TYPE]-()`; several types for full text only, none for a look-up index.
+    Relationship(Name, Vec<Name>),
+}
+
+/// A new constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateConstraint {
+    /// Its name, if given.
+    pub name: Option<Name>,
+    /// Do nothing if there is one.
+    pub if_not_exists: bool,
+    /// Of which nodes or relationships.
+    pub entity: SchemaEntity,
+    /// Of which properties.
+    pub properties: Vec<Name>,
+    /// What must hold.
+    pub requirement: Requirement,
+}
+
+/// What a constraint demands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requirement {
+    /// No two have the same values.
+    Unique,
+    /// Each has the property.
+    NotNull,
+    /// Both: `IS NODE KEY` or `IS RELATIONSHIP KEY`.
+    Key,
+    /// `IS :: TYPE`, in the words of the text, upper case.
+    Type(String),
+}
+
+/// `DROP … name [IF EXISTS]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropByName {
+    /// Which.
+    pub name: Name,
+    /// Do nothing if there is none.
+    pub if_exists: bool,
+}
+
+/// `SHOW what [YIELD …] [WHERE …] [RETURN …]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Show {
+    /// What to list.
+    pub target: ShowTarget,
+    /// Columns and condition.
+    pub yields: Option<Yield>,
+    /// A projection of them.
+    pub projection: Option<Projection>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShowTarget {
+    /// `SHOW INDEXES`.
+    Indexes,
+    /// `SHOW CONSTRAINTS`.
+    Constraints,
+    /// `SHOW FUNCTIONS`.
+    Functions,
+    /// `SHOW PROCEDURES`.
+    Procedures,
+    /// `SHOW QUERIES` or `SHOW TRANSACTIONS`.
+    Queries,
+    /// `SHOW DATABASES`.
+    Databases,
+}

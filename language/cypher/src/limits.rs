@@ -1,0 +1,23 @@
+//! Every limit of this room, by name and with its reason.
+
+/// Longest query text. Spans are 32 bits wide and a token takes about 50 bytes, so this bounds a parse to some 200 MiB;
+/// data larger than this belongs into parameters or into an import.
+pub const QUERY_TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// Deepest nesting of expressions, patterns and subqueries, counted as the height of the syntax tree. Parsing, printing,
+/// lowering and dropping recurse once a level; the test `deepest_tree_fits_the_stack` shows that this height fits
+/// the 2 MiB of a thread in an unoptimised build. Chains of `AND`, `OR`, commas and clauses do not count.
+pub const NESTING_DEPTH_MAX: usize = 160;
+
+/// Longest chain of one left-associative operator such as `a + b + c`: it makes the tree as high as it is long, with frames
+/// smaller than those of true nesting.
+pub const TREE_HEIGHT_MAX: usize = 600;
+
+/// Names further away than this many edits are not suggested: they would be guesses, not corrections.
+pub const SUGGESTION_EDITS_MAX: usize = 2;
+
+/// Longest word that is compared with others for a suggestion; the comparison costs the product of the lengths.
+pub const SUGGESTION_CHARS_MAX: usize = 64;
+
+/// Widest piece of a source line shown in a rendered error, in characters; longer lines are cut around the span.
+pub const RENDER_LINE_CHARS_MAX: usize = 120;

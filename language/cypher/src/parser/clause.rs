@@ -1,0 +1,111 @@
+//! The clauses: which one begins here, and those that read.
+
+use super::{Parsed, Parser};
+use crate::ast::{Clause, ClauseKind, Hint, Match};
+
+impl Parser<'_> {
+    /// The clause that begins here, if one does.
+    pub(super) fn clause(&mut self) -> Parsed<Option<Clause>> {
+        let start = self.span();
+        let Some(word) = self.word(0) else { return Ok(None) };
+        let kind = match word.to_ascii_uppercase().as_str() {
+            "OPTIONAL" if self.is_word(1, "MATCH") || self.is_word(1, "CALL") => self.optional_clause()?,
+            "MATCH" => self.match_clause(false)?,
+            "WITH" => self.with_clause()?,
+            "RETURN" => {
+                self.bump();
+                ClauseKind::Return(self.projection(start)?)
+            }
+            "UNWIND" => self.unwind()?,
+            "CREATE" | "INSERT" => {
+                self.bump();
+                ClauseKind::Create(self.patterns()?)
+            }
+            "MERGE" => self.merge()?,
+            "SET" => {
+                self.bump();
+                ClauseKind::Set(self.comma_separated(Self::set_item)?)
+            }
+            "REMOVE" => {
+                self.bump();
+                ClauseKind::Remove(self.comma_separated(Self::remove_item)?)
+            }
+            "DELETE" | "DETACH" | "NODETACH" => self.delete()?,
+            "FOREACH" => self.nested(Self::foreach)?,
+            "CALL" => self.call_clause(false)?,
+            "FINISH" => {
+                self.bump();
+                ClauseKind::Finish
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Clause { kind, span: self.since(start) }))
+    }
+
+    fn optional_clause(&mut self) -> Parsed<ClauseKind> {
+        self.bump();
+        if self.is_word(0, "CALL") { self.call_clause(true) } else { self.match_clause(true) }
+    }
+
+    fn match_clause(&mut self, optional: bool) -> Parsed<ClauseKind> {
+        self.bump();
+        let repeatable_elements = self.match_mode();
+        let patterns = self.patterns()?;
+        let mut hints = Vec::new();
+        while self.is_word(0, "USING") {
+            hints.push(self.planner_hint()?);
+        }
+        let condition = self.optional_where()?;
+        Ok(ClauseKind::Match(Match { optional, repeatable_elements, patterns, hints, condition }))
+    }
+
+    /// `REPEATABLE ELEMENTS`, or `DIFFERENT RELATIONSHIPS`, which is the default.
+    fn match_mode(&mut self) -> bool {
+        let repeatable = self.eat_words(&["REPEATABLE", "ELEMENTS"]) || self.eat_words(&["REPEATABLE", "ELEMENT"]);
+        if !repeatable {
+            let _ = self.eat_words(&["DIFFERENT", "RELATIONSHIPS"]) || self.eat_words(&["DIFFERENT", "RELATIONSHIP"]);
+        }
+        repeatable
+    }
+
+    /// `USING INDEX n:L(p)`, `USING SCAN n:L`, `USING JOIN ON n`.
+    fn planner_hint(&mut self) -> Parsed<Hint> {
+        self.bump();
+        if self.eat_words(&["JOIN", "ON"]) {
+            return Ok(Hint::Join(self.comma_separated(|parser| parser.name("a variable"))?));
+        }
+        let scan = self.eat_word("SCAN");
+        if !scan {
+            for kind in ["RANGE", "TEXT", "POINT"] {
+                self.eat_word(kind);
+            }
+            self.expect_word("INDEX")?;
+            self.eat_word("SEEK");
+        }
+        let variable = self.name("a variable")?;
+        self.expect_symbol(":")?;
+        let label = self.name("a label or relationship type")?;
+        if scan {
+            return Ok(Hint::Scan(variable, label));
+        }
+        self.expect_symbol("(")?;
+        let keys = self.comma_separated(|parser| parser.name("a property name"))?;
+        self.expect_symbol(")")?;
+        Ok(Hint::Index(variable, label, keys))
+    }
+
+    fn with_clause(&mut self) -> Parsed<ClauseKind> {
+        let start = self.span();
+        self.bump();
+        let projection = self.projection(start)?;
+        let condition = self.optional_where()?;
+        Ok(ClauseKind::With(projection, condition))
+    }
+
+    fn unwind(&mut self) -> Parsed<ClauseKind> {
+        self.bump();
+        let list = self.expression()?;
+        self.expect_word("AS")?;
+        Ok(ClauseKind::Unwind(list, self.name("a variable")?))
+    }
+}

@@ -1,0 +1,298 @@
+//! Operators by precedence climbing, from the weakest to the strongest:
+//! `OR`, `XOR`, `AND`, `NOT`, comparisons, predicates (`IN`, `CONTAINS`, `IS NULL`, `:Label`, …), sums, products, `^`, signs,
+//! and then property, index and slice.
+//!
+//! `AND`, `OR`, `XOR` and comparisons become one node however long their chain is; the other operators lean to the left.
+
+use super::{Parsed, Parser};
+use crate::ast::{BinaryOperator, ComparisonOperator, Expression, ExpressionKind, Literal, UnaryOperator};
+use crate::lexer::{TokenKind, literal::integer_overflow};
+use crate::span::Span;
+
+/// How strongly an operator binds; operands of a level are read at the next one.
+type Level = u8;
+const OR: Level = 1;
+const XOR: Level = 2;
+const AND: Level = 3;
+const NOT: Level = 4;
+const COMPARISON: Level = 5;
+const PREDICATE: Level = 6;
+const SUM: Level = 7;
+const PRODUCT: Level = 8;
+const POWER: Level = 9;
+
+/// Words that stand between or after operands, so that before them a keyword such as `NOT` can only be a name.
+const INFIX_WORDS: [&str; 9] = ["AND", "OR", "XOR", "IN", "STARTS", "ENDS", "CONTAINS", "IS", "AS"];
+
+/// What may follow an operand.
+#[derive(Clone, Copy)]
+enum Infix {
+    Logical(Level),
+    Comparison,
+    Binary(BinaryOperator, Level, usize),
+    Is,
+    Labels,
+}
+
+impl Infix {
+    fn level(self) -> Level {
+        match self {
+            Infix::Logical(level) | Infix::Binary(_, level, _) => level,
+            Infix::Comparison => COMPARISON,
+            Infix::Is | Infix::Labels => PREDICATE,
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// Any expression.
+    pub(super) fn expression(&mut self) -> Parsed<Expression> {
+        self.nested(|parser| parser.operators(OR))
+    }
+
+    /// Any expression, on the heap.
+    pub(super) fn boxed_expression(&mut self) -> Parsed<Box<Expression>> {
+        self.expression().map(Box::new)
+    }
+
+    /// Operators that bind at least as strongly as `least`, with their operands.
+    fn operators(&mut self, least: Level) -> Parsed<Expression> {
+        let start = self.span();
+        let mut left = self.prefixed()?;
+        while let Some(infix) = self.infix().filter(|infix| infix.level() >= least) {
+            let kind = match infix {
+                Infix::Logical(level) => self.logical(left, level)?,
+                Infix::Comparison => self.comparison(left)?,
+                Infix::Binary(operator, level, words) => {
+                    (0..words).for_each(|_| self.bump());
+                    let right = self.operators(level + 1)?;
+                    ExpressionKind::Binary(operator, Box::new(left), Box::new(right))
+                }
+                Infix::Is => self.is_predicate(left)?,
+                Infix::Labels => {
+                    self.bump();
+                    ExpressionKind::HasLabels(Box::new(left), self.label_expression()?)
+                }
+            };
+            self.grow()?;
+            left = Expression { kind, span: self.since(start) };
+        }
+        Ok(left)
+    }
+
+    fn infix(&self) -> Option<Infix> {
+        match self.kind(0) {
+            TokenKind::Symbol(symbol) => symbol_infix(symbol),
+            TokenKind::Word => self.word_infix(),
+            _ => None,
+        }
+    }
+
+    fn word_infix(&self) -> Option<Infix> {
+        let binary = |operator, words| Some(Infix::Binary(operator, PREDICATE, words));
+        let word = self.word(0)?.to_ascii_uppercase();
+        match word.as_str() {
+            "OR" => Some(Infix::Logical(OR)),
+            "XOR" => Some(Infix::Logical(XOR)),
+            "AND" => Some(Infix::Logical(AND)),
+            "IN" => binary(BinaryOperator::In, 1),
+            "CONTAINS" => binary(BinaryOperator::Contains, 1),
+            "STARTS" if self.is_word(1, "WITH") => binary(BinaryOperator::StartsWith, 2),
+            "ENDS" if self.is_word(1, "WITH") => binary(BinaryOperator::EndsWith, 2),
+            "IS" => Some(Infix::Is),
+            _ => None,
+        }
+    }
+
+    fn logical(&mut self, first: Expression, level: Level) -> Parsed<ExpressionKind> {
+        let mut operands = vec![first];
+        while matches!(self.infix(), Some(Infix::Logical(found)) if found == level) {
+            self.bump();
+            operands.push(self.operators(level + 1)?);
+        }
+        Ok(match level {
+            OR => ExpressionKind::Or(operands),
+            XOR => ExpressionKind::Xor(operands),
+            _ => ExpressionKind::And(operands),
+        })
+    }
+
+    fn comparison(&mut self, first: Expression) -> Parsed<ExpressionKind> {
+        let mut rest = Vec::new();
+        while let TokenKind::Symbol(symbol) = self.kind(0) {
+            let Some(operator) = comparison_operator(symbol) else { break };
+            self.bump();
+            rest.push((operator, self.operators(COMPARISON + 1)?));
+        }
+        Ok(ExpressionKind::Comparison(Box::new(first), rest))
+    }
+
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`.
+    fn is_predicate(&mut self, operand: Expression) -> Parsed<ExpressionKind> {
+        self.bump();
+        let negated = self.eat_word("NOT");
+        let operand = Box::new(operand);
+        if self.eat_word("NULL") {
+            return Ok(ExpressionKind::IsNull { operand, negated });
+        }
+        if self.eat_symbol("::") || self.eat_word("TYPED") {
+            let type_name = self.type_name()?;
+            return Ok(ExpressionKind::IsTyped { operand, type_name, negated });
+        }
+        Err(self.unexpected("NULL or NOT NULL"))
+    }
+
+    /// `INTEGER`, `LIST<STRING NOT NULL>`, `ZONED DATETIME`, `INTEGER | FLOAT`: upper case, one blank between words.
+    pub(super) fn type_name(&mut self) -> Parsed<String> {
+        let mut words = String::new();
+        let mut open = 0;
+        loop {
+            let wanted = self.type_word(open, words.is_empty());
+            let Some(word) = wanted else { break };
+            match word.as_str() {
+                "<" => open += 1,
+                ">" => open -= 1,
+                _ => {}
+            }
+            if !words.is_empty() && !matches!(word.as_str(), "<" | ">") && !words.ends_with('<') {
+                words.push(' ');
+            }
+            words.push_str(&word);
+            self.bump();
+        }
+        if words.is_empty() || open != 0 { Err(self.unexpected("the name of a type")) } else { Ok(words) }
+    }
+
+    /// The next word of a type, if the type goes on.
+    fn type_word(&self, open: usize, first: bool) -> Option<String> {
+        const WORDS: [&str; 38] = [
+            "NOTHING", "NULL", "BOOL", "BOOLEAN", "STRING", "VARCHAR", "INT", "INTEGER", "SIGNED", "INT64", "INTEGER64",
+            "FLOAT", "DATE", "LOCAL", "TIME", "ZONED", "DATETIME", "TIMESTAMP", "WITHOUT", "WITH", "TIMEZONE", "ZONE",
+            "DURATION", "POINT", "NODE", "VERTEX", "RELATIONSHIP", "EDGE", "MAP", "LIST", "ARRAY", "PATH", "PROPERTY",
+            "VALUE", "ANY", "NOT", "NUMBER", "TIMEZONES",
+        ];
+        if let Some(word) = self.word(0) {
+            // WITH begins a clause, unless a time zone follows.
+            let known = WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+            let clause = self.is_word(0, "WITH") && !self.is_word_of(1, &["TIMEZONE", "TIME"]);
+            return (known && !clause).then(|| word.to_ascii_uppercase());
+        }
+        let symbol = match self.kind(0) {
+            TokenKind::Symbol(symbol) => *symbol,
+            _ => return None,
+        };
+        let goes_on = !first && (symbol == "<" || (symbol == ">" && open > 0) || (symbol == "|" && open > 0));
+        goes_on.then(|| symbol.to_string())
+    }
+
+    /// `NOT`, signs, and what they stand before.
+    fn prefixed(&mut self) -> Parsed<Expression> {
+        let start = self.span();
+        if self.is_word(0, "NOT") && self.starts_operand(1) {
+            self.bump();
+            let operand = self.nested(|parser| parser.operators(NOT))?;
+            return Ok(self.unary(UnaryOperator::Not, operand, start));
+        }
+        if self.at_symbol("-") || self.at_symbol("+") {
+            let operator = if self.at_symbol("-") { UnaryOperator::Minus } else { UnaryOperator::Plus };
+            self.bump();
+            if let Some(literal) = self.negative_number(operator, start)? {
+                return Ok(literal);
+            }
+            let operand = self.nested(Self::prefixed)?;
+            return Ok(self.unary(operator, operand, start));
+        }
+        self.postfixed()
+    }
+
+    fn unary(&self, operator: UnaryOperator, operand: Expression, start: Span) -> Expression {
+        Expression { kind: ExpressionKind::Unary(operator, Box::new(operand)), span: self.since(start) }
+    }
+
+    /// `-5` is a literal, because the least integer has no positive twin.
+    fn negative_number(&mut self, operator: UnaryOperator, start: Span) -> Parsed<Option<Expression>> {
+        if operator != UnaryOperator::Minus || self.is_symbol(1, ".") || self.is_symbol(1, "[") {
+            return Ok(None);
+        }
+        let literal = match *self.kind(0) {
+            TokenKind::Integer(magnitude) => Literal::Integer(0i64.wrapping_sub_unsigned(magnitude)),
+            TokenKind::Float(value) => Literal::Float(-value),
+            _ => return Ok(None),
+        };
+        self.bump();
+        Ok(Some(Expression { kind: ExpressionKind::Literal(literal), span: self.since(start) }))
+    }
+
+    /// A primary expression with its properties, indexes and slices.
+    pub(super) fn postfixed(&mut self) -> Parsed<Expression> {
+        let start = self.span();
+        let mut target = self.primary()?;
+        loop {
+            let kind = if self.eat_symbol(".") {
+                ExpressionKind::Property(Box::new(target), self.name("a property name")?)
+            } else if self.eat_symbol("[") {
+                self.in_brackets(false, |parser| parser.index_or_slice(target))?
+            } else {
+                return Ok(target);
+            };
+            self.grow()?;
+            target = Expression { kind, span: self.since(start) };
+        }
+    }
+
+    fn index_or_slice(&mut self, target: Expression) -> Parsed<ExpressionKind> {
+        let target = Box::new(target);
+        let from = if self.at_symbol("..") { None } else { Some(self.boxed_expression()?) };
+        if !self.eat_symbol("..") {
+            self.expect_symbol("]")?;
+            let index = from.expect("without a range there is an index");
+            return Ok(ExpressionKind::Index(target, index));
+        }
+        let to = if self.at_symbol("]") { None } else { Some(self.boxed_expression()?) };
+        self.expect_symbol("]")?;
+        Ok(ExpressionKind::Slice(target, from, to))
+    }
+
+    /// A positive integer literal.
+    pub(super) fn integer_literal(&self, magnitude: u64, span: Span) -> Parsed<Literal> {
+        i64::try_from(magnitude).map(Literal::Integer).map_err(|_| integer_overflow(span))
+    }
+
+    /// Whether an operand may begin `ahead` tokens from here.
+    pub(super) fn starts_operand(&self, ahead: usize) -> bool {
+        match self.kind(ahead) {
+            TokenKind::Word => !self.is_word_of(ahead, &INFIX_WORDS),
+            TokenKind::Symbol(symbol) => matches!(*symbol, "(" | "[" | "{" | "-" | "+"),
+            TokenKind::End => false,
+            _ => true,
+        }
+    }
+}
+
+fn symbol_infix(symbol: &str) -> Option<Infix> {
+    let binary = |operator, level| Some(Infix::Binary(operator, level, 1));
+    match symbol {
+        "+" => binary(BinaryOperator::Add, SUM),
+        "-" => binary(BinaryOperator::Subtract, SUM),
+        "||" => binary(BinaryOperator::Concatenate, SUM),
+        "*" => binary(BinaryOperator::Multiply, PRODUCT),
+        "/" => binary(BinaryOperator::Divide, PRODUCT),
+        "%" => binary(BinaryOperator::Modulo, PRODUCT),
+        "^" => binary(BinaryOperator::Power, POWER),
+        "=~" => binary(BinaryOperator::Matches, PREDICATE),
+        ":" => Some(Infix::Labels),
+        _ => comparison_operator(symbol).map(|_| Infix::Comparison),
+    }
+}
+
+fn comparison_operator(symbol: &str) -> Option<ComparisonOperator> {
+    Some(match symbol {
+        "=" => ComparisonOperator::Equal,
+        "<>" => ComparisonOperator::NotEqual,
+        "<" => ComparisonOperator::Less,
+        "<=" => ComparisonOperator::LessOrEqual,
+        ">" => ComparisonOperator::Greater,
+        ">=" => ComparisonOperator::GreaterOrEqual,
+        _ => return None,
+    })
+}

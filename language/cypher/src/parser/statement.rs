@@ -1,0 +1,103 @@
+//! A whole statement: prefixes, then a query, a schema command, `SHOW` or `TERMINATE`.
+
+use super::{Parsed, Parser};
+use crate::ast::{Mode, Query, SingleQuery, Statement, StatementBody, Union};
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// The one statement of a text, up to its end.
+    pub(super) fn statement_to_end(&mut self) -> Parsed<Statement> {
+        let statement = self.statement()?;
+        self.eat_symbol(";");
+        match self.kind(0) {
+            TokenKind::End => Ok(statement),
+            _ => Err(self.unexpected("the end of the query")),
+        }
+    }
+
+    fn statement(&mut self) -> Parsed<Statement> {
+        self.version_prefix()?;
+        let mode = if self.eat_word("EXPLAIN") {
+            Mode::Explain
+        } else if self.eat_word("PROFILE") {
+            Mode::Profile
+        } else {
+            Mode::Run
+        };
+        self.version_prefix()?;
+        let start = self.span();
+        let body = if self.at_schema_command() {
+            StatementBody::Schema(self.schema_command()?)
+        } else if self.eat_word("SHOW") {
+            StatementBody::Show(self.show()?)
+        } else if self.is_word_of(0, &["KILL", "TERMINATE"]) {
+            StatementBody::Terminate(self.terminate()?)
+        } else {
+            StatementBody::Query(self.query_to_end()?)
+        };
+        Ok(Statement { mode, body, span: self.since(start) })
+    }
+
+    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect.
+    fn version_prefix(&mut self) -> Parsed<()> {
+        if !self.eat_word("CYPHER") {
+            return Ok(());
+        }
+        if matches!(self.kind(0), TokenKind::Integer(_) | TokenKind::Float(_)) {
+            self.bump();
+        }
+        while self.is_name(0) && self.is_symbol(1, "=") {
+            self.bump();
+            self.bump();
+            self.name("the value of an option")?;
+        }
+        Ok(())
+    }
+
+    fn query_to_end(&mut self) -> Parsed<Query> {
+        let query = self.query()?;
+        if matches!(self.kind(0), TokenKind::End | TokenKind::Symbol(";")) {
+            return Ok(query);
+        }
+        Err(self.unexpected("a clause or the end of the query"))
+    }
+
+    /// Single queries joined by `UNION`.
+    pub(super) fn query(&mut self) -> Parsed<Query> {
+        let first = self.single_query()?;
+        let mut unions = Vec::new();
+        while self.is_word(0, "UNION") {
+            let start = self.span();
+            self.bump();
+            let all = self.eat_word("ALL");
+            if !all {
+                self.eat_word("DISTINCT");
+            }
+            let span = self.since(start);
+            unions.push(Union { all, query: self.single_query()?, span });
+        }
+        Ok(Query { first, unions })
+    }
+
+    fn single_query(&mut self) -> Parsed<SingleQuery> {
+        let start = self.span();
+        let mut clauses = Vec::new();
+        while let Some(clause) = self.clause()? {
+            clauses.push(clause);
+        }
+        if clauses.is_empty() {
+            return Err(self.unexpected("a clause such as MATCH, CREATE or RETURN"));
+        }
+        Ok(SingleQuery { clauses, span: self.since(start) })
+    }
+
+    fn terminate(&mut self) -> Parsed<Vec<crate::ast::Expression>> {
+        self.bump();
+        let words = ["QUERY", "QUERIES", "TRANSACTION", "TRANSACTIONS"];
+        if !self.is_word_of(0, &words) {
+            return Err(self.unexpected("QUERY"));
+        }
+        self.bump();
+        self.comma_separated(Self::expression)
+    }
+}

@@ -1,0 +1,45 @@
+//! Where in the query text something stands.
+
+use std::ops::Range;
+
+/// A range of bytes of the query text, end excluded.
+///
+/// All spans compare equal: two syntax trees are equal when they mean the same, wherever they were written.
+/// Compare [`Span::range`] to compare places.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span from byte `start` to byte `end` (excluded). Texts are shorter than 4 GiB, see `QUERY_TEXT_BYTES_MAX`.
+    pub fn new(start: usize, end: usize) -> Span {
+        Span { start: start as u32, end: end as u32 }
+    }
+
+    /// The smallest span that covers both.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The span as a range of byte positions.
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The text under the span; empty when the span does not fit the text.
+    pub fn text(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or("")
+    }
+}
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Span) -> bool {
+        true
+    }
+}
+
+impl Eq for Span {}
