@@ -1,1 +1,55 @@
-//! store
+//! # store: the multi-version graph
+//!
+//! Everything a reader sees is immutable and shared. A [`Snapshot`] is one root: a directory of chunks, the catalogue, indexes and
+//! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
+//! holds, takes no lock, and never meets a writer.
+//!
+//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] (following edges); [`change`] and [`apply`] (how the
+//! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `index`;
+//! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
+
+pub mod adjacency;
+pub mod allocator;
+mod apply;
+pub mod bulk;
+mod bytes;
+pub mod catalog;
+pub mod change;
+pub mod checkpoint;
+mod chunk;
+mod chunk_bytes;
+mod column;
+mod delta;
+mod directory;
+mod edge_set;
+pub mod error;
+pub mod filter;
+mod fold;
+mod index;
+mod index_bytes;
+mod index_run;
+pub mod memory;
+pub mod names;
+pub mod property;
+pub mod snapshot;
+pub mod statistics;
+#[allow(clippy::module_inception)]
+mod store;
+mod table;
+
+pub use adjacency::{AdjacencyView, EdgeScratch};
+pub use allocator::Allocator;
+pub use bulk::{Bulk, Parallel};
+pub use catalog::Catalog;
+pub use change::Change;
+pub use column::PropertyRef;
+pub use directory::{BlobKey, ChunkSource};
+pub use error::StoreError;
+pub use filter::LabelFilter;
+pub use index::IndexRange;
+pub use memory::MemoryReport;
+pub use names::{NameCounts, NameDefinition, NameTable, Names};
+pub use property::{EdgePropertyReader, PropertyReader};
+pub use snapshot::{Snapshot, StoreOptions};
+pub use statistics::{IndexStatistics, Statistics};
+pub use store::Store;

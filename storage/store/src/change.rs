@@ -1,0 +1,348 @@
+//! What a transaction does, as data: the content of the commit log and of the change feed.
+//!
+//! A list of changes is encoded as a version byte, a count, and each change as a tag and its parts (varints; see
+//! docs/formats/chunk.md). Vertex and edge numbers are written whole: they are small while stores are small.
+
+use crate::StoreError;
+use crate::bytes::{Reader, Writer};
+use crate::names::NameDefinition;
+use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, IndexId, SchemaTarget};
+use model::value::ValueType;
+use model::{EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Value, VertexId};
+use std::sync::Arc;
+
+/// Version of the encoding of changes.
+const CHANGES_VERSION: u8 = 1;
+
+/// One change of the graph or of its catalogue.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A vertex is born; `id` comes from the allocator for the same label set.
+    CreateVertex {
+        /// The new vertex.
+        id: VertexId,
+        /// Its labels.
+        labels: LabelSetId,
+        /// Its properties; nulls are ignored.
+        properties: Vec<(KeyId, Value)>,
+    },
+    /// A vertex without edges goes.
+    DeleteVertex {
+        /// The vertex.
+        id: VertexId,
+    },
+    /// A vertex takes this whole set of labels.
+    SetLabels {
+        /// The vertex.
+        id: VertexId,
+        /// All its labels from now on.
+        labels: LabelSetId,
+    },
+    /// A vertex property takes a value; null removes it.
+    SetProperty {
+        /// The vertex.
+        id: VertexId,
+        /// Which property.
+        key: KeyId,
+        /// Its value from now on.
+        value: Value,
+    },
+    /// An edge is born; its id comes from the allocator for the same source and type.
+    CreateEdge {
+        /// The new edge.
+        edge: EdgeRef,
+        /// Its properties; nulls are ignored.
+        properties: Vec<(KeyId, Value)>,
+    },
+    /// An edge goes.
+    DeleteEdge {
+        /// The edge.
+        edge: EdgeRef,
+    },
+    /// An edge property takes a value; null removes it.
+    SetEdgeProperty {
+        /// The edge.
+        edge: EdgeRef,
+        /// Which property.
+        key: KeyId,
+        /// Its value from now on.
+        value: Value,
+    },
+    /// A name gets its number.
+    DefineName(NameDefinition),
+    /// An index is built over what exists, and kept from now on.
+    CreateIndex(IndexDefinition),
+    /// An index goes.
+    DropIndex(IndexId),
+    /// A constraint is written into the catalogue; commits check it.
+    CreateConstraint(ConstraintDefinition),
+    /// The constraint of this name goes.
+    DropConstraint(String),
+}
+
+impl Change {
+    /// Appends the encoding of `changes` to `bytes`.
+    pub fn encode_all(changes: &[Change], bytes: &mut Vec<u8>) {
+        let mut writer = Writer { bytes: std::mem::take(bytes) };
+        writer.byte(CHANGES_VERSION);
+        writer.size(changes.len());
+        changes.iter().for_each(|change| encode(change, &mut writer));
+        *bytes = writer.bytes;
+    }
+    /// Inverse of [`Change::encode_all`]; `bytes` holds one list and nothing else.
+    pub fn decode_all(bytes: &[u8]) -> Result<Vec<Change>, StoreError> {
+        let mut reader = Reader::new(bytes, "changes");
+        if reader.byte()? != CHANGES_VERSION {
+            return Err(reader.fail("unknown version"));
+        }
+        let count = reader.count()?;
+        let changes = (0..count).map(|_| decode(&mut reader)).collect::<Result<_, _>>()?;
+        reader.finish()?;
+        Ok(changes)
+    }
+}
+
+fn encode(change: &Change, writer: &mut Writer) {
+    match change {
+        Change::CreateVertex { id, labels, properties } => {
+            writer.byte(1);
+            writer.uint(id.0);
+            writer.uint(labels.0 as u64);
+            encode_properties(properties, writer);
+        }
+        Change::DeleteVertex { id } => {
+            writer.byte(2);
+            writer.uint(id.0);
+        }
+        Change::SetLabels { id, labels } => {
+            writer.byte(3);
+            writer.uint(id.0);
+            writer.uint(labels.0 as u64);
+        }
+        Change::SetProperty { id, key, value } => {
+            writer.byte(4);
+            writer.uint(id.0);
+            writer.uint(key.0 as u64);
+            writer.value(value);
+        }
+        Change::CreateEdge { edge, properties } => {
+            writer.byte(5);
+            writer.edge(edge);
+            encode_properties(properties, writer);
+        }
+        Change::DeleteEdge { edge } => {
+            writer.byte(6);
+            writer.edge(edge);
+        }
+        Change::SetEdgeProperty { edge, key, value } => {
+            writer.byte(7);
+            writer.edge(edge);
+            writer.uint(key.0 as u64);
+            writer.value(value);
+        }
+        Change::DefineName(definition) => {
+            writer.byte(8);
+            encode_name(definition, writer);
+        }
+        Change::CreateIndex(definition) => {
+            writer.byte(9);
+            encode_index(definition, writer);
+        }
+        Change::DropIndex(id) => {
+            writer.byte(10);
+            writer.uint(id.0 as u64);
+        }
+        Change::CreateConstraint(definition) => {
+            writer.byte(11);
+            encode_constraint(definition, writer);
+        }
+        Change::DropConstraint(name) => {
+            writer.byte(12);
+            writer.text(name);
+        }
+    }
+}
+
+fn decode(reader: &mut Reader<'_>) -> Result<Change, StoreError> {
+    Ok(match reader.byte()? {
+        1 => Change::CreateVertex {
+            id: VertexId(reader.uint()?),
+            labels: LabelSetId(reader.uint32()?),
+            properties: decode_properties(reader)?,
+        },
+        2 => Change::DeleteVertex { id: VertexId(reader.uint()?) },
+        3 => Change::SetLabels { id: VertexId(reader.uint()?), labels: LabelSetId(reader.uint32()?) },
+        4 => Change::SetProperty {
+            id: VertexId(reader.uint()?),
+            key: KeyId(reader.uint32()?),
+            value: reader.value()?,
+        },
+        5 => Change::CreateEdge { edge: reader.edge()?, properties: decode_properties(reader)? },
+        6 => Change::DeleteEdge { edge: reader.edge()? },
+        7 => Change::SetEdgeProperty {
+            edge: reader.edge()?,
+            key: KeyId(reader.uint32()?),
+            value: reader.value()?,
+        },
+        8 => Change::DefineName(decode_name(reader)?),
+        9 => Change::CreateIndex(decode_index(reader)?),
+        10 => Change::DropIndex(IndexId(reader.uint32()?)),
+        11 => Change::CreateConstraint(decode_constraint(reader)?),
+        12 => Change::DropConstraint(reader.text()?.to_string()),
+        _ => return Err(reader.fail("unknown kind of change")),
+    })
+}
+
+fn encode_properties(properties: &[(KeyId, Value)], writer: &mut Writer) {
+    writer.size(properties.len());
+    for (key, value) in properties {
+        writer.uint(key.0 as u64);
+        writer.value(value);
+    }
+}
+
+fn decode_properties(reader: &mut Reader<'_>) -> Result<Vec<(KeyId, Value)>, StoreError> {
+    let count = reader.count()?;
+    (0..count).map(|_| Ok((KeyId(reader.uint32()?), reader.value()?))).collect()
+}
+
+pub(crate) fn encode_name(definition: &NameDefinition, writer: &mut Writer) {
+    match definition {
+        NameDefinition::Label(id, name) => {
+            writer.byte(1);
+            writer.uint(id.0 as u64);
+            writer.text(name);
+        }
+        NameDefinition::EdgeType(id, name) => {
+            writer.byte(2);
+            writer.uint(id.0 as u64);
+            writer.text(name);
+        }
+        NameDefinition::Key(id, name) => {
+            writer.byte(3);
+            writer.uint(id.0 as u64);
+            writer.text(name);
+        }
+        NameDefinition::LabelSet(id, labels) => {
+            writer.byte(4);
+            writer.uint(id.0 as u64);
+            writer.size(labels.len());
+            labels.iter().for_each(|label| writer.uint(label.0 as u64));
+        }
+    }
+}
+
+pub(crate) fn decode_name(reader: &mut Reader<'_>) -> Result<NameDefinition, StoreError> {
+    Ok(match reader.byte()? {
+        1 => NameDefinition::Label(LabelId(reader.uint16()?), reader.text()?.into()),
+        2 => NameDefinition::EdgeType(EdgeTypeId(reader.uint16()?), reader.text()?.into()),
+        3 => NameDefinition::Key(KeyId(reader.uint32()?), reader.text()?.into()),
+        4 => {
+            let id = LabelSetId(reader.uint32()?);
+            let count = reader.count()?;
+            let labels = (0..count).map(|_| reader.uint16().map(LabelId)).collect::<Result<Arc<[_]>, _>>()?;
+            NameDefinition::LabelSet(id, labels)
+        }
+        _ => return Err(reader.fail("unknown kind of name")),
+    })
+}
+
+fn encode_target(target: SchemaTarget, keys: &[KeyId], writer: &mut Writer) {
+    match target {
+        SchemaTarget::Vertices(label) => {
+            writer.byte(0);
+            writer.uint(label.0 as u64);
+        }
+        SchemaTarget::Edges(edge_type) => {
+            writer.byte(1);
+            writer.uint(edge_type.0 as u64);
+        }
+    }
+    writer.size(keys.len());
+    keys.iter().for_each(|key| writer.uint(key.0 as u64));
+}
+
+fn decode_target(reader: &mut Reader<'_>) -> Result<(SchemaTarget, Vec<KeyId>), StoreError> {
+    let target = match reader.byte()? {
+        0 => SchemaTarget::Vertices(LabelId(reader.uint16()?)),
+        1 => SchemaTarget::Edges(EdgeTypeId(reader.uint16()?)),
+        _ => return Err(reader.fail("unknown kind of target")),
+    };
+    let count = reader.count()?;
+    Ok((target, (0..count).map(|_| reader.uint32().map(KeyId)).collect::<Result<_, _>>()?))
+}
+
+pub(crate) fn encode_index(definition: &IndexDefinition, writer: &mut Writer) {
+    writer.uint(definition.id.0 as u64);
+    writer.text(&definition.name);
+    writer.byte(definition.unique as u8);
+    encode_target(definition.target, &definition.keys, writer);
+}
+
+pub(crate) fn decode_index(reader: &mut Reader<'_>) -> Result<IndexDefinition, StoreError> {
+    let (id, name) = (IndexId(reader.uint32()?), reader.text()?.to_string());
+    let unique = reader.byte()? != 0;
+    let (target, keys) = decode_target(reader)?;
+    Ok(IndexDefinition { id, name, target, keys, unique })
+}
+
+pub(crate) fn encode_constraint(definition: &ConstraintDefinition, writer: &mut Writer) {
+    writer.text(&definition.name);
+    encode_target(definition.target, &definition.keys, writer);
+    match &definition.rule {
+        ConstraintRule::Unique(index) => {
+            writer.byte(0);
+            writer.uint(index.0 as u64);
+        }
+        ConstraintRule::Exists => writer.byte(1),
+        ConstraintRule::NodeKey(index) => {
+            writer.byte(2);
+            writer.uint(index.0 as u64);
+        }
+        ConstraintRule::Typed(value_type) => {
+            writer.byte(3);
+            let number = VALUE_TYPES.iter().position(|known| known == value_type);
+            writer.size(number.expect("VALUE_TYPES lists every type"));
+        }
+    }
+}
+
+pub(crate) fn decode_constraint(reader: &mut Reader<'_>) -> Result<ConstraintDefinition, StoreError> {
+    let name = reader.text()?.to_string();
+    let (target, keys) = decode_target(reader)?;
+    let rule = match reader.byte()? {
+        0 => ConstraintRule::Unique(IndexId(reader.uint32()?)),
+        1 => ConstraintRule::Exists,
+        2 => ConstraintRule::NodeKey(IndexId(reader.uint32()?)),
+        3 => {
+            let number = reader.uint()? as usize;
+            ConstraintRule::Typed(
+                *VALUE_TYPES.get(number).ok_or_else(|| reader.fail("unknown type of value"))?,
+            )
+        }
+        _ => return Err(reader.fail("unknown kind of constraint")),
+    };
+    Ok(ConstraintDefinition { name, target, keys, rule })
+}
+
+/// Value types by their number in the encoding; only append.
+const VALUE_TYPES: [ValueType; 18] = [
+    ValueType::Null,
+    ValueType::Bool,
+    ValueType::Int,
+    ValueType::Float,
+    ValueType::String,
+    ValueType::Bytes,
+    ValueType::Date,
+    ValueType::LocalTime,
+    ValueType::Time,
+    ValueType::LocalDateTime,
+    ValueType::DateTime,
+    ValueType::Duration,
+    ValueType::Point,
+    ValueType::List,
+    ValueType::Map,
+    ValueType::Vertex,
+    ValueType::Edge,
+    ValueType::Path,
+];

@@ -1,0 +1,288 @@
+//! Property columns of a chunk: the values of one key, stored by slot, typed where all values agree.
+//!
+//! A column is dense (one place a slot, a bitmap says which are there) or, where fewer than one slot in eight has a value,
+//! sparse (the slots that have one, sorted). Texts with few distinct values are stored as codes into a dictionary. Reading
+//! borrows: comparing a text property allocates nothing.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::Value;
+
+/// A property value as it lies in the store.
+#[derive(Clone, Copy, Debug)]
+pub enum PropertyRef<'a> {
+    /// Absent.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A text.
+    Text(&'a str),
+    /// Any other value.
+    Other(&'a Value),
+}
+
+impl<'a> PropertyRef<'a> {
+    /// The same value, owned; allocates for text.
+    pub fn to_value(self) -> Value {
+        match self {
+            PropertyRef::Null => Value::Null,
+            PropertyRef::Bool(truth) => Value::Bool(truth),
+            PropertyRef::Int(int) => Value::Int(int),
+            PropertyRef::Float(float) => Value::Float(float),
+            PropertyRef::Text(text) => Value::string(text),
+            PropertyRef::Other(value) => value.clone(),
+        }
+    }
+    /// Is it absent?
+    pub fn is_null(self) -> bool {
+        matches!(self, PropertyRef::Null)
+    }
+}
+
+impl<'a> From<&'a Value> for PropertyRef<'a> {
+    fn from(value: &'a Value) -> PropertyRef<'a> {
+        match value {
+            Value::Null => PropertyRef::Null,
+            Value::Bool(truth) => PropertyRef::Bool(*truth),
+            Value::Int(int) => PropertyRef::Int(*int),
+            Value::Float(float) => PropertyRef::Float(*float),
+            Value::String(text) => PropertyRef::Text(text),
+            other => PropertyRef::Other(other),
+        }
+    }
+}
+
+/// Texts in one buffer, by end offset.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct TextRun {
+    pub(crate) ends: Box<[u32]>,
+    pub(crate) bytes: Box<str>,
+}
+
+impl TextRun {
+    pub(crate) fn get(&self, row: usize) -> &str {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        &self.bytes[start..self.ends[row] as usize]
+    }
+    pub(crate) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> TextRun {
+        let (mut bytes, mut ends) = (String::new(), Vec::new());
+        for text in texts {
+            bytes.push_str(text);
+            ends.push(u32::try_from(bytes.len()).expect("callers keep a run below TEXT_BYTES_MAX"));
+        }
+        TextRun { ends: ends.into(), bytes: bytes.into() }
+    }
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.ends.len() * 4 + self.bytes.len()
+    }
+}
+
+/// Text one column may hold in one buffer; end offsets have 32 bits.
+const TEXT_BYTES_MAX: usize = u32::MAX as usize;
+/// Distinct texts a dictionary may hold; codes have 16 bits.
+const DICTIONARY_SIZE_MAX: usize = 1 << 16;
+/// A dictionary pays if each of its texts is used at least this often on average.
+const DICTIONARY_USES_MIN: usize = 4;
+/// A column is sparse if it has fewer values than one in this many slots.
+const SPARSE_SLOTS_PER_VALUE: usize = 8;
+
+/// Which slots have a value, and in which row it lies.
+#[derive(Debug)]
+pub(crate) enum Presence {
+    /// Slots below the number, all; row = slot.
+    All(u32),
+    /// Slots whose bit is set; row = slot.
+    Bits(Box<[u64]>),
+    /// These slots, sorted; row = position.
+    Slots(Box<[u32]>),
+}
+
+impl Presence {
+    #[inline]
+    fn row(&self, slot: u32) -> Option<usize> {
+        match self {
+            Presence::All(count) => (slot < *count).then_some(slot as usize),
+            Presence::Bits(words) => {
+                let word = words.get(slot as usize / 64)?;
+                (word >> (slot % 64) & 1 == 1).then_some(slot as usize)
+            }
+            Presence::Slots(slots) => slots.binary_search(&slot).ok(),
+        }
+    }
+}
+
+/// Values of a column, by row.
+#[derive(Debug)]
+pub(crate) enum Data {
+    Bool(Box<[u64]>),
+    Int(Box<[i64]>),
+    Float(Box<[f64]>),
+    Text(TextRun),
+    Codes(Box<[u16]>, TextRun),
+    Any(Box<[Value]>),
+}
+
+/// The values of one property key in one chunk.
+#[derive(Debug)]
+pub(crate) struct StoredColumn {
+    pub(crate) presence: Presence,
+    pub(crate) data: Data,
+}
+
+impl StoredColumn {
+    /// Value at `slot`.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> PropertyRef<'_> {
+        let Some(row) = self.presence.row(slot) else { return PropertyRef::Null };
+        match &self.data {
+            Data::Bool(words) => PropertyRef::Bool(words[row / 64] >> (row % 64) & 1 == 1),
+            Data::Int(rows) => PropertyRef::Int(rows[row]),
+            Data::Float(rows) => PropertyRef::Float(rows[row]),
+            Data::Text(texts) => PropertyRef::Text(texts.get(row)),
+            Data::Codes(codes, texts) => PropertyRef::Text(texts.get(codes[row] as usize)),
+            Data::Any(rows) => PropertyRef::from(&rows[row]),
+        }
+    }
+    /// Calls `found` with every slot that has a value, in order.
+    pub(crate) fn for_each<'a>(&'a self, mut found: impl FnMut(u32, PropertyRef<'a>)) {
+        match &self.presence {
+            Presence::All(count) => (0..*count).for_each(|slot| found(slot, self.get(slot))),
+            Presence::Slots(slots) => slots.iter().for_each(|slot| found(*slot, self.get(*slot))),
+            Presence::Bits(words) => {
+                for (at, word) in words.iter().enumerate() {
+                    let mut left = *word;
+                    while left != 0 {
+                        let slot = at as u32 * 64 + left.trailing_zeros();
+                        left &= left - 1;
+                        found(slot, self.get(slot));
+                    }
+                }
+            }
+        }
+    }
+    /// Builds a column over slots below `slot_count` from its values: sorted by slot, none null. `None` if there are none.
+    pub(crate) fn build(slot_count: u32, values: &[(u32, PropertyRef<'_>)]) -> Option<StoredColumn> {
+        let (last, _) = values.last()?;
+        debug_assert!(*last < slot_count && values.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        let count = slot_count as usize;
+        let presence = if values.len() == count {
+            Presence::All(slot_count)
+        } else if values.len() * SPARSE_SLOTS_PER_VALUE < count {
+            Presence::Slots(values.iter().map(|(slot, _)| *slot).collect())
+        } else {
+            let mut words = vec![0u64; count.div_ceil(64)].into_boxed_slice();
+            values.iter().for_each(|(slot, _)| words[*slot as usize / 64] |= 1 << (slot % 64));
+            Presence::Bits(words)
+        };
+        let dense = !matches!(presence, Presence::Slots(_));
+        let rows = if dense { count } else { values.len() };
+        let data = build_data(rows, dense, values);
+        Some(StoredColumn { presence, data })
+    }
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let presence = match &self.presence {
+            Presence::All(_) => 0,
+            Presence::Bits(words) => words.len() * 8,
+            Presence::Slots(slots) => slots.len() * 4,
+        };
+        presence
+            + match &self.data {
+                Data::Bool(words) => words.len() * 8,
+                Data::Int(rows) => rows.len() * 8,
+                Data::Float(rows) => rows.len() * 8,
+                Data::Text(texts) => texts.heap_bytes(),
+                Data::Codes(codes, texts) => codes.len() * 2 + texts.heap_bytes(),
+                Data::Any(rows) => {
+                    rows.len() * size_of::<Value>() + rows.iter().map(Value::heap_bytes).sum::<usize>()
+                }
+            }
+    }
+}
+
+fn build_data(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> Data {
+    let place = |at: usize, slot: u32| if dense { slot as usize } else { at };
+    let typed = |wanted: fn(&PropertyRef<'_>) -> bool| values.iter().all(|(_, value)| wanted(value));
+    match values[0].1 {
+        PropertyRef::Bool(_) if typed(|value| matches!(value, PropertyRef::Bool(_))) => {
+            let mut words = vec![0u64; rows.div_ceil(64)].into_boxed_slice();
+            for (at, (slot, value)) in values.iter().enumerate() {
+                let row = place(at, *slot);
+                words[row / 64] |= (matches!(value, PropertyRef::Bool(true)) as u64) << (row % 64);
+            }
+            Data::Bool(words)
+        }
+        PropertyRef::Int(_) if typed(|value| matches!(value, PropertyRef::Int(_))) => {
+            let mut ints = vec![0i64; rows].into_boxed_slice();
+            for (at, (slot, value)) in values.iter().enumerate() {
+                if let PropertyRef::Int(int) = value {
+                    ints[place(at, *slot)] = *int;
+                }
+            }
+            Data::Int(ints)
+        }
+        PropertyRef::Float(_) if typed(|value| matches!(value, PropertyRef::Float(_))) => {
+            let mut floats = vec![0f64; rows].into_boxed_slice();
+            for (at, (slot, value)) in values.iter().enumerate() {
+                if let PropertyRef::Float(float) = value {
+                    floats[place(at, *slot)] = *float;
+                }
+            }
+            Data::Float(floats)
+        }
+        PropertyRef::Text(_) if typed(|value| matches!(value, PropertyRef::Text(_))) && fits_run(values) => {
+            build_texts(rows, dense, values)
+        }
+        _ => {
+            let mut any = vec![Value::Null; rows].into_boxed_slice();
+            for (at, (slot, value)) in values.iter().enumerate() {
+                any[place(at, *slot)] = value.to_value();
+            }
+            Data::Any(any)
+        }
+    }
+}
+
+fn text_of<'a>(value: &PropertyRef<'a>) -> &'a str {
+    match value {
+        PropertyRef::Text(text) => text,
+        _ => "",
+    }
+}
+
+fn fits_run(values: &[(u32, PropertyRef<'_>)]) -> bool {
+    values.iter().map(|(_, value)| text_of(value).len()).sum::<usize>() <= TEXT_BYTES_MAX
+}
+
+fn build_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> Data {
+    let distinct_max = (values.len() / DICTIONARY_USES_MIN).min(DICTIONARY_SIZE_MAX);
+    let mut numbers: HashMap<&str, u16, FixedState> = HashMap::default();
+    let mut distinct: Vec<&str> = Vec::new();
+    let mut codes = vec![0u16; rows];
+    for (at, (slot, value)) in values.iter().enumerate() {
+        let text = text_of(value);
+        let code = match numbers.get(text) {
+            Some(code) => *code,
+            None if distinct.len() < distinct_max => {
+                let code = distinct.len() as u16;
+                numbers.insert(text, code);
+                distinct.push(text);
+                code
+            }
+            None => return Data::Text(plain_texts(rows, dense, values)),
+        };
+        codes[if dense { *slot as usize } else { at }] = code;
+    }
+    Data::Codes(codes.into(), TextRun::build(distinct.into_iter()))
+}
+
+fn plain_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> TextRun {
+    let mut next = values.iter().peekable();
+    TextRun::build((0..rows).map(|row| match next.peek() {
+        Some((slot, _)) if dense && *slot as usize != row => "",
+        _ => next.next().map_or("", |(_, value)| text_of(value)),
+    }))
+}

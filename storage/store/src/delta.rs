@@ -1,0 +1,167 @@
+//! What changed in a chunk since its base was made: small, immutable once shared, copied along one path on write.
+//!
+//! ```text
+//! Delta ─ dirty bits (adjacency) ─ 64 pages of 64 slots ─ Page ─ Arc<VertexDelta> ─ ListDelta {added, removed}
+//!       └ overridden edge properties by (type, edge slot)
+//! ```
+//! A write copies the delta's head (about 1 KiB), one page and one vertex: never the base, never a hub's list.
+
+use crate::edge_set::EdgeSet;
+use crate::table::Lane;
+use imbl::OrdMap;
+use model::{EdgeTypeId, KeyId, LabelSetId, Value};
+use std::sync::Arc;
+
+/// One bit for every slot of a chunk.
+pub(crate) type SlotBits = [u64; 64];
+
+#[inline]
+pub(crate) fn bit(bits: &SlotBits, slot: usize) -> bool {
+    bits[slot / 64] >> (slot % 64) & 1 == 1
+}
+
+/// Did the delta change whether the vertex is there?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// As the base says.
+    #[default]
+    AsBase,
+    /// Born since.
+    Born,
+    /// Gone since.
+    Gone,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VertexDelta {
+    pub(crate) life: Life,
+    pub(crate) labels: Option<LabelSetId>,
+    /// Overrides in key order; null removes.
+    pub(crate) properties: Vec<(KeyId, Value)>,
+    /// In lane order.
+    pub(crate) lists: Vec<ListDelta>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ListDelta {
+    pub(crate) lane: Lane,
+    /// Edges the base does not have.
+    pub(crate) added: EdgeSet,
+    /// Edges of the base that are gone.
+    pub(crate) removed: EdgeSet,
+}
+
+impl VertexDelta {
+    pub(crate) fn list(&self, lane: Lane) -> Option<&ListDelta> {
+        self.lists.binary_search_by_key(&lane, |list| list.lane).ok().map(|at| &self.lists[at])
+    }
+    pub(crate) fn list_mut(&mut self, lane: Lane) -> &mut ListDelta {
+        let at = match self.lists.binary_search_by_key(&lane, |list| list.lane) {
+            Ok(at) => at,
+            Err(at) => {
+                self.lists
+                    .insert(at, ListDelta { lane, added: EdgeSet::default(), removed: EdgeSet::default() });
+                at
+            }
+        };
+        &mut self.lists[at]
+    }
+    pub(crate) fn property(&self, key: KeyId) -> Option<&Value> {
+        find_property(&self.properties, key)
+    }
+}
+
+pub(crate) fn find_property(properties: &[(KeyId, Value)], key: KeyId) -> Option<&Value> {
+    properties.binary_search_by_key(&key, |(other, _)| *other).ok().map(|at| &properties[at].1)
+}
+
+pub(crate) fn set_property(properties: &mut Vec<(KeyId, Value)>, key: KeyId, value: Value) {
+    match properties.binary_search_by_key(&key, |(other, _)| *other) {
+        Ok(at) => properties[at].1 = value,
+        Err(at) => properties.insert(at, (key, value)),
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Page {
+    mask: u64,
+    /// One for every bit of the mask, in slot order.
+    vertices: Vec<Arc<VertexDelta>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Delta {
+    /// Vertices with a list delta.
+    pub(crate) dirty: SlotBits,
+    pages: [Option<Arc<Page>>; 64],
+    /// Lanes some list delta speaks of, sorted.
+    pub(crate) lanes: Vec<Lane>,
+    /// Overrides of edge properties, in key order; null removes.
+    pub(crate) edge_properties: OrdMap<(EdgeTypeId, u32), Arc<Vec<(KeyId, Value)>>>,
+    /// Changes taken since the base was made.
+    pub(crate) weight: usize,
+}
+
+impl Default for Delta {
+    fn default() -> Delta {
+        Delta {
+            dirty: [0; 64],
+            pages: [const { None }; 64],
+            lanes: Vec::new(),
+            edge_properties: OrdMap::new(),
+            weight: 0,
+        }
+    }
+}
+
+impl Delta {
+    #[inline]
+    pub(crate) fn vertex(&self, slot: usize) -> Option<&VertexDelta> {
+        let page = self.pages[slot / 64].as_ref()?;
+        let below = 1u64 << (slot % 64);
+        (page.mask & below != 0).then(|| &*page.vertices[(page.mask & (below - 1)).count_ones() as usize])
+    }
+    /// The vertex to write to, made if it is not there; what others share is copied first.
+    pub(crate) fn vertex_mut(&mut self, slot: usize) -> &mut VertexDelta {
+        let page = Arc::make_mut(self.pages[slot / 64].get_or_insert_default());
+        let below = 1u64 << (slot % 64);
+        let at = (page.mask & (below - 1)).count_ones() as usize;
+        if page.mask & below == 0 {
+            page.mask |= below;
+            page.vertices.insert(at, Arc::default());
+        }
+        Arc::make_mut(&mut page.vertices[at])
+    }
+    /// The list to write to; marks vertex and lane as dirty.
+    pub(crate) fn list_mut(&mut self, slot: usize, lane: Lane) -> &mut ListDelta {
+        self.dirty[slot / 64] |= 1 << (slot % 64);
+        if let Err(at) = self.lanes.binary_search(&lane) {
+            self.lanes.insert(at, lane);
+        }
+        self.vertex_mut(slot).list_mut(lane)
+    }
+    /// Calls `found` with every changed vertex, in slot order.
+    pub(crate) fn for_each<'a>(&'a self, mut found: impl FnMut(usize, &'a VertexDelta)) {
+        for (number, page) in self.pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            let mut left = page.mask;
+            for vertex in &page.vertices {
+                found(number * 64 + left.trailing_zeros() as usize, vertex);
+                left &= left - 1;
+            }
+        }
+    }
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let mut bytes = size_of::<Delta>() + self.edge_properties.len() * 96;
+        self.for_each(|_, vertex| {
+            bytes += size_of::<VertexDelta>() + 24;
+            bytes += vertex.properties.iter().map(|(_, value)| 32 + value.heap_bytes()).sum::<usize>();
+            bytes += vertex
+                .lists
+                .iter()
+                .map(|list| 72 + list.added.heap_bytes() + list.removed.heap_bytes())
+                .sum::<usize>();
+        });
+        bytes
+    }
+}

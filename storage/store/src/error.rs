@@ -1,0 +1,114 @@
+//! What can go wrong in the store, as one typed enum.
+
+use model::schema::IndexId;
+use model::{ChunkNo, EdgeId, VertexId};
+use std::fmt;
+
+/// An error of the store. Every one but [`StoreError::NotUnique`] means a fault of the caller or of the medium, not of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// Stored bytes do not decode; the text says where.
+    Corrupt(Box<str>),
+    /// The medium under a chunk source failed; the text is its message.
+    Source(Box<str>),
+    /// A change speaks of a vertex that is not there.
+    NoVertex(VertexId),
+    /// A change creates a vertex that is already there.
+    VertexExists(VertexId),
+    /// A change speaks of an edge that is not there.
+    NoEdge(EdgeId),
+    /// A change creates an edge that is already there.
+    EdgeExists(EdgeId),
+    /// A vertex is deleted that still has edges.
+    VertexHasEdges(VertexId),
+    /// No such index in the catalogue.
+    NoIndex(IndexId),
+    /// An index with this number or name exists.
+    IndexExists(Box<str>),
+    /// No such constraint in the catalogue.
+    NoConstraint(Box<str>),
+    /// A constraint with this name exists.
+    ConstraintExists(Box<str>),
+    /// A name or a label set is used whose definition is unknown, or defined twice with different meaning.
+    BadName(Box<str>),
+    /// A unique index would hold two vertices with the same values.
+    NotUnique {
+        /// The index.
+        index: IndexId,
+        /// The two vertices.
+        vertices: (VertexId, VertexId),
+    },
+    /// A named limit of the store is reached.
+    Full(&'static str),
+    /// The chunk already has its final place and cannot take this.
+    ChunkMismatch(ChunkNo),
+    /// A request this store does not serve.
+    Unsupported(&'static str),
+}
+
+impl StoreError {
+    /// A corruption found at `place`.
+    #[cold]
+    pub fn corrupt(place: impl Into<Box<str>>) -> StoreError {
+        StoreError::Corrupt(place.into())
+    }
+    /// Stable code for logs and doors.
+    pub fn code(&self) -> &'static str {
+        match self {
+            StoreError::Corrupt(_) => "store.corrupt",
+            StoreError::Source(_) => "store.source",
+            StoreError::NoVertex(_) => "store.no_vertex",
+            StoreError::VertexExists(_) => "store.vertex_exists",
+            StoreError::NoEdge(_) => "store.no_edge",
+            StoreError::EdgeExists(_) => "store.edge_exists",
+            StoreError::VertexHasEdges(_) => "store.vertex_has_edges",
+            StoreError::NoIndex(_) => "store.no_index",
+            StoreError::IndexExists(_) => "store.index_exists",
+            StoreError::NoConstraint(_) => "store.no_constraint",
+            StoreError::ConstraintExists(_) => "store.constraint_exists",
+            StoreError::BadName(_) => "store.bad_name",
+            StoreError::NotUnique { .. } => "store.not_unique",
+            StoreError::Full(_) => "store.full",
+            StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
+            StoreError::Unsupported(_) => "store.unsupported",
+        }
+    }
+    /// What a person may do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            StoreError::Corrupt(_) => "restore the store from a backup or an earlier checkpoint",
+            StoreError::Source(_) => "check the disk or the backing store; its message is given above",
+            StoreError::VertexHasEdges(_) => "delete the edges first, or use DETACH DELETE",
+            StoreError::NotUnique { .. } => "find the duplicates and change one of them",
+            StoreError::Full(_) => "split the graph over more shards",
+            _ => "the statement met a graph other than the one it was checked against; report this",
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Corrupt(place) => write!(f, "stored bytes are corrupt: {place}"),
+            StoreError::Source(message) => write!(f, "stored bytes cannot be read: {message}"),
+            StoreError::NoVertex(vertex) => write!(f, "vertex {vertex:?} does not exist"),
+            StoreError::VertexExists(vertex) => write!(f, "vertex {vertex:?} exists already"),
+            StoreError::NoEdge(edge) => write!(f, "edge {edge:?} does not exist"),
+            StoreError::EdgeExists(edge) => write!(f, "edge {edge:?} exists already"),
+            StoreError::VertexHasEdges(vertex) => write!(f, "vertex {vertex:?} still has edges"),
+            StoreError::NoIndex(index) => write!(f, "index {} does not exist", index.0),
+            StoreError::IndexExists(name) => write!(f, "index {name} exists already"),
+            StoreError::NoConstraint(name) => write!(f, "constraint {name} does not exist"),
+            StoreError::ConstraintExists(name) => write!(f, "constraint {name} exists already"),
+            StoreError::BadName(what) => write!(f, "bad name definition: {what}"),
+            StoreError::NotUnique { index, vertices: (a, b) } => {
+                write!(f, "vertices {a:?} and {b:?} hold the same values in unique index {}", index.0)
+            }
+            StoreError::Full(limit) => write!(f, "limit reached: {limit}"),
+            StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),
+            StoreError::Unsupported(what) => write!(f, "not supported: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,222 @@
+//! The base of an index: its entries sorted by (key, vertex), immutable, compact where keys are integers or texts.
+
+use crate::StoreError;
+use crate::column::{PropertyRef, TextRun};
+use crate::directory::{BlobKey, ChunkSource};
+use model::Value;
+use model::compare::total_order;
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+
+/// The indexed values of one vertex, in the order of the index's keys.
+#[derive(Clone, Debug)]
+pub(crate) enum IndexKey {
+    One(Value),
+    Many(Box<[Value]>),
+}
+
+impl IndexKey {
+    pub(crate) fn new(values: &[Value]) -> IndexKey {
+        match values {
+            [value] => IndexKey::One(value.clone()),
+            _ => IndexKey::Many(values.into()),
+        }
+    }
+    pub(crate) fn values(&self) -> &[Value] {
+        match self {
+            IndexKey::One(value) => std::slice::from_ref(value),
+            IndexKey::Many(values) => values,
+        }
+    }
+}
+
+impl PartialEq for IndexKey {
+    fn eq(&self, other: &IndexKey) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for IndexKey {}
+impl PartialOrd for IndexKey {
+    fn partial_cmp(&self, other: &IndexKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for IndexKey {
+    /// Lexicographic; a prefix comes before what extends it.
+    fn cmp(&self, other: &IndexKey) -> Ordering {
+        let (x, y) = (self.values(), other.values());
+        order_prefix(x.iter().map(PropertyRef::from), y).then(x.len().cmp(&y.len()))
+    }
+}
+
+/// One indexed vertex.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    pub(crate) key: IndexKey,
+    pub(crate) vertex: u32,
+}
+
+/// [`total_order`] of a stored value and a value, without owning the first.
+pub(crate) fn order_ref(stored: PropertyRef<'_>, value: &Value) -> Ordering {
+    match (stored, value) {
+        (PropertyRef::Text(text), Value::String(other)) => text.as_bytes().cmp(other.as_bytes()),
+        (PropertyRef::Other(stored), value) => total_order(stored, value),
+        (PropertyRef::Int(int), Value::Int(other)) => int.cmp(other),
+        (stored, value) => total_order(&stored.to_value(), value),
+    }
+}
+
+fn order_prefix<'a>(stored: impl Iterator<Item = PropertyRef<'a>>, prefix: &[Value]) -> Ordering {
+    let orders = stored.zip(prefix).map(|(stored, value)| order_ref(stored, value));
+    orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+#[derive(Debug)]
+pub(crate) enum RunKeys {
+    Int(Box<[i64]>),
+    Text(TextRun),
+    Any(Box<[IndexKey]>),
+}
+
+#[derive(Debug)]
+pub(crate) struct IndexRun {
+    pub(crate) keys: RunKeys,
+    pub(crate) vertices: Box<[u32]>,
+}
+
+/// Text a run holds in one buffer; beyond it texts are kept one by one.
+const RUN_TEXT_BYTES_MAX: usize = u32::MAX as usize;
+
+impl IndexRun {
+    /// Builds a run from entries in any order.
+    pub(crate) fn build(mut entries: Vec<Entry>) -> IndexRun {
+        if entries.iter().all(|entry| matches!(entry.key, IndexKey::One(Value::Int(_)))) {
+            let mut pairs: Vec<(i64, u32)> = entries
+                .iter()
+                .filter_map(|entry| Some((entry.key.values()[0].as_int()?, entry.vertex)))
+                .collect();
+            pairs.sort_unstable();
+            let keys = RunKeys::Int(pairs.iter().map(|(key, _)| *key).collect());
+            return IndexRun { keys, vertices: pairs.iter().map(|(_, vertex)| *vertex).collect() };
+        }
+        entries.sort_unstable();
+        let vertices = entries.iter().map(|entry| entry.vertex).collect();
+        let text_len = |entry: &Entry| match &entry.key {
+            IndexKey::One(Value::String(text)) => Some(text.len()),
+            _ => None,
+        };
+        let text_bytes: Option<usize> = entries.iter().map(text_len).sum();
+        let keys = match text_bytes {
+            Some(bytes) if bytes <= RUN_TEXT_BYTES_MAX => RunKeys::Text(TextRun::build(
+                entries.iter().map(|entry| entry.key.values()[0].as_str().unwrap_or("")),
+            )),
+            _ => RunKeys::Any(entries.into_iter().map(|entry| entry.key).collect()),
+        };
+        IndexRun { keys, vertices }
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.vertices.len()
+    }
+    /// First indexed value of entry `at`.
+    pub(crate) fn leading(&self, at: usize) -> PropertyRef<'_> {
+        match &self.keys {
+            RunKeys::Int(keys) => PropertyRef::Int(keys[at]),
+            RunKeys::Text(keys) => PropertyRef::Text(keys.get(at)),
+            RunKeys::Any(keys) => PropertyRef::from(&keys[at].values()[0]),
+        }
+    }
+    /// Order of the first values of entry `at` and `prefix`.
+    pub(crate) fn order_to_prefix(&self, at: usize, prefix: &[Value]) -> Ordering {
+        match &self.keys {
+            RunKeys::Any(keys) => order_prefix(keys[at].values().iter().map(PropertyRef::from), prefix),
+            _ => order_prefix(std::iter::once(self.leading(at)), prefix),
+        }
+    }
+    pub(crate) fn order_to(&self, at: usize, entry: &Entry) -> Ordering {
+        let keys = match &self.keys {
+            RunKeys::Any(keys) => keys[at].cmp(&entry.key),
+            _ => self.order_to_prefix(at, entry.key.values()),
+        };
+        keys.then(self.vertices[at].cmp(&entry.vertex))
+    }
+    pub(crate) fn entry(&self, at: usize) -> Entry {
+        let key = match &self.keys {
+            RunKeys::Any(keys) => keys[at].clone(),
+            _ => IndexKey::One(self.leading(at).to_value()),
+        };
+        Entry { key, vertex: self.vertices[at] }
+    }
+    /// Do entries `at` and `at + 1` have the same key?
+    pub(crate) fn same_as_next(&self, at: usize) -> bool {
+        match &self.keys {
+            RunKeys::Int(keys) => keys[at] == keys[at + 1],
+            RunKeys::Text(keys) => keys.get(at) == keys.get(at + 1),
+            RunKeys::Any(keys) => keys[at] == keys[at + 1],
+        }
+    }
+    pub(crate) fn distinct(&self) -> u64 {
+        let repeated = (1..self.len()).filter(|at| self.same_as_next(at - 1)).count();
+        (self.len() - repeated) as u64
+    }
+    /// First position for which `before` is false; `before` is true, then false, along the run.
+    pub(crate) fn partition_point(&self, before: impl Fn(usize) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let keys = match &self.keys {
+            RunKeys::Int(keys) => keys.len() * 8,
+            RunKeys::Text(keys) => keys.heap_bytes(),
+            RunKeys::Any(keys) => {
+                let one = |key: &IndexKey| {
+                    key.values().iter().map(|value| 24 + value.heap_bytes()).sum::<usize>() + 8
+                };
+                keys.iter().map(one).sum()
+            }
+        };
+        keys + self.vertices.len() * 4
+    }
+}
+
+/// A run in memory, or where to read it.
+pub(crate) struct RunCell {
+    pub(crate) len: u64,
+    pub(crate) distinct: u64,
+    run: OnceLock<IndexRun>,
+    pub(crate) blob: OnceLock<BlobKey>,
+    source: Option<Arc<dyn ChunkSource>>,
+}
+
+impl RunCell {
+    pub(crate) fn new(run: IndexRun) -> RunCell {
+        let (len, distinct) = (run.len() as u64, run.distinct());
+        RunCell { len, distinct, run: OnceLock::from(run), blob: OnceLock::new(), source: None }
+    }
+    pub(crate) fn stored(len: u64, distinct: u64, blob: BlobKey, source: Arc<dyn ChunkSource>) -> RunCell {
+        RunCell { len, distinct, run: OnceLock::new(), blob: OnceLock::from(blob), source: Some(source) }
+    }
+    pub(crate) fn run(&self) -> Result<&IndexRun, StoreError> {
+        if let Some(run) = self.run.get() {
+            return Ok(run);
+        }
+        let (Some(source), Some(blob)) = (&self.source, self.blob.get()) else {
+            return Err(StoreError::corrupt("an index run has neither entries nor blob"));
+        };
+        let run = crate::index_bytes::decode_run(&source.read(*blob)?)?;
+        if run.len() as u64 != self.len {
+            return Err(StoreError::corrupt("index run: length differs from the manifest"));
+        }
+        Ok(self.run.get_or_init(|| run))
+    }
+    pub(crate) fn loaded(&self) -> Option<&IndexRun> {
+        self.run.get()
+    }
+}

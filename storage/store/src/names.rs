@@ -1,0 +1,309 @@
+//! Names and their numbers: labels, edge types, property keys, and sets of labels.
+//!
+//! The interner is shared by all transactions and only grows: a number is handed out before the transaction that uses it commits,
+//! and stays valid whether or not it does. What is not yet durable ([`Names::undurable`]) is attached to the next committed
+//! record, so a replayed log defines every name before its first use. Readers see an immutable [`NameTable`].
+
+use crate::StoreError;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::id::EDGE_TYPE_COUNT_MAX;
+use model::{EdgeTypeId, KeyId, LabelId, LabelSetId};
+use parking_lot::RwLock;
+use std::sync::Arc;
+
+/// Labels a store may know: a label id has 16 bits.
+pub const LABEL_COUNT_MAX: usize = 1 << 16;
+/// Property keys a store may know; far above use, it bounds what a runaway client can make us keep.
+pub const KEY_COUNT_MAX: usize = 1 << 24;
+/// Label sets a store may know; each used one has at least one chunk, so there cannot be more than chunks.
+pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
+
+/// One definition, as the log carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameDefinition {
+    /// A vertex label.
+    Label(LabelId, Arc<str>),
+    /// An edge type.
+    EdgeType(EdgeTypeId, Arc<str>),
+    /// A property key.
+    Key(KeyId, Arc<str>),
+    /// A set of labels, sorted.
+    LabelSet(LabelSetId, Arc<[LabelId]>),
+}
+
+#[derive(Debug)]
+struct Table<T: ?Sized + std::hash::Hash + Eq> {
+    items: Vec<Arc<T>>,
+    numbers: HashMap<Arc<T>, u32, FixedState>,
+}
+
+impl<T: ?Sized + std::hash::Hash + Eq> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table { items: Vec::new(), numbers: HashMap::default() }
+    }
+}
+
+impl<T: ?Sized + std::hash::Hash + Eq> Clone for Table<T> {
+    fn clone(&self) -> Table<T> {
+        Table { items: self.items.clone(), numbers: self.numbers.clone() }
+    }
+}
+
+impl<T: ?Sized + std::hash::Hash + Eq> Table<T> {
+    fn number(&self, item: &T) -> Option<u32> {
+        self.numbers.get(item).copied()
+    }
+    fn push(&mut self, item: Arc<T>) -> u32 {
+        let number = self.items.len() as u32;
+        self.numbers.insert(item.clone(), number);
+        self.items.push(item);
+        number
+    }
+    /// Is `item` known as `number`, or the next one to define? An error where it contradicts what is known.
+    fn define(&mut self, number: u32, item: &Arc<T>) -> Result<(), StoreError> {
+        match self.items.get(number as usize) {
+            Some(known) if known == item => Ok(()),
+            None if number as usize == self.items.len() && self.number(item).is_none() => {
+                self.push(item.clone());
+                Ok(())
+            }
+            _ => Err(StoreError::BadName(format!("number {number} contradicts what is known").into())),
+        }
+    }
+}
+
+/// The names known at one moment; immutable once shared.
+#[derive(Clone, Debug)]
+pub struct NameTable {
+    labels: Table<str>,
+    edge_types: Table<str>,
+    keys: Table<str>,
+    label_sets: Table<[LabelId]>,
+}
+
+impl Default for NameTable {
+    fn default() -> NameTable {
+        let mut label_sets = Table::default();
+        label_sets.push(Arc::from([].as_slice()));
+        NameTable {
+            labels: Table::default(),
+            edge_types: Table::default(),
+            keys: Table::default(),
+            label_sets,
+        }
+    }
+}
+
+impl NameTable {
+    /// Number of a label.
+    pub fn label(&self, name: &str) -> Option<LabelId> {
+        self.labels.number(name).map(|number| LabelId(number as u16))
+    }
+    /// Name of a label.
+    pub fn label_name(&self, id: LabelId) -> Option<&Arc<str>> {
+        self.labels.items.get(id.0 as usize)
+    }
+    /// Number of an edge type.
+    pub fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.edge_types.number(name).map(|number| EdgeTypeId(number as u16))
+    }
+    /// Name of an edge type.
+    pub fn edge_type_name(&self, id: EdgeTypeId) -> Option<&Arc<str>> {
+        self.edge_types.items.get(id.0 as usize)
+    }
+    /// Number of a property key.
+    pub fn key(&self, name: &str) -> Option<KeyId> {
+        self.keys.number(name).map(KeyId)
+    }
+    /// Name of a property key.
+    pub fn key_name(&self, id: KeyId) -> Option<&Arc<str>> {
+        self.keys.items.get(id.0 as usize)
+    }
+    /// Number of a set of labels; `labels` sorted and without repetition.
+    pub fn label_set(&self, labels: &[LabelId]) -> Option<LabelSetId> {
+        self.label_sets.number(labels).map(LabelSetId)
+    }
+    /// Labels of a set, sorted.
+    pub fn labels_of(&self, id: LabelSetId) -> Option<&Arc<[LabelId]>> {
+        self.label_sets.items.get(id.0 as usize)
+    }
+    /// All labels, by number.
+    pub fn labels(&self) -> &[Arc<str>] {
+        &self.labels.items
+    }
+    /// All edge types, by number.
+    pub fn edge_types(&self) -> &[Arc<str>] {
+        &self.edge_types.items
+    }
+    /// All property keys, by number.
+    pub fn keys(&self) -> &[Arc<str>] {
+        &self.keys.items
+    }
+    /// All label sets, by number; set 0 is the empty set.
+    pub fn label_sets(&self) -> &[Arc<[LabelId]>] {
+        &self.label_sets.items
+    }
+    fn define(&mut self, definition: &NameDefinition) -> Result<(), StoreError> {
+        match definition {
+            NameDefinition::Label(id, name) => self.labels.define(id.0 as u32, name),
+            NameDefinition::EdgeType(id, name) => self.edge_types.define(id.0 as u32, name),
+            NameDefinition::Key(id, name) => self.keys.define(id.0, name),
+            NameDefinition::LabelSet(id, labels) => {
+                let sorted = labels.windows(2).all(|pair| pair[0] < pair[1]);
+                if !sorted || labels.iter().any(|label| self.label_name(*label).is_none()) {
+                    return Err(StoreError::BadName("label set of unknown or unsorted labels".into()));
+                }
+                self.label_sets.define(id.0, labels)
+            }
+        }
+    }
+    fn counts(&self) -> NameCounts {
+        NameCounts {
+            labels: self.labels.items.len(),
+            edge_types: self.edge_types.items.len(),
+            keys: self.keys.items.len(),
+            label_sets: self.label_sets.items.len(),
+        }
+    }
+    /// Definitions of all names from `from` on, in an order in which they can be replayed.
+    pub(crate) fn definitions_since(&self, from: NameCounts) -> Vec<NameDefinition> {
+        let mut found = Vec::new();
+        let tail = |at: usize, number: usize| (number + at) as u32;
+        for (at, name) in self.labels.items.iter().skip(from.labels).enumerate() {
+            found.push(NameDefinition::Label(LabelId(tail(at, from.labels) as u16), name.clone()));
+        }
+        for (at, name) in self.edge_types.items.iter().skip(from.edge_types).enumerate() {
+            found.push(NameDefinition::EdgeType(EdgeTypeId(tail(at, from.edge_types) as u16), name.clone()));
+        }
+        for (at, name) in self.keys.items.iter().skip(from.keys).enumerate() {
+            found.push(NameDefinition::Key(KeyId(tail(at, from.keys)), name.clone()));
+        }
+        for (at, labels) in self.label_sets.items.iter().skip(from.label_sets).enumerate() {
+            found.push(NameDefinition::LabelSet(LabelSetId(tail(at, from.label_sets)), labels.clone()));
+        }
+        found
+    }
+}
+
+/// How many names of each kind there are; marks a moment of the interner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameCounts {
+    labels: usize,
+    edge_types: usize,
+    keys: usize,
+    label_sets: usize,
+}
+
+impl Default for NameCounts {
+    /// The counts of a new store, which knows the empty label set and nothing else.
+    fn default() -> NameCounts {
+        NameCounts { labels: 0, edge_types: 0, keys: 0, label_sets: 1 }
+    }
+}
+
+/// The shared, append-only interner.
+#[derive(Debug, Default)]
+pub struct Names {
+    inner: RwLock<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    table: Arc<NameTable>,
+    durable: NameCounts,
+}
+
+impl Names {
+    /// An interner that knows the empty label set only.
+    pub fn new() -> Names {
+        Names::default()
+    }
+    /// The names known now.
+    pub fn table(&self) -> Arc<NameTable> {
+        self.inner.read().table.clone()
+    }
+    /// Number of a label, handed out on first use.
+    pub fn intern_label(&self, name: &str) -> Result<LabelId, StoreError> {
+        let number =
+            self.intern(|table| &mut table.labels, |table| &table.labels, name, LABEL_COUNT_MAX, "labels")?;
+        Ok(LabelId(number as u16))
+    }
+    /// Number of an edge type, handed out on first use.
+    pub fn intern_edge_type(&self, name: &str) -> Result<EdgeTypeId, StoreError> {
+        let max = EDGE_TYPE_COUNT_MAX;
+        let number =
+            self.intern(|table| &mut table.edge_types, |table| &table.edge_types, name, max, "edge types")?;
+        Ok(EdgeTypeId(number as u16))
+    }
+    /// Number of a property key, handed out on first use.
+    pub fn intern_key(&self, name: &str) -> Result<KeyId, StoreError> {
+        let number =
+            self.intern(|table| &mut table.keys, |table| &table.keys, name, KEY_COUNT_MAX, "property keys")?;
+        Ok(KeyId(number))
+    }
+    /// Number of a set of labels, handed out on first use; `labels` in any order, repetition allowed.
+    pub fn intern_label_set(&self, labels: &[LabelId]) -> Result<LabelSetId, StoreError> {
+        let mut sorted = labels.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let max = LABEL_SET_COUNT_MAX;
+        let number = self.intern(
+            |table| &mut table.label_sets,
+            |table| &table.label_sets,
+            sorted.as_slice(),
+            max,
+            "label sets",
+        )?;
+        Ok(LabelSetId(number))
+    }
+    fn intern<T: ?Sized + std::hash::Hash + Eq>(
+        &self,
+        pick_mut: impl Fn(&mut NameTable) -> &mut Table<T>,
+        pick: impl Fn(&NameTable) -> &Table<T>,
+        item: &T,
+        count_max: usize,
+        limit: &'static str,
+    ) -> Result<u32, StoreError>
+    where
+        for<'a> Arc<T>: From<&'a T>,
+    {
+        if let Some(number) = pick(&self.inner.read().table).number(item) {
+            return Ok(number);
+        }
+        let mut inner = self.inner.write();
+        if let Some(number) = pick(&inner.table).number(item) {
+            return Ok(number);
+        }
+        if pick(&inner.table).items.len() >= count_max {
+            return Err(StoreError::Full(limit));
+        }
+        Ok(pick_mut(Arc::make_mut(&mut inner.table)).push(Arc::from(item)))
+    }
+    /// Takes a definition from the log or a manifest: it is durable. Idempotent; an error if it contradicts what is known.
+    pub fn define(&self, definition: &NameDefinition) -> Result<(), StoreError> {
+        let mut inner = self.inner.write();
+        Arc::make_mut(&mut inner.table).define(definition)?;
+        let durable = &mut inner.durable;
+        match definition {
+            NameDefinition::Label(id, _) => durable.labels = durable.labels.max(id.0 as usize + 1),
+            NameDefinition::EdgeType(id, _) => durable.edge_types = durable.edge_types.max(id.0 as usize + 1),
+            NameDefinition::Key(id, _) => durable.keys = durable.keys.max(id.0 as usize + 1),
+            NameDefinition::LabelSet(id, _) => durable.label_sets = durable.label_sets.max(id.0 as usize + 1),
+        }
+        Ok(())
+    }
+    /// Definitions no committed record carries yet, and the mark to give to [`Names::mark_durable`] once one does.
+    pub fn undurable(&self) -> (Vec<NameDefinition>, NameCounts) {
+        let inner = self.inner.read();
+        (inner.table.definitions_since(inner.durable), inner.table.counts())
+    }
+    /// All names counted by `mark` are carried by a record that is on disk.
+    pub fn mark_durable(&self, mark: NameCounts) {
+        let durable = &mut self.inner.write().durable;
+        durable.labels = durable.labels.max(mark.labels);
+        durable.edge_types = durable.edge_types.max(mark.edge_types);
+        durable.keys = durable.keys.max(mark.keys);
+        durable.label_sets = durable.label_sets.max(mark.label_sets);
+    }
+}

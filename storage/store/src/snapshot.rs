@@ -1,0 +1,307 @@
+//! A snapshot: the whole graph at one commit, immutable, shared by `Arc`.
+//!
+//! Cloning costs one reference count; reading takes no lock; a later commit makes a new root and leaves this one alone. The only
+//! errors of reading come from chunks that are loaded on first touch.
+
+use crate::StoreError;
+use crate::adjacency::{AdjacencyView, Layer};
+use crate::catalog::Catalog;
+use crate::chunk::Chunk;
+use crate::column::PropertyRef;
+use crate::directory::Directory;
+use crate::filter::LabelFilter;
+use crate::index::{Index, IndexRange};
+use crate::names::Names;
+use crate::property::{EdgePropertyReader, PropertyReader, push_property};
+use crate::statistics::Statistics;
+use crate::table::Lane;
+use model::schema::{IndexId, SchemaTarget};
+use model::{
+    CHUNK_SLOTS, ChunkNo, ColumnBuilder, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId,
+    Slot, Value, VertexId,
+};
+use parking_lot::Mutex;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Sizes at which deltas are folded into bases.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// A chunk's delta is folded when it has taken more changes than this and than an eighth of its base.
+    pub fold_changes_min: usize,
+    /// An index's delta is folded when it has more entries than this and than an eighth of its run.
+    pub index_delta_min: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        StoreOptions { fold_changes_min: 256, index_delta_min: 4096 }
+    }
+}
+
+/// Views of single lanes, made when first asked for and kept while the snapshot lives.
+#[derive(Default)]
+pub(crate) struct LayerCache(Mutex<Vec<(Lane, Arc<Layer>)>>);
+
+/// Everything a snapshot is.
+pub(crate) struct Root {
+    pub(crate) place: u64,
+    pub(crate) directory: Directory,
+    pub(crate) catalog: Catalog,
+    pub(crate) names: Arc<Names>,
+    pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
+    pub(crate) statistics: Statistics,
+    pub(crate) options: StoreOptions,
+    pub(crate) layers: LayerCache,
+}
+
+/// The graph at one commit.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub(crate) root: Arc<Root>,
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Snapshot(place {}, {} chunks)", self.root.place, self.root.directory.bound())
+    }
+}
+
+impl Snapshot {
+    /// The empty graph, at place 0.
+    pub fn empty(names: Arc<Names>, options: StoreOptions) -> Snapshot {
+        let catalog = Catalog { names: names.table(), ..Catalog::default() };
+        let statistics = Statistics { names: catalog.names.clone(), ..Statistics::default() };
+        Snapshot::from_root(Root {
+            place: 0,
+            directory: Directory::default(),
+            catalog,
+            names,
+            indexes: Vec::new(),
+            statistics,
+            options,
+            layers: LayerCache::default(),
+        })
+    }
+    pub(crate) fn from_root(root: Root) -> Snapshot {
+        Snapshot { root: Arc::new(root) }
+    }
+    /// Place of the last commit this snapshot contains.
+    pub fn place(&self) -> u64 {
+        self.root.place
+    }
+    /// Names, indexes and constraints.
+    pub fn catalog(&self) -> &Catalog {
+        &self.root.catalog
+    }
+    /// The interner behind the catalogue, shared by all snapshots of a store.
+    pub fn names(&self) -> &Arc<Names> {
+        &self.root.names
+    }
+    /// Counts for the planner.
+    pub fn statistics(&self) -> &Statistics {
+        &self.root.statistics
+    }
+    /// Do both name the same root? Then everything read from them is the same.
+    pub fn is_same(&self, other: &Snapshot) -> bool {
+        Arc::ptr_eq(&self.root, &other.root)
+    }
+    /// Dense vertex numbers lie below this: the size of bitmaps and distance arrays.
+    pub fn vertex_bound(&self) -> u32 {
+        u32::try_from(self.root.directory.bound() as u64 * CHUNK_SLOTS as u64).unwrap_or(u32::MAX)
+    }
+
+    /// The chunk of this number, if there is one; loads it if need be.
+    #[inline]
+    pub(crate) fn chunk(&self, chunk: ChunkNo) -> Result<Option<&Chunk>, StoreError> {
+        self.root.directory.get(chunk).map(|cell| cell.chunk()).transpose()
+    }
+    /// Chunk and slot of a vertex; none where no vertex could be.
+    #[inline]
+    pub(crate) fn locate(&self, vertex: VertexId) -> Result<Option<(&Chunk, usize)>, StoreError> {
+        if vertex.0 > u32::MAX as u64 {
+            return Ok(None);
+        }
+        Ok(self.chunk(vertex.chunk())?.map(|chunk| (chunk, vertex.slot() as usize)))
+    }
+
+    /// Is there such a vertex?
+    pub fn exists(&self, vertex: VertexId) -> Result<bool, StoreError> {
+        Ok(self.locate(vertex)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
+    }
+    /// Label set of a vertex; [`StoreError::NoVertex`] where there is none.
+    pub fn labels(&self, vertex: VertexId) -> Result<LabelSetId, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        labels.ok_or(StoreError::NoVertex(vertex))
+    }
+    /// Does the vertex exist and carry this label?
+    pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| self.root.catalog.labels_of(set).binary_search(&label).is_ok()))
+    }
+    /// Does the vertex exist and pass the filter?
+    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| filter.accepts(self.root.catalog.labels_of(set))))
+    }
+    /// A property of a vertex; null if either is missing.
+    pub fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
+        self.with_property(vertex, key, |value| value.to_value())
+    }
+    /// Calls `read` with a property of a vertex, borrowed: nothing is allocated.
+    pub fn with_property<R>(
+        &self,
+        vertex: VertexId,
+        key: KeyId,
+        read: impl FnOnce(PropertyRef<'_>) -> R,
+    ) -> Result<R, StoreError> {
+        let found = self.locate(vertex)?.map(|(chunk, slot)| chunk.property(slot, key));
+        Ok(read(found.unwrap_or(PropertyRef::Null)))
+    }
+    /// All properties of a vertex, in key order.
+    pub fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        Ok(self.locate(vertex)?.map(|(chunk, slot)| chunk.properties(slot)).unwrap_or_default())
+    }
+    /// Appends a property of each vertex to `column`, in order; null for vertices that are not there.
+    pub fn property_column(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        column: &mut ColumnBuilder,
+    ) -> Result<(), StoreError> {
+        let mut reader = PropertyReader::new(self, key);
+        vertices.iter().try_for_each(|vertex| {
+            push_property(column, reader.get(*vertex)?);
+            Ok(())
+        })
+    }
+
+    /// An edge with its ends, if it exists.
+    pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
+        let ends = self.chunk(edge.chunk())?.and_then(|chunk| chunk.edge_ends(edge.edge_type(), edge.slot()));
+        Ok(ends.map(|(slot, target)| EdgeRef {
+            id: edge,
+            source: VertexId::new(edge.chunk(), slot as Slot),
+            target: VertexId::from_dense(target),
+        }))
+    }
+    /// Is this very edge there? Cheaper than [`Snapshot::edge`], since the ends are known.
+    pub fn edge_exists(&self, edge: EdgeRef) -> Result<bool, StoreError> {
+        let Some((chunk, slot)) = self.locate(edge.source)? else { return Ok(false) };
+        if edge.source.chunk() != edge.id.chunk() || edge.target.0 > u32::MAX as u64 {
+            return Ok(false);
+        }
+        let packed = crate::edge_set::pack(edge.target.dense(), edge.id.slot());
+        Ok(chunk.has_edge(slot, Lane::out(edge.id.edge_type()), packed))
+    }
+    /// A property of an edge; null if it is absent. What it gives for an edge that is gone is not promised.
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, StoreError> {
+        self.with_edge_property(edge, key, |value| value.to_value())
+    }
+    /// Calls `read` with a property of an edge, borrowed.
+    pub fn with_edge_property<R>(
+        &self,
+        edge: EdgeId,
+        key: KeyId,
+        read: impl FnOnce(PropertyRef<'_>) -> R,
+    ) -> Result<R, StoreError> {
+        let chunk = self.chunk(edge.chunk())?;
+        let found = chunk.map(|chunk| chunk.edge_property(edge.edge_type(), edge.slot(), key));
+        Ok(read(found.unwrap_or(PropertyRef::Null)))
+    }
+    /// All properties of an edge, in key order.
+    pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        let chunk = self.chunk(edge.chunk())?;
+        Ok(chunk.map(|chunk| chunk.edge_properties(edge.edge_type(), edge.slot())).unwrap_or_default())
+    }
+    /// Appends a property of each edge to `column`, in order.
+    pub fn edge_property_column(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        column: &mut ColumnBuilder,
+    ) -> Result<(), StoreError> {
+        let mut reader = EdgePropertyReader::new(self, key);
+        edges.iter().try_for_each(|edge| {
+            push_property(column, reader.get(*edge)?);
+            Ok(())
+        })
+    }
+
+    /// The edges of these types (none given: all types) met in this direction from any vertex.
+    pub fn adjacency(&self, types: &[EdgeTypeId], direction: Direction) -> AdjacencyView {
+        AdjacencyView::new(self.clone(), types, direction)
+    }
+    pub(crate) fn layer(&self, lane: Lane) -> Arc<Layer> {
+        let mut layers = self.root.layers.0.lock();
+        if let Some((_, layer)) = layers.iter().find(|(other, _)| *other == lane) {
+            return layer.clone();
+        }
+        let layer = Arc::new(Layer::new(lane, self.root.directory.bound()));
+        layers.push((lane, layer.clone()));
+        layer
+    }
+    /// Edges between a vertex and its neighbours, all types and both directions: a self-loop counts once.
+    pub fn degree(
+        &self,
+        vertex: VertexId,
+        types: &[EdgeTypeId],
+        direction: Direction,
+    ) -> Result<u32, StoreError> {
+        self.adjacency(types, direction).degree(vertex.dense())
+    }
+
+    /// Chunks that may hold vertices that pass the filter, in order.
+    pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
+        let may_hold = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));
+        let chunks = self.root.directory.iter();
+        let chunks =
+            chunks.filter(|(_, cell)| cell.meta.live > 0 && cell.meta.label_sets.iter().any(may_hold));
+        chunks.map(|(chunk, _)| chunk).collect()
+    }
+    /// Appends the vertices of a chunk that pass the filter, in order.
+    pub fn scan_chunk(
+        &self,
+        chunk: ChunkNo,
+        filter: &LabelFilter,
+        found: &mut Vec<VertexId>,
+    ) -> Result<(), StoreError> {
+        let Some(content) = self.chunk(chunk)? else { return Ok(()) };
+        let accepts = |set: LabelSetId| filter.accepts(self.root.catalog.labels_of(set));
+        let all_pass = content.meta.label_sets.iter().all(|set| accepts(*set));
+        for (word, bits) in content.existing().iter().enumerate() {
+            let mut left = *bits;
+            while left != 0 {
+                let slot = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if all_pass || content.labels(slot).is_some_and(accepts) {
+                    found.push(VertexId::new(chunk, slot as Slot));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The index over exactly these keys of this target.
+    pub fn index_for(&self, target: SchemaTarget, keys: &[KeyId]) -> Option<IndexId> {
+        self.root.catalog.index_for(target, keys)
+    }
+    pub(crate) fn index(&self, index: IndexId) -> Result<&Arc<Index>, StoreError> {
+        let found = self.root.indexes.iter().find(|(other, _)| *other == index);
+        found.map(|(_, index)| index).ok_or(StoreError::NoIndex(index))
+    }
+    /// Vertices whose indexed keys equal `values` (fewer values than keys: a prefix); exact. Null and NaN equal nothing.
+    pub fn seek(&self, index: IndexId, values: &[Value]) -> Result<Vec<VertexId>, StoreError> {
+        self.index(index)?.seek(values)
+    }
+    /// Vertices whose first indexed key lies between the bounds, in index order, from either end; exact. Values that are not
+    /// comparable with a bound are not found; without bounds all indexed vertices are.
+    pub fn seek_range(
+        &self,
+        index: IndexId,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Result<IndexRange, StoreError> {
+        self.index(index)?.range(lower, upper)
+    }
+}
