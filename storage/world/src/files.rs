@@ -110,8 +110,13 @@ pub struct TemporaryFolder {
 impl TemporaryFolder {
     /// Creates one; `purpose` becomes part of its name.
     pub fn new(purpose: &str) -> DiskResult<Self> {
+        Self::inside(&std::env::temp_dir(), purpose)
+    }
+
+    /// Creates one inside a folder of the caller's choice, on the disk that is to be measured for instance.
+    pub fn inside(folder: &Path, purpose: &str) -> DiskResult<Self> {
         let number = Chance::from_system().next_u64();
-        let path = std::env::temp_dir().join(format!("tanglewood-{purpose}-{number:016x}"));
+        let path = folder.join(format!("tanglewood-{purpose}-{number:016x}"));
         named(fs::create_dir_all(&path), &path, "create folder")?;
         Ok(Self { path })
     }
@@ -145,7 +150,7 @@ mod tests {
         let mut text = String::new();
         open_reader(&path).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!((text.as_str(), size_bytes(&path).unwrap()), ("id\n1\n", 5));
-        assert_eq!(list_folder(folder.path()).unwrap(), [path.clone()]);
+        assert_eq!(list_folder(folder.path()).unwrap(), std::slice::from_ref(&path));
         drop(folder);
         assert!(!exists(&kept));
         assert_eq!(read_text(&path), Err(DiskError::NotFound { path }));

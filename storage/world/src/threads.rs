@@ -5,6 +5,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 mod background;
 mod signal;
@@ -50,6 +51,11 @@ impl<T> Drop for Thread<T> {
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Thread<T> {
     let builder = thread::Builder::new().name(name.to_string());
     Thread { handle: Some(builder.spawn(work).expect("the operating system gives a thread")) }
+}
+
+/// Blocks the thread that calls it for at least this time. Never call it on a worker: it holds up every query there.
+pub fn sleep(time: Duration) {
+    thread::sleep(time);
 }
 
 /// Calls `work` once for each of the inputs, on up to `threads` threads, and returns the results in the order of the inputs.

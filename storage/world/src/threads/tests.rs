@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use super::*;
 
@@ -22,7 +21,7 @@ fn dropping_a_thread_waits_for_it() {
     let done = Arc::new(AtomicU32::new(0));
     let inside = Arc::clone(&done);
     drop(spawn("slow", move || {
-        std::thread::sleep(Duration::from_millis(20));
+        sleep(Duration::from_millis(20));
         inside.store(1, Ordering::SeqCst);
     }));
     assert_eq!(done.load(Ordering::SeqCst), 1);
@@ -63,7 +62,7 @@ fn wait_until(condition: impl Fn() -> bool) {
         if condition() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        sleep(Duration::from_millis(1));
     }
     panic!("it did not happen within ten seconds");
 }
@@ -95,6 +94,6 @@ fn dropping_a_background_job_stops_it() {
     wait_until(|| steps.load(Ordering::SeqCst) > 2);
     drop(job);
     let after = steps.load(Ordering::SeqCst);
-    std::thread::sleep(Duration::from_millis(10));
+    sleep(Duration::from_millis(10));
     assert_eq!(steps.load(Ordering::SeqCst), after);
 }
