@@ -7,11 +7,11 @@ pub const QUERY_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Deepest nesting of expressions, patterns and subqueries, counted as the height of the syntax tree. Parsing, printing,
 /// lowering and dropping recurse once a level; the test `deepest_tree_fits_the_stack` shows that this height fits
 /// the 2 MiB of a thread in an unoptimised build. Chains of `AND`, `OR`, commas and clauses do not count.
-pub const NESTING_DEPTH_MAX: usize = 160;
+pub const NESTING_DEPTH_MAX: usize = 100;
 
 /// Longest chain of one left-associative operator such as `a + b + c`: it makes the tree as high as it is long, with frames
 /// smaller than those of true nesting.
-pub const TREE_HEIGHT_MAX: usize = 600;
+pub const TREE_HEIGHT_MAX: usize = 400;
 
 /// Names further away than this many edits are not suggested: they would be guesses, not corrections.
 pub const SUGGESTION_EDITS_MAX: usize = 2;

@@ -25,8 +25,8 @@ use crate::lexer::{self, NO_PARTNER, Token, TokenKind};
 use crate::limits::{NESTING_DEPTH_MAX, QUERY_TEXT_BYTES_MAX, TREE_HEIGHT_MAX};
 use crate::span::Span;
 
-/// What a rule of the grammar returns.
-pub(crate) type Parsed<T> = Result<T, CypherError>;
+/// What a rule of the grammar returns. The error is boxed because its size is paid in every frame of the recursion.
+pub(crate) type Parsed<T> = Result<T, Box<CypherError>>;
 
 /// Parses one statement, which may end with a semicolon.
 pub fn parse(text: &str) -> Result<Statement, CypherError> {
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Statement, CypherError> {
     }
     let (tokens, lexer_error) = lexer::tokens(text);
     let mut parser = Parser { text, tokens, lexer_error, at: 0, depth: 0, height: 0, bar_closes: false };
-    parser.statement_to_end()
+    parser.statement_to_end().map_err(|error| *error)
 }
 
 /// A position in the tokens.
@@ -211,17 +211,17 @@ impl<'t> Parser<'t> {
         self.at_symbol("|") && (!self.bar_closes || self.token(0).partner != NO_PARTNER)
     }
 
-    fn too_deep(&self) -> CypherError {
-        CypherError::new(ErrorKind::LimitExceeded, "the query is nested too deeply", self.span())
-            .with_hint("pass data as parameters, or split the expression with WITH")
+    fn too_deep(&self) -> Box<CypherError> {
+        let error = CypherError::new(ErrorKind::LimitExceeded, "the query is nested too deeply", self.span());
+        Box::new(error.with_hint("pass data as parameters, or split the expression with WITH"))
     }
 
     // --- errors ---
 
     /// The error that the token here is not what the grammar wants.
-    fn unexpected(&self, expected: &str) -> CypherError {
+    fn unexpected(&self, expected: &str) -> Box<CypherError> {
         let token = self.token(0);
-        match &token.kind {
+        Box::new(match &token.kind {
             TokenKind::Invalid => self.lexer_error.clone().expect("an invalid token comes with its error"),
             TokenKind::End => {
                 let message = format!("the query ends too early, expected {expected}");
@@ -233,7 +233,12 @@ impl<'t> Parser<'t> {
                 let error = CypherError::syntax(format!("unexpected {found}, expected {expected}"), token.span);
                 self.hint_at_token(error)
             }
-        }
+        })
+    }
+
+    /// The same, with a hint of its own.
+    fn unexpected_with_hint(&self, expected: &str, hint: &str) -> Box<CypherError> {
+        Box::new(self.unexpected(expected).with_hint(hint))
     }
 }
 

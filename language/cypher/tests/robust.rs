@@ -131,9 +131,8 @@ fn nested(depth: usize) -> Vec<String> {
 #[test]
 fn deepest_tree_fits_the_stack() {
     let run = || {
-        for depth in [1, 10, 100, 159, 160, 300, 599, 600, 10_000] {
+        for depth in [1, 10, 30, 50, 99, 100, 200, 399, 400, 10_000] {
             for query in nested(depth) {
-                eprintln!("{depth} {}", &query[..query.len().min(60)]);
                 if let Ok(statement) = cypher::parse(&query) {
                     let canonical = cypher::print(&statement);
                     let _ = cypher::parse(&canonical);

@@ -60,24 +60,29 @@ impl Parser<'_> {
         let start = self.span();
         let mut left = self.prefixed()?;
         while let Some(infix) = self.infix().filter(|infix| infix.level() >= least) {
-            let kind = match infix {
-                Infix::Logical(level) => self.logical(left, level)?,
-                Infix::Comparison => self.comparison(left)?,
-                Infix::Binary(operator, level, words) => {
-                    (0..words).for_each(|_| self.bump());
-                    let right = self.operators(level + 1)?;
-                    ExpressionKind::Binary(operator, Box::new(left), Box::new(right))
-                }
-                Infix::Is => self.is_predicate(left)?,
-                Infix::Labels => {
-                    self.bump();
-                    ExpressionKind::HasLabels(Box::new(left), self.label_expression()?)
-                }
-            };
+            let kind = self.operation(left, infix)?;
             self.grow()?;
             left = Expression { kind, span: self.since(start) };
         }
         Ok(left)
+    }
+
+    /// An operator and what follows it. Apart from `operators`, so that the frames of nested brackets stay small.
+    fn operation(&mut self, left: Expression, infix: Infix) -> Parsed<ExpressionKind> {
+        match infix {
+            Infix::Logical(level) => self.logical(left, level),
+            Infix::Comparison => self.comparison(left),
+            Infix::Binary(operator, level, words) => {
+                (0..words).for_each(|_| self.bump());
+                let right = self.operators(level + 1)?;
+                Ok(ExpressionKind::Binary(operator, Box::new(left), Box::new(right)))
+            }
+            Infix::Is => self.is_predicate(left),
+            Infix::Labels => {
+                self.bump();
+                Ok(ExpressionKind::HasLabels(Box::new(left), self.label_expression()?))
+            }
+        }
     }
 
     fn infix(&self) -> Option<Infix> {
@@ -255,7 +260,7 @@ impl Parser<'_> {
 
     /// A positive integer literal.
     pub(super) fn integer_literal(&self, magnitude: u64, span: Span) -> Parsed<Literal> {
-        i64::try_from(magnitude).map(Literal::Integer).map_err(|_| integer_overflow(span))
+        i64::try_from(magnitude).map(Literal::Integer).map_err(|_| integer_overflow(span).into())
     }
 
     /// Whether an operand may begin `ahead` tokens from here.

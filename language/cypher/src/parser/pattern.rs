@@ -89,7 +89,7 @@ impl Parser<'_> {
     fn path_count(&mut self) -> Parsed<u64> {
         let TokenKind::Integer(count) = *self.kind(0) else { return Ok(1) };
         if count == 0 {
-            return Err(CypherError::syntax("the number of paths must be positive", self.span()));
+            return Err(CypherError::syntax("the number of paths must be positive", self.span()).into());
         }
         self.bump();
         Ok(count)
@@ -192,7 +192,7 @@ impl Parser<'_> {
             self.expect_symbol("]")?;
         }
         if !self.eat_symbol("-") {
-            return Err(self.unexpected("'-'").with_hint("a relationship is written --> or -[:TYPE]->"));
+            return Err(self.unexpected_with_hint("'-'", "a relationship is written --> or -[:TYPE]->"));
         }
         let rightwards = self.eat_symbol(">");
         pattern.direction = match (leftwards, rightwards) {
@@ -250,7 +250,7 @@ impl Parser<'_> {
         match quantifier.max {
             Some(max) if max < quantifier.min || max == 0 => {
                 let message = "a quantifier needs a positive upper bound, not below its lower bound";
-                Err(CypherError::syntax(message, self.since(start)))
+                Err(CypherError::syntax(message, self.since(start)).into())
             }
             _ => Ok(Some(quantifier)),
         }

@@ -66,7 +66,7 @@ impl Parser<'_> {
             self.expect_word("CONSTRAINT")?;
         }
         if self.is_word(0, "ON") && !self.is_word(1, "IF") && self.is_symbol(1, ":") {
-            return Err(self.unexpected("the name of the index").with_hint("indexes are dropped by name, see SHOW INDEXES"));
+            return Err(self.unexpected_with_hint("the name of the index", "indexes are dropped by name, see SHOW INDEXES"));
         }
         let name = self.name(if index { "the name of the index" } else { "the name of the constraint" })?;
         let if_exists = self.eat_words(&["IF", "EXISTS"]);
@@ -83,8 +83,7 @@ impl Parser<'_> {
 
     fn create_index(&mut self, kind: IndexKind) -> Parsed<CreateIndex> {
         if self.is_word(0, "ON") && self.is_symbol(1, ":") {
-            let error = self.unexpected("a name or FOR");
-            return Err(error.with_hint("write CREATE INDEX name FOR (n:Label) ON (n.property)"));
+            return Err(self.unexpected_with_hint("a name or FOR", "write CREATE INDEX name FOR (n:Label) ON (n.property)"));
         }
         let (name, if_not_exists) = self.schema_name()?;
         self.expect_word("FOR")?;
@@ -160,7 +159,7 @@ impl Parser<'_> {
         if owner.text != variable.text {
             let message = format!("variable `{}` is not defined", owner.text);
             let error = crate::error::CypherError::new(crate::error::ErrorKind::UndefinedVariable, message, owner.span);
-            return Err(error.with_suggestion(Some(&variable.text)));
+            return Err(error.with_suggestion(Some(&variable.text)).into());
         }
         self.expect_symbol(".")?;
         self.name("a property name")
@@ -174,14 +173,13 @@ impl Parser<'_> {
 
     fn create_constraint(&mut self) -> Parsed<CreateConstraint> {
         if self.is_word(0, "ON") && self.is_symbol(1, "(") {
-            let error = self.unexpected("a name or FOR");
-            return Err(error.with_hint("write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE"));
+            return Err(self.unexpected_with_hint("a name or FOR", "write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE"));
         }
         let (name, if_not_exists) = self.schema_name()?;
         self.expect_word("FOR")?;
         let entity = self.schema_entity()?;
         if !self.eat_word("REQUIRE") {
-            return Err(self.unexpected("REQUIRE").with_hint("write … FOR (n:Label) REQUIRE n.property IS UNIQUE"));
+            return Err(self.unexpected_with_hint("REQUIRE", "write … FOR (n:Label) REQUIRE n.property IS UNIQUE"));
         }
         let properties = self.schema_properties(&entity, false)?;
         self.expect_word("IS")?;

@@ -36,7 +36,7 @@ impl Parser<'_> {
                 Ok(SetItem::DynamicProperty(*owner, *key, self.expression()?))
             }
             ExpressionKind::Variable(text) => self.set_variable(Name { text, span: target.span }),
-            _ => Err(not_assignable(&target, "SET")),
+            _ => Err(not_assignable(&target, "SET").into()),
         }
     }
 
@@ -77,7 +77,7 @@ impl Parser<'_> {
             ExpressionKind::Variable(text) if self.at_symbol(":") || self.is_word(0, "IS") => {
                 Ok(RemoveItem::Labels(Name { text, span: target.span }, self.label_names()?))
             }
-            _ => Err(not_assignable(&target, "REMOVE")),
+            _ => Err(not_assignable(&target, "REMOVE").into()),
         }
     }
 
