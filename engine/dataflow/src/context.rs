@@ -37,7 +37,10 @@ impl<'a, M: Message> Context<'a, M> {
             self.local.shared.output.push(message);
         } else if let Some(edge) = self.edge(output) {
             let depth = self.local.shared.graph.vertices[self.local.shared.graph.edges[edge].to].depth;
-            assert!(depth <= self.head.tag.depth(), "output {output} leads into a scope: open an instance and send tagged");
+            assert!(
+                depth <= self.head.tag.depth(),
+                "output {output} leads into a scope: open an instance and send tagged"
+            );
             self.route(edge, self.head.tag.ancestor(depth), message);
         }
     }
@@ -58,20 +61,29 @@ impl<'a, M: Message> Context<'a, M> {
     /// [`end_instance`](Self::end_instance); what is never ended ends with the ingress's input.
     pub fn open_instance(&mut self) -> Tag {
         let number = self.local.instance_next;
-        self.local.instance_next = number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
-        self.head.tag.child(number)
+        self.local.instance_next =
+            number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
+        let tag = self.head.tag.child(number);
+        let graph = &self.local.shared.graph;
+        for edge in graph.vertices[self.head.vertex].outputs.iter().flatten() {
+            if graph.vertices[graph.edges[*edge].to].depth == tag.depth() {
+                self.head.open.push((*edge, tag));
+            }
+        }
+        tag
     }
 
-    /// Says that nothing more is sent to instance `tag` on `output`.
+    /// Says that nothing more is sent to instance `tag` on `output`. Saying it again does nothing.
     ///
     /// # Panics
     /// When the tag does not belong on that output.
     pub fn end_instance(&mut self, output: usize, tag: Tag) {
         if let Some(edge) = self.edge(output) {
             self.check_tag(edge, tag);
-            let edge = &self.local.shared.graph.edges[edge];
-            let (to, in_place) = (edge.to, edge.in_place);
-            self.local.end_arrives(to, in_place, tag);
+            if let Some(place) = self.head.open.iter().rposition(|open| *open == (edge, tag)) {
+                let open = self.head.open.swap_remove(place);
+                self.local.end_left_open(&mut vec![open]);
+            }
         }
     }
 

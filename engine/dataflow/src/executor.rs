@@ -109,7 +109,9 @@ impl<M: Message> Executor<M> {
             Command::Exhausted { query, vertex, port } => {
                 self.with_query(&query, |local| local.exhausted(vertex, port));
             }
-            Command::CreateEmpty { query, vertex } => self.with_query(&query, |local| local.create_empty(vertex)),
+            Command::CreateEmpty { query, vertex } => {
+                self.with_query(&query, |local| local.create_empty(vertex))
+            }
             Command::Invite { query, vertex } => self.with_query(&query, |local| local.resume_later(vertex)),
             Command::Closed(query) => self.with_query(&query, LocalQuery::purge_closed),
             Command::Stop(id) => self.forget(id),
@@ -219,7 +221,9 @@ impl<M: Message> Executor<M> {
                     }
                 }
                 Timer::Look(id) => {
-                    if let Some(local) = self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns)) {
+                    if let Some(local) =
+                        self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns))
+                    {
                         local.timer_ns = None;
                         local.wake_waiting();
                         self.schedule(id);

@@ -45,6 +45,8 @@ pub(crate) struct Head {
     pub(crate) tag: Tag,
     /// Bytes charged and not released.
     pub(crate) charged: u64,
+    /// Scope instances this operator opened and did not end yet, by the edge that leads to them.
+    pub(crate) open: Vec<(usize, Tag)>,
 }
 
 pub(crate) struct Instance<M: Message> {
@@ -66,7 +68,7 @@ pub(crate) struct Instance<M: Message> {
 impl<M: Message> Instance<M> {
     pub(crate) fn new(vertex: usize, tag: Tag, gate_open: bool) -> Instance<M> {
         Instance {
-            head: Head { vertex, tag, charged: 0 },
+            head: Head { vertex, tag, charged: 0, open: Vec::new() },
             operator: None,
             inbox: VecDeque::new(),
             held: VecDeque::new(),
@@ -80,6 +82,11 @@ impl<M: Message> Instance<M> {
 
     pub(crate) fn has_work(&self) -> bool {
         self.current.is_some() || !self.inbox.is_empty()
+    }
+
+    /// True if it was told of the end of all its `ports`, or has none, and nothing is left in its mailbox.
+    pub(crate) fn had_all(&self, ports: usize) -> bool {
+        self.inbox.is_empty() && u64::from(self.completions) == (1_u64 << ports) - 1
     }
 
     /// Lets the held messages in.

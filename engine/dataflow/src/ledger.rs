@@ -37,7 +37,11 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(limit: u64, vertices: usize) -> Ledger {
-        Ledger { limit, total: AtomicU64::new(0), vertices: (0..vertices).map(|_| Account::default()).collect() }
+        Ledger {
+            limit,
+            total: AtomicU64::new(0),
+            vertices: (0..vertices).map(|_| Account::default()).collect(),
+        }
     }
 
     /// Adds bytes; false if the query now holds more than it may. The bytes are counted either way.

@@ -91,7 +91,11 @@ impl<M: Message> LocalQuery<M> {
     }
 
     fn make(&mut self, vertex: usize, tag: Tag) -> usize {
-        assert_eq!(tag.depth(), self.shared.graph.vertices[vertex].depth, "a message's tag fits the scope of its receiver");
+        assert_eq!(
+            tag.depth(),
+            self.shared.graph.vertices[vertex].depth,
+            "a message's tag fits the scope of its receiver"
+        );
         let gated = self.shared.graph.vertices[vertex].options.port_order > 0;
         let open = !gated || (!tag.is_root() && self.lower_ports_ended(vertex, tag));
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -187,11 +191,10 @@ impl<M: Message> LocalQuery<M> {
 
     /// A port is exhausted; an acknowledgement is owed.
     pub(crate) fn exhausted(&mut self, vertex: usize, port: usize) {
-        if self.shared.graph.vertices[vertex].depth > 0 && self.shared.progress.all_exhausted(vertex) {
-            self.end_leftovers(vertex);
-        }
         match self.root[vertex] {
-            Some(slot) if !self.shared.progress.is_closed(vertex) => self.push_completion(slot, port, Account::Ack),
+            Some(slot) if !self.shared.progress.is_closed(vertex) => {
+                self.push_completion(slot, port, Account::Ack)
+            }
             _ => self.shared.settle(vertex, Account::Ack),
         }
     }
@@ -299,11 +302,17 @@ impl<M: Message> LocalQuery<M> {
                 self.drop_closed(slot);
             }
             Ok(Flow::Ready) if ends => {
+                self.end_left_open(&mut instance.head.open);
                 self.slots[slot] = Some(instance);
                 self.remove(slot);
                 self.shared.settle(vertex, account);
             }
             Ok(Flow::Ready) => {
+                if !instance.head.open.is_empty()
+                    && instance.had_all(self.shared.graph.vertices[vertex].options.ports)
+                {
+                    self.end_left_open(&mut instance.head.open);
+                }
                 self.slots[slot] = Some(instance);
                 self.make_ready(slot);
                 self.shared.settle(vertex, account);
@@ -365,8 +374,15 @@ impl<M: Message> LocalQuery<M> {
     fn call_item(&mut self, instance: &mut Instance<M>, item: Item<M>, until_ns: u64) -> Outcome {
         let Instance { head, operator, .. } = instance;
         let vertex = head.vertex;
-        let operator =
-            operator.get_or_insert_with(|| (self.shared.graph.vertices[vertex].factory)(self.me));
+        let item = match item {
+            // The inputs were closed while it waited.
+            Item::Message(delivery) if self.shared.progress.refuses(vertex) => {
+                drop(self.unqueue(vertex, delivery));
+                return Ok(Flow::Ready);
+            }
+            item => item,
+        };
+        let operator = operator.get_or_insert_with(|| (self.shared.graph.vertices[vertex].factory)(self.me));
         match item {
             Item::Message(delivery) => {
                 let (port, message) = self.unqueue(vertex, delivery);
@@ -374,7 +390,9 @@ impl<M: Message> LocalQuery<M> {
                 operator.receive(port, message, &mut Context::new(self, head, until_ns))
             }
             Item::Resume => operator.resume(&mut Context::new(self, head, until_ns)),
-            Item::Completion(port, _) => operator.on_completion(port, &mut Context::new(self, head, until_ns)),
+            Item::Completion(port, _) => {
+                operator.on_completion(port, &mut Context::new(self, head, until_ns))
+            }
             Item::End => {
                 let tag = head.tag;
                 operator.on_instance_end(tag, &mut Context::new(self, head, until_ns))
@@ -413,7 +431,8 @@ impl<M: Message> LocalQuery<M> {
         let vertex = instance.head.vertex;
         let charged = std::mem::take(&mut instance.head.charged);
         let operator = instance.operator.take();
-        let mut accounts: Vec<Account> = instance.current.take().map(|(account, _)| account).into_iter().collect();
+        let mut accounts: Vec<Account> =
+            instance.current.take().map(|(account, _)| account).into_iter().collect();
         instance.open_gate();
         let inbox = std::mem::take(&mut instance.inbox);
         self.unschedule(slot);
@@ -435,8 +454,9 @@ impl<M: Message> LocalQuery<M> {
         let instance = self.instance(slot);
         let vertex = instance.head.vertex;
         let held = std::mem::take(&mut instance.held);
-        let (messages, rest): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut instance.inbox).into_iter().partition(|item| matches!(item, Item::Message(_)));
+        let (messages, rest): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut instance.inbox)
+            .into_iter()
+            .partition(|item| matches!(item, Item::Message(_)));
         instance.inbox = rest;
         if !instance.has_work() {
             self.unschedule(slot);

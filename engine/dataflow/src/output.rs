@@ -1,6 +1,6 @@
-//! The bounded queue between a query and its client, and the one place where a query's end is decided.
+//! The bounded queue between a query and its client, and the end it comes to.
 //!
-//! Invariant: `end` is set once and never changes; after a fault the queue stays empty. The length is mirrored in an atomic, so that
+//! Invariant: it ends once (`QueryShared::stop` sees to that), and after the end it takes nothing more. The length is mirrored in an atomic, so that
 //! executors ask whether it is full without the lock.
 
 use crate::{Fault, Message};
@@ -68,12 +68,10 @@ impl<M: Message> Output<M> {
         self.tell(state);
     }
 
-    /// Ends the query; false if it had ended before.
-    pub(crate) fn end(&self, fault: Option<Fault>) -> bool {
+    /// Ends the stream; a fault also drops what waits in it.
+    pub(crate) fn end(&self, fault: Option<Fault>) {
         let mut state = self.state.lock();
-        if state.ended {
-            return false;
-        }
+        assert!(!state.ended, "a query ends once");
         state.ended = true;
         if fault.is_some() {
             state.queue.clear();
@@ -82,7 +80,6 @@ impl<M: Message> Output<M> {
         state.fault = fault;
         self.ended.store(true, Ordering::Release);
         self.tell(state);
-        true
     }
 
     fn tell(&self, state: parking_lot::MutexGuard<'_, State<M>>) {

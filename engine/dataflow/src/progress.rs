@@ -60,7 +60,11 @@ impl Progress {
         let port = |vertex: usize, port: usize| PortProgress {
             pending: AtomicUsize::new(0),
             upstream: AtomicUsize::new(
-                graph.vertices[vertex].in_edges.iter().filter(|edge| graph.edges[**edge].port == port).count(),
+                graph.vertices[vertex]
+                    .in_edges
+                    .iter()
+                    .filter(|edge| graph.edges[**edge].port == port)
+                    .count(),
             ),
             exhausted: AtomicBool::new(false),
         };
@@ -99,10 +103,6 @@ impl Progress {
 
     pub(crate) fn is_exhausted(&self, vertex: usize, port: usize) -> bool {
         self.vertices[vertex].ports[port].exhausted.load(SeqCst)
-    }
-
-    pub(crate) fn all_exhausted(&self, vertex: usize) -> bool {
-        self.vertices[vertex].ports.iter().all(|port| port.exhausted.load(SeqCst))
     }
 
     /// An instance appears. Must be called before the exhausted flags are read for it.
@@ -151,7 +151,9 @@ impl<M: Message> QueryShared<M> {
     fn look_exhausted(self: &Shared<M>, number: usize, place: usize) {
         let vertex = &self.progress.vertices[number];
         let port = &vertex.ports[place];
-        let over = port.upstream.load(SeqCst) == 0 && port.pending.load(SeqCst) == 0 && vertex.work.load(SeqCst) == 0;
+        let over = port.upstream.load(SeqCst) == 0
+            && port.pending.load(SeqCst) == 0
+            && vertex.work.load(SeqCst) == 0;
         if over && port.exhausted.compare_exchange(false, true, SeqCst, SeqCst).is_ok() {
             self.announce_exhausted(number, place);
         }
@@ -176,7 +178,10 @@ impl<M: Message> QueryShared<M> {
     fn wants_empty_instance(&self, number: usize) -> bool {
         let vertex = &self.progress.vertices[number];
         let graph = &self.graph.vertices[number];
-        graph.options.create_if_empty && graph.depth == 0 && vertex.made.load(SeqCst) == 0 && !vertex.closed.load(SeqCst)
+        graph.options.create_if_empty
+            && graph.depth == 0
+            && vertex.made.load(SeqCst) == 0
+            && !vertex.closed.load(SeqCst)
     }
 
     fn look_complete(self: &Shared<M>, number: usize) {

@@ -49,7 +49,13 @@ pub(crate) struct QueryShared<M: Message> {
 }
 
 impl<M: Message> QueryShared<M> {
-    pub(crate) fn new(id: u64, home: usize, graph: Graph<M>, options: QueryOptions, links: Arc<Links<M>>) -> Self {
+    pub(crate) fn new(
+        id: u64,
+        home: usize,
+        graph: Graph<M>,
+        options: QueryOptions,
+        links: Arc<Links<M>>,
+    ) -> Self {
         let executors = links.executors();
         let started_ns = monotonic_ns();
         let mut ports_before = Vec::with_capacity(graph.vertices.len());
@@ -65,7 +71,9 @@ impl<M: Message> QueryShared<M> {
             label: options.label,
             home,
             started_ns,
-            deadline_ns: options.deadline.map_or(u64::MAX, |d| started_ns.saturating_add(d.as_nanos() as u64)),
+            deadline_ns: options
+                .deadline
+                .map_or(u64::MAX, |d| started_ns.saturating_add(d.as_nanos() as u64)),
             progress: Progress::new(&graph, executors),
             ledger: Ledger::new(options.bytes_max, graph.vertices.len()),
             output: Output::new(options.output_batches_max),
@@ -92,12 +100,13 @@ impl<M: Message> QueryShared<M> {
 
     /// Ends the query, with a fault or well; false if it had ended before. Executors drop what they hold when they see it.
     pub(crate) fn stop(&self, fault: Option<Fault>) -> bool {
-        if !self.output.end(fault) {
+        if self.stopped.swap(true, Ordering::SeqCst) {
             return false;
         }
-        self.stopped.store(true, Ordering::SeqCst);
+        // Off the books before the client hears of it, so that who has seen the end finds the query in no list.
         self.links.inboxes[self.home].homes.fetch_sub(1, Ordering::Relaxed);
         let registered = self.links.registry.lock().remove(&self.id);
+        self.output.end(fault);
         for executor in 0..self.executors() {
             if self.touched[executor].load(Ordering::SeqCst) {
                 self.links.post(executor, Command::Stop(self.id));

@@ -1,7 +1,7 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
-use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
 use crate::executor::Executor;
+use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
 use crate::links::{Command, Links};
 use crate::query::QueryShared;
 use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, Root, RootHandle};
@@ -77,7 +77,8 @@ impl<M: Message> Runtime<M> {
     /// When the system refuses threads.
     pub fn start(options: RuntimeOptions) -> std::io::Result<Runtime<M>> {
         let quota_ns = (options.quota.as_nanos() as u64).max(1);
-        let worker_options = WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
+        let worker_options =
+            WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
         let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX)));
         let workers = Workers::start(&worker_options, |me| {
             let executor = Executor::new(me, quota_ns, links.clone());

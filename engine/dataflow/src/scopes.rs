@@ -5,6 +5,8 @@
 //! `on_instance_end` behind its last message and is dropped, and the token goes on down all its out-edges. A vertex without an instance
 //! for `t` passes the token on at once (the paper: end-of-stream on behalf of operators that were never created).
 //!
+//! An ingress that leaves instances open has them ended for it once it has had all its input.
+//!
 //! The end of an enclosing instance `u` takes the same way through inner scopes, and leaves a vertex once the last instance within `u`
 //! is gone from it. A token never leaves the scope its instance belongs to.
 
@@ -108,9 +110,12 @@ impl<M: Message> LocalQuery<M> {
         }
     }
 
-    /// The vertex gets no more input at all: instances whose ingress never ended them end now.
-    pub(crate) fn end_leftovers(&mut self, vertex: usize) {
-        let slots: Vec<usize> = self.scoped[vertex].values().copied().collect();
-        slots.into_iter().for_each(|slot| self.push_end(slot));
+    /// An ingress has had all its input: what it left open ends now.
+    pub(crate) fn end_left_open(&mut self, open: &mut Vec<(usize, Tag)>) {
+        for (edge, tag) in std::mem::take(open) {
+            let edge = &self.shared.graph.edges[edge];
+            let (to, in_place) = (edge.to, edge.in_place);
+            self.end_arrives(to, in_place, tag);
+        }
     }
 }

@@ -38,7 +38,12 @@ impl Tenants {
     /// The account's place, opened if need be.
     fn account(&mut self, payer: Payer) -> &mut Account {
         let place = self.accounts.iter().position(|account| account.payer == payer).unwrap_or_else(|| {
-            self.accounts.push(Account { payer, share: SHARE_DEFAULT, pass: self.floor, ring: VecDeque::new() });
+            self.accounts.push(Account {
+                payer,
+                share: SHARE_DEFAULT,
+                pass: self.floor,
+                ring: VecDeque::new(),
+            });
             self.accounts.len() - 1
         });
         &mut self.accounts[place]

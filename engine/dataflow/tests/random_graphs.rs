@@ -2,10 +2,13 @@
 //! out are those a plain loop over multisets computes; and whatever ends a query, it ends once and leaves nothing behind.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+extern crate tanglewood_dataflow as dataflow;
+
 mod common;
 use common::*;
 use dataflow::{
-    Context, Fault, Flow, GraphBuilder, Operator, Outcome, QueryOptions, Route, Runtime, VertexNo, VertexOptions,
+    Context, Fault, Flow, GraphBuilder, Operator, Outcome, QueryOptions, Route, Runtime, VertexNo,
+    VertexOptions,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -192,7 +195,8 @@ impl Vertex {
             if !more {
                 return Ok(Flow::Ready);
             }
-            if context.should_yield() || (self.trouble.yields > 0 && self.random.one_in(self.trouble.yields)) {
+            if context.should_yield() || (self.trouble.yields > 0 && self.random.one_in(self.trouble.yields))
+            {
                 let waits = self.trouble.yields > 0 && self.random.one_in(4);
                 return Ok(if waits { Flow::Waiting } else { Flow::Again });
             }
@@ -314,7 +318,8 @@ fn random_graphs_equal_their_sequential_twin() {
             let mut random = Random(seed ^ mix(round));
             let plan = random_plan(&mut random, if round % 10 == 0 { 20_000 } else { 300 });
             let trouble = Trouble { yields: random.below(4), ..Trouble::default() };
-            let options = QueryOptions { output_batches_max: 1 + random.below(4) as usize, ..QueryOptions::default() };
+            let options =
+                QueryOptions { output_batches_max: 1 + random.below(4) as usize, ..QueryOptions::default() };
             let mut handle = submit(&runtime, &plan, &trouble, seed, &counts, options);
             if round % 7 == 0 {
                 std::thread::sleep(Duration::from_millis(random.below(4)));
@@ -383,7 +388,8 @@ fn cancels_at_random_points_leave_nothing() {
                 0 => drop(handle),
                 1 => {
                     runtime.cancel(handle.id(), "test");
-                    cancelled += usize::from(matches!(read_to_end(&mut handle), Some(Fault::Cancelled { .. })));
+                    cancelled +=
+                        usize::from(matches!(read_to_end(&mut handle), Some(Fault::Cancelled { .. })));
                 }
                 _ => {
                     handle.cancel("test");
@@ -414,7 +420,8 @@ fn panics_and_errors_end_their_query_alone() {
             Trouble { fail_at: at, ..Trouble::default() }
         };
         let healthy = random_plan(&mut random, 1_000);
-        let mut neighbour = submit(&runtime, &healthy, &Trouble::default(), seed, &counts, QueryOptions::default());
+        let mut neighbour =
+            submit(&runtime, &healthy, &Trouble::default(), seed, &counts, QueryOptions::default());
         let mut handle = submit(&runtime, &plan, &trouble, seed, &counts, QueryOptions::default());
         match read_to_end(&mut handle) {
             Some(Fault::Panicked { message, .. }) => {
