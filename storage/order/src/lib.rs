@@ -1,1 +1,50 @@
-//! order
+//! # order: which of two transactions comes first
+//!
+//! A pure state machine: no clock, no network, no thread. In one process there is one gatekeeper, and the place of a commit is
+//! its counter; the bank below is where several gatekeepers with vector clocks will stand (Weaver, §3.3, refinable timestamps),
+//! behind the same two calls.
+
+/// The place of a commit in this store's order: 1 for the first. Place 0 is the empty store.
+pub type Place = u64;
+
+/// Gatekeepers that hand out places. Places are dense and strictly increasing: a place handed out must be used or withdrawn
+/// before the next is asked for, so that the log has no gaps.
+#[derive(Debug)]
+pub struct Bank {
+    last: Place,
+}
+
+impl Bank {
+    /// A bank of one gatekeeper that continues after `last`.
+    pub fn of_one(last: Place) -> Bank {
+        Bank { last }
+    }
+    /// The place of the next commit.
+    pub fn next(&mut self) -> Place {
+        self.last += 1;
+        self.last
+    }
+    /// Takes back the place handed out last: its commit did not happen.
+    pub fn withdraw(&mut self, place: Place) {
+        assert_eq!(place, self.last, "only the last place can be withdrawn");
+        self.last -= 1;
+    }
+    /// The place handed out last.
+    pub fn last(&self) -> Place {
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_dense() {
+        let mut bank = Bank::of_one(41);
+        assert_eq!(bank.next(), 42);
+        let lost = bank.next();
+        bank.withdraw(lost);
+        assert_eq!((bank.next(), bank.last()), (43, 43));
+    }
+}

@@ -1,1 +1,36 @@
-//! transact
+//! # transact: begin, validate, commit
+//!
+//! Joins `order` (the place of a commit), `durable` (the log) and `store` (the graph), and alone publishes a version.
+//! Transactions are optimistic: writes are buffered over a snapshot, reads are recorded as keys and ranges, and a commit is
+//! refused if anything it read was written since. Strictly serializable: the place a commit gets is its place in the one order
+//! that all transactions could have run in, and it lies between the commit's begin and its return.
+//!
+//! ```text
+//!   T1: reads {x}  writes {y}     snapshot 7 ........ commit: nobody wrote x after 7 -> place 8
+//!   T2: reads {y}  writes {x}     snapshot 7 ............. commit: y was written at 8 -> conflict, try again
+//! ```
+//!
+//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`] (group commit), [`open`] (recovery and
+//! checkpoints), [`Feed`].
+
+mod checkpoint;
+mod conflicts;
+mod constraints;
+mod engine;
+mod error;
+mod feed;
+mod footprint;
+mod open;
+mod reads;
+mod record;
+mod schema;
+mod transaction;
+
+pub use checkpoint::CheckpointReport;
+pub use engine::{CommitCounts, Engine};
+pub use error::TransactError;
+pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd};
+pub use open::{OpenOptions, RecoveryReport, open, open_backing};
+pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
+pub use schema::{ConstraintRequest, IndexRequest, Rule};
+pub use transaction::{CHANGES_MAX, Mode, Transaction};

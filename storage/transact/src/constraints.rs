@@ -1,0 +1,157 @@
+//! Constraints: checked on what a transaction touched, against the graph as it would be after the commit.
+//!
+//! Uniqueness is kept by the store's unique indexes, which refuse a second entry; here are the rules about presence and type, and
+//! the validation of existing data when a constraint is created.
+
+use crate::TransactError;
+use crate::footprint::labels;
+use model::schema::{ConstraintDefinition, ConstraintRule, SchemaTarget};
+use model::{Direction, EdgeRef, Value, VertexId};
+use std::collections::BTreeSet;
+use store::{Change, LabelFilter, Snapshot, StoreError};
+
+/// Offending rows shown when existing data breaks a new constraint.
+pub const OFFENDERS_SHOWN_MAX: usize = 10;
+
+/// Checks what `changes` touched in `after`.
+pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), TransactError> {
+    if after.catalog().constraints().is_empty() {
+        return Ok(());
+    }
+    let (mut vertices, mut edges) = (BTreeSet::new(), BTreeSet::new());
+    for change in changes {
+        match change {
+            Change::CreateVertex { id, .. }
+            | Change::SetLabels { id, .. }
+            | Change::SetProperty { id, .. } => {
+                vertices.insert(*id);
+            }
+            Change::CreateEdge { edge, .. } | Change::SetEdgeProperty { edge, .. } => {
+                edges.insert(*edge);
+            }
+            _ => {}
+        }
+    }
+    vertices.into_iter().try_for_each(|vertex| check_vertex(vertex, after))?;
+    edges.into_iter().try_for_each(|edge| check_edge(edge, after))
+}
+
+fn check_vertex(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError> {
+    let labels = labels(after, vertex)?;
+    for constraint in after.catalog().constraints() {
+        let SchemaTarget::Vertices(label) = constraint.target else { continue };
+        if labels.contains(&label)
+            && let Some(what) = broken(constraint, after, |key| after.property(vertex, key))?
+        {
+            let label = after.catalog().label_name(label).map_or("", |name| name);
+            let what = format!("a node with label `{label}` {what}");
+            return Err(TransactError::Constraint { name: constraint.name.clone(), what });
+        }
+    }
+    Ok(())
+}
+
+fn check_edge(edge: EdgeRef, after: &Snapshot) -> Result<(), TransactError> {
+    if after.edge(edge.id)?.is_none() {
+        return Ok(());
+    }
+    for constraint in after.catalog().constraints() {
+        if constraint.target == SchemaTarget::Edges(edge.id.edge_type())
+            && let Some(what) = broken(constraint, after, |key| after.edge_property(edge.id, key))?
+        {
+            let edge_type = after.catalog().edge_type_name(edge.id.edge_type()).map_or("", |name| name);
+            let what = format!("a relationship of type `{edge_type}` {what}");
+            return Err(TransactError::Constraint { name: constraint.name.clone(), what });
+        }
+    }
+    Ok(())
+}
+
+/// How the entity breaks the constraint, if it does.
+fn broken(
+    constraint: &ConstraintDefinition,
+    after: &Snapshot,
+    property: impl Fn(model::KeyId) -> Result<Value, StoreError>,
+) -> Result<Option<String>, StoreError> {
+    let name = |key| after.catalog().key_name(key).map_or(String::new(), |name| name.to_string());
+    for key in &constraint.keys {
+        let value = property(*key)?;
+        match &constraint.rule {
+            ConstraintRule::Exists | ConstraintRule::NodeKey(_) if value.is_null() => {
+                return Ok(Some(format!("must have the property `{}`", name(*key))));
+            }
+            ConstraintRule::Typed(wanted) if !value.is_null() && value.value_type() != *wanted => {
+                let found = value.value_type().name();
+                return Ok(Some(format!("must have a {} as `{}`, not a {found}", wanted.name(), name(*key))));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Does the data that exists keep a constraint that is to be created? The error names the first offenders.
+pub(crate) fn check_existing(
+    constraint: &ConstraintDefinition,
+    snapshot: &Snapshot,
+) -> Result<(), TransactError> {
+    let (offenders, count) = match constraint.target {
+        SchemaTarget::Vertices(label) => offending_vertices(constraint, label, snapshot)?,
+        SchemaTarget::Edges(edge_type) => offending_edges(constraint, edge_type, snapshot)?,
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    let what = format!("{count} existing entities break it, the first of them: {}", offenders.join("; "));
+    Err(TransactError::Constraint { name: constraint.name.clone(), what })
+}
+
+fn offending_vertices(
+    constraint: &ConstraintDefinition,
+    label: model::LabelId,
+    snapshot: &Snapshot,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let filter = LabelFilter::Has(label);
+    let (mut offenders, mut count, mut vertices) = (Vec::new(), 0, Vec::new());
+    for chunk in snapshot.scan_chunks(&filter) {
+        vertices.clear();
+        snapshot.scan_chunk(chunk, &filter, &mut vertices)?;
+        for vertex in &vertices {
+            if let Some(what) = broken(constraint, snapshot, |key| snapshot.property(*vertex, key))? {
+                count += 1;
+                if offenders.len() < OFFENDERS_SHOWN_MAX {
+                    offenders.push(format!("node {} {what}", vertex.0));
+                }
+            }
+        }
+    }
+    Ok((offenders, count))
+}
+
+fn offending_edges(
+    constraint: &ConstraintDefinition,
+    edge_type: model::EdgeTypeId,
+    snapshot: &Snapshot,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let view = snapshot.adjacency(&[edge_type], Direction::Out);
+    let (mut offenders, mut count, mut vertices) = (Vec::new(), 0, Vec::new());
+    let mut scratch = store::EdgeScratch::default();
+    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
+        vertices.clear();
+        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
+        for vertex in &vertices {
+            let (_, edges) = view.edges(vertex.dense(), &mut scratch)?;
+            for edge in edges {
+                if let Some(what) =
+                    broken(constraint, snapshot, |key| snapshot.edge_property(model::EdgeId(*edge), key))?
+                {
+                    count += 1;
+                    if offenders.len() < OFFENDERS_SHOWN_MAX {
+                        offenders.push(format!("relationship {edge} {what}"));
+                    }
+                }
+            }
+        }
+    }
+    Ok((offenders, count))
+}

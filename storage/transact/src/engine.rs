@@ -1,0 +1,307 @@
+//! The engine of commits: validates, orders, logs, publishes.
+//!
+//! ```text
+//!   commit ─┐
+//!   commit ─┼─> queue ─> one committer: validate, apply ─> append + sync ─> publish ─> feed
+//!   commit ─┘            (whoever gets the lock takes the whole queue)
+//! ```
+//!
+//! Idea: group commit by turns. A committing thread queues its changes and waits for the committer's lock; whoever holds it takes
+//! everything queued, so one sync serves all that arrived while the last one ran.
+//! Invariants: a snapshot is published only after its records are synced; places are dense; a record in the log applies to the
+//! snapshot of the place before it.
+
+use crate::conflicts::Conflicts;
+use crate::feed::{CommitRecord, Feed, Feeds};
+use crate::footprint::footprint;
+use crate::reads::Inner as Reads;
+use crate::transaction::{explain, names_since};
+use crate::{Mode, TransactError, Transaction, constraints, record};
+use durable::BackingStore;
+use order::Bank;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{Change, Snapshot, Store};
+use world::clock::Clock;
+
+/// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
+const FORGET_AT_KEYS: usize = 1 << 16;
+
+/// The transaction engine of one database. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub store: Store,
+    pub backing: Arc<dyn BackingStore>,
+    clock: Arc<dyn Clock>,
+    queue: Mutex<Vec<Arc<Pending>>>,
+    pub committer: Mutex<Committer>,
+    active: Mutex<BTreeMap<u64, usize>>,
+    feeds: Mutex<Feeds>,
+    pub checkpointing: Mutex<()>,
+    /// Place of the last checkpoint plus one; 0 for none.
+    checkpointed: AtomicU64,
+    commits: AtomicU64,
+    groups: AtomicU64,
+    conflicts: AtomicU64,
+}
+
+pub(crate) struct Committer {
+    bank: Bank,
+    conflicts: Conflicts,
+    last_time_micros: u64,
+}
+
+struct Pending {
+    input: Mutex<Option<(Vec<Change>, Reads, u64)>>,
+    outcome: Mutex<Option<Result<u64, TransactError>>>,
+}
+
+/// Counters of an engine since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitCounts {
+    /// Transactions committed.
+    pub commits: u64,
+    /// Groups they were synced in.
+    pub groups: u64,
+    /// Transactions refused because of conflicts.
+    pub conflicts: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(store: Store, backing: Arc<dyn BackingStore>, clock: Arc<dyn Clock>) -> Engine {
+        let place = store.current().place();
+        let committer = Committer {
+            bank: Bank::of_one(place),
+            conflicts: Conflicts::starting_at(place),
+            last_time_micros: 0,
+        };
+        let shared = Shared {
+            store,
+            backing,
+            clock,
+            queue: Mutex::default(),
+            committer: Mutex::new(committer),
+            active: Mutex::default(),
+            feeds: Mutex::default(),
+            checkpointing: Mutex::default(),
+            checkpointed: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
+            groups: AtomicU64::new(0),
+            conflicts: AtomicU64::new(0),
+        };
+        Engine { shared: Arc::new(shared) }
+    }
+    /// The graph as of the last commit.
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.store.current()
+    }
+    /// Begins a transaction on the latest snapshot.
+    pub fn begin(&self, mode: Mode) -> Transaction {
+        if mode == Mode::Read {
+            return Transaction::new(self.shared.clone(), mode, self.snapshot());
+        }
+        // The snapshot is taken under the lock, so that what it can conflict with is not forgotten in between.
+        let mut active = self.shared.active.lock();
+        let base = self.snapshot();
+        *active.entry(base.place()).or_default() += 1;
+        drop(active);
+        Transaction::new(self.shared.clone(), mode, base)
+    }
+    /// Every commit from now on, with the snapshot it begins after.
+    pub fn subscribe(&self) -> (Snapshot, Feed) {
+        let _committer = self.shared.committer.lock();
+        let snapshot = self.snapshot();
+        let feed = self.shared.feeds.lock().subscribe(snapshot.place());
+        (snapshot, feed)
+    }
+    /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads.
+    pub fn alter(
+        &self,
+        make: impl FnOnce(&Snapshot) -> Result<Vec<Change>, TransactError>,
+    ) -> Result<u64, TransactError> {
+        let mut committer = self.shared.committer.lock();
+        let current = self.snapshot();
+        let changes = make(&current)?;
+        if changes.is_empty() {
+            return Ok(current.place());
+        }
+        let pending = Arc::new(Pending::new(changes, Reads::default(), current.place()));
+        self.shared.commit_group(&mut committer, std::slice::from_ref(&pending));
+        pending.take_outcome()
+    }
+    /// What happened since the engine was opened.
+    pub fn counts(&self) -> CommitCounts {
+        CommitCounts {
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            groups: self.shared.groups.load(Ordering::Relaxed),
+            conflicts: self.shared.conflicts.load(Ordering::Relaxed),
+        }
+    }
+    /// The store under the engine.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+    /// Ends all feeds.
+    pub(crate) fn close_feeds(&self) {
+        self.shared.feeds.lock().close();
+    }
+}
+
+impl Committer {
+    /// A bulk load took this place; transactions that began before it must be tried again.
+    pub fn jump_to(&mut self, place: u64) {
+        self.bank = Bank::of_one(place);
+        self.conflicts = Conflicts::starting_at(place);
+    }
+}
+
+impl Pending {
+    fn new(changes: Vec<Change>, reads: Reads, base: u64) -> Pending {
+        Pending { input: Mutex::new(Some((changes, reads, base))), outcome: Mutex::default() }
+    }
+    fn take_outcome(&self) -> Result<u64, TransactError> {
+        self.outcome.lock().take().expect("the committer settles every transaction it takes")
+    }
+}
+
+/// A transaction that passed validation, waiting for the log.
+struct Accepted<'a> {
+    pending: &'a Pending,
+    record: Arc<CommitRecord>,
+    payload: Vec<u8>,
+}
+
+impl Shared {
+    pub fn commit(&self, changes: Vec<Change>, reads: Reads, base: u64) -> Result<u64, TransactError> {
+        let pending = Arc::new(Pending::new(changes, reads, base));
+        self.queue.lock().push(pending.clone());
+        let mut committer = self.committer.lock();
+        if pending.outcome.lock().is_none() {
+            let group = std::mem::take(&mut *self.queue.lock());
+            self.commit_group(&mut committer, &group);
+        }
+        drop(committer);
+        pending.take_outcome()
+    }
+
+    fn commit_group(&self, committer: &mut Committer, group: &[Arc<Pending>]) {
+        let mut current = self.store.current();
+        let (names, mark) = self.store.names().undurable();
+        let mut names: Vec<Change> = names.into_iter().map(Change::DefineName).collect();
+        let mut accepted = Vec::with_capacity(group.len());
+        for pending in group {
+            let (changes, reads, base) =
+                pending.input.lock().take().expect("a transaction is committed once");
+            match self.accept(committer, &current, &names, changes, &reads, base) {
+                Ok((next, record)) => {
+                    names.clear();
+                    current = next;
+                    let payload = record::encode(&record);
+                    accepted.push(Accepted { pending, record: Arc::new(record), payload });
+                }
+                Err(error) => {
+                    self.conflicts.fetch_add(error.is_retryable() as u64, Ordering::Relaxed);
+                    *pending.outcome.lock() = Some(Err(error));
+                }
+            }
+        }
+        if accepted.is_empty() {
+            return;
+        }
+        let records: Vec<(u64, &[u8])> =
+            accepted.iter().map(|one| (one.record.place, one.payload.as_slice())).collect();
+        match self.backing.append_and_sync(&records) {
+            Ok(()) => {
+                self.store.names().mark_durable(mark);
+                self.publish(current, &accepted);
+            }
+            Err(error) => {
+                committer.jump_to(self.store.current().place());
+                accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Err(error.clone().into())));
+            }
+        }
+        self.forget_old(committer);
+    }
+
+    /// Validates one transaction against all before it, and applies it.
+    fn accept(
+        &self,
+        committer: &mut Committer,
+        current: &Snapshot,
+        names: &[Change],
+        mut changes: Vec<Change>,
+        reads: &Reads,
+        base: u64,
+    ) -> Result<(Snapshot, CommitRecord), TransactError> {
+        committer.conflicts.validate(reads, base).map_err(|what| TransactError::Conflict { what })?;
+        changes.splice(0..0, names.iter().cloned());
+        let place = committer.bank.next();
+        let settled =
+            current.apply(place, &[&changes]).map_err(|error| explain(error, current)).and_then(|next| {
+                constraints::check(&changes, &next)?;
+                Ok((footprint(&changes, current, &next)?, next))
+            });
+        match settled {
+            Ok((footprint, next)) => {
+                committer.conflicts.record(place, footprint);
+                committer.last_time_micros = self.clock.wall_us().max(committer.last_time_micros);
+                Ok((next, CommitRecord { place, time_micros: committer.last_time_micros, changes }))
+            }
+            Err(error) => {
+                committer.bank.withdraw(place);
+                Err(error)
+            }
+        }
+    }
+
+    fn publish(&self, current: Snapshot, accepted: &[Accepted<'_>]) {
+        self.store.publish(current);
+        self.commits.fetch_add(accepted.len() as u64, Ordering::Relaxed);
+        self.groups.fetch_add(1, Ordering::Relaxed);
+        let mut feeds = self.feeds.lock();
+        if !feeds.is_empty() {
+            feeds.publish(&accepted.iter().map(|one| one.record.clone()).collect::<Vec<_>>());
+        }
+        drop(feeds);
+        accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Ok(one.record.place)));
+    }
+
+    fn forget_old(&self, committer: &mut Committer) {
+        if committer.conflicts.len() > FORGET_AT_KEYS {
+            let active = self.active.lock();
+            let oldest = active.keys().next().copied().unwrap_or_else(|| self.store.current().place());
+            committer.conflicts.forget_until(oldest);
+        }
+    }
+
+    /// Place of the last checkpoint.
+    pub fn checkpointed_place(&self) -> Option<u64> {
+        self.checkpointed.load(Ordering::Acquire).checked_sub(1)
+    }
+    pub fn set_checkpointed_place(&self, place: u64) {
+        self.checkpointed.store(place + 1, Ordering::Release);
+    }
+
+    /// A writing transaction ended.
+    pub fn retire(&self, base: u64) {
+        let mut active = self.active.lock();
+        if let Some(count) = active.get_mut(&base) {
+            *count -= 1;
+            if *count == 0 {
+                active.remove(&base);
+            }
+        }
+    }
+
+    /// Names that the current snapshot does not know although they were handed out.
+    pub fn names_handed_out(&self) -> Vec<Change> {
+        let names = names_since(&self.store.current(), &self.store.names().table());
+        names.into_iter().map(Change::DefineName).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! What can go wrong with a transaction. Codes follow Neo4j's, so that drivers know which errors to retry.
+
+use durable::DurableError;
+use std::fmt;
+use store::StoreError;
+
+/// Why an operation of a transaction failed.
+#[derive(Clone, Debug)]
+pub enum TransactError {
+    /// Another transaction changed what this one read. Trying again is safe and may succeed.
+    Conflict {
+        /// What was found.
+        what: &'static str,
+    },
+    /// A constraint would be broken.
+    Constraint {
+        /// Name of the constraint or index.
+        name: String,
+        /// What would break it.
+        what: String,
+    },
+    /// The vertex or edge does not exist (any more).
+    NotFound {
+        /// `node` or `relationship`.
+        what: &'static str,
+    },
+    /// A vertex cannot be deleted while edges lead to or from it.
+    StillConnected {
+        /// The vertex.
+        vertex: model::VertexId,
+    },
+    /// The transaction only reads.
+    ReadOnly,
+    /// An index or constraint of that name or kind exists already, or does not exist.
+    Schema {
+        /// What is the matter.
+        what: String,
+    },
+    /// The transaction grew beyond [`crate::CHANGES_MAX`] changes.
+    TooLarge,
+    /// A limit of the store was reached, or its files are damaged.
+    Store(StoreError),
+    /// The log could not be written; the commit did not happen.
+    Durable(DurableError),
+}
+
+impl TransactError {
+    /// A stable code in the manner of Neo4j's.
+    pub fn code(&self) -> &'static str {
+        match self {
+            TransactError::Conflict { .. } => "Neo.TransientError.Transaction.Outdated",
+            TransactError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            TransactError::NotFound { .. } => "Neo.ClientError.Statement.EntityNotFound",
+            TransactError::StillConnected { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            TransactError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
+            TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
+            TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
+            TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
+            TransactError::Durable(_) => "Neo.DatabaseError.Transaction.TransactionLogError",
+        }
+    }
+    /// What the user may do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            TransactError::Conflict { .. } => Some("run the transaction again".into()),
+            TransactError::StillConnected { .. } => {
+                Some("delete its relationships first, or use DETACH DELETE".into())
+            }
+            TransactError::ReadOnly => Some("begin the transaction for writing".into()),
+            TransactError::TooLarge => Some("split it into smaller transactions".into()),
+            TransactError::Durable(error) => error.hint().map(str::to_string),
+            _ => None,
+        }
+    }
+    /// May the same transaction succeed if it is run again?
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, TransactError::Conflict { .. })
+    }
+}
+
+impl fmt::Display for TransactError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransactError::Conflict { what } => write!(f, "the transaction could not be serialized: {what}"),
+            TransactError::Constraint { name, what } => {
+                write!(f, "constraint `{name}` would be broken: {what}")
+            }
+            TransactError::NotFound { what } => write!(f, "the {what} does not exist"),
+            TransactError::StillConnected { .. } => {
+                write!(f, "cannot delete a node that still has relationships")
+            }
+            TransactError::ReadOnly => {
+                write!(f, "the transaction was begun for reading, and the statement writes")
+            }
+            TransactError::Schema { what } => write!(f, "{what}"),
+            TransactError::TooLarge => {
+                write!(f, "the transaction has more than {} changes", crate::CHANGES_MAX)
+            }
+            TransactError::Store(error) => write!(f, "{error}"),
+            TransactError::Durable(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for TransactError {}
+
+impl From<StoreError> for TransactError {
+    fn from(error: StoreError) -> TransactError {
+        TransactError::Store(error)
+    }
+}
+
+impl From<DurableError> for TransactError {
+    fn from(error: DurableError) -> TransactError {
+        TransactError::Durable(error)
+    }
+}

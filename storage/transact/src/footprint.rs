@@ -1,0 +1,120 @@
+//! What a list of changes writes, as keys: the counterpart of the read set.
+//!
+//! Labels and index values of a vertex before and after decide which predicates (label scans, index ranges) a change touches, so
+//! both snapshots are consulted. Only the leading value of an index is tracked; a range on it is what a read set records.
+
+use crate::conflicts::Footprint;
+use crate::reads::Key;
+use model::compare::OrderKey;
+use model::schema::SchemaTarget;
+use model::{EdgeRef, KeyId, LabelId, VertexId};
+use store::{Change, Snapshot, StoreError};
+
+/// Computes the footprint of `changes`, which led from `before` to `after`.
+pub(crate) fn footprint(
+    changes: &[Change],
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Result<Footprint, StoreError> {
+    let mut writer = FootprintWriter { before, after, footprint: Footprint::default() };
+    changes.iter().try_for_each(|change| writer.change(change))?;
+    Ok(writer.footprint)
+}
+
+struct FootprintWriter<'a> {
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    footprint: Footprint,
+}
+
+impl FootprintWriter<'_> {
+    fn change(&mut self, change: &Change) -> Result<(), StoreError> {
+        match change {
+            Change::CreateVertex { id, .. } | Change::DeleteVertex { id } => {
+                self.key(Key::existence(*id));
+                self.key(Key::vertex(*id));
+                self.key(Key::label(None));
+                self.labels_changed(*id)?;
+                self.indexed(*id, None)
+            }
+            Change::SetLabels { id, .. } => {
+                self.key(Key::vertex(*id));
+                self.labels_changed(*id)?;
+                self.indexed(*id, None)
+            }
+            Change::SetProperty { id, key, .. } => {
+                self.key(Key::vertex(*id));
+                self.indexed(*id, Some(*key))
+            }
+            Change::CreateEdge { edge, .. } | Change::DeleteEdge { edge } => {
+                self.edge(edge);
+                Ok(())
+            }
+            Change::SetEdgeProperty { edge, .. } => {
+                self.key(Key::edge(edge.id.0));
+                Ok(())
+            }
+            Change::DefineName(_) => Ok(()),
+            Change::CreateIndex(_)
+            | Change::DropIndex(_)
+            | Change::CreateConstraint(_)
+            | Change::DropConstraint(_) => {
+                self.key(Key::catalogue());
+                Ok(())
+            }
+        }
+    }
+
+    fn key(&mut self, key: Key) {
+        self.footprint.keys.push(key);
+    }
+
+    fn edge(&mut self, edge: &EdgeRef) {
+        let edge_type = edge.id.edge_type();
+        self.key(Key::adjacency(edge.source, Some(edge_type), true));
+        self.key(Key::adjacency(edge.source, None, true));
+        self.key(Key::adjacency(edge.target, Some(edge_type), false));
+        self.key(Key::adjacency(edge.target, None, false));
+        self.key(Key::pair(edge.source, edge.target));
+        self.key(Key::edge(edge.id.0));
+    }
+
+    /// Labels that the vertex had on one side only.
+    fn labels_changed(&mut self, vertex: VertexId) -> Result<(), StoreError> {
+        let (old, new) = (labels(self.before, vertex)?, labels(self.after, vertex)?);
+        let changed = old
+            .iter()
+            .filter(|label| !new.contains(label))
+            .chain(new.iter().filter(|label| !old.contains(label)));
+        let keys: Vec<Key> = changed.map(|label| Key::label(Some(*label))).collect();
+        self.footprint.keys.extend(keys);
+        Ok(())
+    }
+
+    /// Leading values in every index the vertex was or is in; with `key`, only in indexes that contain it.
+    fn indexed(&mut self, vertex: VertexId, key: Option<KeyId>) -> Result<(), StoreError> {
+        for snapshot in [self.before, self.after] {
+            if snapshot.catalog().indexes().is_empty() {
+                continue;
+            }
+            let labels = labels(snapshot, vertex)?;
+            for index in snapshot.catalog().indexes() {
+                let SchemaTarget::Vertices(label) = index.target else { continue };
+                let concerned = labels.contains(&label) && key.is_none_or(|key| index.keys.contains(&key));
+                if let (true, Some(leading)) = (concerned, index.keys.first()) {
+                    let value = snapshot.property(vertex, *leading)?;
+                    self.footprint.index_values.push((index.id, OrderKey(value)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Labels of a vertex, none where it does not exist.
+pub(crate) fn labels(snapshot: &Snapshot, vertex: VertexId) -> Result<Vec<LabelId>, StoreError> {
+    if !snapshot.exists(vertex)? {
+        return Ok(Vec::new());
+    }
+    Ok(snapshot.catalog().labels_of(snapshot.labels(vertex)?).to_vec())
+}

@@ -1,0 +1,215 @@
+//! What a transaction looked at: the keys that no other commit may have written since its snapshot.
+//!
+//! Idea: a read is recorded as one or two 64-bit keys (a vertex, the adjacency of a vertex under a type, the members of a label, a
+//! range of an index), and a commit writes the keys it changes. Two transactions conflict when one read a key that the
+//! other wrote. Predicates are keys too (a label's membership, an index range), so phantoms are caught. Keys are hashed, so two
+//! different things may share one: that costs a retry in 2^-64 cases and never an anomaly.
+//! Invariant: a key is recorded before or together with the read it stands for. Cost: one hash insert a read, in batches.
+
+use model::compare::OrderKey;
+use model::schema::IndexId;
+use model::{Direction, EdgeTypeId, LabelId, Value, VertexId};
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Bound;
+
+/// Keys a read set holds before it stands for "everything": bounds the memory of a transaction's bookkeeping to about 16 MiB.
+pub const READ_KEYS_MAX: usize = 1 << 20;
+/// Index ranges a read set holds before it stands for "everything".
+pub const READ_RANGES_MAX: usize = 1 << 14;
+
+/// One thing that can be read and written, as 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key(u64);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Existence = 1,
+    Vertex,
+    Adjacency,
+    Pair,
+    Edge,
+    Label,
+    Catalogue,
+}
+
+impl Key {
+    fn of(kind: Kind, a: u64, b: u64) -> Key {
+        let mut hash = foldhash::quality::FixedState::default().build();
+        hash.write_u64(kind as u64);
+        hash.write_u64(a);
+        hash.write_u64(b);
+        Key(hash.finish())
+    }
+    pub(crate) fn existence(vertex: VertexId) -> Key {
+        Key::of(Kind::Existence, vertex.0, 0)
+    }
+    pub(crate) fn vertex(vertex: VertexId) -> Key {
+        Key::of(Kind::Vertex, vertex.0, 0)
+    }
+    /// `None` stands for all types.
+    pub(crate) fn adjacency(vertex: VertexId, edge_type: Option<EdgeTypeId>, outgoing: bool) -> Key {
+        let edge_type = edge_type.map_or(u64::MAX, |edge_type| edge_type.0 as u64);
+        Key::of(Kind::Adjacency, vertex.0 << 1 | outgoing as u64, edge_type)
+    }
+    pub(crate) fn pair(source: VertexId, target: VertexId) -> Key {
+        Key::of(Kind::Pair, source.0, target.0)
+    }
+    pub(crate) fn edge(edge: u64) -> Key {
+        Key::of(Kind::Edge, edge, 0)
+    }
+    /// `None` stands for all vertices.
+    pub(crate) fn label(label: Option<LabelId>) -> Key {
+        Key::of(Kind::Label, label.map_or(u64::MAX, |label| label.0 as u64), 0)
+    }
+    pub(crate) fn catalogue() -> Key {
+        Key::of(Kind::Catalogue, 0, 0)
+    }
+}
+
+trait FixedBuild {
+    fn build(&self) -> foldhash::quality::FoldHasher<'static>;
+}
+impl FixedBuild for foldhash::quality::FixedState {
+    fn build(&self) -> foldhash::quality::FoldHasher<'static> {
+        std::hash::BuildHasher::build_hasher(self)
+    }
+}
+
+/// Keys are hashes already.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ *byte as u64);
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word;
+    }
+}
+pub(crate) type KeyState = BuildHasherDefault<KeyHasher>;
+
+/// A range of an index by its leading value.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexRange {
+    pub index: IndexId,
+    pub lower: Bound<OrderKey>,
+    pub upper: Bound<OrderKey>,
+}
+
+/// What a transaction read. All methods take `&self`: operators on several threads record into one set.
+#[derive(Debug, Default)]
+pub struct ReadSet {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    pub keys: HashSet<Key, KeyState>,
+    pub ranges: Vec<IndexRange>,
+    pub everything: bool,
+}
+
+impl ReadSet {
+    /// The vertex's labels and properties were read.
+    pub fn vertex(&self, vertex: VertexId) {
+        self.extend([Key::vertex(vertex)]);
+    }
+    /// Labels and properties of all these vertices were read.
+    pub fn vertices(&self, vertices: impl IntoIterator<Item = VertexId>) {
+        self.extend(vertices.into_iter().map(Key::vertex));
+    }
+    /// It was learnt whether the vertex exists, and nothing else.
+    pub fn existence(&self, vertex: VertexId) {
+        self.extend([Key::existence(vertex)]);
+    }
+    /// The edge's properties were read.
+    pub fn edge(&self, edge: model::EdgeId) {
+        self.extend([Key::edge(edge.0)]);
+    }
+    /// The neighbours of a vertex were read; empty `types` means all types.
+    pub fn adjacency(&self, vertex: VertexId, types: &[EdgeTypeId], direction: Direction) {
+        self.adjacencies([vertex], types, direction);
+    }
+    /// The neighbours of all these vertices were read; empty `types` means all types.
+    pub fn adjacencies(
+        &self,
+        vertices: impl IntoIterator<Item = VertexId>,
+        types: &[EdgeTypeId],
+        direction: Direction,
+    ) {
+        let sides: &[bool] = match direction {
+            Direction::Out => &[true],
+            Direction::In => &[false],
+            Direction::Both => &[true, false],
+        };
+        let types: Vec<Option<EdgeTypeId>> =
+            if types.is_empty() { vec![None] } else { types.iter().copied().map(Some).collect() };
+        self.extend(vertices.into_iter().flat_map(|vertex| {
+            let types = &types;
+            sides.iter().flat_map(move |side| {
+                types.iter().map(move |edge_type| Key::adjacency(vertex, *edge_type, *side))
+            })
+        }));
+    }
+    /// The edges from `source` to `target` were read (of any type), and no others of either vertex.
+    pub fn edges_between(&self, source: VertexId, target: VertexId) {
+        self.extend([Key::pair(source, target)]);
+    }
+    /// All vertices with this label were enumerated; `None` for all vertices.
+    pub fn scan(&self, label: Option<LabelId>) {
+        self.extend([Key::label(label)]);
+    }
+    /// The index was searched for this leading value.
+    pub fn index_equal(&self, index: IndexId, value: &Value) {
+        let key = OrderKey(value.clone());
+        self.range(IndexRange { index, lower: Bound::Included(key.clone()), upper: Bound::Included(key) });
+    }
+    /// The index was searched for leading values between bounds.
+    pub fn index_range(&self, index: IndexId, lower: Bound<Value>, upper: Bound<Value>) {
+        self.range(IndexRange { index, lower: lower.map(OrderKey), upper: upper.map(OrderKey) });
+    }
+    /// Labels, types, indexes or constraints were listed.
+    pub fn catalogue(&self) {
+        self.extend([Key::catalogue()]);
+    }
+    /// Number of keys and ranges recorded.
+    pub fn len(&self) -> usize {
+        let inner = self.inner.lock();
+        inner.keys.len() + inner.ranges.len()
+    }
+    /// Was nothing recorded?
+    pub fn is_empty(&self) -> bool {
+        let inner = self.inner.lock();
+        !inner.everything && inner.keys.is_empty() && inner.ranges.is_empty()
+    }
+    pub(crate) fn take(&self) -> Inner {
+        std::mem::take(&mut *self.inner.lock())
+    }
+    fn extend(&self, keys: impl IntoIterator<Item = Key>) {
+        let mut inner = self.inner.lock();
+        if !inner.everything {
+            inner.keys.extend(keys);
+            inner.overflow();
+        }
+    }
+    fn range(&self, range: IndexRange) {
+        let mut inner = self.inner.lock();
+        if !inner.everything {
+            inner.ranges.push(range);
+            inner.overflow();
+        }
+    }
+}
+
+impl Inner {
+    fn overflow(&mut self) {
+        if self.keys.len() > READ_KEYS_MAX || self.ranges.len() > READ_RANGES_MAX {
+            *self = Inner { everything: true, ..Inner::default() };
+        }
+    }
+}

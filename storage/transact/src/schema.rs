@@ -1,0 +1,226 @@
+//! Catalogue commands: indexes and constraints, made from the latest snapshot while no commit can intervene.
+
+use crate::{Engine, TransactError, constraints};
+use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
+use model::{KeyId, ValueType};
+use store::{Change, Snapshot};
+
+/// An index to create.
+#[derive(Clone, Debug)]
+pub struct IndexRequest {
+    /// Its name; made from what it is about where absent.
+    pub name: Option<String>,
+    /// What is indexed.
+    pub target: SchemaTarget,
+    /// On which keys.
+    pub keys: Vec<KeyId>,
+    /// Is an index that exists already good enough?
+    pub if_not_exists: bool,
+}
+
+/// A constraint to create.
+#[derive(Clone, Debug)]
+pub struct ConstraintRequest {
+    /// Its name; made from what it is about where absent.
+    pub name: Option<String>,
+    /// What it is about.
+    pub target: SchemaTarget,
+    /// On which keys.
+    pub keys: Vec<KeyId>,
+    /// What must hold.
+    pub rule: Rule,
+    /// Is a constraint that exists already good enough?
+    pub if_not_exists: bool,
+}
+
+/// What a constraint can demand, before its index has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// No two entities share the values.
+    Unique,
+    /// Present.
+    Exists,
+    /// Present and unique.
+    NodeKey,
+    /// Of this type, if present.
+    Typed(ValueType),
+}
+
+impl Engine {
+    /// Creates an index over what exists; true where it was made, false where it existed and that was allowed.
+    pub fn create_index(&self, request: &IndexRequest) -> Result<bool, TransactError> {
+        let mut made = false;
+        self.alter(|current| {
+            let name = request
+                .name
+                .clone()
+                .unwrap_or_else(|| made_name("index", request.target, &request.keys, current));
+            let catalog = current.catalog();
+            let same = catalog.index_for(request.target, &request.keys).is_some();
+            if same || catalog.index_named(&name).is_some() {
+                return exists(
+                    request.if_not_exists,
+                    format!("an index `{name}` or on the same properties exists already"),
+                );
+            }
+            made = true;
+            let id = catalog.next_index_id();
+            let definition = IndexDefinition {
+                id,
+                name,
+                target: request.target,
+                keys: request.keys.clone(),
+                unique: false,
+            };
+            Ok(self.with_names([Change::CreateIndex(definition)]))
+        })?;
+        Ok(made)
+    }
+
+    /// Drops an index by name; an index that a constraint needs stays.
+    pub fn drop_index(&self, name: &str, if_exists: bool) -> Result<bool, TransactError> {
+        let mut dropped = false;
+        self.alter(|current| {
+            let Some(index) = current.catalog().index_named(name) else {
+                return exists(if_exists, format!("there is no index `{name}`"));
+            };
+            let needed = current
+                .catalog()
+                .constraints()
+                .iter()
+                .find(|constraint| owned_index(constraint) == Some(index.id));
+            if let Some(constraint) = needed {
+                let what =
+                    format!("index `{name}` belongs to constraint `{}`; drop that instead", constraint.name);
+                return Err(TransactError::Schema { what });
+            }
+            dropped = true;
+            Ok(vec![Change::DropIndex(index.id)])
+        })?;
+        Ok(dropped)
+    }
+
+    /// Creates a constraint, after checking that existing data keeps it.
+    pub fn create_constraint(&self, request: &ConstraintRequest) -> Result<bool, TransactError> {
+        let mut made = false;
+        self.alter(|current| {
+            let catalog = current.catalog();
+            let name = request
+                .name
+                .clone()
+                .unwrap_or_else(|| made_name("constraint", request.target, &request.keys, current));
+            let same = |other: &ConstraintDefinition| {
+                other.target == request.target
+                    && other.keys == request.keys
+                    && rule_of(&other.rule) == request.rule
+            };
+            if catalog.constraint(&name).is_some() || catalog.constraints().iter().any(same) {
+                return exists(
+                    request.if_not_exists,
+                    format!("a constraint `{name}` or the same rule exists already"),
+                );
+            }
+            made = true;
+            let changes = self.constraint_changes(request, name, current)?;
+            Ok(self.with_names(changes))
+        })?;
+        Ok(made)
+    }
+
+    fn constraint_changes(
+        &self,
+        request: &ConstraintRequest,
+        name: String,
+        current: &Snapshot,
+    ) -> Result<Vec<Change>, TransactError> {
+        let catalog = current.catalog();
+        let mut changes = Vec::new();
+        let mut unique_index = || {
+            if catalog.index_for(request.target, &request.keys).is_some() {
+                let what =
+                    "an index on the same properties exists; drop it first, the constraint brings its own"
+                        .into();
+                return Err(TransactError::Schema { what });
+            }
+            let id = catalog.next_index_id();
+            let (name, target, keys) = (name.clone(), request.target, request.keys.clone());
+            changes.push(Change::CreateIndex(IndexDefinition { id, name, target, keys, unique: true }));
+            Ok(id)
+        };
+        let rule = match request.rule {
+            Rule::Unique => ConstraintRule::Unique(unique_index()?),
+            Rule::NodeKey => ConstraintRule::NodeKey(unique_index()?),
+            Rule::Exists => ConstraintRule::Exists,
+            Rule::Typed(value_type) => ConstraintRule::Typed(value_type),
+        };
+        let definition =
+            ConstraintDefinition { name, target: request.target, keys: request.keys.clone(), rule };
+        constraints::check_existing(&definition, current)?;
+        changes.push(Change::CreateConstraint(definition));
+        Ok(changes)
+    }
+
+    /// Drops a constraint by name, and the index it brought.
+    pub fn drop_constraint(&self, name: &str, if_exists: bool) -> Result<bool, TransactError> {
+        let mut dropped = false;
+        self.alter(|current| {
+            let Some(constraint) = current.catalog().constraint(name) else {
+                return exists(if_exists, format!("there is no constraint `{name}`"));
+            };
+            dropped = true;
+            let mut changes = vec![Change::DropConstraint(name.to_string())];
+            changes.extend(owned_index(constraint).map(Change::DropIndex));
+            Ok(changes)
+        })?;
+        Ok(dropped)
+    }
+
+    /// The names that the changes use must be defined before them.
+    fn with_names(&self, changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
+        let mut all = self.shared.names_handed_out();
+        all.extend(changes);
+        all
+    }
+}
+
+fn exists(allowed: bool, what: String) -> Result<Vec<Change>, TransactError> {
+    if allowed { Ok(Vec::new()) } else { Err(TransactError::Schema { what }) }
+}
+
+fn owned_index(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
+    match constraint.rule {
+        ConstraintRule::Unique(index) | ConstraintRule::NodeKey(index) => Some(index),
+        ConstraintRule::Exists | ConstraintRule::Typed(_) => None,
+    }
+}
+
+fn rule_of(rule: &ConstraintRule) -> Rule {
+    match rule {
+        ConstraintRule::Unique(_) => Rule::Unique,
+        ConstraintRule::Exists => Rule::Exists,
+        ConstraintRule::NodeKey(_) => Rule::NodeKey,
+        ConstraintRule::Typed(value_type) => Rule::Typed(*value_type),
+    }
+}
+
+/// `index_person_name`, made unique by a number where taken.
+fn made_name(kind: &str, target: SchemaTarget, keys: &[KeyId], current: &Snapshot) -> String {
+    let catalog = current.catalog();
+    let about = match target {
+        SchemaTarget::Vertices(label) => catalog.label_name(label),
+        SchemaTarget::Edges(edge_type) => catalog.edge_type_name(edge_type),
+    };
+    let mut name = format!("{kind}_{}", about.map_or_else(|| "new".into(), |name| name.to_lowercase()));
+    for key in keys {
+        name.push('_');
+        name.push_str(catalog.key_name(*key).map_or("new", |name| name));
+    }
+    let taken = |name: &str| catalog.index_named(name).is_some() || catalog.constraint(name).is_some();
+    let plain = name.clone();
+    let mut number = 2;
+    while taken(&name) {
+        name = format!("{plain}_{number}");
+        number += 1;
+    }
+    name
+}

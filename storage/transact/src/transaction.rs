@@ -1,0 +1,379 @@
+//! One transaction: a snapshot, the writes buffered over it, and what it read.
+//!
+//! Idea: writes are a list of changes; [`Transaction::refresh`] applies the new ones to a private snapshot, so that a later clause or
+//! statement reads its own writes through the same interface as everything else. Nobody else sees them until the commit.
+//! Invariant: no lock is held between calls; all methods take `&self`, so that operators may share the transaction.
+//! Cost: a write is a push; a refresh copies the touched chunks' spines once.
+
+use crate::engine::Shared;
+use crate::footprint::labels;
+use crate::{ReadSet, TransactError, constraints};
+use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::{Change, EdgeScratch, NameDefinition, Snapshot};
+
+/// Changes one transaction may hold: bounds its memory to a few GiB and its log record to what the log takes.
+pub const CHANGES_MAX: usize = 1 << 24;
+
+/// May a transaction write?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It only reads: nothing is recorded, and the commit is free.
+    Read,
+    /// It may write: reads are recorded and validated.
+    Write,
+}
+
+/// A transaction in progress. Dropping it without [`Transaction::commit`] rolls it back.
+pub struct Transaction {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) mode: Mode,
+    pub(crate) base: Snapshot,
+    view: RwLock<Snapshot>,
+    pub(crate) reads: ReadSet,
+    pub(crate) writes: Mutex<Writes>,
+    pub(crate) ended: AtomicBool,
+}
+
+/// Changes so far, and what of them the view does not show yet.
+#[derive(Default)]
+pub(crate) struct Writes {
+    pub changes: Vec<Change>,
+    shown: usize,
+    born: HashSet<VertexId>,
+    gone: HashSet<VertexId>,
+    gone_edges: HashSet<EdgeId>,
+    touched: HashSet<VertexId>,
+    pub created_vertices: Vec<(VertexId, model::LabelSetId)>,
+    pub created_edges: Vec<EdgeId>,
+}
+
+impl Transaction {
+    pub(crate) fn new(shared: Arc<Shared>, mode: Mode, base: Snapshot) -> Transaction {
+        let view = RwLock::new(base.clone());
+        let (reads, writes) = (ReadSet::default(), Mutex::default());
+        Transaction { shared, mode, base, view, reads, writes, ended: AtomicBool::new(false) }
+    }
+    /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
+    pub fn snapshot(&self) -> Snapshot {
+        self.view.read().clone()
+    }
+    /// The snapshot it began with.
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+    /// Where operators record what they read; in a transaction that only reads nothing is made of it.
+    pub fn reads(&self) -> &ReadSet {
+        &self.reads
+    }
+    /// May it write?
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+    /// Has anything been written?
+    pub fn has_changes(&self) -> bool {
+        !self.writes.lock().changes.is_empty()
+    }
+    /// Is the vertex changed by a write that the view does not show yet?
+    pub fn is_stale(&self, vertex: VertexId) -> bool {
+        let writes = self.writes.lock();
+        writes.touched.contains(&vertex) || writes.born.contains(&vertex) || writes.gone.contains(&vertex)
+    }
+    /// Number of a label, made where it is new.
+    pub fn label(&self, name: &str) -> Result<LabelId, TransactError> {
+        Ok(self.shared.store.names().intern_label(name)?)
+    }
+    /// Number of an edge type, made where it is new.
+    pub fn edge_type(&self, name: &str) -> Result<EdgeTypeId, TransactError> {
+        Ok(self.shared.store.names().intern_edge_type(name)?)
+    }
+    /// Number of a property key, made where it is new.
+    pub fn key(&self, name: &str) -> Result<KeyId, TransactError> {
+        Ok(self.shared.store.names().intern_key(name)?)
+    }
+
+    /// Creates a vertex. Null properties are left out.
+    pub fn create_vertex(
+        &self,
+        labels: &[LabelId],
+        properties: Vec<(KeyId, Value)>,
+    ) -> Result<VertexId, TransactError> {
+        self.writable()?;
+        let labels = self.shared.store.names().intern_label_set(labels)?;
+        let id = self.shared.store.allocator().vertex(labels)?;
+        let mut writes = self.writes.lock();
+        writes.born.insert(id);
+        writes.created_vertices.push((id, labels));
+        writes.push(Change::CreateVertex { id, labels, properties: present(properties) })?;
+        Ok(id)
+    }
+
+    /// Creates an edge between two vertices that exist. Null properties are left out.
+    pub fn create_edge(
+        &self,
+        source: VertexId,
+        target: VertexId,
+        edge_type: EdgeTypeId,
+        properties: Vec<(KeyId, Value)>,
+    ) -> Result<EdgeRef, TransactError> {
+        self.writable()?;
+        self.demand_vertex(source)?;
+        self.demand_vertex(target)?;
+        let id = self.shared.store.allocator().edge(source, edge_type)?;
+        let edge = EdgeRef { id, source, target };
+        let mut writes = self.writes.lock();
+        writes.touched.extend([source, target]);
+        writes.created_edges.push(id);
+        writes.push(Change::CreateEdge { edge, properties: present(properties) })?;
+        Ok(edge)
+    }
+
+    /// Sets a vertex property; null removes it.
+    pub fn set_property(&self, vertex: VertexId, key: KeyId, value: Value) -> Result<(), TransactError> {
+        self.writable()?;
+        self.demand_vertex(vertex)?;
+        let mut writes = self.writes.lock();
+        writes.touched.insert(vertex);
+        writes.push(Change::SetProperty { id: vertex, key, value })
+    }
+
+    /// Sets an edge property; null removes it.
+    pub fn set_edge_property(&self, edge: EdgeRef, key: KeyId, value: Value) -> Result<(), TransactError> {
+        self.writable()?;
+        self.demand_edge(edge)?;
+        self.writes.lock().push(Change::SetEdgeProperty { edge, key, value })
+    }
+
+    /// Adds and removes labels; returns how many were added and removed.
+    pub fn change_labels(
+        &self,
+        vertex: VertexId,
+        add: &[LabelId],
+        remove: &[LabelId],
+    ) -> Result<(usize, usize), TransactError> {
+        self.writable()?;
+        self.demand_vertex(vertex)?;
+        if self.is_stale(vertex) {
+            self.refresh()?;
+        }
+        self.reads.vertex(vertex);
+        let old = labels(&self.view.read(), vertex)?;
+        let kept = old.iter().chain(add).filter(|label| !remove.contains(label));
+        let mut new: Vec<LabelId> = kept.copied().collect();
+        new.sort_unstable();
+        new.dedup();
+        let added = new.iter().filter(|label| !old.contains(label)).count();
+        let removed = old.iter().filter(|label| !new.contains(label)).count();
+        if added + removed > 0 {
+            let labels = self.shared.store.names().intern_label_set(&new)?;
+            let mut writes = self.writes.lock();
+            writes.touched.insert(vertex);
+            writes.push(Change::SetLabels { id: vertex, labels })?;
+        }
+        Ok((added, removed))
+    }
+
+    /// Deletes an edge; false where it is deleted already by this transaction.
+    pub fn delete_edge(&self, edge: EdgeRef) -> Result<bool, TransactError> {
+        self.writable()?;
+        let mut writes = self.writes.lock();
+        if !writes.gone_edges.insert(edge.id) {
+            return Ok(false);
+        }
+        writes.touched.extend([edge.source, edge.target]);
+        drop(writes);
+        self.reads.edge(edge.id);
+        let known = self.view.read().edge(edge.id)?.is_some();
+        let mut writes = self.writes.lock();
+        if !known && !writes.created_edges.contains(&edge.id) {
+            return Ok(false);
+        }
+        writes.push(Change::DeleteEdge { edge })?;
+        Ok(true)
+    }
+
+    /// Deletes a vertex; with `detach` its edges first, otherwise it must have none. Returns whether it existed still, and how
+    /// many edges went with it.
+    pub fn delete_vertex(&self, vertex: VertexId, detach: bool) -> Result<(bool, usize), TransactError> {
+        self.writable()?;
+        if self.is_stale(vertex) {
+            self.refresh()?;
+        }
+        if self.is_gone(vertex)? {
+            return Ok((false, 0));
+        }
+        self.reads.existence(vertex);
+        self.reads.adjacency(vertex, &[], Direction::Both);
+        let edges = self.edges_of(vertex)?;
+        if !edges.is_empty() && !detach {
+            return Err(TransactError::StillConnected { vertex });
+        }
+        for edge in &edges {
+            self.delete_edge(*edge)?;
+        }
+        let mut writes = self.writes.lock();
+        writes.gone.insert(vertex);
+        writes.push(Change::DeleteVertex { id: vertex })?;
+        Ok((true, edges.len()))
+    }
+
+    /// All edges of a vertex in the view, those deleted since excepted; a self-loop once.
+    fn edges_of(&self, vertex: VertexId) -> Result<Vec<EdgeRef>, TransactError> {
+        let view = self.snapshot();
+        let (mut found, mut scratch) = (Vec::new(), EdgeScratch::default());
+        for direction in [Direction::Out, Direction::In] {
+            let adjacency = view.adjacency(&[], direction);
+            let (neighbours, edges) = adjacency.edges(vertex.dense(), &mut scratch)?;
+            for (neighbour, edge) in neighbours.iter().zip(edges) {
+                let neighbour = VertexId::from_dense(*neighbour);
+                let id = EdgeId(*edge);
+                match direction {
+                    Direction::Out => found.push(EdgeRef { id, source: vertex, target: neighbour }),
+                    _ if neighbour != vertex => found.push(EdgeRef { id, source: neighbour, target: vertex }),
+                    _ => {}
+                }
+            }
+        }
+        let writes = self.writes.lock();
+        found.retain(|edge| !writes.gone_edges.contains(&edge.id));
+        Ok(found)
+    }
+
+    /// Makes the writes so far visible in [`Transaction::snapshot`]; checks them against the constraints.
+    pub fn refresh(&self) -> Result<(), TransactError> {
+        let mut writes = self.writes.lock();
+        if writes.shown == writes.changes.len() {
+            return Ok(());
+        }
+        let mut view = self.view.write();
+        let fresh = &writes.changes[writes.shown..];
+        let names: Vec<Change> = self.names_unknown_to(&view).into_iter().map(Change::DefineName).collect();
+        let shown = view.apply(view.place(), &[&names, fresh]).map_err(|error| explain(error, &view))?;
+        constraints::check(fresh, &shown)?;
+        *view = shown;
+        writes.shown = writes.changes.len();
+        writes.born.clear();
+        writes.gone.clear();
+        writes.touched.clear();
+        Ok(())
+    }
+
+    /// Names handed out since the snapshot was taken, by anyone.
+    fn names_unknown_to(&self, view: &Snapshot) -> Vec<NameDefinition> {
+        names_since(view, &self.shared.store.names().table())
+    }
+
+    /// Ends the transaction and makes its writes durable and visible to all. Returns the place of the commit, or that of the
+    /// snapshot if nothing was written.
+    pub fn commit(&self) -> Result<u64, TransactError> {
+        let changes = std::mem::take(&mut self.writes.lock().changes);
+        let outcome = match changes.is_empty() {
+            true => Ok(self.base.place()),
+            false => self.shared.commit(changes, self.reads.take(), self.base.place()),
+        };
+        self.end(outcome.is_ok());
+        outcome
+    }
+
+    /// Ends the transaction and forgets its writes.
+    pub fn rollback(&self) {
+        self.end(false);
+    }
+
+    fn end(&self, committed: bool) {
+        if self.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let writes = std::mem::take(&mut *self.writes.lock());
+        if !committed {
+            self.shared.store.allocator().give_back(&writes.created_vertices, &writes.created_edges);
+        }
+        if self.mode == Mode::Write {
+            self.shared.retire(self.base.place());
+        }
+    }
+
+    fn writable(&self) -> Result<(), TransactError> {
+        if self.mode == Mode::Read { Err(TransactError::ReadOnly) } else { Ok(()) }
+    }
+
+    fn is_gone(&self, vertex: VertexId) -> Result<bool, TransactError> {
+        let writes = self.writes.lock();
+        if writes.gone.contains(&vertex) {
+            return Ok(true);
+        }
+        Ok(!writes.born.contains(&vertex) && !self.view.read().exists(vertex)?)
+    }
+
+    fn demand_vertex(&self, vertex: VertexId) -> Result<(), TransactError> {
+        self.reads.existence(vertex);
+        if self.is_gone(vertex)? { Err(TransactError::NotFound { what: "node" }) } else { Ok(()) }
+    }
+
+    fn demand_edge(&self, edge: EdgeRef) -> Result<(), TransactError> {
+        self.reads.edge(edge.id);
+        let writes = self.writes.lock();
+        let known = !writes.gone_edges.contains(&edge.id)
+            && (self.view.read().edge(edge.id)?.is_some() || writes.created_edges.contains(&edge.id));
+        if known { Ok(()) } else { Err(TransactError::NotFound { what: "relationship" }) }
+    }
+}
+
+impl Writes {
+    fn push(&mut self, change: Change) -> Result<(), TransactError> {
+        if self.changes.len() >= CHANGES_MAX {
+            return Err(TransactError::TooLarge);
+        }
+        self.changes.push(change);
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+fn present(mut properties: Vec<(KeyId, Value)>) -> Vec<(KeyId, Value)> {
+    properties.retain(|(_, value)| !value.is_null());
+    properties
+}
+
+/// Names that `table` has and the snapshot has not, in an order in which they can be defined.
+pub(crate) fn names_since(snapshot: &Snapshot, table: &store::NameTable) -> Vec<NameDefinition> {
+    let known = snapshot.catalog().names();
+    let mut found = Vec::new();
+    for (at, name) in table.labels().iter().enumerate().skip(known.labels().len()) {
+        found.push(NameDefinition::Label(LabelId(at as u16), name.clone()));
+    }
+    for (at, name) in table.edge_types().iter().enumerate().skip(known.edge_types().len()) {
+        found.push(NameDefinition::EdgeType(EdgeTypeId(at as u16), name.clone()));
+    }
+    for (at, name) in table.keys().iter().enumerate().skip(known.keys().len()) {
+        found.push(NameDefinition::Key(KeyId(at as u32), name.clone()));
+    }
+    for (at, labels) in table.label_sets().iter().enumerate().skip(known.label_sets().len()) {
+        found.push(NameDefinition::LabelSet(model::LabelSetId(at as u32), labels.clone()));
+    }
+    found
+}
+
+/// A store's refusal in the words of a transaction.
+pub(crate) fn explain(error: store::StoreError, snapshot: &Snapshot) -> TransactError {
+    match error {
+        store::StoreError::NotUnique { index, vertices: (first, second) } => {
+            let definition = snapshot.catalog().index(index);
+            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
+            let what = format!("nodes {} and {} have the same values", first.0, second.0);
+            TransactError::Constraint { name, what }
+        }
+        store::StoreError::NoVertex(_) => TransactError::NotFound { what: "node" },
+        store::StoreError::NoEdge(_) => TransactError::NotFound { what: "relationship" },
+        store::StoreError::VertexHasEdges(vertex) => TransactError::StillConnected { vertex },
+        other => TransactError::Store(other),
+    }
+}
