@@ -25,17 +25,34 @@ mod work;
 
 pub mod csr;
 
+mod distances;
 mod frontier;
 mod morsel;
 
 mod reach;
 mod returns;
+mod shared;
+
+mod lister;
+mod shortest_from;
+mod shortest_pair;
+mod wave;
+
+mod trails;
+mod weighted;
 
 pub use adjacency::{Adjacency, EdgeScratch};
+pub use distances::Distances;
 pub use error::PathError;
 pub use filtered::Filtered;
 pub use hops::{Hops, Orientation};
+pub use lister::Listing;
 pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
 pub use path::Path;
 pub use reach::{Keep, Reach};
+pub use shared::{SharedReach, Turn};
+pub use shortest_from::{PathList, ShortestFrom, Targets};
+pub use shortest_pair::{AllShortestPair, ShortestPair};
+pub use trails::{Guide, PathMode, TRAIL_HOPS_MAX, Toward, TrailBatch, Trails};
+pub use weighted::WeightedShortest;
 pub use work::{Progress, Work};

@@ -194,7 +194,7 @@ impl<A: Adjacency> Reach<A> {
         let is_again = self.sources_return && self.depth > 0 && self.sources.binary_search(&vertex).is_ok();
         if is_again || self.hops.max == 0 {
             self.cursor += 1;
-            return;
+            return work.charge(0);
         }
         let before = self.found.len();
         let (handled, is_finished) = if self.graph.has_edge_predicate() {
