@@ -74,12 +74,10 @@ impl<M: Message> Executor<M> {
         let start_ns = monotonic_ns();
         let timer_ns = self.timers.peek().map(|Reverse((at_ns, _))| *at_ns);
         loop {
-            for _ in 0..16 {
-                if !inbox.is_empty() || control.stopping() {
-                    return;
-                }
-                std::hint::spin_loop();
+            if !inbox.is_empty() || control.stopping() {
+                return;
             }
+            world::workers::breathe();
             let now_ns = monotonic_ns();
             if timer_ns.is_some_and(|at_ns| at_ns <= now_ns) {
                 return;

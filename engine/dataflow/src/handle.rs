@@ -142,7 +142,7 @@ impl<M: Message> QueryHandle<M> {
     fn spin(&self, until_ns: u64) {
         let until_ns = until_ns.min(monotonic_ns() + CLIENT_SPIN_NS);
         while !self.shared.output.has_news() && monotonic_ns() < until_ns {
-            std::hint::spin_loop();
+            world::workers::breathe();
         }
     }
 

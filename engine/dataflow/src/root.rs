@@ -13,8 +13,9 @@ pub enum RootStatus {
     WakeAt(u64),
 }
 
-/// A piece of work that is scheduled beside the queries, one twin on each executor.
-pub trait Root: Send {
+/// A piece of work that is scheduled beside the queries, one twin on each executor. A twin is made on its executor's thread and never
+/// leaves it, so it need not be `Send` (a timely worker is not).
+pub trait Root {
     /// Works for at most about `quota_ns` nanoseconds and returns. Longer turns are counted as overruns and paid for in later ones.
     fn run(&mut self, quota_ns: u64) -> RootStatus;
 }

@@ -81,8 +81,9 @@ impl<M: Message> Runtime<M> {
             WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
         let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX)));
         let workers = Workers::start(&worker_options, |me| {
-            let executor = Executor::new(me, quota_ns, links.clone());
-            move |control: &WorkerControl| executor.run(control)
+            let links = links.clone();
+            // Made on its own thread: the roots it will hold may not move between threads.
+            move |control: &WorkerControl| Executor::new(me, quota_ns, links).run(control)
         })?;
         for (executor, inbox) in links.inboxes.iter().enumerate() {
             let _ = inbox.waker.set(workers.waker(executor));

@@ -41,6 +41,12 @@ pub fn cores() -> usize {
     allowed_cores().len().max(1)
 }
 
+/// One breath of a short wait: lets another thread on the same core run, if there is one. A waiter that only spins may keep the very
+/// thread it waits for off their common core.
+pub fn breathe() {
+    std::thread::yield_now();
+}
+
 /// The part of a worker that others touch: park state and stop flag.
 #[derive(Debug, Default)]
 struct Shared {
