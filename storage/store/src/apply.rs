@@ -1,8 +1,415 @@
-//! stub
-use crate::{Change, Snapshot, StoreError};
+//! From one snapshot to the next: changes are applied to working copies of the chunks they touch, then a new root is made.
+//!
+//! The same code serves a commit group and a transaction's private view of its own writes. Each touched chunk is copied once (the
+//! spine of its delta, never its base); an error leaves nothing behind. Indexes and statistics are kept in the same pass.
+
+use crate::StoreError;
+use crate::catalog::Catalog;
+use crate::change::Change;
+use crate::chunk::Chunk;
+use crate::delta::{Delta, Life, set_property};
+use crate::directory::{Cell, Directory};
+use crate::edge_set::pack;
+use crate::filter::LabelFilter;
+use crate::fold;
+use crate::index::Index;
+use crate::index_run::{Entry, IndexKey};
+use crate::snapshot::{LayerCache, Root, Snapshot};
+use crate::statistics::{Counter, IndexStatistics};
+use crate::table::Lane;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::schema::{IndexDefinition, IndexId, SchemaTarget};
+use model::{ChunkNo, EdgeRef, KeyId, LabelSetId, Value, VertexId};
+use std::sync::Arc;
+
 impl Snapshot {
-    /// The snapshot after these changes, in order; this one is untouched.
-    pub fn apply(&self, _place: u64, _changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
-        Err(StoreError::Unsupported("apply"))
+    /// The snapshot after these changes, in order; this one is untouched. Fails as a whole.
+    pub fn apply(&self, place: u64, changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
+        let mut draft = Draft::new(self);
+        changes.iter().flat_map(|group| group.iter()).try_for_each(|change| draft.take(change))?;
+        draft.finish(place)
     }
+    /// The same graph with the delta of one chunk folded into its base.
+    pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
+        let mut draft = Draft::new(self);
+        if let Some(content) = self.chunk(chunk)?.filter(|content| content.delta.is_some()) {
+            draft.directory.set(chunk, Arc::new(Cell::new(fold::fold(content))));
+        }
+        draft.finish(self.root.place)
+    }
+    /// Chunks in memory whose delta holds at least `changes_min` changes: what a compactor may fold.
+    pub fn chunks_to_fold(&self, changes_min: usize) -> Vec<ChunkNo> {
+        let weight = |chunk: &Chunk| chunk.delta.as_ref().map_or(0, |delta| delta.weight);
+        let chunks = self.root.directory.iter();
+        let due =
+            chunks.filter(|(_, cell)| cell.loaded().is_some_and(|chunk| weight(chunk) >= changes_min.max(1)));
+        due.map(|(chunk, _)| chunk).collect()
+    }
+}
+
+/// The next snapshot in the making.
+pub(crate) struct Draft<'a> {
+    from: &'a Root,
+    pub(crate) directory: Directory,
+    chunks: HashMap<ChunkNo, Chunk, FixedState>,
+    pub(crate) catalog: Catalog,
+    pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
+    counts: HashMap<Counter, i64, FixedState>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Draft<'a> {
+        let from = &*snapshot.root;
+        let mut catalog = from.catalog.clone();
+        catalog.names = from.names.table();
+        Draft {
+            from,
+            directory: from.directory.clone(),
+            chunks: HashMap::default(),
+            catalog,
+            indexes: from.indexes.clone(),
+            counts: HashMap::default(),
+        }
+    }
+
+    fn take(&mut self, change: &Change) -> Result<(), StoreError> {
+        match change {
+            Change::CreateVertex { id, labels, properties } => self.create_vertex(*id, *labels, properties),
+            Change::DeleteVertex { id } => self.delete_vertex(*id),
+            Change::SetLabels { id, labels } => self.set_labels(*id, *labels),
+            Change::SetProperty { id, key, value } => self.set_property(*id, *key, value),
+            Change::CreateEdge { edge, properties } => self.create_edge(*edge, properties),
+            Change::DeleteEdge { edge } => self.delete_edge(*edge),
+            Change::SetEdgeProperty { edge, key, value } => self.set_edge_property(*edge, *key, value),
+            Change::DefineName(definition) => {
+                self.from.names.define(definition)?;
+                self.catalog.names = self.from.names.table();
+                Ok(())
+            }
+            Change::CreateIndex(definition) => self.create_index(definition),
+            Change::DropIndex(id) => {
+                self.catalog.drop_index(*id)?;
+                self.indexes.retain(|(index, _)| index != id);
+                Ok(())
+            }
+            Change::CreateConstraint(definition) => self.catalog.add_constraint(definition),
+            Change::DropConstraint(name) => self.catalog.drop_constraint(name),
+        }
+    }
+
+    /// The new snapshot.
+    pub(crate) fn finish(mut self, place: u64) -> Result<Snapshot, StoreError> {
+        self.flush();
+        for (_, index) in &mut self.indexes {
+            if index.is_fold_due(self.from.options.index_delta_min) {
+                Arc::make_mut(index).fold()?;
+            }
+        }
+        let mut statistics = self.from.statistics.clone();
+        statistics.names = self.catalog.names.clone();
+        self.counts.into_iter().for_each(|(counter, difference)| statistics.add(counter, difference));
+        let size = |(id, index): &(IndexId, Arc<Index>)| IndexStatistics {
+            index: *id,
+            entries: index.entry_count(),
+            distinct: index.distinct_estimate(),
+        };
+        statistics.indexes = self.indexes.iter().map(size).collect();
+        Ok(Snapshot::from_root(Root {
+            place,
+            directory: self.directory,
+            catalog: self.catalog,
+            names: self.from.names.clone(),
+            indexes: self.indexes,
+            statistics,
+            options: self.from.options,
+            layers: LayerCache::default(),
+        }))
+    }
+    /// Puts the working copies into the directory, folding those whose delta is due.
+    fn flush(&mut self) {
+        for (number, chunk) in self.chunks.drain() {
+            let due = fold::is_due(&chunk, self.from.options.fold_changes_min);
+            let chunk = if due { fold::fold(&chunk) } else { chunk };
+            self.directory.set(number, Arc::new(Cell::new(chunk)));
+        }
+    }
+
+    pub(crate) fn count(&mut self, counter: Counter, difference: i64) {
+        *self.counts.entry(counter).or_default() += difference;
+    }
+    fn chunk(&mut self, vertex: VertexId) -> Result<&mut Chunk, StoreError> {
+        let missing = StoreError::NoVertex(vertex);
+        if vertex.0 > u32::MAX as u64 {
+            return Err(missing);
+        }
+        match self.chunks.entry(vertex.chunk()) {
+            hashbrown::hash_map::Entry::Occupied(chunk) => Ok(chunk.into_mut()),
+            hashbrown::hash_map::Entry::Vacant(place) => {
+                let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
+                Ok(place.insert(cell.chunk()?.clone()))
+            }
+        }
+    }
+    /// Chunk, slot and labels of a vertex that must exist.
+    fn existing(&mut self, vertex: VertexId) -> Result<(&mut Chunk, usize, LabelSetId), StoreError> {
+        let slot = vertex.slot() as usize;
+        let chunk = self.chunk(vertex)?;
+        let labels = chunk.labels(slot).ok_or(StoreError::NoVertex(vertex))?;
+        Ok((chunk, slot, labels))
+    }
+
+    fn create_vertex(
+        &mut self,
+        id: VertexId,
+        labels: LabelSetId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<(), StoreError> {
+        if self.catalog.names.labels_of(labels).is_none() {
+            return Err(StoreError::BadName(format!("label set {} is not defined", labels.0).into()));
+        }
+        if id.0 > u32::MAX as u64 {
+            return Err(StoreError::Full("chunks of one store"));
+        }
+        if self.directory.get(id.chunk()).is_none() {
+            self.chunks.entry(id.chunk()).or_insert_with(|| Chunk::new(labels));
+        }
+        let slot = id.slot() as usize;
+        let chunk = self.chunk(id)?;
+        chunk.expect_birth(id.chunk(), labels)?;
+        let known = chunk.delta.as_ref().is_some_and(|delta| delta.vertex(slot).is_some());
+        if known || chunk.exists(slot) {
+            return Err(StoreError::VertexExists(id));
+        }
+        let meta = Arc::make_mut(&mut chunk.meta);
+        meta.slot_bound = meta.slot_bound.max(slot as u32 + 1);
+        meta.live += 1;
+        meta.add_label_set(labels);
+        let vertex = delta_of(chunk).vertex_mut(slot);
+        vertex.life = Life::Born;
+        for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
+            set_property(&mut vertex.properties, *key, value.clone());
+        }
+        self.count(Counter::Vertices(labels), 1);
+        let after = self.index_keys(id, labels, |_| true)?;
+        self.reindex(id, Vec::new(), after);
+        Ok(())
+    }
+    fn delete_vertex(&mut self, id: VertexId) -> Result<(), StoreError> {
+        let (chunk, slot, labels) = self.existing(id)?;
+        if chunk.has_edges(slot) {
+            return Err(StoreError::VertexHasEdges(id));
+        }
+        let before = self.index_keys(id, labels, |_| true)?;
+        let (chunk, ..) = self.existing(id)?;
+        Arc::make_mut(&mut chunk.meta).live -= 1;
+        let vertex = delta_of(chunk).vertex_mut(slot);
+        vertex.life = Life::Gone;
+        vertex.properties.clear();
+        vertex.labels = None;
+        self.count(Counter::Vertices(labels), -1);
+        self.reindex(id, before, Vec::new());
+        Ok(())
+    }
+    fn set_labels(&mut self, id: VertexId, labels: LabelSetId) -> Result<(), StoreError> {
+        if self.catalog.names.labels_of(labels).is_none() {
+            return Err(StoreError::BadName(format!("label set {} is not defined", labels.0).into()));
+        }
+        let (_, _, old) = self.existing(id)?;
+        if old == labels {
+            return Ok(());
+        }
+        let before = self.index_keys(id, old, |_| true)?;
+        let (chunk, slot, _) = self.existing(id)?;
+        Arc::make_mut(&mut chunk.meta).add_label_set(labels);
+        delta_of(chunk).vertex_mut(slot).labels = Some(labels);
+        let degrees: Vec<(Lane, usize)> =
+            chunk.lanes().into_iter().map(|lane| (lane, chunk.degree(slot, lane))).collect();
+        self.count(Counter::Vertices(old), -1);
+        self.count(Counter::Vertices(labels), 1);
+        for (lane, degree) in degrees.into_iter().filter(|(_, degree)| *degree > 0) {
+            self.count(near(lane, old), -(degree as i64));
+            self.count(near(lane, labels), degree as i64);
+        }
+        let after = self.index_keys(id, labels, |_| true)?;
+        self.reindex(id, before, after);
+        Ok(())
+    }
+    fn set_property(&mut self, id: VertexId, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        let (_, _, labels) = self.existing(id)?;
+        let speaks_of = |index: &IndexDefinition| index.keys.contains(&key);
+        let before = self.index_keys(id, labels, speaks_of)?;
+        let (chunk, slot, _) = self.existing(id)?;
+        set_property(&mut delta_of(chunk).vertex_mut(slot).properties, key, value.clone());
+        let after = self.index_keys(id, labels, speaks_of)?;
+        self.reindex(id, before, after);
+        Ok(())
+    }
+    fn create_edge(&mut self, edge: EdgeRef, properties: &[(KeyId, Value)]) -> Result<(), StoreError> {
+        let edge_type = edge.id.edge_type();
+        if edge.id.chunk() != edge.source.chunk() {
+            return Err(StoreError::ChunkMismatch(edge.id.chunk()));
+        }
+        let (target, target_slot, target_labels) = self.existing(edge.target)?;
+        let at_target = pack(edge.source.0 as u32, edge.id.slot());
+        delta_of(target).list_mut(target_slot, Lane::into(edge_type)).added.insert(at_target);
+        let (source, source_slot, source_labels) = self.existing(edge.source)?;
+        let at_source = pack(edge.target.dense(), edge.id.slot());
+        if source.has_edge(source_slot, Lane::out(edge_type), at_source) {
+            return Err(StoreError::EdgeExists(edge.id));
+        }
+        Arc::make_mut(&mut source.meta).raise_edge_slot_bound(edge_type, edge.id.slot() + 1);
+        let delta = delta_of(source);
+        delta.list_mut(source_slot, Lane::out(edge_type)).added.insert(at_source);
+        let mut held: Vec<(KeyId, Value)> = Vec::new();
+        for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
+            set_property(&mut held, *key, value.clone());
+        }
+        if !held.is_empty() {
+            delta.edge_properties.insert((edge_type, edge.id.slot()), Arc::new(held));
+        }
+        self.count(Counter::Out(edge_type, source_labels), 1);
+        self.count(Counter::In(edge_type, target_labels), 1);
+        Ok(())
+    }
+    /// Takes the edge out of one end's list; labels of that end.
+    fn unlink(
+        &mut self,
+        end: VertexId,
+        lane: Lane,
+        packed: u64,
+        edge: EdgeRef,
+    ) -> Result<LabelSetId, StoreError> {
+        let (chunk, slot, labels) = self.existing(end)?;
+        if !chunk.has_edge(slot, lane, packed) {
+            return Err(StoreError::NoEdge(edge.id));
+        }
+        let list = delta_of(chunk).list_mut(slot, lane);
+        if !list.added.remove(packed) {
+            list.removed.insert(packed);
+        }
+        Ok(labels)
+    }
+    fn delete_edge(&mut self, edge: EdgeRef) -> Result<(), StoreError> {
+        let edge_type = edge.id.edge_type();
+        if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
+            return Err(StoreError::NoEdge(edge.id));
+        }
+        let at_source = pack(edge.target.dense(), edge.id.slot());
+        let source_labels = self.unlink(edge.source, Lane::out(edge_type), at_source, edge)?;
+        let at_target = pack(edge.source.dense(), edge.id.slot());
+        let target_labels = self.unlink(edge.target, Lane::into(edge_type), at_target, edge)?;
+        let delta = delta_of(self.chunk(edge.source)?);
+        delta.edge_properties.remove(&(edge_type, edge.id.slot()));
+        self.count(Counter::Out(edge_type, source_labels), -1);
+        self.count(Counter::In(edge_type, target_labels), -1);
+        Ok(())
+    }
+    fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        let edge_type = edge.id.edge_type();
+        if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
+            return Err(StoreError::NoEdge(edge.id));
+        }
+        let (chunk, slot, _) = self.existing(edge.source)?;
+        if !chunk.has_edge(slot, Lane::out(edge_type), pack(edge.target.dense(), edge.id.slot())) {
+            return Err(StoreError::NoEdge(edge.id));
+        }
+        let overrides = delta_of(chunk).edge_properties.entry((edge_type, edge.id.slot())).or_default();
+        set_property(Arc::make_mut(overrides), key, value.clone());
+        Ok(())
+    }
+
+    /// What the indexes that `wanted` picks hold for a vertex with these labels.
+    fn index_keys(
+        &mut self,
+        vertex: VertexId,
+        labels: LabelSetId,
+        wanted: impl Fn(&IndexDefinition) -> bool,
+    ) -> Result<Vec<(usize, IndexKey)>, StoreError> {
+        let mut found = Vec::new();
+        if self.indexes.is_empty() {
+            return Ok(found);
+        }
+        let names = self.catalog.names.clone();
+        let labels = names.labels_of(labels).map_or(&[][..], |labels| labels);
+        for at in 0..self.indexes.len() {
+            let definition = self.indexes[at].1.definition.clone();
+            let SchemaTarget::Vertices(label) = definition.target else { continue };
+            if labels.binary_search(&label).is_err() || !wanted(&definition) {
+                continue;
+            }
+            let chunk = self.chunk(vertex)?;
+            found.extend(index_key(chunk, vertex.slot() as usize, &definition.keys).map(|key| (at, key)));
+        }
+        Ok(found)
+    }
+    /// Brings the indexes from what they held for a vertex to what they shall hold.
+    fn reindex(&mut self, vertex: VertexId, before: Vec<(usize, IndexKey)>, after: Vec<(usize, IndexKey)>) {
+        for (at, key) in before.iter().filter(|entry| !after.contains(entry)) {
+            Arc::make_mut(&mut self.indexes[*at].1).remove(key.clone(), vertex.dense());
+        }
+        for (at, key) in after.into_iter().filter(|entry| !before.contains(entry)) {
+            Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense());
+        }
+    }
+    fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
+        self.catalog.add_index(definition)?;
+        self.flush();
+        let mut entries = Vec::new();
+        for (number, cell) in self.directory.iter() {
+            collect_entries(&self.catalog, number, cell, definition, &mut entries)?;
+        }
+        let index = Index::build(definition.clone(), entries)?;
+        self.indexes.push((definition.id, Arc::new(index)));
+        Ok(())
+    }
+}
+
+/// Appends what an index over `definition` holds for the vertices of one chunk.
+pub(crate) fn collect_entries(
+    catalog: &Catalog,
+    number: ChunkNo,
+    cell: &Cell,
+    definition: &IndexDefinition,
+    entries: &mut Vec<Entry>,
+) -> Result<(), StoreError> {
+    let SchemaTarget::Vertices(label) = definition.target else { return Ok(()) };
+    let filter = LabelFilter::Has(label);
+    if !cell.meta.label_sets.iter().any(|set| filter.accepts(catalog.labels_of(*set))) {
+        return Ok(());
+    }
+    let chunk = cell.chunk()?;
+    for slot in 0..chunk.meta.slot_bound as usize {
+        if chunk.labels(slot).is_some_and(|set| filter.accepts(catalog.labels_of(set)))
+            && let Some(key) = index_key(chunk, slot, &definition.keys)
+        {
+            entries.push(Entry { key, vertex: VertexId::new(number, slot as model::Slot).dense() });
+        }
+    }
+    Ok(())
+}
+
+/// The values of `keys` of a vertex; none if one of them is null.
+fn index_key(chunk: &Chunk, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
+    let value = |key: &KeyId| {
+        let value = chunk.property(slot, *key);
+        (!value.is_null()).then(|| value.to_value())
+    };
+    match keys {
+        [key] => value(key).map(IndexKey::One),
+        _ => {
+            keys.iter().map(value).collect::<Option<Vec<Value>>>().map(|values| IndexKey::Many(values.into()))
+        }
+    }
+}
+
+fn near(lane: Lane, labels: LabelSetId) -> Counter {
+    if lane.is_out() { Counter::Out(lane.edge_type(), labels) } else { Counter::In(lane.edge_type(), labels) }
+}
+
+/// The delta to write one change to.
+fn delta_of(chunk: &mut Chunk) -> &mut Delta {
+    let delta = Arc::make_mut(chunk.delta.get_or_insert_default());
+    delta.weight += 1;
+    delta
 }

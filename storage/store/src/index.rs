@@ -62,11 +62,11 @@ impl Index {
             self.removed.insert(entry);
         }
     }
-    /// Merges run and delta into a new run if the delta outgrew its share.
-    pub(crate) fn fold_if_due(&mut self, delta_min: usize) -> Result<(), StoreError> {
-        let delta = self.added.len() + self.removed.len();
-        if delta > delta_min.max(self.run.len as usize / 8) { self.fold() } else { Ok(()) }
+    /// Did the delta outgrow its share?
+    pub(crate) fn is_fold_due(&self, delta_min: usize) -> bool {
+        self.added.len() + self.removed.len() > delta_min.max(self.run.len as usize / 8)
     }
+    /// Merges run and delta into a new run.
     pub(crate) fn fold(&mut self) -> Result<(), StoreError> {
         let run = IndexRun::build(self.entries()?);
         self.run = Arc::new(RunCell::new(run));
