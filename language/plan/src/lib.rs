@@ -6,20 +6,27 @@
 //!
 //! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
 //! [`statement`] (a whole request), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
-//! [`walk`] (how plans are walked), [`optimize()`] (the rewrites in their order).
+//! [`walk`] (how plans are walked), [`optimize()`] (the rewrites in their order), [`estimate`] (expected rows), [`explain`] (plans
+//! for people).
 
 pub mod algebra;
+mod cost;
 pub mod error;
+pub mod estimate;
+pub mod explain;
 pub mod expr;
 pub mod functions;
+mod names;
 mod optimize;
 pub mod pattern;
+mod rewrite;
 pub mod statement;
 pub mod statistics;
 pub mod walk;
 
 pub use algebra::Plan;
 pub use error::PlanError;
+pub use estimate::{estimate, estimates};
 pub use expr::{Expr, LabelExpr, Var};
 pub use functions::{AggregateFunction, Function};
 pub use optimize::optimize;

@@ -3,7 +3,21 @@
 //! Each rewrite is a function over a whole plan in a file of its own under [`crate::rewrite`]; here stands only the order, and
 //! why it is so. Sub-plans (of applies, merges, loops) are planned by the same walk, so nothing is planned twice.
 
+use crate::algebra::Plan;
 use crate::error::{PlanError, check};
+use crate::estimate::Known;
+use crate::expr::Var;
+use crate::names::Names;
+use crate::rewrite::dedup_frontier::dedup_frontier;
+use crate::rewrite::distinct_ends::distinct_ends;
+use crate::rewrite::fold_constants::fold_constants;
+use crate::rewrite::length_only::length_only;
+use crate::rewrite::lift_subqueries::lift_subqueries;
+use crate::rewrite::optional_match::optional_match;
+use crate::rewrite::order_match::order_match;
+use crate::rewrite::prune_columns::prune_columns;
+use crate::rewrite::push_filters::push_filters;
+use crate::rewrite::split_top_k::split_top_k;
 use crate::statement::{Statement, StatementKind};
 use crate::statistics::Planning;
 
@@ -11,8 +25,33 @@ use crate::statistics::Planning;
 ///
 /// Errors: `PlanTooLarge` beyond the limits of [`crate::error`]; `UnsupportedQuery` for the few forms without a plan.
 pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Statement, PlanError> {
-    let StatementKind::Query { plan, .. } = &mut statement.kind else { return Ok(statement) };
-    check(plan)?;
-    let _ = planning;
+    let StatementKind::Query { plan, columns } = &mut statement.kind else { return Ok(statement) };
+    let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+    let mut names = Names::new(&mut statement.variables);
+    rewrite(plan, &kept, planning, &mut names)?;
     Ok(statement)
+}
+
+fn rewrite(
+    plan: &mut Plan,
+    kept: &[Var],
+    planning: &dyn Planning,
+    names: &mut Names<'_>,
+) -> Result<(), PlanError> {
+    check(plan)?;
+    fold_constants(plan);
+    // Everything inside expressions must be plan before filters are moved, or a filter would be moved away from its sub-query.
+    optional_match(plan);
+    lift_subqueries(plan, names)?;
+    // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
+    push_filters(plan);
+    order_match(plan, &Known::one_row(), planning, names)?;
+    split_top_k(plan);
+    // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.
+    length_only(plan, kept, names);
+    prune_columns(plan, kept);
+    // Both ask which columns are still made, so they come after all others.
+    distinct_ends(plan, false);
+    dedup_frontier(plan, kept, false, planning);
+    check(plan)
 }

@@ -1,0 +1,243 @@
+//! How many rows will each operator yield? Read by `order_match` (of what lies below a pattern) and shown by EXPLAIN.
+//!
+//! One walk from the leaves up carries the row count and, for each vertex variable, the rarest label known of it. Inside an
+//! `Apply` counts are totals over all rows of its input, as a profile's are. Cost: linear in the plan.
+
+use crate::algebra::*;
+use crate::cost;
+use crate::expr::{Expr, LabelExpr, Name, Var};
+use crate::statistics::Planning;
+
+/// What is known of a plan's rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// Expected rows.
+    pub rows: f64,
+    /// A label that the vertex in a column certainly has.
+    pub labels: Vec<(Var, Name)>,
+    /// Columns that hold vertices.
+    pub vertices: Vec<Var>,
+}
+
+impl Known {
+    /// One row, nothing known.
+    pub fn one_row() -> Known {
+        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new() }
+    }
+    /// A label of the vertex in this column.
+    pub fn label(&self, var: Var) -> Option<Name> {
+        self.labels.iter().rev().find(|(known, _)| *known == var).map(|(_, label)| label.clone())
+    }
+    fn learn(&mut self, planning: &dyn Planning, var: Var, labels: &LabelExpr) {
+        if !self.vertices.contains(&var) {
+            self.vertices.push(var)
+        }
+        let Some(label) = cost::rarest(planning, labels) else { return };
+        let better = |old: Name| planning.vertices(Some(&label)) < planning.vertices(Some(&old));
+        if self.label(var).is_none_or(better) {
+            self.labels.push((var, label))
+        }
+    }
+    /// Different values a column can hold.
+    pub fn domain(&self, planning: &dyn Planning, var: Var) -> Option<f64> {
+        self.vertices.contains(&var).then(|| cost::vertices(planning, self.label(var).as_deref()))
+    }
+}
+
+/// Expected rows of a plan.
+pub fn estimate(plan: &Plan, planning: &dyn Planning) -> f64 {
+    known(plan, planning, &Known::one_row()).rows
+}
+
+/// Expected rows of every node, in pre-order (the numbering of [`crate::explain`]).
+pub fn estimates(plan: &Plan, planning: &dyn Planning) -> Vec<f64> {
+    let mut rows = Vec::new();
+    Estimator { planning, rows: Some(&mut rows) }.measure(plan, &Known::one_row());
+    rows
+}
+
+/// What is known of a plan's rows, run inside an `Apply` over rows of which `outer` is known.
+pub(crate) fn known(plan: &Plan, planning: &dyn Planning, outer: &Known) -> Known {
+    Estimator { planning, rows: None }.measure(plan, outer)
+}
+
+struct Estimator<'a> {
+    planning: &'a dyn Planning,
+    rows: Option<&'a mut Vec<f64>>,
+}
+
+impl Estimator<'_> {
+    fn measure(&mut self, plan: &Plan, outer: &Known) -> Known {
+        let number = self.rows.as_ref().map(|rows| rows.len());
+        if let Some(rows) = &mut self.rows {
+            rows.push(0.0)
+        }
+        let known = match (plan, plan.input()) {
+            (Plan::Apply(node), _) => self.apply(node, outer),
+            (Plan::Merge(node), _) => self.with_body(&node.input, &node.inner, plan, outer),
+            (Plan::ForEach(node), _) => self.with_body(&node.input, &node.body, plan, outer),
+            (_, Some(input)) => {
+                let input = self.measure(input, outer);
+                self.extend(plan, input)
+            }
+            (Plan::Join(node), None) => self.join(node, outer),
+            (Plan::Union(node), None) => {
+                let (left, right) = (self.measure(&node.left, outer), self.measure(&node.right, outer));
+                Known { rows: left.rows + right.rows, ..Known::one_row() }
+            }
+            _ => outer.clone(),
+        };
+        if let (Some(number), Some(rows)) = (number, &mut self.rows) {
+            rows[number] = known.rows
+        }
+        known
+    }
+
+    fn apply(&mut self, node: &Apply, outer: &Known) -> Known {
+        let mut input = self.measure(&node.input, outer);
+        let inner = self.measure(&node.inner, &input);
+        match &node.kind {
+            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
+                let least = if matches!(node.kind, ApplyKind::Optional(_)) { input.rows } else { 0.0 };
+                input.rows = inner.rows.max(least);
+                let kept = |var: &Var| columns.contains(var);
+                input.labels.extend(inner.labels.into_iter().filter(|(var, _)| kept(var)));
+                input.vertices.extend(inner.vertices.into_iter().filter(kept));
+            }
+            ApplyKind::Semi => input.rows *= (inner.rows / input.rows.max(1e-9)).min(1.0),
+            ApplyKind::Anti => input.rows *= 0.5,
+            ApplyKind::Exists(_) | ApplyKind::Count(_) | ApplyKind::Collect { .. } | ApplyKind::Unit => {}
+        }
+        input
+    }
+
+    fn with_body(&mut self, input: &Plan, body: &Plan, plan: &Plan, outer: &Known) -> Known {
+        let mut input = self.measure(input, outer);
+        let body = self.measure(body, &input);
+        if let Plan::Merge(node) = plan {
+            input.rows = input.rows.max(body.rows);
+            input.vertices.extend(node.vertices.iter().map(|made| made.variable));
+        }
+        input
+    }
+
+    fn join(&mut self, node: &Join, outer: &Known) -> Known {
+        let mut build = self.measure(&node.build, outer);
+        let probe = self.measure(&node.probe, outer);
+        let same = |var: &Var| build.domain(self.planning, *var).unwrap_or(cost::LIST_LENGTH);
+        let domain: f64 = node.on.iter().map(same).product();
+        build.rows = build.rows * probe.rows / domain.max(1.0) / outer.rows.max(1.0);
+        build.labels.extend(probe.labels);
+        build.vertices.extend(probe.vertices);
+        build
+    }
+
+    /// A node with one input.
+    fn extend(&self, plan: &Plan, mut input: Known) -> Known {
+        let planning = self.planning;
+        match plan {
+            Plan::ScanVertices(node) => {
+                input.learn(planning, node.vertex, &node.labels);
+                input.rows *= cost::labelled(planning, &node.labels);
+            }
+            Plan::SeekVertices(node) => {
+                input.learn(planning, node.vertex, &LabelExpr::Has(node.label.clone()));
+                input.rows *= cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
+            }
+            Plan::SeekIds(node) => {
+                input.learn(planning, node.vertex, &LabelExpr::Any);
+                let list = matches!(&node.ids, Expr::List(_) | Expr::Literal(_));
+                input.rows *= if list { cost::list_length(&node.ids) } else { 1.0 };
+            }
+            Plan::Expand(node) => self.expand(node, &mut input),
+            Plan::ExpandPath(node) => self.expand_path(node, &mut input),
+            Plan::Filter(node) => {
+                input.rows *= cost::selectivity(planning, &node.predicate, &|var| input.label(var));
+                self.learn_filter(&node.predicate, &mut input)
+            }
+            Plan::Project(node) => rename(&mut input, &node.items),
+            Plan::Aggregate(node) => {
+                input.rows = if node.keys.is_empty() { 1.0 } else { self.groups(&input, &node.keys) };
+                rename(&mut input, &node.keys)
+            }
+            Plan::Distinct(node) => {
+                let columns = node.columns.iter().map(|var| (*var, Expr::Variable(*var)));
+                input.rows = self.groups(&input, &columns.collect::<Vec<_>>())
+            }
+            Plan::Sort(node) => {
+                let limit = node.limit.as_ref().map(|limit| cost::count(limit, cost::LIST_LENGTH));
+                input.rows = input.rows.min(limit.unwrap_or(f64::INFINITY))
+            }
+            Plan::Skip(node) => input.rows = (input.rows - cost::count(&node.count, 0.0)).max(0.0),
+            Plan::Limit(node) => input.rows = input.rows.min(cost::count(&node.count, cost::LIST_LENGTH)),
+            Plan::Unwind(node) => input.rows *= cost::list_length(&node.list),
+            Plan::CallProcedure(_) => input.rows *= cost::LIST_LENGTH,
+            Plan::Create(node) => input.vertices.extend(node.vertices.iter().map(|made| made.variable)),
+            _ => {}
+        }
+        input
+    }
+
+    fn expand(&self, node: &Expand, input: &mut Known) {
+        let near = input.label(node.from);
+        let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction);
+        if node.into {
+            input.rows *= degree / cost::vertices(self.planning, input.label(node.to).as_deref());
+            return;
+        }
+        let far = cost::far_share(self.planning, near.as_deref(), &node.types, node.direction, &node.labels);
+        input.rows *= degree * far;
+        input.learn(self.planning, node.to, &node.labels);
+    }
+
+    fn expand_path(&self, node: &ExpandPath, input: &mut Known) {
+        let near = input.label(node.from);
+        let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction);
+        let all = cost::vertices(self.planning, None);
+        let mut fan = cost::run_fan(degree, node.min, node.max, node.selector, all);
+        if node.distinct_ends {
+            fan = fan.min(all)
+        }
+        if node.into {
+            input.rows *= (fan / all).min(fan);
+            return;
+        }
+        input.rows *= fan * cost::share(self.planning, &node.labels);
+        input.learn(self.planning, node.to, &node.labels);
+    }
+
+    /// A filter on labels teaches a label.
+    fn learn_filter(&self, predicate: &Expr, input: &mut Known) {
+        for conjunct in predicate.clone().conjuncts() {
+            if let Expr::HasLabels(subject, labels) = &conjunct
+                && let Expr::Variable(var) = **subject
+                && input.vertices.contains(&var)
+            {
+                input.learn(self.planning, var, labels)
+            }
+        }
+    }
+
+    /// Different combinations of keys: each vertex counts its label, each property value a share of the rows.
+    fn groups(&self, input: &Known, keys: &[(Var, Expr)]) -> f64 {
+        let each = |expr: &Expr| match expr {
+            Expr::Variable(var) => input.domain(self.planning, *var).unwrap_or(input.rows),
+            Expr::Property(..) => (input.rows * 0.5).max(1.0),
+            Expr::Literal(_) | Expr::Parameter(_) => 1.0,
+            _ => input.rows,
+        };
+        keys.iter().map(|(_, expr)| each(expr)).product::<f64>().min(input.rows)
+    }
+}
+
+/// What is known of variables is known of their new names.
+fn rename(input: &mut Known, items: &[(Var, Expr)]) {
+    let old = input.clone();
+    input.labels.clear();
+    input.vertices.clear();
+    for (new, expr) in items {
+        let Expr::Variable(var) = expr else { continue };
+        input.labels.extend(old.label(*var).map(|label| (*new, label)));
+        input.vertices.extend(old.vertices.contains(var).then_some(*new));
+    }
+}

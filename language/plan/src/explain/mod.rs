@@ -1,0 +1,143 @@
+//! Showing a plan: numbered nodes, a tree of descriptions for the doors, and a table as text.
+//!
+//! Nodes are numbered in pre-order, inputs in the order of [`Plan::children`]; `execute` attaches its figures by these numbers,
+//! `estimates` lists its by them. Cost: linear in the plan; one detail is at most `DETAIL_LENGTH_MAX` characters.
+
+mod detail;
+mod render;
+pub mod text;
+
+use crate::algebra::{ApplyKind, Plan};
+use crate::expr::Name;
+use crate::statement::{Statement, StatementKind};
+
+pub use render::render;
+
+/// Characters of one operator's details; longer ones end in dots.
+pub const DETAIL_LENGTH_MAX: usize = 400;
+
+/// One operator of a plan, as listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Place in pre-order, from 0.
+    pub number: usize,
+    /// Name of the operator.
+    pub name: &'static str,
+    /// What exactly it does, in readable form.
+    pub detail: String,
+    /// Operators above it.
+    pub depth: usize,
+}
+
+/// What one operator did when the statement was run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeProfile {
+    /// Rows it yielded.
+    pub rows: u64,
+    /// Time spent in it, without its inputs, over all threads.
+    pub time_nanos: u64,
+}
+
+/// A plan as doors send it to clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanDescription {
+    /// Place in pre-order.
+    pub number: usize,
+    /// Name of the operator.
+    pub name: &'static str,
+    /// Details and figures, by name.
+    pub arguments: Vec<(&'static str, String)>,
+    /// Variables in its rows that users can name.
+    pub identifiers: Vec<String>,
+    /// Expected rows.
+    pub estimated_rows: Option<f64>,
+    /// Its inputs.
+    pub children: Vec<PlanDescription>,
+}
+
+/// The operators of a plan in pre-order; `variables` is the statement's table.
+pub fn nodes(plan: &Plan, variables: &[Name]) -> Vec<Node> {
+    let mut listed = Vec::new();
+    list(plan, variables, 0, &mut listed);
+    listed
+}
+
+fn list(plan: &Plan, variables: &[Name], depth: usize, listed: &mut Vec<Node>) {
+    let detail = shorten(detail::detail(plan, &text::Printer { variables }));
+    listed.push(Node { number: listed.len(), name: name(plan), detail, depth });
+    for child in plan.children() {
+        list(child, variables, depth + 1, listed)
+    }
+}
+
+/// The plan of a query as a tree; none for other statements. `estimates` are expected rows in pre-order, and may be empty.
+pub fn describe(statement: &Statement, estimates: &[f64]) -> Option<PlanDescription> {
+    let StatementKind::Query { plan, .. } = &statement.kind else { return None };
+    Some(describe_plan(plan, &statement.variables, estimates, &mut 0))
+}
+
+fn describe_plan(plan: &Plan, variables: &[Name], estimates: &[f64], next: &mut usize) -> PlanDescription {
+    let number = *next;
+    *next += 1;
+    let detail = shorten(detail::detail(plan, &text::Printer { variables }));
+    let mut arguments = Vec::new();
+    if !detail.is_empty() {
+        arguments.push(("Details", detail))
+    }
+    let named = |name: &Name| !name.starts_with(' ');
+    let columns = plan.columns().into_iter().filter_map(|var| variables.get(var.0 as usize));
+    let identifiers = columns.filter(|name| named(name)).map(|name| name.to_string()).collect();
+    let estimated_rows = estimates.get(number).copied();
+    let below = plan.children().into_iter();
+    let children = below.map(|child| describe_plan(child, variables, estimates, next)).collect();
+    PlanDescription { number, name: name(plan), arguments, identifiers, estimated_rows, children }
+}
+
+fn shorten(text: String) -> String {
+    if text.chars().count() <= DETAIL_LENGTH_MAX {
+        return text;
+    }
+    text.chars().take(DETAIL_LENGTH_MAX).chain("…".chars()).collect()
+}
+
+/// Name of an operator; the same word as its struct, file and documentation use.
+pub fn name(plan: &Plan) -> &'static str {
+    match plan {
+        Plan::Unit => "Unit",
+        Plan::Argument(_) => "Argument",
+        Plan::Match(_) => "Match",
+        Plan::ScanVertices(_) => "ScanVertices",
+        Plan::SeekVertices(_) => "SeekVertices",
+        Plan::SeekIds(_) => "SeekIds",
+        Plan::Expand(_) => "Expand",
+        Plan::ExpandPath(_) => "ExpandPath",
+        Plan::Filter(_) => "Filter",
+        Plan::Extend(_) => "Extend",
+        Plan::Project(_) => "Project",
+        Plan::Aggregate(_) => "Aggregate",
+        Plan::Distinct(_) => "Distinct",
+        Plan::Sort(_) => "Sort",
+        Plan::Skip(_) => "Skip",
+        Plan::Limit(_) => "Limit",
+        Plan::Unwind(_) => "Unwind",
+        Plan::Join(_) => "Join",
+        Plan::Apply(node) => match node.kind {
+            ApplyKind::Inner(_) => "Apply",
+            ApplyKind::Optional(_) => "ApplyOptional",
+            ApplyKind::Semi => "ApplySemi",
+            ApplyKind::Anti => "ApplyAnti",
+            ApplyKind::Exists(_) => "ApplyExists",
+            ApplyKind::Count(_) => "ApplyCount",
+            ApplyKind::Collect { .. } => "ApplyCollect",
+            ApplyKind::Unit => "ApplyUnit",
+        },
+        Plan::Union(node) if node.distinct => "UnionDistinct",
+        Plan::Union(_) => "Union",
+        Plan::CallProcedure(_) => "CallProcedure",
+        Plan::Create(_) => "Create",
+        Plan::Merge(_) => "Merge",
+        Plan::Set(_) => "Set",
+        Plan::Delete(_) => "Delete",
+        Plan::ForEach(_) => "ForEach",
+    }
+}

@@ -1,0 +1,169 @@
+//! Rewrite `length_only`: a path or a run of which only the length is read keeps a number instead of its edges.
+//!
+//! First `length(p)` of a path made of parts becomes the number of its single edges plus the sizes of its runs; then a run of
+//! which only `size` is read yields its length. Sound if every reader of the variable asks for nothing else, in the scope of
+//! the variable itself (passing it on by a projection or an import counts as another reader). A path without any run is left:
+//! its length must stay null where an optional match found nothing. Cost: the plan is read once for each path and each run.
+
+use crate::algebra::*;
+use crate::expr::{BinaryOperator, Expr, Var};
+use crate::functions::Function;
+use crate::names::Names;
+
+/// Replaces lengths in the plan; `kept` are the variables that the statement answers with.
+pub(crate) fn length_only(plan: &mut Plan, kept: &[Var], names: &mut Names<'_>) {
+    for (path, runs, singles) in paths(plan) {
+        let exported =
+            |columns: &[Var]| !columns.contains(&path) || runs.iter().all(|run| columns.contains(run));
+        if kept.contains(&path) || !only_by(plan, path, Function::Length) || !all_exports(plan, &exported) {
+            continue;
+        }
+        let sizes = runs.iter().map(|run| Expr::Call(Function::Size, vec![Expr::Variable(*run)]));
+        let singles = (singles > 0).then(|| Expr::literal(singles as i64));
+        let sum = sizes.chain(singles).reduce(|a, b| Expr::binary(BinaryOperator::Add, a, b));
+        let sum = sum.expect("a path with a run has a part");
+        replace_calls(plan, Function::Length, path, &sum);
+        drop_path(plan, path)
+    }
+    for run in runs(plan) {
+        if !kept.contains(&run) && only_by(plan, run, Function::Size) {
+            let length = names.fresh("length");
+            replace_calls(plan, Function::Size, run, &Expr::Variable(length));
+            yield_length(plan, run, length)
+        }
+    }
+}
+
+/// Paths made in the plan: the variable, the runs among its parts, the number of its single edges.
+fn paths(plan: &Plan) -> Vec<(Var, Vec<Var>, usize)> {
+    let all_runs = runs(plan);
+    let mut found = Vec::new();
+    visit(plan, &mut |node| {
+        let Plan::Extend(extend) = node else { return };
+        for (var, expr) in &extend.items {
+            let Expr::PathOf(parts) = expr else { continue };
+            let edges: Vec<Var> = parts.iter().copied().skip(1).step_by(2).collect();
+            let (runs, singles): (Vec<Var>, Vec<Var>) =
+                edges.into_iter().partition(|edge| all_runs.contains(edge));
+            if !runs.is_empty() {
+                found.push((*var, runs, singles.len()))
+            }
+        }
+    });
+    found
+}
+
+/// Variables of runs.
+fn runs(plan: &Plan) -> Vec<Var> {
+    let mut found = Vec::new();
+    visit(plan, &mut |node| {
+        if let Plan::ExpandPath(node) = node {
+            found.extend(node.edges.filter(|_| node.length.is_none()))
+        }
+    });
+    found
+}
+
+fn visit(plan: &Plan, see: &mut dyn FnMut(&Plan)) {
+    see(plan);
+    plan.children().into_iter().for_each(|child| visit(child, see))
+}
+
+/// Is every reader of the variable a call of this function?
+fn only_by(plan: &Plan, var: Var, function: Function) -> bool {
+    !plan.any(&mut |node| {
+        let mut elsewhere = false;
+        let mut called = false;
+        node.expressions(&mut |expr| {
+            elsewhere = elsewhere || reads_otherwise(expr, var, function);
+            called = called || expr.free_variables().contains(&var);
+        });
+        let named = !called && node.reads().contains(&var) || is_named(node, var);
+        elsewhere || named
+    })
+}
+
+fn reads_otherwise(expr: &Expr, var: Var, function: Function) -> bool {
+    match expr {
+        Expr::Call(called, arguments) if *called == function && arguments[..] == [Expr::Variable(var)] => {
+            false
+        }
+        Expr::Variable(read) => *read == var,
+        Expr::PathOf(vars) | Expr::EdgesDistinct(vars) => vars.contains(&var),
+        other => {
+            let mut found = false;
+            other.children(&mut |child| found = found || reads_otherwise(child, var, function));
+            found
+        }
+    }
+}
+
+/// Does the node name the variable outside expressions (besides exporting it from an inner plan)?
+fn is_named(node: &Plan, var: Var) -> bool {
+    match node {
+        Plan::Apply(node) => node.imports.contains(&var),
+        Plan::Distinct(node) => node.columns.contains(&var),
+        Plan::Join(node) => node.on.contains(&var),
+        Plan::Union(node) => node.columns.iter().any(|(_, a, b)| *a == var || *b == var),
+        Plan::ForEach(node) => node.imports.contains(&var),
+        Plan::Merge(node) => node.imports.contains(&var) || node.inner.columns().contains(&var),
+        _ => false,
+    }
+}
+
+/// Do all inner plans export columns as this wants it?
+fn all_exports(plan: &Plan, wanted: &dyn Fn(&[Var]) -> bool) -> bool {
+    !plan.any(&mut |node| match node {
+        Plan::Apply(node) => match &node.kind {
+            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => !wanted(columns),
+            ApplyKind::Collect { column, .. } => !wanted(&[*column]),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+fn replace_calls(plan: &mut Plan, function: Function, var: Var, value: &Expr) {
+    fn replace(expr: &mut Expr, function: Function, var: Var, value: &Expr) {
+        match expr {
+            Expr::Call(called, arguments)
+                if *called == function && arguments[..] == [Expr::Variable(var)] =>
+            {
+                *expr = value.clone()
+            }
+            other => other.children_mut(&mut |child| replace(child, function, var, value)),
+        }
+    }
+    plan.expressions_mut(&mut |expr| replace(expr, function, var, value));
+    plan.children_mut().into_iter().for_each(|child| replace_calls(child, function, var, value))
+}
+
+/// The path is read by nobody now; as an unread column it would still count as a reader of its runs.
+fn drop_path(plan: &mut Plan, path: Var) {
+    if let Plan::Extend(node) = plan {
+        node.items.retain(|(var, _)| *var != path)
+    } else if let Plan::Apply(node) = plan
+        && let ApplyKind::Inner(columns) | ApplyKind::Optional(columns) = &mut node.kind
+    {
+        columns.retain(|var| *var != path)
+    }
+    plan.children_mut().into_iter().for_each(|child| drop_path(child, path))
+}
+
+fn yield_length(plan: &mut Plan, run: Var, length: Var) {
+    if let Plan::ExpandPath(node) = plan
+        && node.edges == Some(run)
+    {
+        node.edges = None;
+        node.length = Some(length)
+    } else if let Plan::Apply(node) = plan {
+        match &mut node.kind {
+            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
+                columns.iter_mut().filter(|var| **var == run).for_each(|var| *var = length)
+            }
+            ApplyKind::Collect { column, .. } if *column == run => *column = length,
+            _ => {}
+        }
+    }
+    plan.children_mut().into_iter().for_each(|child| yield_length(child, run, length))
+}

@@ -1,0 +1,14 @@
+//! The rewrites, one a file; [`crate::optimize()`] says in which order they run. Each head says what it does, when it is sound,
+//! and what it costs.
+
+pub(crate) mod dedup_frontier;
+pub(crate) mod distinct_ends;
+pub(crate) mod fold_constants;
+pub(crate) mod length_only;
+pub(crate) mod lift_subqueries;
+pub(crate) mod optional_match;
+pub(crate) mod order_match;
+pub(crate) mod prune_columns;
+pub(crate) mod push_filters;
+pub(crate) mod split_top_k;
+pub(crate) mod substitute;

@@ -1,0 +1,372 @@
+//! A pattern as a problem of ordering: sets of vertices, what can be solved inside each, and how many rows each has.
+//!
+//! A [`Set`] has bit 0 for "everything the input binds" and one bit for each other vertex. Invariant: the rows of a set do not
+//! depend on the way it was reached: every edge and every predicate whose `need` lies in the set has been applied.
+
+use crate::algebra::Plan;
+use crate::cost;
+use crate::estimate::Known;
+use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, UnaryOperator, Var};
+use crate::names::Names;
+use crate::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
+use crate::statistics::Planning;
+use model::Direction;
+
+/// Bound vertices of a pattern.
+pub(super) type Set = u128;
+/// Everything that the input binds.
+pub(super) const INPUT: Set = 1;
+
+/// A pattern to be ordered.
+pub(super) struct Problem<'a> {
+    pub planning: &'a dyn Planning,
+    /// Vertices that the input does not bind; number i has bit i + 1.
+    pub vertices: Vec<Vertex>,
+    pub edges: Vec<Edge>,
+    pub predicates: Vec<Predicate>,
+    pub input_columns: Vec<Var>,
+    pub known: Known,
+    /// May a part be found on its own and hash-joined? Not where the input writes (the part must see it), nor inside an
+    /// `Apply` (the part would be found again for each row).
+    pub joins: bool,
+}
+
+/// A vertex to bind.
+pub(super) struct Vertex {
+    pub variable: Var,
+    pub labels: LabelExpr,
+    /// The rarest label it must have.
+    pub label: Option<Name>,
+    /// Vertices that satisfy `labels`.
+    pub rows: f64,
+    /// Vertices that a label scan reads for it.
+    pub scanned: f64,
+    pub seeks: Vec<super::starts::Start>,
+}
+
+/// An edge to find.
+pub(super) struct Edge {
+    pub pattern: PatternEdge,
+    /// Bits of its ends.
+    pub from: Set,
+    pub to: Set,
+    /// What else must be bound before it: variables of its edge predicate.
+    pub conditions: Set,
+    /// All that must be bound for it to be solved.
+    pub need: Set,
+    /// Edges met at one vertex (for a run: runs), seen from `from` and from `to`.
+    pub fan_from: f64,
+    pub fan_to: f64,
+    /// Share of pairs of ends that it keeps (may exceed 1).
+    pub share: f64,
+}
+
+/// A condition to apply.
+pub(super) struct Predicate {
+    pub expr: Expr,
+    pub free: Vec<Var>,
+    pub need: Set,
+    pub share: f64,
+}
+
+impl Edge {
+    /// Is it a shortest path, whose edges stand apart from uniqueness?
+    pub fn is_shortest(&self) -> bool {
+        self.pattern.run.as_ref().is_some_and(|run| run.selector != Selector::Every)
+    }
+    /// Can it be walked to bind its other end, once `bound` is?
+    pub fn reaches(&self, bound: Set, new: Set) -> Option<Side> {
+        let ready = self.conditions & !bound == 0;
+        match (
+            ready && self.to == new && self.from & bound != 0,
+            ready && self.from == new && self.to & bound != 0,
+        ) {
+            (true, _) => Some(Side::From),
+            (_, true) => Some(Side::To),
+            _ => None,
+        }
+    }
+    /// Runs or edges met at one vertex of a side.
+    pub fn fan(&self, side: Side) -> f64 {
+        match side {
+            Side::From => self.fan_from,
+            Side::To => self.fan_to,
+        }
+    }
+}
+
+/// The end from which an edge is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    From,
+    To,
+}
+
+/// Could these two be, or contain, the same edge? Shortest paths and walks stand apart from relationship uniqueness.
+pub(super) fn may_coincide(a: &PatternEdge, b: &PatternEdge) -> bool {
+    let counts = |edge: &PatternEdge| match &edge.run {
+        None => true,
+        Some(run) => run.selector == Selector::Every && run.mode != PathMode::Walk,
+    };
+    let overlap =
+        a.types.is_empty() || b.types.is_empty() || a.types.iter().any(|name| b.types.contains(name));
+    counts(a) && counts(b) && overlap
+}
+
+impl<'a> Problem<'a> {
+    pub fn new(
+        input: &Plan,
+        mut pattern: Pattern,
+        known: Known,
+        planning: &'a dyn Planning,
+        names: &mut Names<'_>,
+    ) -> Problem<'a> {
+        let input_columns = input.columns();
+        absorb_labels(&mut pattern, &input_columns);
+        condition_bound_vertices(&mut pattern, &input_columns);
+        rename_bound_edges(&mut pattern, &input_columns, names);
+        condition_runs(&mut pattern, names);
+        let joins = !input.writes() && !reads_argument(input);
+        let mut problem = Problem {
+            planning,
+            vertices: Vec::new(),
+            edges: Vec::new(),
+            predicates: Vec::new(),
+            input_columns,
+            known,
+            joins,
+        };
+        problem.add_vertices(pattern.vertices);
+        let all: Vec<PatternEdge> = pattern.edges;
+        let needs = problem.edge_needs(&all);
+        for (edge, need) in all.into_iter().zip(needs) {
+            problem.add_edge(edge, need)
+        }
+        for expr in pattern.predicates {
+            problem.add_predicate(expr)
+        }
+        super::starts::find(&mut problem);
+        problem
+    }
+
+    /// The set of everything.
+    pub fn full(&self) -> Set {
+        (1..=self.vertices.len()).fold(INPUT, |set, bit| set | 1 << bit)
+    }
+    /// Bit of a vertex variable; anything else comes with the input.
+    pub fn bit(&self, var: Var) -> Set {
+        let found = self.vertices.iter().position(|vertex| vertex.variable == var);
+        found.map_or(INPUT, |number| 1 << (number + 1))
+    }
+    /// What is known of a vertex's label.
+    pub fn label(&self, var: Var) -> Option<Name> {
+        let own = self.vertices.iter().find(|vertex| vertex.variable == var);
+        own.map_or_else(|| self.known.label(var), |vertex| vertex.label.clone())
+    }
+    /// What must be bound for all of these variables to be.
+    pub fn need(&self, vars: &[Var]) -> Set {
+        let each = |var: &Var| match self.edges.iter().find(|edge| edge.pattern.variable == *var) {
+            Some(edge) => edge.need,
+            None => self.bit(*var),
+        };
+        vars.iter().map(each).fold(0, |set, need| set | need)
+    }
+    /// Expected rows of a set.
+    pub fn rows(&self, set: Set) -> f64 {
+        let mut rows = if set & INPUT != 0 { self.known.rows } else { 1.0 };
+        for (number, vertex) in self.vertices.iter().enumerate() {
+            if set >> (number + 1) & 1 == 1 {
+                rows *= vertex.rows
+            }
+        }
+        let edges = self.edges.iter().filter(|edge| edge.need & !set == 0).map(|edge| edge.share);
+        let predicates = self.predicates.iter().filter(|test| test.need & !set == 0).map(|test| test.share);
+        (rows * edges.product::<f64>() * predicates.product::<f64>()).clamp(1e-6, 1e30)
+    }
+
+    fn add_vertices(&mut self, vertices: Vec<PatternVertex>) {
+        let unbound = vertices.into_iter().filter(|vertex| !self.input_columns.contains(&vertex.variable));
+        let planning = self.planning;
+        self.vertices = unbound
+            .map(|PatternVertex { variable, labels }| {
+                let label = cost::rarest(planning, &labels);
+                let rows = cost::labelled(planning, &labels);
+                let scanned = cost::vertices(planning, label.as_deref());
+                Vertex { variable, labels, label, rows, scanned, seeks: Vec::new() }
+            })
+            .collect();
+    }
+
+    /// What each edge needs; edge predicates may read other edges, so needs are followed until nothing changes.
+    fn edge_needs(&self, edges: &[PatternEdge]) -> Vec<(Set, Set)> {
+        let ends = |edge: &PatternEdge| self.bit(edge.from) | self.bit(edge.to);
+        let read: Vec<Vec<Var>> = edges.iter().map(edge_predicate_reads).collect();
+        let mut conditions: Vec<Set> = vec![0; edges.len()];
+        // Each round can only add bits; a chain of edges settles within as many rounds as there are edges.
+        for _ in 0..=edges.len() {
+            for (number, vars) in read.iter().enumerate() {
+                for var in vars {
+                    let other = edges.iter().position(|edge| edge.variable == *var);
+                    conditions[number] |= match other {
+                        Some(other) => ends(&edges[other]) | conditions[other],
+                        None => self.bit(*var),
+                    };
+                }
+            }
+        }
+        edges.iter().zip(conditions).map(|(edge, conditions)| (conditions, conditions | ends(edge))).collect()
+    }
+
+    fn add_edge(&mut self, pattern: PatternEdge, (conditions, need): (Set, Set)) {
+        let (from, to) = (self.bit(pattern.from), self.bit(pattern.to));
+        let all = cost::vertices(self.planning, None);
+        let fan = |near: Var, direction: Direction| {
+            let label = self.label(near);
+            let degree = cost::degree(self.planning, label.as_deref(), &pattern.types, direction);
+            match &pattern.run {
+                None => degree,
+                Some(run) => cost::run_fan(degree, run.min, run.max, run.selector, all),
+            }
+        };
+        let fan_from = fan(pattern.from, pattern.direction);
+        let fan_to = fan(pattern.to, pattern.direction.reversed());
+        let share = self.edge_share(&pattern, fan_from, fan_to);
+        self.edges.push(Edge { pattern, from, to, conditions, need, fan_from, fan_to, share })
+    }
+
+    /// Edges for each pair of ends: what one end meets, times the share with the other end's labels, over its number.
+    fn edge_share(&self, pattern: &PatternEdge, fan_from: f64, fan_to: f64) -> f64 {
+        let one_way = |fan: f64, near: Var, far: Var, direction: Direction| {
+            let far_labels = match self.vertices.iter().find(|vertex| vertex.variable == far) {
+                Some(vertex) => vertex.labels.clone(),
+                None => self.known.label(far).map_or(LabelExpr::Any, LabelExpr::Has),
+            };
+            let far_rows = cost::labelled(self.planning, &far_labels);
+            let near = self.label(near);
+            let share =
+                cost::far_share(self.planning, near.as_deref(), &pattern.types, direction, &far_labels);
+            let all = cost::vertices(self.planning, None);
+            let share = if pattern.run.is_some() { far_rows / all } else { share };
+            fan * share / far_rows
+        };
+        let there = one_way(fan_from, pattern.from, pattern.to, pattern.direction);
+        let back = one_way(fan_to, pattern.to, pattern.from, pattern.direction.reversed());
+        there.min(back).max(1e-12)
+    }
+
+    fn add_predicate(&mut self, expr: Expr) {
+        let free = expr.free_variables();
+        let need = if free.is_empty() { INPUT } else { self.need(&free) };
+        let share = cost::selectivity(self.planning, &expr, &|var| self.label(var)).max(1e-9);
+        self.predicates.push(Predicate { expr, free, need, share })
+    }
+}
+
+/// Variables that a run's edge predicate reads beside its own.
+pub(super) fn edge_predicate_reads(edge: &PatternEdge) -> Vec<Var> {
+    let predicate = edge.run.as_ref().and_then(|run| run.edge_predicate.as_ref());
+    let Some((own, expr)) = predicate else { return Vec::new() };
+    expr.free_variables().into_iter().filter(|var| var != own).collect()
+}
+
+/// Does this input start from the rows of an enclosing `Apply`?
+fn reads_argument(input: &Plan) -> bool {
+    match input {
+        Plan::Argument(_) => true,
+        other => match other.input() {
+            Some(input) => reads_argument(input),
+            None => other.children().into_iter().any(reads_argument),
+        },
+    }
+}
+
+/// A predicate that tests labels of a vertex of the pattern joins the vertex's own labels.
+fn absorb_labels(pattern: &mut Pattern, bound: &[Var]) {
+    let predicates = std::mem::take(&mut pattern.predicates);
+    for predicate in predicates.into_iter().flat_map(Expr::conjuncts) {
+        if let Expr::HasLabels(subject, labels) = &predicate
+            && let Expr::Variable(var) = **subject
+            && !bound.contains(&var)
+            && let Some(vertex) = pattern.vertices.iter_mut().find(|vertex| vertex.variable == var)
+        {
+            let own = std::mem::replace(&mut vertex.labels, LabelExpr::Any);
+            vertex.labels = own.and(labels.clone());
+            continue;
+        }
+        pattern.predicates.push(predicate)
+    }
+}
+
+/// Labels of bound vertices become predicates; a bound vertex without edges must at least not be null.
+fn condition_bound_vertices(pattern: &mut Pattern, bound: &[Var]) {
+    let mut conditions = Vec::new();
+    for vertex in pattern.vertices.iter().filter(|vertex| bound.contains(&vertex.variable)) {
+        let var = vertex.variable;
+        let touched = pattern.edges.iter().any(|edge| edge.from == var || edge.to == var);
+        let subject = Box::new(Expr::Variable(var));
+        if !vertex.labels.is_any() {
+            conditions.push(Expr::HasLabels(subject, vertex.labels.clone()))
+        } else if !touched {
+            conditions.push(Expr::Unary(UnaryOperator::IsNotNull, subject))
+        }
+    }
+    conditions.append(&mut pattern.predicates);
+    pattern.predicates = conditions;
+}
+
+/// An edge variable that is already bound is found under a new name and compared.
+fn rename_bound_edges(pattern: &mut Pattern, bound: &[Var], names: &mut Names<'_>) {
+    let mut seen = bound.to_vec();
+    for edge in &mut pattern.edges {
+        let old = edge.variable;
+        if seen.contains(&old) {
+            edge.variable = names.fresh("edge");
+            let equal = (Expr::Variable(edge.variable), Expr::Variable(old));
+            pattern.predicates.push(Expr::binary(BinaryOperator::Equal, equal.0, equal.1))
+        }
+        seen.push(edge.variable)
+    }
+}
+
+/// `all(x IN run WHERE p)` is the same as p on every edge of the run, and can then be tested while walking. Not so for shortest
+/// paths (the shortest that satisfies is not the shortest).
+fn condition_runs(pattern: &mut Pattern, names: &mut Names<'_>) {
+    let predicates = std::mem::take(&mut pattern.predicates);
+    for predicate in predicates {
+        match run_of_all(&predicate, pattern) {
+            Some(number) => condition_run(&mut pattern.edges[number], predicate, names),
+            None => pattern.predicates.push(predicate),
+        }
+    }
+}
+
+fn run_of_all(predicate: &Expr, pattern: &Pattern) -> Option<usize> {
+    use crate::expr::Quantifier;
+    let Expr::Quantified { quantifier: Quantifier::All, list, predicate: inner, .. } = predicate else {
+        return None;
+    };
+    let Expr::Variable(var) = **list else { return None };
+    if inner.free_variables().contains(&var) || inner.any(&mut |part| matches!(part, Expr::Subquery(_))) {
+        return None;
+    }
+    // What it reads must be bound before the run is walked; other edges and the far end may not be.
+    let local = |v: &Var| {
+        pattern.edges.iter().any(|e| e.variable == *v) || pattern.vertices.iter().any(|x| x.variable == *v)
+    };
+    let number = pattern.edges.iter().position(|edge| edge.variable == var)?;
+    let every = pattern.edges[number].run.as_ref().is_some_and(|run| run.selector == Selector::Every);
+    (every && !predicate.free_variables().iter().any(|v| *v != var && local(v))).then_some(number)
+}
+
+fn condition_run(edge: &mut PatternEdge, predicate: Expr, names: &mut Names<'_>) {
+    let Expr::Quantified { variable, predicate, .. } = predicate else { return };
+    let Some(Run { edge_predicate, .. }) = &mut edge.run else { return };
+    *edge_predicate = Some(match edge_predicate.take() {
+        None => (variable, *predicate),
+        Some((own, old)) => {
+            let _ = names;
+            let renamed = crate::rewrite::substitute::rename(*predicate, variable, own);
+            (own, Expr::binary(BinaryOperator::And, old, renamed))
+        }
+    })
+}

@@ -1,0 +1,187 @@
+//! The cheapest way to bind every vertex: dynamic programming over sets, greedy where there are too many.
+//!
+//! A set is reached by adding one vertex (scan, seek, or walking one edge) or by joining two sets. Sets are visited in numeric
+//! order, and every part of a set is a smaller number, so each is final when visited. Cost: 2^n sets times n extensions, and
+//! 3^n pairs for joins.
+
+use super::problem::{INPUT, Problem, Set, Side};
+use crate::cost;
+
+/// Unbound vertices up to which every order is considered: 2^11 sets, 3^10 pairs, some ten milliseconds at worst.
+pub(super) const DYNAMIC_VERTICES_MAX: usize = 10;
+
+/// The last step by which a set is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// The input itself, or one empty row.
+    Begin,
+    /// A scan for this vertex.
+    Scan(usize),
+    /// The vertex, and which of its starts.
+    Seek(usize, usize),
+    /// The vertex, the edge that is walked, and from which end.
+    Walk(usize, usize, Side),
+    /// Hash join with this set.
+    Join(Set),
+}
+
+/// How a set is reached, at what total cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub before: Set,
+    pub step: Step,
+    pub cost: f64,
+}
+
+/// The ways by which the full set is reached, for every set on the way.
+pub(super) struct Ways(pub hashbrown::HashMap<Set, Way, foldhash::fast::FixedState>);
+
+/// Chooses how to bind all vertices of the problem.
+pub(super) fn search(problem: &Problem<'_>) -> Ways {
+    let begin = Way { before: 0, step: Step::Begin, cost: 0.0 };
+    if problem.vertices.len() <= DYNAMIC_VERTICES_MAX {
+        dynamic(problem, begin)
+    } else {
+        greedy(problem, begin)
+    }
+}
+
+fn dynamic(problem: &Problem<'_>, begin: Way) -> Ways {
+    let full = problem.full() as usize;
+    let rows: Vec<f64> = (0..=full).map(|set| problem.rows(set as Set)).collect();
+    let mut ways: Vec<Option<Way>> = vec![None; full + 1];
+    ways[INPUT as usize] = Some(begin);
+    ways[0] = problem.joins.then_some(begin);
+    for set in 0..=full {
+        if problem.joins && set as Set & INPUT != 0 {
+            join(problem, set, &rows, &mut ways)
+        }
+        let Some(way) = ways[set] else { continue };
+        for number in 0..problem.vertices.len() {
+            let bit = 1_usize << (number + 1);
+            if set & bit != 0 {
+                continue;
+            }
+            let (step, cost) = extend(problem, set as Set, number, rows[set], rows[set | bit]);
+            offer(&mut ways[set | bit], Way { before: set as Set, step, cost: way.cost + cost })
+        }
+    }
+    let reached = ways.into_iter().enumerate().filter_map(|(set, way)| Some((set as Set, way?)));
+    Ways(reached.collect())
+}
+
+fn offer(best: &mut Option<Way>, way: Way) {
+    if best.is_none_or(|old| way.cost < old.cost) {
+        *best = Some(way)
+    }
+}
+
+/// The cheapest way to add one vertex to a set.
+fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f64) -> (Step, f64) {
+    let vertex = &problem.vertices[number];
+    let bit: Set = 1 << (number + 1);
+    let closing = |walked: usize| {
+        let closed =
+            problem.edges.iter().filter(|edge| edge.need & bit != 0 && edge.need & !(set | bit) == 0);
+        closed.map(into_cost).sum::<f64>() - if walked == 1 { cost::INTO_COST } else { 0.0 }
+    };
+    let tests =
+        problem.predicates.iter().filter(|test| test.need & bit != 0 && test.need & !(set | bit) == 0);
+    let tests = tests.count() as f64 * cost::FILTER_COST;
+    let total = |cost: f64, rows: f64, walked: usize| {
+        before * cost + rows * (1.0 + tests + closing(walked).max(0.0)) + after
+    };
+    let mut best = (Step::Scan(number), total(vertex.scanned, before * vertex.rows, 0));
+    let mut consider = |step: Step, cost: f64| {
+        if cost < best.1 {
+            best = (step, cost)
+        }
+    };
+    for (which, start) in vertex.seeks.iter().enumerate() {
+        if start.need & !set == 0 {
+            consider(Step::Seek(number, which), total(cost::SEEK_COST + start.rows, before * start.rows, 0))
+        }
+    }
+    for (which, edge) in problem.edges.iter().enumerate() {
+        let Some(side) = edge.reaches(set, bit) else { continue };
+        let fan = edge.fan(side);
+        let searched = if edge.is_shortest() { open_search(problem, which) } else { fan };
+        let kept = (vertex.rows / cost::vertices(problem.planning, None)).min(1.0);
+        let cost =
+            total(cost::EXPAND_COST + searched, before * fan * kept, usize::from(edge.pattern.run.is_none()));
+        consider(Step::Walk(number, which, side), cost)
+    }
+    best
+}
+
+/// Cost for each row of finding an edge between bound ends.
+fn into_cost(edge: &super::problem::Edge) -> f64 {
+    if edge.pattern.run.is_none() {
+        return cost::INTO_COST;
+    }
+    let fan = edge.fan_from.min(edge.fan_to);
+    if edge.is_shortest() { cost::pair_search(fan) } else { cost::EXPAND_COST + fan }
+}
+
+/// Cost of a search for the shortest paths from one vertex to all: every edge it may meet.
+fn open_search(problem: &Problem<'_>, which: usize) -> f64 {
+    let pattern = &problem.edges[which].pattern;
+    cost::vertices(problem.planning, None)
+        + cost::degree(problem.planning, None, &pattern.types, pattern.direction)
+            * cost::vertices(problem.planning, None)
+}
+
+/// The cheapest join that yields a set: two parts that share at most one vertex, with no edge across.
+fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>]) {
+    let inner = set & !(INPUT as usize);
+    let mut part = inner;
+    while part != 0 {
+        let rest = set & !part;
+        let shared = std::iter::once(0).chain(bits(part));
+        for overlap in shared {
+            let other = rest | overlap;
+            let (Some(a), Some(b)) = (ways[other], ways[part]) else { continue };
+            if other == set || part == overlap || crosses(problem, other as Set, part as Set) {
+                continue;
+            }
+            let (small, large) = (rows[other].min(rows[part]), rows[other].max(rows[part]));
+            let cost = a.cost + b.cost + small * cost::BUILD_COST + large * cost::PROBE_COST + rows[set];
+            offer(&mut ways[set], Way { before: other as Set, step: Step::Join(part as Set), cost })
+        }
+        part = (part - 1) & inner;
+    }
+}
+
+fn bits(set: usize) -> impl Iterator<Item = usize> {
+    (0..usize::BITS).map(|bit| 1_usize << bit).filter(move |bit| set & bit != 0)
+}
+
+/// Is there an edge between the parts (it would have to be closed after the join), or one inside both (it would be found twice)?
+fn crosses(problem: &Problem<'_>, a: Set, b: Set) -> bool {
+    problem.edges.iter().any(|edge| {
+        let inside = |set: Set| edge.need & !set == 0;
+        inside(a | b) && inside(a) == inside(b)
+    })
+}
+
+/// Adds the vertex that looks best, until all are bound.
+fn greedy(problem: &Problem<'_>, begin: Way) -> Ways {
+    let full = problem.full();
+    let mut ways = Ways(hashbrown::HashMap::default());
+    let (mut set, mut way) = (INPUT, begin);
+    ways.0.insert(set, way);
+    while set != full {
+        let before = problem.rows(set);
+        let open = (0..problem.vertices.len()).filter(|number| set >> (number + 1) & 1 == 0);
+        let each = open.map(|number| {
+            let next = set | 1 << (number + 1);
+            let (step, cost) = extend(problem, set, number, before, problem.rows(next));
+            (next, step, cost)
+        });
+        let best = each.min_by(|a, b| a.2.total_cmp(&b.2)).expect("an open vertex remains");
+        way = Way { before: set, step: best.1, cost: way.cost + best.2 };
+        set = best.0;
+        ways.0.insert(set, way);
+    }
+    ways
+}

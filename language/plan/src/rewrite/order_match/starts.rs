@@ -1,0 +1,204 @@
+//! Ways to find a vertex without walking to it: by id, or through a property index.
+//!
+//! Each start names the predicates it answers. A range is answered only in part: an index orders values of all types in one
+//! line, and a comparison is true within one type, so its predicates are tested again.
+
+use super::problem::{Problem, Set};
+use crate::algebra::Seek;
+use crate::cost;
+use crate::expr::{BinaryOperator, Expr, Name, Var};
+use crate::functions::Function;
+
+/// Keys of one vertex that are tried in combination for a composite index: 2^4 look-ups in the catalogue.
+const COMPOSITE_KEYS_MAX: usize = 4;
+
+/// A way to find a vertex.
+pub(super) struct Start {
+    pub how: How,
+    /// Predicates that need no test after it.
+    pub answered: Vec<usize>,
+    /// What must be bound before.
+    pub need: Set,
+    /// Vertices found.
+    pub rows: f64,
+}
+
+/// By what a vertex is found.
+#[derive(Clone)]
+pub(super) enum How {
+    Ids(Expr),
+    Index { label: Name, keys: Vec<Name>, seek: Seek },
+}
+
+/// A predicate on one property of the vertex, read as a look-up.
+struct Test {
+    number: usize,
+    key: Name,
+    kind: Kind,
+    value: Expr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Equal,
+    In,
+    Above(bool),
+    Below(bool),
+    Prefix,
+}
+
+/// Finds the starts of every vertex.
+pub(super) fn find(problem: &mut Problem<'_>) {
+    for number in 0..problem.vertices.len() {
+        let starts = starts_of(problem, number);
+        problem.vertices[number].seeks = starts;
+    }
+}
+
+fn starts_of(problem: &Problem<'_>, number: usize) -> Vec<Start> {
+    let vertex = &problem.vertices[number];
+    let var = vertex.variable;
+    let mut starts = Vec::new();
+    let mut tests = Vec::new();
+    for (number, predicate) in problem.predicates.iter().enumerate() {
+        if let Some(ids) = ids_of(&predicate.expr, var).filter(|ids| usable(problem, ids, var)) {
+            let rows = if matches!(ids, Expr::List(_)) { cost::list_length(&ids) } else { 1.0 };
+            let need = problem.need(&ids.free_variables());
+            starts.push(Start { how: How::Ids(ids), answered: vec![number], need, rows })
+        }
+        let test = test_of(&predicate.expr, var, number);
+        tests.extend(test.filter(|test| usable(problem, &test.value, var)));
+    }
+    for label in vertex.labels.required() {
+        by_single_key(problem, &label, &tests, &mut starts);
+        by_equal_keys(problem, &label, &tests, &mut starts);
+        by_range(problem, &label, &tests, &mut starts);
+    }
+    starts
+}
+
+/// Can this value be computed before the vertex is bound, always to the same result?
+fn usable(problem: &Problem<'_>, value: &Expr, var: Var) -> bool {
+    let free = value.free_variables();
+    let own_edge = |read: &Var| {
+        let edge = problem.edges.iter().find(|edge| edge.pattern.variable == *read);
+        edge.is_some_and(|edge| edge.pattern.from == var || edge.pattern.to == var)
+    };
+    !free.contains(&var) && !free.iter().any(own_edge) && !crate::rewrite::substitute::is_volatile(value)
+}
+
+/// `id(v) = x`, `id(v) IN list`.
+fn ids_of(predicate: &Expr, var: Var) -> Option<Expr> {
+    let is_id = |expr: &Expr| match expr {
+        Expr::Call(Function::Id, arguments) => arguments[..] == [Expr::Variable(var)],
+        _ => false,
+    };
+    match predicate {
+        Expr::Binary(BinaryOperator::Equal | BinaryOperator::In, a, value) if is_id(a) => {
+            Some((**value).clone())
+        }
+        Expr::Binary(BinaryOperator::Equal, value, a) if is_id(a) => Some((**value).clone()),
+        _ => None,
+    }
+}
+
+fn test_of(predicate: &Expr, var: Var, number: usize) -> Option<Test> {
+    use BinaryOperator::*;
+    let Expr::Binary(operator, left, right) = predicate else { return None };
+    let key = |side: &Expr| match side {
+        Expr::Property(subject, key) if **subject == Expr::Variable(var) => Some(key.clone()),
+        _ => None,
+    };
+    let kind = |operator: BinaryOperator| match operator {
+        Equal => Some(Kind::Equal),
+        Greater => Some(Kind::Above(false)),
+        GreaterEqual => Some(Kind::Above(true)),
+        Less => Some(Kind::Below(false)),
+        LessEqual => Some(Kind::Below(true)),
+        _ => None,
+    };
+    if let Some(key) = key(left) {
+        let kind = match operator {
+            In => Kind::In,
+            StartsWith => Kind::Prefix,
+            other => kind(*other)?,
+        };
+        return Some(Test { number, key, kind, value: (**right).clone() });
+    }
+    let mirrored = match kind(*operator)? {
+        Kind::Above(included) => Kind::Below(included),
+        Kind::Below(included) => Kind::Above(included),
+        other => other,
+    };
+    Some(Test { number, key: key(right)?, kind: mirrored, value: (**left).clone() })
+}
+
+fn push(
+    problem: &Problem<'_>,
+    label: &Name,
+    keys: Vec<Name>,
+    seek: Seek,
+    tests: &[&Test],
+    starts: &mut Vec<Start>,
+) {
+    let rows = cost::seek_rows(problem.planning, label, &keys, &seek);
+    let free: Vec<Var> = tests.iter().flat_map(|test| test.value.free_variables()).collect();
+    let answered = match seek {
+        Seek::Range(..) => Vec::new(),
+        _ => tests.iter().map(|test| test.number).collect(),
+    };
+    let how = How::Index { label: label.clone(), keys, seek };
+    starts.push(Start { how, answered, need: problem.need(&free), rows })
+}
+
+fn by_single_key(problem: &Problem<'_>, label: &Name, tests: &[Test], starts: &mut Vec<Start>) {
+    for test in tests {
+        let seek = match test.kind {
+            Kind::In => Seek::In(test.value.clone()),
+            Kind::Prefix => Seek::Prefix(test.value.clone()),
+            _ => continue,
+        };
+        if problem.planning.index(label, &[&test.key]).is_some() {
+            push(problem, label, vec![test.key.clone()], seek, &[test], starts)
+        }
+    }
+}
+
+fn by_equal_keys(problem: &Problem<'_>, label: &Name, tests: &[Test], starts: &mut Vec<Start>) {
+    let mut equal: Vec<&Test> = Vec::new();
+    for test in tests.iter().filter(|test| test.kind == Kind::Equal) {
+        // Two values for one key: one is looked up, the other tested.
+        if equal.len() < COMPOSITE_KEYS_MAX && !equal.iter().any(|other| other.key == test.key) {
+            equal.push(test)
+        }
+    }
+    for chosen in 1_usize..1 << equal.len() {
+        let part: Vec<&Test> =
+            equal.iter().enumerate().filter(|(n, _)| chosen >> n & 1 == 1).map(|(_, test)| *test).collect();
+        let keys: Vec<&str> = part.iter().map(|test| &*test.key).collect();
+        let Some(ordered) = problem.planning.index(label, &keys) else { continue };
+        let find = |key: &String| part.iter().copied().find(|test| *test.key == **key);
+        let Some(part) = ordered.iter().map(find).collect::<Option<Vec<&Test>>>() else { continue };
+        let keys = part.iter().map(|test| test.key.clone()).collect();
+        let seek = Seek::Equal(part.iter().map(|test| test.value.clone()).collect());
+        push(problem, label, keys, seek, &part, starts)
+    }
+}
+
+fn by_range(problem: &Problem<'_>, label: &Name, tests: &[Test], starts: &mut Vec<Start>) {
+    let mut tried: Vec<&Name> = Vec::new();
+    for test in tests.iter().filter(|test| matches!(test.kind, Kind::Above(_) | Kind::Below(_))) {
+        if tried.contains(&&test.key) || problem.planning.index(label, &[&test.key]).is_none() {
+            continue;
+        }
+        tried.push(&test.key);
+        let same = |other: &&Test| other.key == test.key;
+        let low = tests.iter().filter(same).find(|other| matches!(other.kind, Kind::Above(_)));
+        let high = tests.iter().filter(same).find(|other| matches!(other.kind, Kind::Below(_)));
+        let bound = |test: Option<&Test>| {
+            test.map(|test| (test.value.clone(), matches!(test.kind, Kind::Above(true) | Kind::Below(true))))
+        };
+        let used: Vec<&Test> = low.into_iter().chain(high).collect();
+        push(problem, label, vec![test.key.clone()], Seek::Range(bound(low), bound(high)), &used, starts)
+    }
+}

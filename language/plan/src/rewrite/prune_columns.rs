@@ -1,0 +1,153 @@
+//! Rewrite `prune_columns`: what nobody reads is not made.
+//!
+//! One walk down carries the columns that are read above. Computed columns, aggregates, edge columns and sub-query answers that
+//! are not among them go; projections that only rename are merged. Sound because no operator's rows depend on columns that
+//! nothing reads (grouping keys and DISTINCT columns count as read); an expression that would have failed is then not computed.
+//! Cost: linear, times the width of rows.
+
+use super::substitute::{is_volatile, substitute};
+use crate::algebra::*;
+use crate::expr::{Expr, Var};
+use crate::walk::add;
+
+/// Drops what is not read, given what is read of the plan's rows.
+pub(crate) fn prune_columns(plan: &mut Plan, needed: &[Var]) {
+    while drop_here(plan, needed) {}
+    merge_projects(plan);
+    let mut below = plan.reads();
+    let made = plan.makes();
+    let passes = !matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_));
+    let rebound = match plan {
+        Plan::Expand(node) => node.into,
+        Plan::ExpandPath(node) => node.into,
+        Plan::Merge(_) => true,
+        _ => false,
+    };
+    if passes {
+        add(&mut below, needed.iter().copied().filter(|var| rebound || !made.contains(var)))
+    }
+    match plan {
+        Plan::Apply(node) => prune_apply(node, needed),
+        Plan::Merge(node) => {
+            let all = [node.inner.columns(), node.imports.clone()].concat();
+            prune_columns(&mut node.inner, &all);
+            prune_columns(&mut node.input, &below)
+        }
+        Plan::ForEach(node) => {
+            let imports = [node.imports.clone(), vec![node.variable]].concat();
+            prune_columns(&mut node.body, &imports);
+            prune_columns(&mut node.input, &below)
+        }
+        Plan::Join(node) => {
+            prune_columns(&mut node.build, &below);
+            prune_columns(&mut node.probe, &below)
+        }
+        other => other.children_mut().into_iter().for_each(|child| prune_columns(child, &below)),
+    }
+}
+
+/// Drops what this node makes in vain; true if the node itself went.
+fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
+    let is_needed = |var: &Var| needed.contains(var);
+    match plan {
+        Plan::Argument(columns) => columns.retain(is_needed),
+        Plan::Project(node) => node.items.retain(|(var, _)| is_needed(var)),
+        Plan::Extend(node) => {
+            // An item may read an item before it, so the last is dropped first.
+            let mut read = needed.to_vec();
+            let mut kept: Vec<(Var, Expr)> = Vec::new();
+            for (var, expr) in std::mem::take(&mut node.items).into_iter().rev() {
+                if read.contains(&var) {
+                    add(&mut read, expr.free_variables());
+                    kept.push((var, expr))
+                }
+            }
+            kept.reverse();
+            node.items = kept;
+            if node.items.is_empty() {
+                *plan = node.input.take();
+                return true;
+            }
+        }
+        Plan::Aggregate(node) => {
+            let first = node.aggregates.first().cloned();
+            node.aggregates.retain(|(var, _)| is_needed(var));
+            if node.keys.is_empty() && node.aggregates.is_empty() {
+                node.aggregates.extend(first)
+            }
+        }
+        Plan::Expand(node) => node.edge = node.edge.filter(is_needed),
+        Plan::ExpandPath(node) => {
+            node.edges = node.edges.filter(is_needed);
+            node.length = node.length.filter(is_needed)
+        }
+        Plan::Union(node) if !node.distinct => node.columns.retain(|(var, ..)| is_needed(var)),
+        Plan::Apply(node) => {
+            let in_vain = match &mut node.kind {
+                ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
+                    columns.retain(is_needed);
+                    false
+                }
+                ApplyKind::Exists(var) | ApplyKind::Count(var) => !is_needed(var),
+                ApplyKind::Collect { list, .. } => !is_needed(list),
+                ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => false,
+            };
+            if in_vain && !node.inner.writes() {
+                *plan = node.input.take();
+                return true;
+            }
+        }
+        _ => {}
+    }
+    false
+}
+
+fn prune_apply(node: &mut Apply, needed: &[Var]) {
+    let inner: Vec<Var> = match &node.kind {
+        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
+        ApplyKind::Collect { column, .. } => vec![*column],
+        _ => Vec::new(),
+    };
+    prune_columns(&mut node.inner, &inner);
+    let mut read = Vec::new();
+    argument_columns(&node.inner, &mut read);
+    node.imports.retain(|var| read.contains(var));
+    let mut input = node.imports.clone();
+    let made = |var: &Var| match &node.kind {
+        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.contains(var),
+        ApplyKind::Exists(own) | ApplyKind::Count(own) => own == var,
+        ApplyKind::Collect { list, .. } => list == var,
+        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => false,
+    };
+    add(&mut input, needed.iter().copied().filter(|var| !made(var)));
+    prune_columns(&mut node.input, &input)
+}
+
+/// Columns of the enclosing row that a plan's own `Argument` leaves hold (not those of applies inside it).
+fn argument_columns(plan: &Plan, found: &mut Vec<Var>) {
+    if let Plan::Argument(columns) = plan {
+        add(found, columns.iter().copied())
+    }
+    let inner = matches!(plan, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_));
+    let children = plan.children();
+    let own = if inner { &children[..1] } else { &children[..] };
+    own.iter().for_each(|child| argument_columns(child, found))
+}
+
+/// A projection over a projection, where one of the two only renames, is one projection.
+fn merge_projects(plan: &mut Plan) {
+    while let Plan::Project(outer) = plan {
+        let Plan::Project(inner) = &mut outer.input else { return };
+        let is_name = |item: &(Var, Expr)| matches!(item.1, Expr::Variable(_));
+        let renames = outer.items.iter().all(is_name) && !inner.items.iter().any(|item| is_volatile(&item.1));
+        if !renames && !inner.items.iter().all(is_name) {
+            return;
+        }
+        let value_of =
+            |var: Var| inner.items.iter().find(|(made, _)| *made == var).map(|(_, expr)| expr.clone());
+        let merged = outer.items.iter().map(|(var, expr)| Some((*var, substitute(expr.clone(), &value_of)?)));
+        let Some(items) = merged.collect::<Option<Vec<_>>>() else { return };
+        outer.items = items;
+        outer.input = inner.input.take();
+    }
+}
