@@ -95,7 +95,9 @@ impl Checkpoints {
         if place < state.current.place {
             return Err(DurableError::OutOfOrder { place, last: state.current.place });
         }
-        assert!(!state.writing, "checkpoints are written one at a time");
+        if state.writing {
+            return Err(DurableError::CheckpointRunning);
+        }
         state.writing = true;
         Ok(CheckpointWriter::new(self, place))
     }

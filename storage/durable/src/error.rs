@@ -67,6 +67,8 @@ pub enum DurableError {
         /// The last place before it.
         last: u64,
     },
+    /// Another checkpoint is being written.
+    CheckpointRunning,
     /// This store keeps nothing, so it has no checkpoints.
     Volatile,
 }
@@ -86,6 +88,7 @@ impl DurableError {
             Self::Poisoned { .. } => "durable.poisoned",
             Self::TooLarge { .. } => "durable.too_large",
             Self::OutOfOrder { .. } => "durable.out_of_order",
+            Self::CheckpointRunning => "durable.checkpoint_running",
             Self::Volatile => "durable.volatile",
         }
     }
@@ -106,6 +109,7 @@ impl DurableError {
                 Some("close the database and open it again; every confirmed commit is safe")
             }
             Self::TooLarge { .. } => Some("split the transaction into smaller ones"),
+            Self::CheckpointRunning => Some("wait for it to end"),
             Self::Disk(_) | Self::OutOfOrder { .. } | Self::Volatile => None,
         }
     }
@@ -150,6 +154,7 @@ impl fmt::Display for DurableError {
                 write!(f, "{length_bytes} bytes at once are too many; the most is {length_bytes_max}")
             }
             Self::OutOfOrder { place, last } => write!(f, "place {place} does not follow place {last}"),
+            Self::CheckpointRunning => write!(f, "a checkpoint is already being written"),
             Self::Volatile => write!(f, "a database in memory has no checkpoints"),
         }
     }

@@ -281,7 +281,6 @@ impl Log {
 
     /// Closes the last segment and begins another, whose records come behind `base_place`.
     fn rotate(&mut self, base_place: u64) -> DurableResult<()> {
-        self.sync()?;
         self.write_mark()?;
         let number = self.segments.last().expect("there is always a segment").number + 1;
         let segment = Segment { number, base_place };

@@ -112,6 +112,7 @@ fn places_never_go_back_and_an_abandoned_checkpoint_leaves_nothing() {
     save(&checkpoints, 10, &Pieces::default(), &Pieces(BTreeMap::from([(1, vec![1])]))).unwrap();
     assert_eq!(checkpoints.begin(9).err(), Some(DurableError::OutOfOrder { place: 9, last: 10 }));
     let mut writer = checkpoints.begin(11).unwrap();
+    assert_eq!(checkpoints.begin(11).err(), Some(DurableError::CheckpointRunning));
     writer.put(&[1; 5000]).unwrap();
     drop(writer);
     assert_eq!(disk.list(&root.join("data")).unwrap(), ["00000001.blobs"]);
@@ -219,6 +220,55 @@ fn an_error_at_any_operation_loses_no_checkpoint() {
             if finished {
                 break;
             }
+        }
+    }
+}
+
+/// Killed at any operation, opened, and only then the power fails: what the open handed out must still be there.
+#[test]
+fn what_a_killed_process_left_is_durable_once_it_was_opened() {
+    for seed in 0..10 {
+        for step in 1.. {
+            let (disk, root, _) = new_checkpoints();
+            let mut model = Model { saved: Default::default(), tried: Default::default() };
+            disk.set_faults(Faults { power_fails_at: Some(disk.operations() + step), ..Faults::default() });
+            let finished = model.run(&disk, &root, seed);
+            let disk = disk.kill();
+            let found = load(&open(&disk, &root).unwrap()).unwrap();
+            assert!(found == model.saved || found == model.tried, "seed {seed} step {step}");
+            let after = load(&open(&disk.crash(seed * 1000 + step), &root).unwrap()).unwrap();
+            assert!(after == found, "seed {seed} step {step}");
+            if finished {
+                break;
+            }
+        }
+    }
+}
+
+/// A disk that is full for one moment, wherever that is: the checkpoint is refused, and the next try succeeds, or says why not.
+#[test]
+fn a_full_disk_at_any_operation_loses_no_checkpoint() {
+    let before = Pieces(BTreeMap::from([(1, vec![1; 100])]));
+    let after = Pieces(BTreeMap::from([(1, vec![2; 300]), (2, vec![3; 300])]));
+    for step in 1.. {
+        let (disk, root, checkpoints) = new_checkpoints();
+        save(&checkpoints, 1, &Pieces::default(), &before).unwrap();
+        disk.set_faults(Faults { full_at: Some(disk.operations() + step), ..Faults::default() });
+        let first = save(&checkpoints, 2, &before, &after);
+        if first.is_err() {
+            assert_eq!(load(&checkpoints).unwrap(), (1, before.clone()), "step {step}");
+        }
+        let second = first.clone().or_else(|_| save(&checkpoints, 2, &before, &after));
+        let found = load(&open(&disk.crash(step), &root).unwrap()).unwrap();
+        match second {
+            Ok(()) => assert_eq!(found, (2, after.clone()), "step {step}"),
+            Err(error) => {
+                assert!(matches!(error, DurableError::Poisoned { .. }), "step {step}: {error}");
+                assert!(found == (1, before.clone()) || found == (2, after.clone()), "step {step}");
+            }
+        }
+        if first.is_ok() && disk.operations() > 0 && step > 20 {
+            break;
         }
     }
 }

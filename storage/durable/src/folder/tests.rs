@@ -70,6 +70,18 @@ fn a_newer_database_says_so() {
 }
 
 #[test]
+fn golden_bytes_of_an_identity() {
+    // Computed from docs/formats/log.md by another program.
+    let hex =
+        "74772d69 64656e74 01000000 fe1b9447 01000000 00000000 08000000 00000000 02000000 00000000 14d80727";
+    let digits: String = hex.split(' ').collect();
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
+    assert_eq!(decode_identity(&bytes, Path::new("IDENTITY")), Ok(2 << 64 | 1));
+    assert_eq!(seal(Kind::Identity, 1, &2u64.to_le_bytes()), bytes);
+}
+
+#[test]
 fn a_lost_identity_is_damage_not_an_empty_folder() {
     let (disk, root) = sim();
     drop(open(&disk, &root, OpenMode::CreateIfMissing).unwrap());

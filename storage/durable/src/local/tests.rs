@@ -161,6 +161,21 @@ fn a_checkpoint_may_be_ahead_of_the_log() {
     assert_eq!(recover(&store).unwrap(), (6, Counters(BTreeMap::from([(1, 1001)]))));
 }
 
+/// Commits that nobody waited for may be in a checkpoint before they are durable in the log.
+#[test]
+fn a_checkpoint_of_unsynced_commits_is_not_ahead_of_the_log() {
+    for seed in 0..50 {
+        let (disk, root) = sim();
+        let store = open(&disk, &root).unwrap();
+        store.append(&[(1, &[1, 1]), (2, &[1, 1])]).unwrap();
+        let mut sink = store.begin_checkpoint(2).unwrap();
+        let blob = sink.put(&Counters(BTreeMap::from([(1, 2)])).to_blob()).unwrap();
+        sink.finish(&blob.encode()).unwrap();
+        let store = open(&disk.crash(seed), &root).unwrap();
+        assert_eq!(recover(&store).unwrap().0, 2);
+    }
+}
+
 #[test]
 fn a_log_that_ends_before_the_checkpoint_is_damage() {
     let (disk, root) = sim();

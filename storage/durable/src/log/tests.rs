@@ -165,6 +165,65 @@ fn run_until_power_fails(disk: &SimDisk, dir: &Path, seed: u64, step: u64, model
     (0..25).all(|_| random_step(&mut log, &mut chance, model).is_ok())
 }
 
+/// Killed at any operation, opened, and only then the power fails: what the open handed out must still be there.
+#[test]
+fn what_a_killed_process_left_is_durable_once_it_was_opened() {
+    for seed in 0..30 {
+        for step in 1.. {
+            let (disk, dir) = new_log();
+            let mut model = Model::default();
+            let what = format!("seed {seed} step {step}");
+            let finished = run_until_power_fails(&disk, &dir, seed, step, &mut model);
+            let disk = disk.kill();
+            let (log, found) = open_and_read(&disk, &dir, model.given_up).unwrap();
+            model.check(&found, &what);
+            drop(log);
+            let disk = disk.crash(seed * 1000 + step);
+            let (_, found) =
+                open_and_read(&disk, &dir, model.given_up).unwrap_or_else(|e| panic!("{what}: {e}"));
+            model.check(&found, &what);
+            if finished {
+                break;
+            }
+        }
+    }
+}
+
+/// A disk that is full for one moment, wherever that is: what was refused never comes back, what was confirmed stays, and
+/// the log goes on unless it says that it does not.
+#[test]
+fn a_full_disk_at_any_operation_loses_nothing() {
+    let (mut refused, mut went_on) = (0, 0);
+    for step in 1..300 {
+        let (disk, dir) = new_log();
+        let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
+        disk.set_faults(Faults { full_at: Some(disk.operations() + step), ..Faults::default() });
+        let (mut confirmed, mut kept) = (0, Vec::new());
+        for place in 1..=60 {
+            let payload = vec![place as u8; 30];
+            if log.append(&[(place, &payload)]).is_err() {
+                refused += 1;
+                continue;
+            }
+            kept.push((place, payload));
+            if place % 3 == 0 && log.sync().is_ok() {
+                confirmed = kept.len();
+            }
+            // Truncation is where a segment is begun early: being refused there, or half-way, must not confuse what follows.
+            if place % 20 == 0 {
+                let _ = log.truncate_before(1000);
+                (confirmed, kept) = (0, Vec::new());
+            }
+        }
+        went_on += u32::from(log.close().is_ok());
+        let first = kept.first().map_or(61, |(place, _): &Entry| *place);
+        let (_, found) =
+            open_and_read(&disk.crash(step), &dir, first).unwrap_or_else(|e| panic!("{step}: {e}"));
+        assert!(found.len() >= confirmed && kept.starts_with(&found), "step {step}");
+    }
+    assert!(refused > 10 && went_on > 10, "{refused} refused, {went_on} went on");
+}
+
 #[test]
 fn a_creation_cut_short_is_done_again() {
     for step in 1..10 {

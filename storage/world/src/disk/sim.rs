@@ -31,6 +31,8 @@ pub struct Faults {
     pub power_fails_at: Option<u64>,
     /// The operation with this number fails once with an I/O error; a sync that fails loses what it should have saved.
     pub error_at: Option<u64>,
+    /// The operation with this number fails once because the disk is full, before it did anything; a sync too, as quotas may do.
+    pub full_at: Option<u64>,
     /// All files together hold at most so many bytes; a write that needs more is cut short and reports a full disk.
     pub capacity_bytes: Option<u64>,
 }
@@ -97,6 +99,18 @@ impl SimDisk {
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
+    /// Ends the process but not the machine: nothing is lost, what was not synced still is not, locks and faults are gone.
+    /// Handles of the old one only fail.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        let found = self.copy();
+        self.state.lock().power_is_gone = true;
+        let mut state = found.state.lock();
+        (state.faults, state.power_is_gone) = (Faults::default(), false);
+        drop(state);
+        found
+    }
+
     /// A copy of this disk in its present state, pending changes included, without its locks.
     #[must_use]
     pub fn copy(&self) -> Self {
@@ -147,6 +161,9 @@ impl State {
         self.reading(path, operation)?;
         if self.faults.error_at == Some(self.operations) {
             return Err(Self::fail(path, operation, "injected error"));
+        }
+        if self.faults.full_at == Some(self.operations) {
+            return Err(DiskError::Full { path: path.to_path_buf() });
         }
         Ok(())
     }
@@ -397,6 +414,8 @@ impl DiskFile for SimFile {
         let outcome = state.changing(&self.path, "sync");
         match &outcome {
             Ok(()) => state.files[self.id].sync(),
+            // Without power the sync was never begun, and a kill in its place leaves it to the next process.
+            Err(_) if state.power_is_gone => {}
             Err(_) => state.files[self.id].fail_sync(),
         }
         outcome

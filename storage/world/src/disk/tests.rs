@@ -175,6 +175,39 @@ fn what_a_failed_sync_covered_is_never_promised_again() {
 }
 
 #[test]
+fn what_is_written_again_and_synced_after_a_failed_sync_is_safe() {
+    for seed in 0..50 {
+        let (disk, folder) = sim_with_folder();
+        let file = disk.open(&folder.join("x"), OpenHow::CreateNew).unwrap();
+        disk.sync_dir(&folder).unwrap();
+        file.append(b"12345").unwrap();
+        disk.set_faults(Faults { full_at: Some(disk.operations() + 1), ..Faults::default() });
+        assert!(matches!(file.sync(), Err(DiskError::Full { .. })));
+        file.truncate(0).unwrap();
+        file.append(b"123").unwrap();
+        file.sync().unwrap();
+        assert_eq!(disk.crash(seed).read_whole(&folder.join("x")).unwrap(), b"123");
+    }
+}
+
+#[test]
+fn killing_a_process_loses_nothing_until_the_power_fails_too() {
+    let mut lost = 0;
+    for seed in 0..50 {
+        let (disk, folder) = sim_with_folder();
+        let file = disk.open(&folder.join("x"), OpenHow::CreateNew).unwrap();
+        let _lock = disk.lock(&folder.join("LOCK")).unwrap();
+        file.append(b"12345").unwrap();
+        let disk = disk.kill();
+        assert!(file.sync().is_err(), "the dead write nothing");
+        drop(disk.lock(&folder.join("LOCK")).unwrap());
+        assert_eq!(disk.read_whole(&folder.join("x")).unwrap(), b"12345");
+        lost += u32::from(disk.crash(seed).read_whole(&folder.join("x")).is_err());
+    }
+    assert!(lost > 0);
+}
+
+#[test]
 fn a_full_disk_takes_a_part_and_says_so() {
     let (disk, folder) = sim_with_folder();
     let path = folder.join("x");

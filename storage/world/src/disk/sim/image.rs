@@ -124,30 +124,51 @@ fn write(image: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     image[start..end].copy_from_slice(bytes);
 }
 
+/// How surely a change is found after a power failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Not synced yet.
+    Pending,
+    /// A failed sync covered it: still seen, perhaps kept, never promised.
+    Limbo,
+    /// Synced, but listed because something in limbo lies before it.
+    Synced,
+}
+
 /// The bytes of one file.
 #[derive(Clone, Default)]
 pub(super) struct FileImage {
     pub(super) current: Vec<u8>,
+    /// What is surely kept, up to the first change in the list.
     durable: Vec<u8>,
-    pending: Vec<Change>,
-    /// Changes that a failed sync covered: still seen, perhaps kept, never promised.
-    limbo: Vec<Change>,
+    changes: Vec<(Change, Fate)>,
 }
 
 impl FileImage {
     pub(super) fn change(&mut self, change: Change) {
         change.apply(&mut self.current);
-        self.pending.push(change);
+        self.changes.push((change, Fate::Pending));
     }
 
     pub(super) fn sync(&mut self) {
-        for change in self.pending.drain(..) {
+        if self.changes.iter().any(|(_, fate)| *fate == Fate::Limbo) {
+            return self.settle(Fate::Synced);
+        }
+        for (change, _) in self.changes.drain(..) {
             change.apply(&mut self.durable);
         }
     }
 
     pub(super) fn fail_sync(&mut self) {
-        self.limbo.append(&mut self.pending);
+        self.settle(Fate::Limbo);
+    }
+
+    fn settle(&mut self, settled: Fate) {
+        for (_, fate) in &mut self.changes {
+            if *fate == Fate::Pending {
+                *fate = settled;
+            }
+        }
     }
 
     pub(super) fn damage(&mut self, offset: u64, mask: u8) {
@@ -161,16 +182,13 @@ impl FileImage {
 
     /// Keeps what was synced and a drawn part of the rest.
     pub(super) fn lose_power(&mut self, chance: &mut Chance) {
-        let changes: Vec<Change> = self
-            .limbo
-            .drain(..)
-            .chain(self.pending.drain(..))
-            .flat_map(|change| change.in_sectors())
-            .collect();
+        let cut =
+            |(change, fate): (Change, Fate)| change.in_sectors().into_iter().map(move |piece| (piece, fate));
+        let pieces: Vec<(Change, Fate)> = self.changes.drain(..).flat_map(cut).collect();
         let loss = Loss::draw(chance);
-        for (index, change) in changes.iter().enumerate() {
-            if loss.keeps(index, changes.len(), chance) {
-                change.apply(&mut self.durable);
+        for (index, (piece, fate)) in pieces.iter().enumerate() {
+            if *fate == Fate::Synced || loss.keeps(index, pieces.len(), chance) {
+                piece.apply(&mut self.durable);
             }
         }
         self.current = self.durable.clone();
