@@ -3,13 +3,14 @@
 //! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine.
 //! This room knows no storage, no query language and no clock; every other room speaks its words.
 //!
-//! Reading order: [`id`] (what is pointed at), [`value`] and [`temporal`] (what is said of it), [`compare`] (equality, order,
+//! Reading order: [`id`] (what is pointed at), [`value`], [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
 //! grouping), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
 
 pub mod batch;
 pub mod column;
 pub mod compare;
 pub mod id;
+pub mod point;
 pub mod schema;
 pub mod temporal;
 pub mod value;
