@@ -132,10 +132,12 @@ impl Allocator {
     pub(crate) fn take_chunks(&self, count: u32) -> Result<ChunkNo, StoreError> {
         take_chunks(&mut self.vertices.lock().next_chunk, count)
     }
-    /// Makes the rest of a chunk taken by [`Allocator::take_chunks`] the open one of its label set.
+    /// Makes the rest of a chunk taken by [`Allocator::take_chunks`] the open one of its label set, unless one is open.
     pub(crate) fn reopen(&self, labels: LabelSetId, chunk: ChunkNo, next: usize) {
-        if next < CHUNK_SLOTS {
-            self.vertices.lock().open.insert(labels, OpenChunk { chunk, next, returned: Vec::new() });
+        let mut vertices = self.vertices.lock();
+        let has_room = vertices.open.get(&labels).is_some_and(|open| open.next < CHUNK_SLOTS);
+        if next < CHUNK_SLOTS && !has_room {
+            vertices.open.insert(labels, OpenChunk { chunk, next, returned: Vec::new() });
         }
     }
     /// Takes `count` edge slots in a row; the first of them.
@@ -156,7 +158,8 @@ impl Allocator {
 }
 
 fn take_chunks(next: &mut ChunkNo, count: u32) -> Result<ChunkNo, StoreError> {
-    if (*next as usize) + count as usize > CHUNK_COUNT_MAX {
+    // One chunk less than fits, so that bounds of dense ids fit 32 bits too.
+    if *next as usize + count as usize >= CHUNK_COUNT_MAX {
         return Err(StoreError::Full("chunks of one store"));
     }
     *next += count;

@@ -1,21 +1,240 @@
-//! stub
-use crate::{BlobKey, ChunkSource, Snapshot, StoreError, StoreOptions};
+//! Checkpoints: a snapshot as a manifest and blobs, written incrementally, opened lazily.
+//!
+//! A chunk or index run that was stored before is only named in the next manifest, so a checkpoint costs what changed since the
+//! last. The manifest holds all that is needed before any chunk is touched: names, catalogue, statistics, index deltas, and for each
+//! chunk its meta and blob key. Opening reads the manifest alone; every byte read is checked before it is believed.
+
+use crate::bytes::{Reader, Writer};
+use crate::catalog::Catalog;
+use crate::change::{
+    decode_constraint, decode_index, decode_name, encode_constraint, encode_index, encode_name,
+};
+use crate::chunk::ChunkMeta;
+use crate::directory::{Cell, Directory};
+use crate::index::Index;
+use crate::index_bytes::{decode_entries, encode_entries, encode_run};
+use crate::index_run::{IndexRun, RunCell};
+use crate::names::NameCounts;
+use crate::snapshot::{LayerCache, Root};
+use crate::statistics::{Counter, IndexStatistics, Statistics};
+use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions, chunk_bytes};
+use model::id::CHUNK_COUNT_MAX;
+use model::schema::IndexId;
+use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId};
 use std::sync::Arc;
+
+const MAGIC: &[u8; 4] = b"TWMF";
+const VERSION: u8 = 1;
+/// Index delta entries a manifest carries; an index with more is written as a new run instead.
+const INDEX_DELTA_MAX: usize = 4096;
+
 impl Snapshot {
     /// Writes every chunk and index run that is not stored yet through `write`, which gives each its key, and returns the manifest:
-    /// the bytes [`Snapshot::open`] takes. Incremental: what an earlier checkpoint stored is only named.
+    /// the bytes [`Snapshot::open`] takes. What was given a key stays readable under it as long as any later manifest may name it.
     pub fn checkpoint<E: From<StoreError>>(
         &self,
-        _write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
+        write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
     ) -> Result<Vec<u8>, E> {
-        Err(StoreError::Unsupported("checkpoint").into())
+        let root = &self.root;
+        let mut writer = Writer::new();
+        writer.raw(MAGIC);
+        writer.byte(VERSION);
+        writer.uint(root.place);
+        let names = root.catalog.names.definitions_since(NameCounts::default());
+        writer.size(names.len());
+        names.iter().for_each(|definition| encode_name(definition, &mut writer));
+        writer.size(root.catalog.constraints.len());
+        root.catalog.constraints.iter().for_each(|definition| encode_constraint(definition, &mut writer));
+        writer.size(root.indexes.len());
+        for (_, index) in &root.indexes {
+            write_index(index, &mut writer, write)?;
+        }
+        write_counts(&root.statistics, &mut writer);
+        writer.size(root.directory.iter().count());
+        for (number, cell) in root.directory.iter() {
+            let blob = match cell.blob.get() {
+                Some(blob) => *blob,
+                None => {
+                    let blob = write(&chunk_bytes::encode(cell.chunk()?))?;
+                    *cell.blob.get_or_init(|| blob)
+                }
+            };
+            writer.uint(number as u64);
+            write_meta(&cell.meta, &mut writer);
+            writer.raw(&blob.0);
+        }
+        Ok(writer.seal())
     }
     /// The snapshot a manifest describes; chunks and index runs are read from `source` on first touch.
     pub fn open(
-        _manifest: &[u8],
-        _source: Arc<dyn ChunkSource>,
-        _options: StoreOptions,
+        manifest: &[u8],
+        source: Arc<dyn ChunkSource>,
+        options: StoreOptions,
     ) -> Result<Snapshot, StoreError> {
-        Err(StoreError::Unsupported("checkpoint"))
+        let reader = &mut Reader::checked(manifest, "manifest")?;
+        if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
+            return Err(reader.fail("not a manifest of a known version"));
+        }
+        let place = reader.uint()?;
+        let names = Names::new();
+        for _ in 0..reader.count()? {
+            names.define(&decode_name(reader)?)?;
+        }
+        let mut catalog = Catalog { names: names.table(), ..Catalog::default() };
+        for _ in 0..reader.count()? {
+            catalog.add_constraint(&decode_constraint(reader)?)?;
+        }
+        let mut indexes = Vec::new();
+        for _ in 0..reader.count()? {
+            indexes.push(read_index(reader, &mut catalog, &source)?);
+        }
+        let mut statistics = read_counts(reader)?;
+        statistics.names = catalog.names.clone();
+        statistics.indexes = indexes.iter().map(index_statistics).collect();
+        let mut directory = Directory::default();
+        for _ in 0..reader.count()? {
+            let number = reader.uint32()?;
+            if number as usize >= CHUNK_COUNT_MAX || number < directory.bound() {
+                return Err(reader.fail("chunk numbers do not rise"));
+            }
+            let meta = read_meta(reader, &catalog)?;
+            let blob = read_blob(reader)?;
+            directory.set(number, Arc::new(Cell::stored(meta, blob, source.clone())));
+        }
+        reader.finish()?;
+        let layers = LayerCache::default();
+        let names = Arc::new(names);
+        Ok(Snapshot::from_root(Root { place, directory, catalog, names, indexes, statistics, options, layers }))
     }
+    /// Keys of all blobs this snapshot may still read: what a cleaner must keep.
+    pub fn blobs(&self) -> Vec<BlobKey> {
+        let chunks = self.root.directory.iter().filter_map(|(_, cell)| cell.blob.get().copied());
+        let runs = self.root.indexes.iter().filter_map(|(_, index)| index.run.blob.get().copied());
+        chunks.chain(runs).collect()
+    }
+    /// Loads every chunk and index run and checks its bytes; for a scrub, or to warm up.
+    pub fn load_all(&self) -> Result<(), StoreError> {
+        self.root.directory.iter().try_for_each(|(_, cell)| cell.chunk().map(|_| ()))?;
+        self.root.indexes.iter().try_for_each(|(_, index)| index.run.run().map(|_| ()))
+    }
+}
+
+fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
+    IndexStatistics { index: *id, entries: index.entry_count(), distinct: index.distinct_estimate() }
+}
+
+fn write_index<E: From<StoreError>>(
+    index: &Index,
+    writer: &mut Writer,
+    write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
+) -> Result<(), E> {
+    encode_index(&index.definition, writer);
+    if index.added.len() + index.removed.len() > INDEX_DELTA_MAX {
+        let run = IndexRun::build(index.entries()?);
+        writer.size(run.len());
+        writer.uint(run.distinct());
+        writer.raw(&write(&encode_run(&run))?.0);
+        writer.size(0);
+        writer.size(0);
+        return Ok(());
+    }
+    let blob = match index.run.blob.get() {
+        Some(blob) => *blob,
+        None => {
+            let blob = write(&encode_run(index.run.run()?))?;
+            *index.run.blob.get_or_init(|| blob)
+        }
+    };
+    writer.uint(index.run.len);
+    writer.uint(index.run.distinct);
+    writer.raw(&blob.0);
+    encode_entries(index.added.iter().collect::<Vec<_>>().into_iter(), writer);
+    encode_entries(index.removed.iter().collect::<Vec<_>>().into_iter(), writer);
+    Ok(())
+}
+
+fn read_index(
+    reader: &mut Reader<'_>,
+    catalog: &mut Catalog,
+    source: &Arc<dyn ChunkSource>,
+) -> Result<(IndexId, Arc<Index>), StoreError> {
+    let definition = decode_index(reader)?;
+    catalog.add_index(&definition)?;
+    let (len, distinct, blob) = (reader.uint()?, reader.uint()?, read_blob(reader)?);
+    let run = Arc::new(RunCell::stored(len, distinct, blob, source.clone()));
+    let added = decode_entries(reader)?.into_iter().collect();
+    let removed: imbl::OrdSet<_> = decode_entries(reader)?.into_iter().collect();
+    if removed.len() as u64 > len {
+        return Err(reader.fail("index delta removes more than there is"));
+    }
+    Ok((definition.id, Arc::new(Index { definition: Arc::new(definition), run, added, removed })))
+}
+
+fn write_counts(statistics: &Statistics, writer: &mut Writer) {
+    writer.size(statistics.counts.len());
+    for (counter, count) in statistics.counts.iter() {
+        let (tag, edge_type, set) = match counter {
+            Counter::Vertices(set) => (0, EdgeTypeId(0), set),
+            Counter::Out(edge_type, set) => (1, *edge_type, set),
+            Counter::In(edge_type, set) => (2, *edge_type, set),
+        };
+        writer.byte(tag);
+        writer.uint(edge_type.0 as u64);
+        writer.uint(set.0 as u64);
+        writer.uint(*count);
+    }
+}
+
+fn read_counts(reader: &mut Reader<'_>) -> Result<Statistics, StoreError> {
+    let mut statistics = Statistics::default();
+    for _ in 0..reader.count()? {
+        let (tag, edge_type, set) = (reader.byte()?, EdgeTypeId(reader.uint16()?), LabelSetId(reader.uint32()?));
+        let counter = match tag {
+            0 => Counter::Vertices(set),
+            1 => Counter::Out(edge_type, set),
+            2 => Counter::In(edge_type, set),
+            _ => return Err(reader.fail("unknown kind of counter")),
+        };
+        statistics.counts.insert(counter, reader.uint()?);
+    }
+    Ok(statistics)
+}
+
+fn write_meta(meta: &ChunkMeta, writer: &mut Writer) {
+    writer.uint(meta.birth.0 as u64);
+    writer.uint(meta.slot_bound as u64);
+    writer.uint(meta.live as u64);
+    writer.size(meta.label_sets.len());
+    meta.label_sets.iter().for_each(|set| writer.uint(set.0 as u64));
+    writer.size(meta.edge_slot_bounds.len());
+    for (edge_type, bound) in &meta.edge_slot_bounds {
+        writer.uint(edge_type.0 as u64);
+        writer.uint(*bound as u64);
+    }
+}
+
+fn read_meta(reader: &mut Reader<'_>, catalog: &Catalog) -> Result<ChunkMeta, StoreError> {
+    let mut meta = ChunkMeta::new(LabelSetId(reader.uint32()?));
+    meta.label_sets.clear();
+    meta.slot_bound = reader.uint32()?;
+    meta.live = reader.uint32()?;
+    if meta.slot_bound as usize > CHUNK_SLOTS || meta.live > meta.slot_bound {
+        return Err(reader.fail("chunk bounds outside a chunk"));
+    }
+    for _ in 0..reader.count()? {
+        meta.add_label_set(LabelSetId(reader.uint32()?));
+    }
+    if meta.label_sets.iter().chain([&meta.birth]).any(|set| catalog.names.labels_of(*set).is_none()) {
+        return Err(reader.fail("label set is not defined"));
+    }
+    for _ in 0..reader.count()? {
+        let edge_type = EdgeTypeId(reader.uint16()?);
+        meta.raise_edge_slot_bound(edge_type, reader.uint32()?);
+    }
+    Ok(meta)
+}
+
+fn read_blob(reader: &mut Reader<'_>) -> Result<BlobKey, StoreError> {
+    let bytes = reader.raw(size_of::<BlobKey>())?;
+    Ok(BlobKey(bytes.try_into().expect("a blob key is as long as what was read")))
 }

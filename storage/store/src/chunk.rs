@@ -201,10 +201,6 @@ impl Chunk {
         let delta = self.delta.as_ref()?;
         if bit(&delta.dirty, slot) { delta.vertex(slot)?.list(lane) } else { None }
     }
-    /// Calls `found` with the packed edges of a vertex in one lane, in order.
-    pub(crate) fn for_each_edge(&self, slot: usize, lane: Lane, found: impl FnMut(u64)) {
-        merge(self.base.table(lane).map(|table| &**table), slot, self.list_delta(slot, lane), found);
-    }
     pub(crate) fn degree(&self, slot: usize, lane: Lane) -> usize {
         let base = self.base.table(lane).map_or(0, |table| table.range(slot).len());
         self.list_delta(slot, lane).map_or(base, |list| base + list.added.len() - list.removed.len())

@@ -40,9 +40,6 @@ impl EdgeSet {
             EdgeSet::Many(edges) => edges.len(),
         }
     }
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
     pub(crate) fn contains(&self, edge: u64) -> bool {
         match self {
             EdgeSet::Few(edges) => edges.binary_search(&edge).is_ok(),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// New values of one column, by slot; null clears.
-type Overrides<'a> = Vec<(u32, PropertyRef<'a>)>;
+pub(crate) type Overrides<'a> = Vec<(u32, PropertyRef<'a>)>;
 
 /// Is the delta large enough, beside its base, to be folded?
 pub(crate) fn is_due(chunk: &Chunk, changes_min: usize) -> bool {
@@ -102,7 +102,7 @@ fn fold_edge_columns(chunk: &Chunk, delta: &Delta) -> Vec<((EdgeTypeId, KeyId), 
 }
 
 /// Columns with overrides laid over them; columns without are shared.
-fn overlay_columns<K: Ord + Copy>(
+pub(crate) fn overlay_columns<K: Ord + Copy>(
     columns: &[(K, Arc<StoredColumn>)],
     mut overrides: BTreeMap<K, Overrides<'_>>,
     slot_count: impl Fn(&K) -> u32,

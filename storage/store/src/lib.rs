@@ -19,6 +19,7 @@ pub mod checkpoint;
 mod chunk;
 mod chunk_bytes;
 mod column;
+mod column_bytes;
 mod delta;
 mod directory;
 mod edge_set;

@@ -5,7 +5,7 @@
 //! Cost: 4 bytes an edge, 8 with slots, and 4 bytes a vertex.
 
 use crate::edge_set::pack;
-use model::{Direction, EdgeTypeId};
+use model::EdgeTypeId;
 use std::sync::OnceLock;
 
 /// Edge type and way (out or in), as one number that sorts by type first.
@@ -24,9 +24,6 @@ impl Lane {
     }
     pub(crate) fn is_out(self) -> bool {
         self.0 & 1 == 0
-    }
-    pub(crate) fn direction(self) -> Direction {
-        if self.is_out() { Direction::Out } else { Direction::In }
     }
 }
 

@@ -1,0 +1,384 @@
+//! The edges of an import, one type at a time: pairs are sorted by source chunk into outgoing tables, and these by target chunk
+//! into incoming ones.
+//!
+//! Each pass is a counting sort: tasks partition their share by chunk, then one task a chunk gathers its slices from all shares.
+//! Incoming lists come out sorted because shares are visited in the order of their sources.
+
+use super::{Parallel, Target, column_ref, run};
+use crate::StoreError;
+use crate::allocator::Allocator;
+use crate::chunk::Chunk;
+use crate::column::PropertyRef;
+use crate::fold::overlay_columns;
+use crate::statistics::Counter;
+use crate::table::{EdgeTable, Lane};
+use model::id::SLOT_BITS;
+use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Edges one partition task takes; small enough that tasks outnumber threads.
+const SHARE_EDGES: usize = 1 << 17;
+
+/// Edges of one [`super::Bulk::edges`] call.
+pub(super) struct EdgeBatch {
+    pub(super) pairs: Vec<(u32, u32)>,
+    pub(super) columns: Vec<(KeyId, Column)>,
+}
+
+/// Values of an edge column by edge slot, owned until they are merged.
+type NewValues = (KeyId, Vec<(u32, model::Value)>);
+
+/// What an import adds to the edges of one chunk.
+#[derive(Default)]
+pub(super) struct EdgeParts {
+    tables: Vec<(Lane, Arc<EdgeTable>)>,
+    /// By type: bound of the new edge slots, and new values.
+    columns: Vec<(EdgeTypeId, u32, Vec<NewValues>)>,
+}
+
+impl EdgeParts {
+    /// Adds the new edges to the statistics, by the labels of their ends in this chunk.
+    pub(super) fn count(&self, chunk: &Chunk, counts: &mut BTreeMap<Counter, i64>) {
+        for (lane, table) in &self.tables {
+            for slot in 0..table.offsets.len() - 1 {
+                let degree = table.range(slot).len() as i64;
+                if let Some(labels) = chunk.labels(slot).filter(|_| degree > 0) {
+                    let edge_type = lane.edge_type();
+                    let out = Counter::Out(edge_type, labels);
+                    let counter = if lane.is_out() { out } else { Counter::In(edge_type, labels) };
+                    *counts.entry(counter).or_default() += degree;
+                }
+            }
+        }
+    }
+    /// Puts tables and columns into a chunk without delta.
+    pub(super) fn merge_into(self, chunk: &mut Chunk) {
+        let base = Arc::get_mut(&mut chunk.base);
+        let mut base = match base {
+            Some(base) => std::mem::replace(base, crate::chunk::Base::empty()),
+            None => copy_base(&chunk.base),
+        };
+        for (lane, table) in self.tables {
+            match base.tables.binary_search_by_key(&lane, |(other, _)| *other) {
+                Ok(at) => base.tables[at].1 = Arc::new(merge_tables(&base.tables[at].1, &table)),
+                Err(at) => base.tables.insert(at, (lane, table)),
+            }
+        }
+        let meta = Arc::make_mut(&mut chunk.meta);
+        for (edge_type, bound, columns) in self.columns {
+            meta.raise_edge_slot_bound(edge_type, bound);
+            let bound = meta.edge_slot_bound(edge_type);
+            let overrides = columns
+                .iter()
+                .map(|(key, values)| {
+                    let values = values.iter().map(|(slot, value)| (*slot, PropertyRef::from(value)));
+                    ((edge_type, *key), values.collect::<Vec<_>>())
+                })
+                .collect::<BTreeMap<_, _>>();
+            if !overrides.is_empty() {
+                base.edge_columns = overlay_columns(&base.edge_columns, overrides, |(other, _)| {
+                    if *other == edge_type { bound } else { 0 }
+                });
+            }
+        }
+        chunk.base = Arc::new(base);
+    }
+}
+
+fn copy_base(base: &crate::chunk::Base) -> crate::chunk::Base {
+    crate::chunk::Base {
+        exists: base.exists,
+        slot_count: base.slot_count,
+        labels: base.labels.clone(),
+        columns: base.columns.clone(),
+        tables: base.tables.clone(),
+        edge_columns: base.edge_columns.clone(),
+    }
+}
+
+/// Two tables of one lane as one; their edges differ.
+fn merge_tables(old: &EdgeTable, new: &EdgeTable) -> EdgeTable {
+    let slot_count = old.offsets.len().max(new.offsets.len()) - 1;
+    let len = old.len() + new.len();
+    let mut offsets = Vec::with_capacity(slot_count + 1);
+    let (mut neighbours, mut slots) = (Vec::with_capacity(len), Vec::with_capacity(len));
+    offsets.push(0);
+    for slot in 0..slot_count {
+        let mut left = old.range(slot).map(|at| old.packed(at)).peekable();
+        for right in new.range(slot).map(|at| new.packed(at)) {
+            while let Some(edge) = left.next_if(|edge| *edge < right) {
+                neighbours.push((edge >> 32) as u32);
+                slots.push(edge as u32);
+            }
+            neighbours.push((right >> 32) as u32);
+            slots.push(right as u32);
+        }
+        for edge in left {
+            neighbours.push((edge >> 32) as u32);
+            slots.push(edge as u32);
+        }
+        offsets.push(neighbours.len() as u32);
+    }
+    EdgeTable::new(offsets.into(), neighbours.into(), Some(slots.into()))
+}
+
+/// Items of one share, sorted by chunk; `starts[chunk]..starts[chunk + 1]` are a chunk's.
+struct Share<T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T: Copy + Default> Share<T> {
+    fn new(chunk_bound: usize, source: impl Iterator<Item = (usize, T)> + Clone) -> Share<T> {
+        let mut starts = vec![0u32; chunk_bound + 1];
+        source.clone().for_each(|(chunk, _)| starts[chunk + 1] += 1);
+        (0..chunk_bound).for_each(|chunk| starts[chunk + 1] += starts[chunk]);
+        let mut next = starts.clone();
+        let mut items = vec![T::default(); starts[chunk_bound] as usize];
+        for (chunk, item) in source {
+            items[next[chunk] as usize] = item;
+            next[chunk] += 1;
+        }
+        Share { starts, items }
+    }
+    fn of(&self, chunk: usize) -> &[T] {
+        &self.items[self.starts[chunk] as usize..self.starts[chunk + 1] as usize]
+    }
+}
+
+fn chunk_of(vertex: u32) -> usize {
+    (vertex >> SLOT_BITS) as usize
+}
+
+fn slot_in_chunk(vertex: u32) -> usize {
+    vertex as usize & (CHUNK_SLOTS - 1)
+}
+
+/// A pair on its way to its source's chunk: slot of the source, target, and where its properties are (batch, row).
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    source_slot: u16,
+    batch: u16,
+    target: u32,
+    row: u32,
+}
+
+/// Batches one edge type may have: a pair names its batch in 16 bits; more are joined before.
+const BATCHES_MAX: usize = 1 << 16;
+
+/// Builds the tables of one edge type and adds them to `parts`.
+pub(super) fn build(
+    edge_type: EdgeTypeId,
+    batches: Vec<EdgeBatch>,
+    target: &Target<'_>,
+    allocator: &Allocator,
+    parallel: Parallel<'_>,
+    parts: &mut BTreeMap<ChunkNo, EdgeParts>,
+) -> Result<(), StoreError> {
+    if batches.len() > BATCHES_MAX {
+        return Err(StoreError::Full("edge batches of one type in one import"));
+    }
+    let bound = target.chunk_bound() as usize;
+    let out = build_out(edge_type, batches, target, allocator, parallel, bound)?;
+    let into = build_in(edge_type, &out, target, parallel, bound)?;
+    for part in out {
+        let held = parts.entry(part.chunk).or_default();
+        held.tables.push((Lane::out(edge_type), part.table));
+        held.columns.push((edge_type, part.slot_bound, part.columns));
+    }
+    for (chunk, table) in into {
+        parts.entry(chunk).or_default().tables.push((Lane::into(edge_type), Arc::new(table)));
+    }
+    Ok(())
+}
+
+/// New outgoing edges of one chunk.
+struct OutPart {
+    chunk: ChunkNo,
+    table: Arc<EdgeTable>,
+    slot_bound: u32,
+    columns: Vec<NewValues>,
+}
+
+fn build_out(
+    edge_type: EdgeTypeId,
+    batches: Vec<EdgeBatch>,
+    target: &Target<'_>,
+    allocator: &Allocator,
+    parallel: Parallel<'_>,
+    bound: usize,
+) -> Result<Vec<OutPart>, StoreError> {
+    let mut shares: Vec<(usize, usize)> = Vec::new();
+    for (at, batch) in batches.iter().enumerate() {
+        shares.extend((0..batch.pairs.len()).step_by(SHARE_EDGES).map(|start| (at, start)));
+    }
+    let mut batches = batches;
+    let shares = run(parallel, shares.len(), &|at| {
+        let (batch, start) = shares[at];
+        let pairs = &batches[batch].pairs;
+        let end = (start + SHARE_EDGES).min(pairs.len());
+        if let Some(pair) = pairs[start..end].iter().find(|pair| chunk_of(pair.0) >= bound) {
+            return Err(StoreError::NoVertex(model::VertexId::from_dense(pair.0)));
+        }
+        let rows = (start..end).zip(&pairs[start..end]);
+        Ok(Share::new(
+            bound,
+            rows.map(|(row, (source, target))| {
+                let source_slot = slot_in_chunk(*source) as u16;
+                (chunk_of(*source), Pair { source_slot, batch: batch as u16, target: *target, row: row as u32 })
+            }),
+        ))
+    })?;
+    batches.iter_mut().for_each(|batch| batch.pairs = Vec::new());
+    let chunks: Vec<usize> =
+        (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
+    run(parallel, chunks.len(), &|at| {
+        out_part(edge_type, chunks[at], &shares, &batches, target, allocator)
+    })
+}
+
+fn out_part(
+    edge_type: EdgeTypeId,
+    chunk: usize,
+    shares: &[Share<Pair>],
+    batches: &[EdgeBatch],
+    target: &Target<'_>,
+    allocator: &Allocator,
+) -> Result<OutPart, StoreError> {
+    let slot_count = target.slot_count(chunk as ChunkNo)?;
+    let pairs = || shares.iter().flat_map(|share| share.of(chunk));
+    let mut offsets = vec![0u32; slot_count + 1];
+    for pair in pairs() {
+        match offsets.get_mut(pair.source_slot as usize + 1) {
+            Some(offset) => *offset += 1,
+            None => target.check_vertex(chunk as ChunkNo, pair.source_slot as usize)?,
+        }
+    }
+    (0..slot_count).for_each(|slot| offsets[slot + 1] += offsets[slot]);
+    let mut next = offsets.clone();
+    let mut sorted = vec![Pair::default(); offsets[slot_count] as usize];
+    for pair in pairs() {
+        let place = &mut next[pair.source_slot as usize];
+        sorted[*place as usize] = *pair;
+        *place += 1;
+    }
+    for (slot, ends) in offsets.windows(2).enumerate() {
+        if ends[0] < ends[1] {
+            target.check_vertex(chunk as ChunkNo, slot)?;
+            let list = &mut sorted[ends[0] as usize..ends[1] as usize];
+            list.sort_unstable_by_key(|pair| (pair.target, pair.batch, pair.row));
+        }
+    }
+    let first = allocator.take_edges(chunk as ChunkNo, edge_type, sorted.len())?;
+    let neighbours: Box<[u32]> = sorted.iter().map(|pair| pair.target).collect();
+    let slot_bound = first + sorted.len() as u32;
+    let slots = (first > 0).then(|| (first..slot_bound).collect());
+    let columns = edge_values(&sorted, first, batches);
+    let table = Arc::new(EdgeTable::new(offsets.into(), neighbours, slots));
+    Ok(OutPart { chunk: chunk as ChunkNo, table, slot_bound, columns })
+}
+
+/// Property values of the edges of one chunk, by edge slot.
+fn edge_values(sorted: &[Pair], first: u32, batches: &[EdgeBatch]) -> Vec<NewValues> {
+    let mut keys: Vec<KeyId> =
+        batches.iter().flat_map(|batch| batch.columns.iter().map(|(key, _)| *key)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut found = Vec::new();
+    for key in keys {
+        let column_of = |batch: &EdgeBatch| batch.columns.iter().position(|(other, _)| *other == key);
+        let columns: Vec<Option<usize>> = batches.iter().map(column_of).collect();
+        let mut values = Vec::new();
+        for (at, pair) in sorted.iter().enumerate() {
+            let batch = pair.batch as usize;
+            let Some(column) = columns[batch] else { continue };
+            let value = column_ref(&batches[batch].columns[column].1, pair.row as usize);
+            if !value.is_null() {
+                values.push((first + at as u32, value.to_value()));
+            }
+        }
+        if !values.is_empty() {
+            found.push((key, values));
+        }
+    }
+    found
+}
+
+/// An edge on its way to its target's chunk.
+#[derive(Clone, Copy, Default)]
+struct Arrival {
+    target: u32,
+    source: u32,
+    slot: u32,
+}
+
+fn build_in(
+    _edge_type: EdgeTypeId,
+    out: &[OutPart],
+    target: &Target<'_>,
+    parallel: Parallel<'_>,
+    bound: usize,
+) -> Result<Vec<(ChunkNo, EdgeTable)>, StoreError> {
+    let groups = group_by_size(out);
+    let shares = run(parallel, groups.len(), &|at| {
+        let parts = &out[groups[at].clone()];
+        let arrivals = parts.iter().flat_map(|part| {
+            (0..part.table.offsets.len() - 1).flat_map(move |slot| {
+                let source = (part.chunk << SLOT_BITS) + slot as u32;
+                part.table.range(slot).map(move |position| {
+                    let target = part.table.neighbours[position];
+                    (chunk_of(target), Arrival { target, source, slot: part.table.edge_slot(position) })
+                })
+            })
+        });
+        if let Some((_, arrival)) = arrivals.clone().find(|(chunk, _)| *chunk >= bound) {
+            return Err(StoreError::NoVertex(model::VertexId::from_dense(arrival.target)));
+        }
+        Ok(Share::new(bound, arrivals))
+    })?;
+    let chunks: Vec<usize> =
+        (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
+    run(parallel, chunks.len(), &|at| Ok((chunks[at] as ChunkNo, in_table(chunks[at], &shares, target)?)))
+}
+
+/// Runs of chunks with about [`SHARE_EDGES`] edges each.
+fn group_by_size(out: &[OutPart]) -> Vec<std::ops::Range<usize>> {
+    let (mut groups, mut start, mut size) = (Vec::new(), 0, 0);
+    for (at, part) in out.iter().enumerate() {
+        size += part.table.len();
+        if size >= SHARE_EDGES || at + 1 == out.len() {
+            groups.push(start..at + 1);
+            (start, size) = (at + 1, 0);
+        }
+    }
+    groups
+}
+
+fn in_table(chunk: usize, shares: &[Share<Arrival>], target: &Target<'_>) -> Result<EdgeTable, StoreError> {
+    let slot_count = target.slot_count(chunk as ChunkNo)?;
+    let arrivals = || shares.iter().flat_map(|share| share.of(chunk));
+    let mut offsets = vec![0u32; slot_count + 1];
+    for arrival in arrivals() {
+        match offsets.get_mut(slot_in_chunk(arrival.target) + 1) {
+            Some(offset) => *offset += 1,
+            None => target.check_vertex(chunk as ChunkNo, slot_in_chunk(arrival.target))?,
+        }
+    }
+    for slot in 0..slot_count {
+        if offsets[slot + 1] > 0 {
+            target.check_vertex(chunk as ChunkNo, slot)?;
+        }
+        offsets[slot + 1] += offsets[slot];
+    }
+    let mut next = offsets.clone();
+    let len = offsets[slot_count] as usize;
+    let (mut neighbours, mut slots) = (vec![0u32; len], vec![0u32; len]);
+    for arrival in arrivals() {
+        let place = &mut next[slot_in_chunk(arrival.target)];
+        neighbours[*place as usize] = arrival.source;
+        slots[*place as usize] = arrival.slot;
+        *place += 1;
+    }
+    Ok(EdgeTable::new(offsets.into(), neighbours.into(), Some(slots.into())))
+}
