@@ -1,0 +1,8 @@
+//! What the tests of this room share: a tiny graph, a slow evaluator that also understands `Match`, statistics to plan with.
+#![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
+
+pub mod build;
+pub mod chance;
+pub mod evaluate;
+pub mod graph;
+pub mod run;
