@@ -1,0 +1,156 @@
+//! Golden scripts, named after the anomaly they show, and what holds instead.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use model::{Direction, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use tanglewood_transact::{Engine, Mode, OpenOptions, TransactError, Transaction};
+
+struct World {
+    engine: Engine,
+    label: LabelId,
+    knows: EdgeTypeId,
+    key: KeyId,
+}
+
+fn world() -> World {
+    let (engine, _) = tanglewood_transact::open(None, &OpenOptions::default()).unwrap();
+    let names = engine.store().names().clone();
+    let label = names.intern_label("Account").unwrap();
+    let knows = names.intern_edge_type("KNOWS").unwrap();
+    let key = names.intern_key("balance").unwrap();
+    World { engine, label, knows, key }
+}
+
+impl World {
+    fn vertex(&self, balance: i64) -> VertexId {
+        let t = self.engine.begin(Mode::Write);
+        let vertex = t.create_vertex(&[self.label], vec![(self.key, balance.into())]).unwrap();
+        t.commit().unwrap();
+        vertex
+    }
+    fn read(&self, t: &Transaction, vertex: VertexId) -> i64 {
+        t.reads().vertex(vertex);
+        t.snapshot().property(vertex, self.key).unwrap().as_int().unwrap()
+    }
+    fn now(&self, vertex: VertexId) -> i64 {
+        self.engine.snapshot().property(vertex, self.key).unwrap().as_int().unwrap()
+    }
+}
+
+fn is_conflict(outcome: Result<u64, TransactError>) -> bool {
+    matches!(outcome, Err(TransactError::Conflict { .. }))
+}
+
+#[test]
+fn lost_update_is_refused() {
+    let w = world();
+    let account = w.vertex(100);
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    let (seen_a, seen_b) = (w.read(&a, account), w.read(&b, account));
+    a.set_property(account, w.key, (seen_a + 10).into()).unwrap();
+    b.set_property(account, w.key, (seen_b + 20).into()).unwrap();
+    assert!(a.commit().is_ok());
+    assert!(is_conflict(b.commit()), "the second would overwrite what it never saw");
+    assert_eq!(w.now(account), 110);
+}
+
+#[test]
+fn write_skew_is_refused() {
+    let w = world();
+    let (x, y) = (w.vertex(50), w.vertex(50));
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    assert!(w.read(&a, x) + w.read(&a, y) >= 100 && w.read(&b, x) + w.read(&b, y) >= 100);
+    a.set_property(x, w.key, (-50).into()).unwrap();
+    b.set_property(y, w.key, (-50).into()).unwrap();
+    assert!(a.commit().is_ok());
+    assert!(is_conflict(b.commit()), "each would spend what the other spends");
+}
+
+#[test]
+fn phantoms_of_a_label_scan_are_refused() {
+    let w = world();
+    w.vertex(1);
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    a.reads().scan(Some(w.label));
+    let count = a.snapshot().statistics().vertices_with_label(w.label);
+    b.create_vertex(&[w.label], vec![]).unwrap();
+    assert!(b.commit().is_ok());
+    a.create_vertex(&[], vec![(w.key, (count as i64).into())]).unwrap();
+    assert!(is_conflict(a.commit()), "the count it wrote down is no longer true");
+}
+
+#[test]
+fn dirty_and_non_repeatable_reads_do_not_happen() {
+    let w = world();
+    let account = w.vertex(1);
+    let reader = w.engine.begin(Mode::Read);
+    let writer = w.engine.begin(Mode::Write);
+    writer.set_property(account, w.key, 2.into()).unwrap();
+    writer.refresh().unwrap();
+    assert_eq!(w.read(&writer, account), 2, "a transaction reads its own writes");
+    assert_eq!(w.read(&reader, account), 1, "and nobody else does");
+    writer.commit().unwrap();
+    assert_eq!(w.read(&reader, account), 1, "a snapshot does not change");
+    assert_eq!(w.now(account), 2);
+}
+
+#[test]
+fn different_edges_of_one_hub_do_not_conflict() {
+    let w = world();
+    let (hub, x, y) = (w.vertex(0), w.vertex(1), w.vertex(2));
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    a.create_edge(hub, x, w.knows, vec![]).unwrap();
+    b.create_edge(hub, y, w.knows, vec![]).unwrap();
+    assert!(a.commit().is_ok() && b.commit().is_ok());
+    let view = w.engine.snapshot().adjacency(&[w.knows], Direction::Out);
+    assert_eq!(view.degree(hub.dense()).unwrap(), 2);
+}
+
+#[test]
+fn an_edge_to_a_vertex_deleted_meanwhile_is_refused() {
+    let w = world();
+    let (x, y) = (w.vertex(0), w.vertex(1));
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    a.create_edge(x, y, w.knows, vec![]).unwrap();
+    assert_eq!(b.delete_vertex(y, true).unwrap(), (true, 0));
+    assert!(a.commit().is_ok());
+    assert!(is_conflict(b.commit()), "detaching what it did not see would leave a dangling edge");
+}
+
+#[test]
+fn blind_writes_to_one_vertex_both_commit() {
+    let w = world();
+    let account = w.vertex(0);
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    a.set_property(account, w.key, 1.into()).unwrap();
+    b.set_property(account, w.key, 2.into()).unwrap();
+    // Neither read what the other wrote, so both orders are serial orders: allowed, and the later place wins.
+    assert!(a.commit().is_ok() && b.commit().is_ok());
+    assert_eq!(w.now(account), 2);
+}
+
+#[test]
+fn rolled_back_writes_leave_nothing() {
+    let w = world();
+    let before = w.engine.snapshot().statistics().vertices();
+    let t = w.engine.begin(Mode::Write);
+    let vertex = t.create_vertex(&[w.label], vec![]).unwrap();
+    t.rollback();
+    assert_eq!(w.engine.snapshot().statistics().vertices(), before);
+    assert!(!w.engine.snapshot().exists(vertex).unwrap());
+}
+
+#[test]
+fn deleting_needs_detach_and_happens_once() {
+    let w = world();
+    let (x, y) = (w.vertex(0), w.vertex(1));
+    let t = w.engine.begin(Mode::Write);
+    let edge = t.create_edge(x, y, w.knows, vec![]).unwrap();
+    assert!(matches!(t.delete_vertex(x, false), Err(TransactError::StillConnected { .. })));
+    assert!(t.delete_edge(edge).unwrap());
+    assert!(!t.delete_edge(edge).unwrap());
+    assert_eq!(t.delete_vertex(x, false).unwrap(), (true, 0));
+    assert_eq!(t.delete_vertex(x, false).unwrap(), (false, 0));
+    assert!(matches!(t.set_property(x, w.key, Value::Int(1)), Err(TransactError::NotFound { .. })));
+    t.commit().unwrap();
+    assert!(!w.engine.snapshot().exists(x).unwrap());
+}
