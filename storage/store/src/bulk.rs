@@ -89,7 +89,11 @@ impl<'a> Bulk<'a> {
             };
             let chunk = chunks.get_mut(&number).expect("open chunks are in the map");
             let len = (count - row).min(CHUNK_SLOTS - chunk.fill);
-            chunk.pieces.push(Piece { first_slot: chunk.fill, rows: row..row + len, columns: columns.clone() });
+            chunk.pieces.push(Piece {
+                first_slot: chunk.fill,
+                rows: row..row + len,
+                columns: columns.clone(),
+            });
             let start = VertexId::new(number, chunk.fill as u16).dense();
             match ranges.last_mut() {
                 Some(last) if last.end == start => last.end += len as u32,
@@ -114,7 +118,12 @@ impl<'a> Bulk<'a> {
     }
     /// The snapshot with all that was added. No commit may happen meanwhile; on an error the store is as before, and the ids
     /// handed out are lost.
-    pub fn finish(self, snapshot: &Snapshot, place: u64, parallel: Parallel<'_>) -> Result<Snapshot, StoreError> {
+    pub fn finish(
+        self,
+        snapshot: &Snapshot,
+        place: u64,
+        parallel: Parallel<'_>,
+    ) -> Result<Snapshot, StoreError> {
         let Vertices { open, chunks } = self.vertices.into_inner();
         let target = Target::new(snapshot, chunks);
         let mut parts: BTreeMap<ChunkNo, EdgeParts> = BTreeMap::new();
@@ -142,9 +151,12 @@ impl<'a> Bulk<'a> {
 }
 
 fn check_columns(rows: usize, columns: &[(KeyId, Column)]) -> Result<(), StoreError> {
-    let bad = |column: &Column| column.len() != rows || matches!(column, Column::Vertex(..) | Column::Edge(..));
+    let bad =
+        |column: &Column| column.len() != rows || matches!(column, Column::Vertex(..) | Column::Edge(..));
     if columns.iter().any(|(_, column)| bad(column)) {
-        return Err(StoreError::Unsupported("columns of another length than their rows, or of graph elements"));
+        return Err(StoreError::Unsupported(
+            "columns of another length than their rows, or of graph elements",
+        ));
     }
     Ok(())
 }
@@ -171,7 +183,8 @@ fn run<T: Send>(
 ) -> Result<Vec<T>, StoreError> {
     let results: Vec<Mutex<Option<Result<T, StoreError>>>> = (0..count).map(|_| Mutex::new(None)).collect();
     parallel(count, &|at| *results[at].lock() = Some(task(at)));
-    let result = |cell: Mutex<Option<Result<T, StoreError>>>| cell.into_inner().expect("the caller ran every task");
+    let result =
+        |cell: Mutex<Option<Result<T, StoreError>>>| cell.into_inner().expect("the caller ran every task");
     results.into_iter().map(result).collect()
 }
 
@@ -206,7 +219,11 @@ impl<'a> Target<'a> {
         if exists { Ok(()) } else { Err(StoreError::NoVertex(VertexId::new(number, slot as u16))) }
     }
     /// The finished chunk, and what it adds to the statistics.
-    fn assemble(&self, number: ChunkNo, parts: EdgeParts) -> Result<(Chunk, Vec<(Counter, i64)>), StoreError> {
+    fn assemble(
+        &self,
+        number: ChunkNo,
+        parts: EdgeParts,
+    ) -> Result<(Chunk, Vec<(Counter, i64)>), StoreError> {
         let (mut chunk, vertices) = match self.new.get(&number) {
             Some(new) => (new_chunk(new), new.fill as i64),
             None => match self.snapshot.chunk(number)? {
@@ -243,7 +260,8 @@ fn new_chunk(new: &NewChunk) -> Chunk {
                 }
             }
         }
-        base.columns.extend(StoredColumn::build(new.fill as u32, &values).map(|column| (key, Arc::new(column))));
+        base.columns
+            .extend(StoredColumn::build(new.fill as u32, &values).map(|column| (key, Arc::new(column))));
     }
     let mut meta = ChunkMeta::new(new.labels);
     meta.slot_bound = new.fill as u32;
@@ -252,7 +270,11 @@ fn new_chunk(new: &NewChunk) -> Chunk {
 }
 
 /// Adds the new vertices to the indexes that speak of their labels.
-fn extend_indexes(draft: &mut Draft<'_>, target: &Target<'_>, parallel: Parallel<'_>) -> Result<(), StoreError> {
+fn extend_indexes(
+    draft: &mut Draft<'_>,
+    target: &Target<'_>,
+    parallel: Parallel<'_>,
+) -> Result<(), StoreError> {
     let (catalog, directory, indexes) = (&draft.catalog, &draft.directory, &draft.indexes);
     let extend = |at: usize| -> Result<Option<Arc<Index>>, StoreError> {
         let index = &indexes[at].1;

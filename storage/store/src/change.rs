@@ -6,9 +6,10 @@
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
 use crate::names::NameDefinition;
+use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, IndexId, SchemaTarget};
 use model::value::ValueType;
-use model::{EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Value, VertexId};
+use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Value, VertexId};
 use std::sync::Arc;
 
 /// Version of the encoding of changes.
@@ -127,16 +128,16 @@ fn encode(change: &Change, writer: &mut Writer) {
         }
         Change::CreateEdge { edge, properties } => {
             writer.byte(5);
-            writer.edge(edge);
+            encode_edge(*edge, writer);
             encode_properties(properties, writer);
         }
         Change::DeleteEdge { edge } => {
             writer.byte(6);
-            writer.edge(edge);
+            encode_edge(*edge, writer);
         }
         Change::SetEdgeProperty { edge, key, value } => {
             writer.byte(7);
-            writer.edge(edge);
+            encode_edge(*edge, writer);
             writer.uint(key.0 as u64);
             writer.value(value);
         }
@@ -177,10 +178,10 @@ fn decode(reader: &mut Reader<'_>) -> Result<Change, StoreError> {
             key: KeyId(reader.uint32()?),
             value: reader.value()?,
         },
-        5 => Change::CreateEdge { edge: reader.edge()?, properties: decode_properties(reader)? },
-        6 => Change::DeleteEdge { edge: reader.edge()? },
+        5 => Change::CreateEdge { edge: decode_edge(reader)?, properties: decode_properties(reader)? },
+        6 => Change::DeleteEdge { edge: decode_edge(reader)? },
         7 => Change::SetEdgeProperty {
-            edge: reader.edge()?,
+            edge: decode_edge(reader)?,
             key: KeyId(reader.uint32()?),
             value: reader.value()?,
         },
@@ -191,6 +192,27 @@ fn decode(reader: &mut Reader<'_>) -> Result<Change, StoreError> {
         12 => Change::DropConstraint(reader.text()?.to_string()),
         _ => return Err(reader.fail("unknown kind of change")),
     })
+}
+
+/// The chunk in an edge's id is its source's, so type and slot are enough.
+fn encode_edge(edge: EdgeRef, writer: &mut Writer) {
+    debug_assert_eq!(edge.id.chunk(), edge.source.chunk());
+    writer.uint(edge.source.0);
+    writer.uint(edge.target.0);
+    writer.uint(edge.id.edge_type().0 as u64);
+    writer.uint(edge.id.slot() as u64);
+}
+
+fn decode_edge(reader: &mut Reader<'_>) -> Result<EdgeRef, StoreError> {
+    let (source, target) = (VertexId(reader.uint()?), VertexId(reader.uint()?));
+    let (edge_type, slot) = (reader.uint16()?, reader.uint32()?);
+    if edge_type as usize >= EDGE_TYPE_COUNT_MAX
+        || slot as usize >= EDGE_SLOT_COUNT_MAX
+        || source.0 > u32::MAX as u64
+    {
+        return Err(reader.fail("edge outside its bounds"));
+    }
+    Ok(EdgeRef { id: EdgeId::new(source.chunk(), EdgeTypeId(edge_type), slot), source, target })
 }
 
 fn encode_properties(properties: &[(KeyId, Value)], writer: &mut Writer) {

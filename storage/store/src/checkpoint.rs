@@ -104,7 +104,16 @@ impl Snapshot {
         reader.finish()?;
         let layers = LayerCache::default();
         let names = Arc::new(names);
-        Ok(Snapshot::from_root(Root { place, directory, catalog, names, indexes, statistics, options, layers }))
+        Ok(Snapshot::from_root(Root {
+            place,
+            directory,
+            catalog,
+            names,
+            indexes,
+            statistics,
+            options,
+            layers,
+        }))
     }
     /// Keys of all blobs this snapshot may still read: what a cleaner must keep.
     pub fn blobs(&self) -> Vec<BlobKey> {
@@ -188,7 +197,8 @@ fn write_counts(statistics: &Statistics, writer: &mut Writer) {
 fn read_counts(reader: &mut Reader<'_>) -> Result<Statistics, StoreError> {
     let mut statistics = Statistics::default();
     for _ in 0..reader.count()? {
-        let (tag, edge_type, set) = (reader.byte()?, EdgeTypeId(reader.uint16()?), LabelSetId(reader.uint32()?));
+        let (tag, edge_type, set) =
+            (reader.byte()?, EdgeTypeId(reader.uint16()?), LabelSetId(reader.uint32()?));
         let counter = match tag {
             0 => Counter::Vertices(set),
             1 => Counter::Out(edge_type, set),

@@ -226,16 +226,17 @@ fn build_out(
             bound,
             rows.map(|(row, (source, target))| {
                 let source_slot = slot_in_chunk(*source) as u16;
-                (chunk_of(*source), Pair { source_slot, batch: batch as u16, target: *target, row: row as u32 })
+                (
+                    chunk_of(*source),
+                    Pair { source_slot, batch: batch as u16, target: *target, row: row as u32 },
+                )
             }),
         ))
     })?;
     batches.iter_mut().for_each(|batch| batch.pairs = Vec::new());
     let chunks: Vec<usize> =
         (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
-    run(parallel, chunks.len(), &|at| {
-        out_part(edge_type, chunks[at], &shares, &batches, target, allocator)
-    })
+    run(parallel, chunks.len(), &|at| out_part(edge_type, chunks[at], &shares, &batches, target, allocator))
 }
 
 fn out_part(

@@ -74,8 +74,11 @@ pub struct Pair {
 impl Pair {
     pub fn new(options: StoreOptions) -> Pair {
         let store = Store::new(options);
-        (0..LABELS).for_each(|n| assert_eq!(store.names().intern_label(&format!("L{n}")).unwrap(), LabelId(n)));
-        (0..TYPES).for_each(|n| assert_eq!(store.names().intern_edge_type(&format!("T{n}")).unwrap(), EdgeTypeId(n)));
+        (0..LABELS)
+            .for_each(|n| assert_eq!(store.names().intern_label(&format!("L{n}")).unwrap(), LabelId(n)));
+        (0..TYPES).for_each(|n| {
+            assert_eq!(store.names().intern_edge_type(&format!("T{n}")).unwrap(), EdgeTypeId(n))
+        });
         (0..KEYS).for_each(|n| assert_eq!(store.names().intern_key(&format!("k{n}")).unwrap(), KeyId(n)));
         Pair { store, twin: Twin::default(), place: 0 }
     }
@@ -111,12 +114,16 @@ impl Pair {
                 let id = self.store.allocator().vertex(set).unwrap();
                 let properties = Pair::random_properties(chance);
                 let mut held = Properties::new();
-                properties.iter().filter(|p| !p.1.is_null()).for_each(|(key, value)| put(&mut held, *key, value));
+                properties
+                    .iter()
+                    .filter(|p| !p.1.is_null())
+                    .for_each(|(key, value)| put(&mut held, *key, value));
                 self.twin.vertices.insert(id, (labels, held));
                 changes.push(Change::CreateVertex { id, labels: set, properties });
             }
             5..=11 => {
-                let (Some(source), Some(target)) = (self.random_vertex(chance), self.random_vertex(chance)) else {
+                let (Some(source), Some(target)) = (self.random_vertex(chance), self.random_vertex(chance))
+                else {
                     return;
                 };
                 let target = if chance.below(8) == 0 { source } else { target };
@@ -125,7 +132,10 @@ impl Pair {
                 let edge = EdgeRef { id, source, target };
                 let properties = Pair::random_properties(chance);
                 let mut held = Properties::new();
-                properties.iter().filter(|p| !p.1.is_null()).for_each(|(key, value)| put(&mut held, *key, value));
+                properties
+                    .iter()
+                    .filter(|p| !p.1.is_null())
+                    .for_each(|(key, value)| put(&mut held, *key, value));
                 self.twin.edges.insert(id, (edge, held));
                 changes.push(Change::CreateEdge { edge, properties });
             }
@@ -184,7 +194,11 @@ impl Pair {
 
 impl Twin {
     pub fn edges_at(&self, vertex: VertexId) -> Vec<EdgeRef> {
-        self.edges.values().map(|(edge, _)| *edge).filter(|e| e.source == vertex || e.target == vertex).collect()
+        self.edges
+            .values()
+            .map(|(edge, _)| *edge)
+            .filter(|e| e.source == vertex || e.target == vertex)
+            .collect()
     }
 
     /// Fails unless everything read from `snapshot` is what this twin holds.
@@ -212,7 +226,10 @@ impl Twin {
         for filter in [
             LabelFilter::Has(LabelId(0)),
             LabelFilter::all_of(&[LabelId(0), LabelId(1)]),
-            LabelFilter::Or(vec![LabelFilter::Has(LabelId(2)), LabelFilter::Not(Box::new(LabelFilter::Has(LabelId(1))))]),
+            LabelFilter::Or(vec![
+                LabelFilter::Has(LabelId(2)),
+                LabelFilter::Not(Box::new(LabelFilter::Has(LabelId(1)))),
+            ]),
         ] {
             let mut scanned = Vec::new();
             for chunk in snapshot.scan_chunks(&filter) {
@@ -233,10 +250,13 @@ impl Twin {
             }
         }
     }
-    fn matching(&self, filter: &LabelFilter) -> impl Iterator<Item = (&VertexId, &(BTreeSet<LabelId>, Properties))> {
-        self.vertices.iter().filter(move |(_, (labels, _))| {
-            filter.accepts(&labels.iter().copied().collect::<Vec<_>>())
-        })
+    fn matching(
+        &self,
+        filter: &LabelFilter,
+    ) -> impl Iterator<Item = (&VertexId, &(BTreeSet<LabelId>, Properties))> {
+        self.vertices
+            .iter()
+            .filter(move |(_, (labels, _))| filter.accepts(&labels.iter().copied().collect::<Vec<_>>()))
     }
     fn compare_edges(&self, snapshot: &Snapshot) {
         for (id, (edge, properties)) in &self.edges {
@@ -315,7 +335,8 @@ impl Twin {
         assert_eq!(statistics.edges(), self.edges.len() as u64);
         let has = |vertex: &VertexId, label: LabelId| self.vertices[vertex].0.contains(&label);
         for edge_type in (0..TYPES).map(EdgeTypeId) {
-            let edges = || self.edges.values().map(|(edge, _)| edge).filter(|e| e.id.edge_type() == edge_type);
+            let edges =
+                || self.edges.values().map(|(edge, _)| edge).filter(|e| e.id.edge_type() == edge_type);
             assert_eq!(statistics.edges_of_type(edge_type), edges().count() as u64);
             for label in (0..LABELS).map(LabelId) {
                 let out = edges().filter(|edge| has(&edge.source, label)).count() as u64;
@@ -330,7 +351,8 @@ impl Twin {
         let SchemaTarget::Vertices(label) = index.target else { return Vec::new() };
         let holders = self.vertices.iter().filter(|(_, (labels, _))| labels.contains(&label));
         let keyed = holders.filter_map(|(id, (_, properties))| {
-            let values: Option<Vec<Value>> = index.keys.iter().map(|key| properties.get(key).cloned()).collect();
+            let values: Option<Vec<Value>> =
+                index.keys.iter().map(|key| properties.get(key).cloned()).collect();
             values.map(|values| (values, *id))
         });
         let mut entries: Vec<(Vec<Value>, VertexId)> = keyed.collect();
@@ -344,7 +366,13 @@ impl Twin {
         assert_eq!(snapshot.statistics().index(id).unwrap().entries, entries.len() as u64);
         let mut probes: Vec<Value> = (-6..16).map(Value::Int).collect();
         probes.extend(["", "a", "b", "zz", "none"].map(Value::string));
-        probes.extend([Value::Null, Value::Bool(true), Value::Float(0.5), Value::Float(3.0), Value::Float(f64::NAN)]);
+        probes.extend([
+            Value::Null,
+            Value::Bool(true),
+            Value::Float(0.5),
+            Value::Float(3.0),
+            Value::Float(f64::NAN),
+        ]);
         probes.push(Value::list(vec![Value::Int(1), Value::string("x")]));
         for probe in &probes {
             let mut expected: Vec<VertexId> =
@@ -355,9 +383,8 @@ impl Twin {
             assert_eq!(found, expected, "seek {probe:?}");
         }
         for (values, _) in entries.iter().step_by(3) {
-            let same = |e: &&(Vec<Value>, VertexId)| {
-                e.0.iter().zip(values).all(|(a, b)| equals(a, b) == Some(true))
-            };
+            let same =
+                |e: &&(Vec<Value>, VertexId)| e.0.iter().zip(values).all(|(a, b)| equals(a, b) == Some(true));
             let mut expected: Vec<VertexId> = entries.iter().filter(same).map(|e| e.1).collect();
             expected.sort();
             let mut found = snapshot.seek(id, values).unwrap();
@@ -366,13 +393,21 @@ impl Twin {
         }
         self.compare_ranges(snapshot, id, &entries, &probes);
     }
-    fn compare_ranges(&self, snapshot: &Snapshot, id: IndexId, entries: &[(Vec<Value>, VertexId)], probes: &[Value]) {
+    fn compare_ranges(
+        &self,
+        snapshot: &Snapshot,
+        id: IndexId,
+        entries: &[(Vec<Value>, VertexId)],
+        probes: &[Value],
+    ) {
         let mut bounds = vec![Bound::Unbounded];
         bounds.extend(probes.iter().step_by(3).map(Bound::Included));
         bounds.extend(probes.iter().step_by(4).map(Bound::Excluded));
         let passes = |value: &Value, bound: &Bound<&Value>, strict: std::cmp::Ordering| match bound {
             Bound::Unbounded => true,
-            Bound::Included(limit) => compare(value, limit).is_some_and(|order| order == strict || order.is_eq()),
+            Bound::Included(limit) => {
+                compare(value, limit).is_some_and(|order| order == strict || order.is_eq())
+            }
             Bound::Excluded(limit) => compare(value, limit) == Some(strict),
         };
         for lower in &bounds {
@@ -384,7 +419,8 @@ impl Twin {
                 let expected: Vec<VertexId> = entries.iter().filter(within).map(|e| e.1).collect();
                 let found: Vec<VertexId> = snapshot.seek_range(id, *lower, *upper).unwrap().collect();
                 assert_eq!(found, expected, "range {lower:?} {upper:?}");
-                let mut back: Vec<VertexId> = snapshot.seek_range(id, *lower, *upper).unwrap().rev().collect();
+                let mut back: Vec<VertexId> =
+                    snapshot.seek_range(id, *lower, *upper).unwrap().rev().collect();
                 back.reverse();
                 assert_eq!(back, expected, "range {lower:?} {upper:?} from the back");
             }

@@ -1,0 +1,180 @@
+//! Checkpoints: written incrementally, opened lazily, and never believed where a bit flipped.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_store as store;
+
+mod common;
+
+use common::{Chance, Pair, Twin};
+use std::sync::{Arc, Mutex};
+use store::*;
+
+/// Blobs in memory, by number.
+#[derive(Default)]
+struct Blobs {
+    blobs: Mutex<Vec<Vec<u8>>>,
+    reads: Mutex<usize>,
+}
+
+impl Blobs {
+    fn write(&self, bytes: &[u8]) -> BlobKey {
+        let mut blobs = self.blobs.lock().unwrap();
+        blobs.push(bytes.to_vec());
+        let mut key = [0; 20];
+        key[..8].copy_from_slice(&(blobs.len() as u64 - 1).to_le_bytes());
+        BlobKey(key)
+    }
+    fn checkpoint(&self, snapshot: &Snapshot) -> Vec<u8> {
+        snapshot.checkpoint::<StoreError>(&mut |bytes| Ok(self.write(bytes))).unwrap()
+    }
+    fn len(&self) -> usize {
+        self.blobs.lock().unwrap().len()
+    }
+}
+
+impl ChunkSource for Blobs {
+    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
+        *self.reads.lock().unwrap() += 1;
+        let number = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
+        self.blobs.lock().unwrap().get(number).cloned().ok_or(StoreError::Source("no such blob".into()))
+    }
+}
+
+fn options() -> StoreOptions {
+    StoreOptions { fold_changes_min: 40, index_delta_min: 20 }
+}
+
+fn grow(pair: &mut Pair, chance: &mut Chance, groups: usize) {
+    for _ in 0..groups {
+        let mut changes = Vec::new();
+        (0..8).for_each(|_| pair.random_change(chance, &mut changes));
+        pair.apply(&changes);
+    }
+}
+
+#[test]
+fn a_store_goes_on_from_its_checkpoints() {
+    for seed in 1..4 {
+        println!("seed {seed}");
+        let mut chance = Chance(seed);
+        let mut pair = Pair::new(options());
+        let blobs = Arc::new(Blobs::default());
+        let mut kept: Vec<(Snapshot, Twin)> = Vec::new();
+        for round in 0..6 {
+            grow(&mut pair, &mut chance, 25);
+            if round == 1 {
+                pair.create_index(0, &[0]);
+                pair.create_index(1, &[1, 2]);
+            }
+            let manifest = blobs.checkpoint(&pair.store.current());
+            let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();
+            assert_eq!(opened.place(), pair.place);
+            assert_eq!(opened.memory().chunks_loaded, 0, "opening loads nothing");
+            kept.push((opened.clone(), pair.twin.clone()));
+            pair.store = Store::from_snapshot(opened);
+        }
+        kept.iter().for_each(|(snapshot, twin)| twin.compare(snapshot));
+    }
+}
+
+#[test]
+fn a_second_checkpoint_writes_only_what_changed() {
+    let mut chance = Chance(9);
+    let mut pair = Pair::new(StoreOptions::default());
+    grow(&mut pair, &mut chance, 40);
+    let blobs = Blobs::default();
+    blobs.checkpoint(&pair.store.current());
+    let first = blobs.len();
+    assert!(first > 3);
+    blobs.checkpoint(&pair.store.current());
+    assert_eq!(blobs.len(), first, "nothing changed, nothing written");
+    let vertex = *pair.twin.vertices.keys().next().unwrap();
+    pair.apply(&[Change::SetProperty { id: vertex, key: model::KeyId(0), value: 7.into() }]);
+    blobs.checkpoint(&pair.store.current());
+    assert_eq!(blobs.len(), first + 1, "one chunk changed, one written");
+    assert_eq!(pair.store.current().blobs().len(), first);
+}
+
+/// Reads all there is; errors are fine, panics are not.
+fn read_everything(snapshot: &Snapshot) -> Result<(), StoreError> {
+    snapshot.load_all()?;
+    let view = snapshot.adjacency(&[], model::Direction::Both);
+    let mut scratch = EdgeScratch::new();
+    let mut vertices = Vec::new();
+    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
+        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
+    }
+    for vertex in vertices {
+        snapshot.properties(vertex)?;
+        let ids = view.edges(vertex.dense(), &mut scratch)?.1.to_vec();
+        ids.into_iter().try_for_each(|id| snapshot.edge_properties(model::EdgeId(id)).map(|_| ()))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn flipped_bits_are_errors() {
+    let mut chance = Chance(77);
+    let mut pair = Pair::new(options());
+    grow(&mut pair, &mut chance, 40);
+    pair.create_index(0, &[0]);
+    let blobs = Arc::new(Blobs::default());
+    let manifest = blobs.checkpoint(&pair.store.current());
+    for _ in 0..300 {
+        let mut bytes = manifest.clone();
+        let at = chance.below(bytes.len());
+        bytes[at] ^= 1 << chance.below(8);
+        assert!(matches!(Snapshot::open(&bytes, blobs.clone(), options()), Err(StoreError::Corrupt(_))));
+    }
+    for _ in 0..300 {
+        let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();
+        let (number, at) = {
+            let all = blobs.blobs.lock().unwrap();
+            let number = chance.below(all.len());
+            (number, chance.below(all[number].len()))
+        };
+        let bit = 1 << chance.below(8);
+        blobs.blobs.lock().unwrap()[number][at] ^= bit;
+        assert!(matches!(opened.load_all(), Err(StoreError::Corrupt(_))));
+        blobs.blobs.lock().unwrap()[number][at] ^= bit;
+        assert!(opened.load_all().is_ok(), "a failed load may be tried again");
+    }
+}
+
+/// As a clever forger would: the checksum is right, the content is not. No panic, whatever it says.
+#[test]
+fn forged_bytes_never_panic() {
+    let mut chance = Chance(78);
+    let mut pair = Pair::new(options());
+    grow(&mut pair, &mut chance, 30);
+    pair.create_index(0, &[0]);
+    let blobs = Arc::new(Blobs::default());
+    let manifest = blobs.checkpoint(&pair.store.current());
+    let forge = |bytes: &[u8], chance: &mut Chance| {
+        let mut bytes = bytes[..bytes.len() - 4].to_vec();
+        for _ in 0..1 + chance.below(3) {
+            let at = chance.below(bytes.len());
+            bytes[at] = chance.next() as u8;
+        }
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
+    };
+    let (mut refused, mut accepted) = (0, 0);
+    for _ in 0..2000 {
+        let bytes = if chance.below(2) == 0 { forge(&manifest, &mut chance) } else { manifest.clone() };
+        let forged = Blobs::default();
+        let all = blobs.blobs.lock().unwrap().clone();
+        *forged.blobs.lock().unwrap() = all
+            .iter()
+            .map(|blob| if chance.below(3) == 0 { forge(blob, &mut chance) } else { blob.clone() })
+            .collect();
+        match Snapshot::open(&bytes, Arc::new(forged), options()).and_then(|opened| read_everything(&opened))
+        {
+            Ok(()) => accepted += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    println!("{refused} refused, {accepted} accepted");
+    assert!(refused > 1000);
+}
