@@ -1,1 +1,32 @@
-//! database
+//! # database: the façade
+//!
+//! Open a [`Database`], take a [`Session`], ask it: that is all a program needs. No algorithm lives here; this room joins the
+//! languages, the executors and the commits, and holds the one table from inner errors to what users see.
+//!
+//! Reading order: [`Database`], [`Session`], [`QueryResult`], [`Error`], [`entity`] (vertices and edges with their properties).
+
+mod cache;
+mod catalogue;
+mod database;
+pub mod entity;
+mod error;
+mod interrupt;
+mod options;
+mod params;
+mod profile;
+mod result;
+mod session;
+
+pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX};
+pub use error::{Error, ErrorClass};
+pub use execute::Counters;
+pub use interrupt::Interrupter;
+pub use ingest::{ImportOptions, ImportReport};
+pub use model::{Batch, Value};
+pub use options::Options;
+pub use params::Params;
+pub use plan::explain::PlanDescription;
+pub use profile::plan_value;
+pub use result::{QueryResult, RequestKind, Summary};
+pub use session::{Limits, Session};
+pub use transact::Mode;

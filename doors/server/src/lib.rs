@@ -1,1 +1,12 @@
-//! server
+//! # server: other people's drivers talk to the database
+//!
+//! Protocols are codecs without sockets: bytes in, bytes out, tested without a network. One listener owns the sockets.
+//! Reading order: [`bolt::packstream`] (values as bytes), `bolt::chunks` (messages as chunks), `bolt::message` (what is said),
+//! `bolt::structure` (nodes, relationships, paths, temporal values), `bolt::connection` (who may say what when), [`listener`].
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
+
+pub mod bolt;
+pub mod listener;
+
+pub use listener::{ServeError, ServeOptions, Server};

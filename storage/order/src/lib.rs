@@ -7,8 +7,8 @@
 /// The place of a commit in this store's order: 1 for the first. Place 0 is the empty store.
 pub type Place = u64;
 
-/// Gatekeepers that hand out places. Places are dense and strictly increasing: a place handed out must be used or withdrawn
-/// before the next is asked for, so that the log has no gaps.
+/// Gatekeepers that hand out places, strictly increasing. A place that was handed out and not used is withdrawn before the
+/// next is asked for, so that gaps stay rare.
 #[derive(Debug)]
 pub struct Bank {
     last: Place,

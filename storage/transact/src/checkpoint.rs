@@ -55,15 +55,17 @@ impl Engine {
         let mut committer = self.shared.committer.lock();
         let _one_at_a_time = self.shared.checkpointing.lock();
         let current = self.snapshot();
-        let place = current.place() + 1;
+        let place = current.place().max(self.shared.backing.last_place()) + 1;
         let next = make(&current, place)?;
         let (_, mark) = self.shared.store.names().undurable();
         let report = match self.shared.backing.is_durable() {
-            true => self.write_checkpoint(&next)?,
+            true => self.write_checkpoint(&next).inspect_err(|_| {
+                committer.jump_to(current.place(), self.shared.backing.last_place());
+            })?,
             false => CheckpointReport { place, ..CheckpointReport::default() },
         };
         self.shared.store.names().mark_durable(mark);
-        committer.jump_to(place);
+        committer.jump_to(place, place);
         self.shared.store.publish(next);
         self.close_feeds();
         Ok(report)

@@ -8,8 +8,8 @@
 //!
 //! Idea: group commit by turns. A committing thread queues its changes and waits for the committer's lock; whoever holds it takes
 //! everything queued, so one sync serves all that arrived while the last one ran.
-//! Invariants: a snapshot is published only after its records are synced; places are dense; a record in the log applies to the
-//! snapshot of the place before it.
+//! Invariants: a snapshot is published only after its records are synced; places strictly increase; a record in the log applies to the
+//! snapshot of the record before it.
 
 use crate::conflicts::Conflicts;
 use crate::feed::{CommitRecord, Feed, Feeds};
@@ -77,7 +77,8 @@ impl Engine {
     pub(crate) fn new(store: Store, backing: Arc<dyn BackingStore>, clock: Arc<dyn Clock>) -> Engine {
         let place = store.current().place();
         let committer = Committer {
-            bank: Bank::of_one(place),
+            // A bulk load that was cut short may have taken a place of the log.
+            bank: Bank::of_one(place.max(backing.last_place())),
             conflicts: Conflicts::starting_at(place),
             last_time_micros: 0,
         };
@@ -154,9 +155,9 @@ impl Engine {
 }
 
 impl Committer {
-    /// A bulk load took this place; transactions that began before it must be tried again.
-    pub fn jump_to(&mut self, place: u64) {
-        self.bank = Bank::of_one(place);
+    /// Goes on from the snapshot of this place, above what the log has taken; transactions that began before it are tried again.
+    pub fn jump_to(&mut self, place: u64, log_place: u64) {
+        self.bank = Bank::of_one(place.max(log_place));
         self.conflicts = Conflicts::starting_at(place);
     }
 }
@@ -222,7 +223,7 @@ impl Shared {
                 self.publish(current, &accepted);
             }
             Err(error) => {
-                committer.jump_to(self.store.current().place());
+                committer.jump_to(self.store.current().place(), self.backing.last_place());
                 accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Err(error.clone().into())));
             }
         }

@@ -1,0 +1,92 @@
+//! Plans by their text, so that a query asked again is neither parsed nor planned again.
+//!
+//! A plan stays right whatever is committed, since names are bound when it starts; it goes stale when indexes come or go, or when
+//! the graph has grown or shrunk so much that another plan would be better.
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use plan::Statement;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// Plans kept; the one used longest ago goes first.
+pub const PLANS_MAX: usize = 1_024;
+/// A longer text is not worth keeping.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// A plan is made anew when the graph's size changed by more than this factor.
+const GROWTH_MAX: f64 = 4.0;
+
+/// A plan, and what it was made for.
+pub(crate) struct Planned {
+    pub statement: Statement,
+    /// Does it write to the graph?
+    pub writes: bool,
+    indexes: usize,
+    size: f64,
+}
+
+impl Planned {
+    pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Planned {
+        Planned { statement, writes, indexes: index_stamp(snapshot), size: size(snapshot) }
+    }
+    fn is_fresh(&self, snapshot: &Snapshot) -> bool {
+        let growth = size(snapshot) / self.size;
+        self.indexes == index_stamp(snapshot) && (1.0 / GROWTH_MAX..=GROWTH_MAX).contains(&growth)
+    }
+}
+
+/// Indexes are numbered as they are made, so their count and last number tell whether they changed.
+fn index_stamp(snapshot: &Snapshot) -> usize {
+    let indexes = snapshot.catalog().indexes();
+    indexes.len() << 32 | indexes.last().map_or(0, |index| index.id.0 as usize + 1)
+}
+
+fn size(snapshot: &Snapshot) -> f64 {
+    snapshot.statistics().vertices() as f64 + snapshot.statistics().edges() as f64 + 1_000.0
+}
+
+#[derive(Default)]
+pub(crate) struct PlanCache {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    plans: HashMap<Arc<str>, (Arc<Planned>, u64), foldhash::fast::RandomState>,
+    turn: u64,
+}
+
+impl PlanCache {
+    pub fn get(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
+        let mut inner = self.inner.lock();
+        inner.turn += 1;
+        let turn = inner.turn;
+        let (plan, used) = inner.plans.get_mut(text)?;
+        if !plan.is_fresh(snapshot) {
+            inner.plans.remove(text);
+            return None;
+        }
+        *used = turn;
+        Some(plan.clone())
+    }
+    pub fn put(&self, text: &str, plan: Arc<Planned>) {
+        if text.len() > TEXT_BYTES_MAX {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        if inner.plans.len() >= PLANS_MAX {
+            inner.drop_oldest_half();
+        }
+        let turn = inner.turn;
+        inner.plans.insert(text.into(), (plan, turn));
+    }
+}
+
+impl Inner {
+    fn drop_oldest_half(&mut self) {
+        let mut turns: Vec<u64> = self.plans.values().map(|(_, used)| *used).collect();
+        turns.sort_unstable();
+        let middle = turns[turns.len() / 2];
+        self.plans.retain(|_, (_, used)| *used > middle);
+    }
+}

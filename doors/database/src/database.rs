@@ -1,0 +1,227 @@
+//! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
+
+use crate::cache::{PlanCache, Planned};
+use crate::error::in_text;
+use crate::{Error, Options, Session};
+use execute::{ExecuteOptions, Runtime};
+use ingest::{ImportOptions, ImportReport};
+use parking_lot::Mutex;
+use plan::StatementKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::Snapshot;
+use transact::{Engine, OpenOptions, RecoveryReport};
+use world::disk::RealDisk;
+
+/// The name under which a database lives in memory and dies with the process.
+pub const MEMORY: &str = ":memory:";
+/// Tenants that may be known at once; each has an account on every executor.
+pub const TENANTS_MAX: usize = 4_096;
+
+/// An open database. Cheap to clone; the last clone closes it.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    runtime: Runtime,
+    plans: PlanCache,
+    options: Options,
+    path: Option<PathBuf>,
+    recovery: RecoveryReport,
+    tenants: Mutex<Vec<String>>,
+    checkpointing: AtomicBool,
+}
+
+/// A running query.
+#[derive(Clone, Debug)]
+pub struct RunningQuery {
+    /// Its id, for KILL QUERY.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Who pays for it.
+    pub tenant: String,
+    /// Time since it began.
+    pub elapsed_ms: u64,
+    /// Bytes it holds.
+    pub bytes: u64,
+}
+
+/// What a session tells of a request that it starts.
+pub(crate) struct Running<'a> {
+    pub text: &'a str,
+    pub tenant: Option<&'a str>,
+    pub timeout: Option<Duration>,
+    pub bytes_max: Option<u64>,
+}
+
+impl Database {
+    /// Opens the database in the folder `path`, or one in memory for [`MEMORY`].
+    ///
+    /// # Errors
+    /// The folder is not a database, was written by a newer version, is open already, or is damaged.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
+        let path = path.as_ref();
+        let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
+        let open = OpenOptions { create: options.create, ..OpenOptions::default() };
+        let disk: Arc<dyn world::disk::Disk> = Arc::new(RealDisk::new());
+        let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk, path)), &open)?;
+        let runtime = execute::runtime(options.executors).map_err(|error| {
+            Error::new("Tanglewood.DatabaseError.General.Threads", format!("executor threads cannot be started: {error}"))
+        })?;
+        let inner = Inner {
+            engine,
+            runtime,
+            plans: PlanCache::default(),
+            options,
+            path: folder,
+            recovery,
+            tenants: Mutex::new(vec!["default".into()]),
+            checkpointing: AtomicBool::new(false),
+        };
+        Ok(Database { inner: Arc::new(inner) })
+    }
+    /// A session for one client.
+    pub fn session(&self) -> Session {
+        Session::new(self.clone())
+    }
+    /// The graph as of the last commit.
+    pub fn snapshot(&self) -> Snapshot {
+        self.engine().snapshot()
+    }
+    /// The folder, unless it lives in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.path.as_deref()
+    }
+    /// What opening it found.
+    pub fn recovery(&self) -> RecoveryReport {
+        self.inner.recovery
+    }
+    /// The options it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+    /// Executor threads.
+    pub fn executors(&self) -> usize {
+        self.inner.runtime.executors()
+    }
+    /// Reads files of other systems into the database; see [`ImportOptions`].
+    pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
+        ingest::import(self.engine(), options).map_err(|error| {
+            Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) }
+        })
+    }
+    /// Writes a checkpoint, so that the next open need not replay the log.
+    pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {
+        Ok(self.engine().checkpoint()?)
+    }
+    /// Queries running now.
+    pub fn running(&self) -> Vec<RunningQuery> {
+        let tenants = self.inner.tenants.lock();
+        let name = |tenant: u32| tenants.get(tenant as usize).cloned().unwrap_or_default();
+        let queries = self.inner.runtime.queries().into_iter();
+        queries
+            .map(|query| RunningQuery {
+                id: format!("query-{}", query.id.0),
+                tenant: name(query.tenant),
+                text: query.label,
+                elapsed_ms: query.age_ns / 1_000_000,
+                bytes: query.bytes,
+            })
+            .collect()
+    }
+    /// Ends a running query; false where there is none of that id.
+    pub fn kill(&self, id: &str, reason: &str) -> Result<bool, Error> {
+        let number = id.strip_prefix("query-").unwrap_or(id).parse().map_err(|_| {
+            Error::new("Neo.ClientError.Statement.ArgumentError", format!("`{id}` is not the id of a query"))
+                .hint("SHOW QUERIES lists them; ids look like query-17")
+        })?;
+        Ok(self.inner.runtime.cancel(execute::QueryId(number), reason))
+    }
+    /// Sets a tenant's share of the machine; 100 is what everyone has who was given none.
+    pub fn set_share(&self, tenant: &str, share: u32) {
+        let number = self.tenant_number(Some(tenant));
+        self.inner.runtime.set_share(number, share);
+    }
+    /// Commits, groups and conflicts since it was opened.
+    pub fn commit_counts(&self) -> transact::CommitCounts {
+        self.engine().counts()
+    }
+    /// Closes the database in order, with a checkpoint. Without it everything acknowledged is safe all the same, in the log.
+    pub fn close(self) -> Result<(), Error> {
+        Ok(self.engine().close()?)
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.inner.runtime
+    }
+
+    /// The plan for a text, from the cache or made now.
+    pub(crate) fn plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
+        if let Some(planned) = self.inner.plans.get(text, snapshot) {
+            return Ok(planned);
+        }
+        let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
+        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot))?;
+        let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
+        let planned = Arc::new(Planned::new(statement, writes, snapshot));
+        self.inner.plans.put(text, planned.clone());
+        Ok(planned)
+    }
+
+    pub(crate) fn execute_options(&self, running: &Running<'_>) -> ExecuteOptions {
+        let options = self.options();
+        ExecuteOptions {
+            tenant: self.tenant_number(running.tenant),
+            label: running.text.chars().take(LABEL_CHARS_MAX).collect(),
+            deadline: running.timeout.or(options.query_timeout),
+            bytes_max: running.bytes_max.unwrap_or(options.query_bytes_max),
+            ..ExecuteOptions::default()
+        }
+    }
+
+    /// Numbers tenants as they come; beyond [`TENANTS_MAX`] they share the default account.
+    fn tenant_number(&self, name: Option<&str>) -> u32 {
+        let Some(name) = name else { return 0 };
+        let mut tenants = self.inner.tenants.lock();
+        if let Some(at) = tenants.iter().position(|known| known == name) {
+            return at as u32;
+        }
+        if tenants.len() >= TENANTS_MAX {
+            return 0;
+        }
+        tenants.push(name.to_string());
+        tenants.len() as u32 - 1
+    }
+
+    /// Starts a checkpoint in the background once the log has grown enough.
+    pub(crate) fn after_commit(&self) {
+        if self.engine().log_bytes() < self.options().checkpoint_log_bytes {
+            return;
+        }
+        if self.inner.checkpointing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let engine = self.engine().clone();
+        let inner = Arc::downgrade(&self.inner);
+        world::threads::spawn("checkpoint", move || {
+            // A checkpoint that fails loses nothing: the log still holds every commit, and the next attempt reports again.
+            let outcome = engine.checkpoint();
+            if let Some(inner) = inner.upgrade() {
+                inner.checkpointing.store(false, Ordering::Release);
+            }
+            outcome
+        });
+    }
+}
+
+/// Characters of a query's text that lists of running queries show.
+const LABEL_CHARS_MAX: usize = 2_000;

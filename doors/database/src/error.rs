@@ -1,0 +1,107 @@
+//! One error for everyone outside: a stable code, a message, a hint, and where in the text it happened.
+//!
+//! The table from inner errors to classes stands here and nowhere else.
+
+use cypher::CypherError;
+use execute::ExecuteError;
+use plan::PlanError;
+use std::fmt;
+use store::StoreError;
+use transact::TransactError;
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Stable, in the manner of Neo4j's codes: `Neo.ClientError.Statement.SyntaxError`.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// What may help.
+    pub hint: Option<String>,
+    /// The query's line with the place underlined, where there is one.
+    pub excerpt: Option<String>,
+    /// May the same request succeed if it is sent again?
+    pub retryable: bool,
+}
+
+/// What doors tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The request was at fault.
+    Client,
+    /// It may succeed if it is sent again.
+    Transient,
+    /// The database was at fault.
+    Database,
+}
+
+impl Error {
+    /// An error with a code and a message.
+    pub fn new(code: &str, message: impl Into<String>) -> Error {
+        Error { code: code.into(), message: message.into(), hint: None, excerpt: None, retryable: false }
+    }
+    /// The same with a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = Some(hint.into());
+        self
+    }
+    /// Whose fault it was.
+    pub fn class(&self) -> ErrorClass {
+        match self.code.split('.').nth(1) {
+            Some("TransientError") => ErrorClass::Transient,
+            Some("DatabaseError") => ErrorClass::Database,
+            _ => ErrorClass::Client,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        if let Some(excerpt) = &self.excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<TransactError> for Error {
+    fn from(error: TransactError) -> Error {
+        let (hint, retryable) = (error.hint(), error.is_retryable());
+        Error { hint, retryable, ..Error::new(error.code(), error.to_string()) }
+    }
+}
+
+impl From<ExecuteError> for Error {
+    fn from(error: ExecuteError) -> Error {
+        match error {
+            ExecuteError::Transact(error) => error.into(),
+            error => Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) },
+        }
+    }
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Error {
+        let hint = Some(error.hint).filter(|hint| !hint.is_empty());
+        Error { hint, ..Error::new(&format!("Neo.ClientError.Statement.{}", error.code), error.message) }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        TransactError::Store(error).into()
+    }
+}
+
+/// A fault in the text, with the text it points into.
+pub(crate) fn in_text(error: CypherError, text: &str) -> Error {
+    let rendered = error.render(text);
+    let excerpt: Vec<&str> = rendered.lines().skip(1).take(3).collect();
+    Error { hint: error.hint.clone(), excerpt: Some(excerpt.join("\n")), ..Error::new(error.code, error.message) }
+}

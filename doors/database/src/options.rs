@@ -1,0 +1,33 @@
+//! How a database is opened. Every limit has a default that a newcomer can live with.
+
+use std::time::Duration;
+
+/// Options of [`crate::Database::open`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Create the database if the folder is missing or empty.
+    pub create: bool,
+    /// Executor threads; one a core where absent.
+    pub executors: Option<usize>,
+    /// Bytes one query may hold before it ends with an error.
+    pub query_bytes_max: u64,
+    /// Time one query may run before it ends with an error; no limit where absent.
+    pub query_timeout: Option<Duration>,
+    /// Times a single statement is tried before a conflict is reported.
+    pub attempts_max: u32,
+    /// Bytes of log after which a checkpoint is made in the background.
+    pub checkpoint_log_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            create: true,
+            executors: None,
+            query_bytes_max: 2 << 30,
+            query_timeout: None,
+            attempts_max: 32,
+            checkpoint_log_bytes: 256 << 20,
+        }
+    }
+}

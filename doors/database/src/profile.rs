@@ -1,0 +1,86 @@
+//! EXPLAIN and PROFILE: the plan as text and as a tree, with estimated and true rows.
+
+use crate::cache::Planned;
+use crate::{QueryResult, Summary};
+use execute::planning::SnapshotPlanning;
+use model::{Batch, Value};
+use plan::explain::{self, NodeProfile, PlanDescription};
+use plan::statement::Mode;
+use plan::{Statement, StatementKind};
+use store::Snapshot;
+
+/// What is needed to describe a plan once it has run.
+pub(crate) struct Profiling {
+    statement: Statement,
+    estimates: Vec<f64>,
+}
+
+impl Profiling {
+    /// Something, if the statement asked for PROFILE.
+    pub fn wanted(planned: &Planned, snapshot: &Snapshot) -> Option<Profiling> {
+        (planned.statement.mode == Mode::Profile).then(|| Profiling {
+            statement: planned.statement.clone(),
+            estimates: estimates(&planned.statement, snapshot),
+        })
+    }
+    /// The plan as text and as a tree, with what each node did.
+    pub fn describe(&self, nodes: &[execute::NodeProfile]) -> (String, PlanDescription) {
+        let profile: Vec<NodeProfile> =
+            nodes.iter().map(|node| NodeProfile { rows: node.rows_out, time_nanos: node.cpu_ns }).collect();
+        let text = explain::render(&self.statement, &self.estimates, Some(&profile));
+        let mut tree = described(&self.statement, &self.estimates);
+        attach(&mut tree, &profile);
+        (text, tree)
+    }
+}
+
+/// The answer to EXPLAIN: no rows, the plan in the summary.
+pub(crate) fn explained(statement: &Statement, snapshot: &Snapshot, mut summary: Summary) -> QueryResult {
+    let estimates = estimates(statement, snapshot);
+    summary.plan_text = Some(explain::render(statement, &estimates, None));
+    summary.plan = Some(described(statement, &estimates));
+    let columns = match &statement.kind {
+        StatementKind::Query { columns, .. } => columns.iter().map(|(title, _)| title.clone()).collect(),
+        _ => Vec::new(),
+    };
+    QueryResult::of_batches(columns, Vec::<Batch>::new(), snapshot.clone(), summary)
+}
+
+fn estimates(statement: &Statement, snapshot: &Snapshot) -> Vec<f64> {
+    match &statement.kind {
+        StatementKind::Query { plan, .. } => plan::estimate::estimates(plan, &SnapshotPlanning::new(snapshot)),
+        _ => Vec::new(),
+    }
+}
+
+fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
+    explain::describe(statement, estimates).unwrap_or_else(|| PlanDescription {
+        number: 0,
+        name: "Command",
+        arguments: Vec::new(),
+        identifiers: Vec::new(),
+        estimated_rows: None,
+        children: Vec::new(),
+    })
+}
+
+fn attach(tree: &mut PlanDescription, profile: &[NodeProfile]) {
+    if let Some(node) = profile.get(tree.number) {
+        tree.arguments.push(("Rows", node.rows.to_string()));
+        tree.arguments.push(("Time", format!("{} us", node.time_nanos / 1_000)));
+    }
+    tree.children.iter_mut().for_each(|child| attach(child, profile));
+}
+
+/// A plan as the map that Bolt sends.
+pub fn plan_value(plan: &PlanDescription) -> Value {
+    let mut arguments: Vec<(&str, Value)> =
+        plan.arguments.iter().map(|(name, value)| (*name, value.as_str().into())).collect();
+    arguments.extend(plan.estimated_rows.map(|rows| ("EstimatedRows", Value::Float(rows))));
+    Value::map([
+        ("operatorType", format!("{}@neo4j", plan.name).into()),
+        ("args", Value::map(arguments)),
+        ("identifiers", Value::list(plan.identifiers.iter().map(|name| name.as_str().into()).collect())),
+        ("children", Value::list(plan.children.iter().map(plan_value).collect())),
+    ])
+}

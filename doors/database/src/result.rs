@@ -1,0 +1,167 @@
+//! What a request answers: columns, batches or rows, and a summary.
+//!
+//! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
+//! and committed before its first row is handed out, so a row that was seen is a row that is durable.
+
+use crate::Error;
+use execute::{Counters, ResultStream};
+use model::{Batch, Value};
+use plan::explain::PlanDescription;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+
+/// Whether a request read, wrote, or changed the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// Read only.
+    Read,
+    /// Wrote, and answered rows.
+    ReadWrite,
+    /// Wrote, and answered none.
+    Write,
+    /// Changed the catalogue.
+    Schema,
+}
+
+/// What a request did.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Read, write, schema.
+    pub kind: RequestKind,
+    /// What it changed.
+    pub counters: Counters,
+    /// Indexes and constraints added or removed.
+    pub schema_changes: u64,
+    /// Place of the commit it made or of the snapshot it read.
+    pub place: u64,
+    /// From the request to its first row.
+    pub first_after: Duration,
+    /// From the request to its end.
+    pub elapsed: Duration,
+    /// The plan as text, for EXPLAIN and PROFILE.
+    pub plan_text: Option<String>,
+    /// The plan as a tree, for EXPLAIN and PROFILE.
+    pub plan: Option<PlanDescription>,
+    /// Was it PROFILE?
+    pub profiled: bool,
+}
+
+/// The answer to a request.
+pub struct QueryResult {
+    columns: Vec<Arc<str>>,
+    source: Source,
+    snapshot: Snapshot,
+    summary: Summary,
+    started_ns: u64,
+    ended: bool,
+    profile_of: Option<crate::profile::Profiling>,
+}
+
+enum Source {
+    Batches(VecDeque<Batch>),
+    Stream(Box<ResultStream>),
+}
+
+impl QueryResult {
+    pub(crate) fn of_batches(columns: Vec<Arc<str>>, batches: Vec<Batch>, snapshot: Snapshot, summary: Summary) -> QueryResult {
+        let source = Source::Batches(batches.into());
+        QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
+    }
+    pub(crate) fn of_stream(
+        stream: ResultStream,
+        snapshot: Snapshot,
+        summary: Summary,
+        started_ns: u64,
+        profile_of: Option<crate::profile::Profiling>,
+    ) -> QueryResult {
+        let columns = stream.columns().to_vec();
+        let source = Source::Stream(Box::new(stream));
+        QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
+    }
+    /// Column titles.
+    pub fn columns(&self) -> &[Arc<str>] {
+        &self.columns
+    }
+    /// The snapshot the rows came from: what entities in them are shown from.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+    /// The next batch; `None` after the last.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
+        let next = match &mut self.source {
+            Source::Batches(batches) => Ok(batches.pop_front()),
+            Source::Stream(stream) => stream.next().transpose().map_err(Error::from),
+        };
+        self.note(&next);
+        next
+    }
+    /// The next batch if it comes within `timeout`; `Ok(None)` means that none did.
+    pub fn next_batch_timeout(&mut self, timeout: Duration) -> Result<Option<Option<Batch>>, Error> {
+        let next = match &mut self.source {
+            Source::Batches(batches) => return Ok(Some(batches.pop_front())),
+            Source::Stream(stream) => match stream.next_timeout(timeout) {
+                None => return Ok(None),
+                Some(next) => next.transpose().map_err(Error::from),
+            },
+        };
+        self.note(&next);
+        next.map(Some)
+    }
+    /// All remaining rows.
+    pub fn rows(mut self) -> Result<Vec<Vec<Value>>, Error> {
+        let mut rows = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            rows.extend((0..batch.len()).map(|row| batch.row(row)));
+        }
+        Ok(rows)
+    }
+    /// The only value of the only row.
+    pub fn single(self) -> Result<Value, Error> {
+        let mut rows = self.rows()?;
+        match (rows.len(), rows.first().map_or(0, Vec::len)) {
+            (1, 1) => Ok(rows.remove(0).remove(0)),
+            (rows, columns) => Err(Error::new(
+                "Tanglewood.ClientError.Result.NotSingle",
+                format!("expected one row of one column, got {rows} rows of {columns}"),
+            )),
+        }
+    }
+    /// Reads what is left, and tells what the request did.
+    pub fn finish(mut self) -> Result<Summary, Error> {
+        while self.next_batch()?.is_some() {}
+        Ok(self.summary)
+    }
+    pub(crate) fn set_place(&mut self, place: u64) {
+        self.summary.place = place;
+    }
+    /// What the request did; complete once the last batch was read.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+    /// Ends a running query; its next batch is an error that says why.
+    pub fn cancel(&self, reason: &str) {
+        if let Source::Stream(stream) = &self.source {
+            stream.cancel(reason);
+        }
+    }
+    fn note(&mut self, next: &Result<Option<Batch>, Error>) {
+        if self.ended {
+            return;
+        }
+        let elapsed = Duration::from_nanos(world::clock::monotonic_ns().saturating_sub(self.started_ns));
+        if self.summary.first_after.is_zero() {
+            self.summary.first_after = elapsed;
+        }
+        if !matches!(next, Ok(Some(_))) {
+            self.ended = true;
+            self.summary.elapsed = elapsed;
+            if let (Source::Stream(stream), Some(profiling)) = (&self.source, &self.profile_of) {
+                let (text, plan) = profiling.describe(&stream.profile());
+                self.summary.plan_text = Some(text);
+                self.summary.plan = Some(plan);
+            }
+        }
+    }
+}

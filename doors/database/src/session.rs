@@ -1,0 +1,336 @@
+//! A session: one client's conversation with the database, with at most one transaction open.
+//!
+//! A single statement outside a transaction is a transaction of its own, tried again inside where it conflicts with another. In an
+//! explicit transaction, reads stream from the transaction's own view and writes run to their end before they answer; a
+//! statement that fails leaves the transaction broken, to be rolled back.
+
+use crate::cache::Planned;
+use crate::database::{Database, Running};
+use crate::profile::Profiling;
+use crate::result::RequestKind;
+use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue};
+use execute::{Access, Counters, Execution, ResultStream};
+use parking_lot::Mutex;
+use plan::StatementKind;
+use plan::statement::Mode as StatementMode;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+use transact::{Mode, Transaction};
+use world::clock::monotonic_ns;
+
+/// First pause before a conflicting statement is tried again; doubled each time up to [`RETRY_PAUSE_MAX`].
+const RETRY_PAUSE: Duration = Duration::from_micros(50);
+/// Longest such pause.
+const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
+
+/// Limits of one request, where they differ from the database's options.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Time it may run.
+    pub timeout: Option<Duration>,
+    /// Bytes it may hold.
+    pub bytes_max: Option<u64>,
+}
+
+/// One client's conversation.
+pub struct Session {
+    database: Database,
+    transaction: Option<Open>,
+    limits: Limits,
+    tenant: Option<String>,
+    interrupter: Interrupter,
+}
+
+struct Open {
+    transaction: Arc<Mutex<Transaction>>,
+    mode: Mode,
+    broken: bool,
+}
+
+impl Session {
+    pub(crate) fn new(database: Database) -> Session {
+        let interrupter = Interrupter::new(database.clone());
+        Session { database, transaction: None, limits: Limits::default(), tenant: None, interrupter }
+    }
+    /// A handle by which another thread ends what this session runs.
+    pub fn interrupter(&self) -> Interrupter {
+        self.interrupter.clone()
+    }
+    /// Takes note of an interruption: what starts from now on runs.
+    pub fn settle_interrupt(&self) {
+        self.interrupter.settle();
+    }
+    /// Sets the limits of every request from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+    /// Whose share of the machine this session's requests are charged to.
+    pub fn set_tenant(&mut self, tenant: impl Into<String>) {
+        self.tenant = Some(tenant.into());
+    }
+    /// The database of this session.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+    /// Is a transaction open?
+    pub fn in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+
+    /// Begins a transaction; [`Mode::Read`] costs nothing to commit and refuses writes.
+    pub fn begin(&mut self, mode: Mode) -> Result<(), Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.TransactionStartFailed";
+            return Err(Error::new(code, "a transaction is open already in this session").hint("commit or roll it back first"));
+        }
+        let transaction = Arc::new(Mutex::new(self.database.engine().begin(mode)));
+        self.transaction = Some(Open { transaction, mode, broken: false });
+        Ok(())
+    }
+    /// Commits the open transaction; returns the place of the commit once it is durable.
+    pub fn commit(&mut self) -> Result<u64, Error> {
+        let open = self.take_open()?;
+        if open.broken {
+            open.transaction.lock().rollback();
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
+        }
+        let place = open.transaction.lock().commit()?;
+        self.database.after_commit();
+        Ok(place)
+    }
+    /// Marks the open transaction as failed: it can only be rolled back.
+    pub fn break_transaction(&mut self) {
+        if let Some(open) = &mut self.transaction {
+            open.broken = true;
+        }
+    }
+    /// Forgets the open transaction.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        self.take_open()?.transaction.lock().rollback();
+        Ok(())
+    }
+    fn take_open(&mut self) -> Result<Open, Error> {
+        let code = "Neo.ClientError.Transaction.TransactionNotFound";
+        self.transaction.take().ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
+    }
+
+    /// Runs one statement.
+    pub fn query(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
+        let limits = self.limits.clone();
+        self.query_within(text, params, &limits)
+    }
+
+    /// Runs one statement within limits of its own.
+    pub fn query_within(&mut self, text: &str, params: Params, limits: &Limits) -> Result<QueryResult, Error> {
+        let started_ns = monotonic_ns();
+        if self.transaction.as_ref().is_some_and(|open| open.broken) {
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(Error::new(code, "an earlier statement of the transaction failed").hint("roll it back"));
+        }
+        let outcome = self.run(text, params, limits, started_ns);
+        if outcome.is_err() {
+            self.break_transaction();
+        }
+        outcome
+    }
+
+    /// Runs one statement that may only read, outside a transaction or in one.
+    pub fn query_reading(&mut self, text: &str, params: Params, limits: &Limits) -> Result<QueryResult, Error> {
+        let planned = self.database.plan(text, &self.view())?;
+        if planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_)) {
+            let code = "Neo.ClientError.Statement.AccessMode";
+            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
+        }
+        self.query_within(text, params, limits)
+    }
+
+    fn run(&mut self, text: &str, params: Params, limits: &Limits, started_ns: u64) -> Result<QueryResult, Error> {
+        let snapshot = self.view();
+        let planned = self.database.plan(text, &snapshot)?;
+        if let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) {
+            let message = format!("the query needs the parameter ${missing}, which was not given");
+            let given: Vec<String> = params.keys().map(|name| format!("${name}")).collect();
+            let hint = if given.is_empty() { "no parameter was given".into() } else { format!("given: {}", given.join(", ")) };
+            return Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint));
+        }
+        if planned.statement.mode == StatementMode::Explain {
+            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary(&planned, &snapshot)));
+        }
+        match &planned.statement.kind {
+            StatementKind::Query { .. } => {
+                let request = Request { text, params, limits, planned: &planned, started_ns };
+                match &self.transaction {
+                    None if planned.writes => self.write_alone(&request),
+                    None => self.read(&request, Access::Read(snapshot.clone()), snapshot),
+                    Some(open) => {
+                        let (transaction, mode) = (open.transaction.clone(), open.mode);
+                        self.run_inside(&request, transaction, mode)
+                    }
+                }
+            }
+            StatementKind::Schema(command) => {
+                if self.in_transaction() {
+                    let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+                    return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+                }
+                let changes = catalogue::alter(self.database.engine(), command)?;
+                let snapshot = self.database.engine().snapshot();
+                let summary = Summary { schema_changes: changes, ..summary(&planned, &snapshot) };
+                Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
+            }
+            StatementKind::Show(show) => {
+                let (columns, batch) = catalogue::show(*show, &self.database, &snapshot);
+                Ok(QueryResult::of_batches(columns, vec![batch], snapshot.clone(), summary(&planned, &snapshot)))
+            }
+            StatementKind::Kill(id) => {
+                let (columns, batch) = catalogue::kill(id, &self.database)?;
+                Ok(QueryResult::of_batches(columns, vec![batch], snapshot.clone(), summary(&planned, &snapshot)))
+            }
+        }
+    }
+
+    /// What this session sees now.
+    fn view(&self) -> Snapshot {
+        match &self.transaction {
+            Some(open) => open.transaction.lock().snapshot(),
+            None => self.database.engine().snapshot(),
+        }
+    }
+
+    fn read(&self, request: &Request<'_>, access: Access, snapshot: Snapshot) -> Result<QueryResult, Error> {
+        let stream = self.start(request, access)?;
+        let profiling = Profiling::wanted(request.planned, &snapshot);
+        let summary = summary(request.planned, &snapshot);
+        Ok(QueryResult::of_stream(stream, snapshot, summary, request.started_ns, profiling))
+    }
+
+    fn run_inside(
+        &self,
+        request: &Request<'_>,
+        transaction: Arc<Mutex<Transaction>>,
+        mode: Mode,
+    ) -> Result<QueryResult, Error> {
+        let snapshot = transaction.lock().snapshot();
+        match (request.planned.writes, mode) {
+            (false, Mode::Read) => self.read(request, Access::Read(snapshot.clone()), snapshot),
+            (false, Mode::Write) => self.read(request, Access::Write(transaction), snapshot),
+            (true, Mode::Read) => {
+                let code = "Neo.ClientError.Statement.AccessMode";
+                Err(Error::new(code, "the statement writes, but the transaction was begun for reading"))
+            }
+            (true, Mode::Write) => {
+                let written = self.write(request, transaction.clone())?;
+                let snapshot = transaction.lock().snapshot();
+                Ok(written.answer(request, snapshot))
+            }
+        }
+    }
+
+    /// A writing statement on its own: tried again where it conflicts.
+    fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
+        let mut pause = RETRY_PAUSE;
+        for attempt in 1.. {
+            let transaction = Arc::new(Mutex::new(self.database.engine().begin(Mode::Write)));
+            let outcome = self.write(request, transaction.clone()).and_then(|written| {
+                let (place, snapshot) = {
+                    let transaction = transaction.lock();
+                    (transaction.commit()?, transaction.snapshot())
+                };
+                self.database.after_commit();
+                let mut result = written.answer(request, snapshot);
+                result.set_place(place);
+                Ok(result)
+            });
+            match outcome {
+                Err(error) if error.retryable && attempt < self.database.options().attempts_max => {
+                    world::threads::sleep(pause);
+                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
+                }
+                outcome => return outcome,
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn write(&self, request: &Request<'_>, transaction: Arc<Mutex<Transaction>>) -> Result<Written, Error> {
+        let snapshot = transaction.lock().snapshot();
+        let mut stream = self.start(request, Access::Write(transaction))?;
+        let mut batches = Vec::new();
+        while let Some(batch) = stream.next().transpose()? {
+            batches.push(batch);
+        }
+        let profile = Profiling::wanted(request.planned, &snapshot).map(|profiling| profiling.describe(&stream.profile()));
+        Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
+    }
+
+    fn start(&self, request: &Request<'_>, access: Access) -> Result<ResultStream, Error> {
+        let limits = request.limits;
+        let running = Running {
+            text: request.text,
+            tenant: self.tenant.as_deref(),
+            timeout: limits.timeout,
+            bytes_max: limits.bytes_max,
+        };
+        let options = self.database.execute_options(&running);
+        let parameters = request.params.clone();
+        let stream = Execution::start(self.database.runtime(), &request.planned.statement, access, parameters, options)?;
+        self.interrupter.starts(stream.id());
+        Ok(stream)
+    }
+}
+
+struct Request<'a> {
+    text: &'a str,
+    params: Params,
+    limits: &'a Limits,
+    planned: &'a Planned,
+    started_ns: u64,
+}
+
+/// What a writing statement left behind when it had run.
+struct Written {
+    columns: Vec<Arc<str>>,
+    batches: Vec<model::Batch>,
+    counters: Counters,
+    profile: Option<(String, plan::explain::PlanDescription)>,
+}
+
+impl Written {
+    fn answer(self, request: &Request<'_>, snapshot: Snapshot) -> QueryResult {
+        let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
+        let mut summary = Summary {
+            counters: self.counters,
+            first_after: elapsed,
+            elapsed,
+            profiled: self.profile.is_some(),
+            ..summary(request.planned, &snapshot)
+        };
+        if let Some((text, plan)) = self.profile {
+            summary.plan_text = Some(text);
+            summary.plan = Some(plan);
+        }
+        QueryResult::of_batches(self.columns, self.batches, snapshot, summary)
+    }
+}
+
+fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
+    let kind = match &planned.statement.kind {
+        StatementKind::Query { columns, .. } if planned.writes && columns.is_empty() => RequestKind::Write,
+        StatementKind::Query { .. } if planned.writes => RequestKind::ReadWrite,
+        StatementKind::Schema(_) => RequestKind::Schema,
+        _ => RequestKind::Read,
+    };
+    Summary {
+        kind,
+        counters: Counters::default(),
+        schema_changes: 0,
+        place: snapshot.place(),
+        first_after: Duration::ZERO,
+        elapsed: Duration::ZERO,
+        plan_text: None,
+        plan: None,
+        profiled: planned.statement.mode == StatementMode::Profile,
+    }
+}

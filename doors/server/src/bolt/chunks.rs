@@ -1,0 +1,91 @@
+//! Messages as chunks: a length of two bytes, that many bytes, …, and a chunk of length zero at the end.
+
+/// Bytes of one message: a RUN with its parameters must fit.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+const CHUNK_BYTES_MAX: usize = 0xFFFF;
+
+/// Puts chunks together to messages, from any pieces of the stream.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    pending: Vec<u8>,
+    read: usize,
+    message: Vec<u8>,
+}
+
+/// A message longer than [`MESSAGE_BYTES_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+impl Assembler {
+    /// Takes what came from the socket.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.pending.drain(..self.read);
+        self.read = 0;
+        self.pending.extend_from_slice(bytes);
+    }
+    /// The next whole message, if it is there. Empty chunks between messages (keep-alive) are passed over.
+    pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+        loop {
+            let rest = &self.pending[self.read..];
+            let Some(head) = rest.get(..2) else { return Ok(None) };
+            let len = u16::from_be_bytes([head[0], head[1]]) as usize;
+            if len == 0 {
+                self.read += 2;
+                if !self.message.is_empty() {
+                    return Ok(Some(std::mem::take(&mut self.message)));
+                }
+                continue;
+            }
+            let Some(chunk) = rest.get(2..2 + len) else { return Ok(None) };
+            if self.message.len() + len > MESSAGE_BYTES_MAX {
+                return Err(TooLong);
+            }
+            self.message.extend_from_slice(chunk);
+            self.read += 2 + len;
+        }
+    }
+}
+
+/// Appends a message to `out` in chunks.
+pub fn write(message: &[u8], out: &mut Vec<u8>) {
+    for chunk in message.chunks(CHUNK_BYTES_MAX) {
+        out.extend_from_slice(&(chunk.len() as u16).to_be_bytes());
+        out.extend_from_slice(chunk);
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn messages_survive_any_cutting() {
+        let messages: Vec<Vec<u8>> = vec![vec![1], vec![2; 65_535], vec![3; 65_536], vec![4; 200_000]];
+        let mut stream = Vec::new();
+        messages.iter().for_each(|message| write(message, &mut stream));
+        for piece in [1, 7, 4_096, stream.len()] {
+            let mut assembler = Assembler::default();
+            let mut got = Vec::new();
+            for bytes in stream.chunks(piece) {
+                assembler.feed(bytes);
+                while let Some(message) = assembler.next_message().unwrap() {
+                    got.push(message);
+                }
+            }
+            assert_eq!(got, messages);
+        }
+    }
+
+    #[test]
+    fn endless_messages_are_refused() {
+        let mut assembler = Assembler::default();
+        let chunk = [&[0xFF, 0xFF][..], &[7; 65_535]].concat();
+        let refused = (0..2_000).any(|_| {
+            assembler.feed(&chunk);
+            assembler.next_message() == Err(TooLong)
+        });
+        assert!(refused);
+    }
+}

@@ -1,0 +1,223 @@
+//! PackStream: values as bytes (specification: PackStream 1.0). Big-endian, each value behind a marker that tells type and size.
+//!
+//! Reading is for hostile input: every length is checked against what is there, depth and sizes have limits, nothing is
+//! allocated on the word of the sender.
+
+use model::Value;
+use std::sync::Arc;
+
+/// Lists and maps within each other that a message may hold.
+pub const NESTING_DEPTH_MAX: usize = 256;
+
+/// What was wrong with bytes that should have been a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed(pub &'static str);
+
+/// Writes values.
+#[derive(Debug, Default)]
+pub struct Packer {
+    /// What was written.
+    pub bytes: Vec<u8>,
+}
+
+impl Packer {
+    /// A structure's head: its tag; `fields` values follow.
+    pub fn structure(&mut self, tag: u8, fields: u8) {
+        debug_assert!(fields < 16);
+        self.bytes.extend_from_slice(&[0xB0 | fields, tag]);
+    }
+    /// Null.
+    pub fn null(&mut self) {
+        self.bytes.push(0xC0);
+    }
+    /// A truth value.
+    pub fn bool(&mut self, value: bool) {
+        self.bytes.push(if value { 0xC3 } else { 0xC2 });
+    }
+    /// An integer, in as few bytes as it needs.
+    pub fn int(&mut self, value: i64) {
+        if let Ok(tiny) = i8::try_from(value) {
+            if tiny < -16 {
+                self.bytes.push(0xC8);
+            }
+            self.bytes.push(tiny as u8);
+        } else if let Ok(short) = i16::try_from(value) {
+            self.bytes.push(0xC9);
+            self.bytes.extend_from_slice(&short.to_be_bytes());
+        } else if let Ok(word) = i32::try_from(value) {
+            self.bytes.push(0xCA);
+            self.bytes.extend_from_slice(&word.to_be_bytes());
+        } else {
+            self.bytes.push(0xCB);
+            self.bytes.extend_from_slice(&value.to_be_bytes());
+        }
+    }
+    /// A float.
+    pub fn float(&mut self, value: f64) {
+        self.bytes.push(0xC1);
+        self.bytes.extend_from_slice(&value.to_be_bytes());
+    }
+    /// Text.
+    pub fn text(&mut self, text: &str) {
+        self.sized(text.len(), Some(0x80), [0xD0, 0xD1, 0xD2]);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+    /// Bytes.
+    pub fn blob(&mut self, blob: &[u8]) {
+        self.sized(blob.len(), None, [0xCC, 0xCD, 0xCE]);
+        self.bytes.extend_from_slice(blob);
+    }
+    /// A list's head; `len` values follow.
+    pub fn list(&mut self, len: usize) {
+        self.sized(len, Some(0x90), [0xD4, 0xD5, 0xD6]);
+    }
+    /// A map's head; `len` pairs of text and value follow.
+    pub fn map(&mut self, len: usize) {
+        self.sized(len, Some(0xA0), [0xD8, 0xD9, 0xDA]);
+    }
+    fn sized(&mut self, len: usize, tiny: Option<u8>, markers: [u8; 3]) {
+        match (tiny, len) {
+            (Some(tiny), 0..=15) => self.bytes.push(tiny | len as u8),
+            (_, 0..=0xFF) => self.bytes.extend_from_slice(&[markers[0], len as u8]),
+            (_, 0x100..=0xFFFF) => {
+                self.bytes.push(markers[1]);
+                self.bytes.extend_from_slice(&(len as u16).to_be_bytes());
+            }
+            _ => {
+                self.bytes.push(markers[2]);
+                self.bytes.extend_from_slice(&(len as u32).to_be_bytes());
+            }
+        }
+    }
+}
+
+/// Reads values.
+#[derive(Debug)]
+pub struct Unpacker<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Unpacker<'a> {
+    /// A reader of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Unpacker<'a> {
+        Unpacker { bytes }
+    }
+    /// Was everything read?
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Malformed("the message ends within a value"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        Ok(self.take(1)?[0])
+    }
+    fn size(&mut self, len: usize) -> Result<usize, Malformed> {
+        Ok(self.take(len)?.iter().fold(0, |size, byte| size << 8 | *byte as usize))
+    }
+    /// A structure's head: tag and number of fields.
+    pub fn structure(&mut self) -> Result<(u8, usize), Malformed> {
+        let marker = self.byte()?;
+        if marker & 0xF0 != 0xB0 {
+            return Err(Malformed("expected a structure"));
+        }
+        Ok((self.byte()?, (marker & 0x0F) as usize))
+    }
+    /// Any value; structures are temporal values and points.
+    pub fn value(&mut self) -> Result<Value, Malformed> {
+        self.value_within(NESTING_DEPTH_MAX)
+    }
+    fn value_within(&mut self, depth: usize) -> Result<Value, Malformed> {
+        let depth = depth.checked_sub(1).ok_or(Malformed("lists and maps are nested too deeply"))?;
+        let marker = self.byte()?;
+        Ok(match marker {
+            0x00..=0x7F | 0xF0..=0xFF => Value::Int(marker as i8 as i64),
+            0x80..=0x8F => self.text_of((marker & 0x0F) as usize)?.into(),
+            0x90..=0x9F => self.list_of((marker & 0x0F) as usize, depth)?,
+            0xA0..=0xAF => self.map_of((marker & 0x0F) as usize, depth)?,
+            0xB0..=0xBF => {
+                let tag = self.byte()?;
+                let fields = (0..marker & 0x0F).map(|_| self.value_within(depth)).collect::<Result<Vec<_>, _>>()?;
+                super::structure::value_from(tag, &fields)?
+            }
+            0xC0 => Value::Null,
+            0xC1 => Value::Float(f64::from_be_bytes(self.take(8)?.try_into().expect("eight bytes"))),
+            0xC2 => Value::Bool(false),
+            0xC3 => Value::Bool(true),
+            0xC8 => Value::Int(self.byte()? as i8 as i64),
+            0xC9 => Value::Int(i16::from_be_bytes(self.take(2)?.try_into().expect("two bytes")) as i64),
+            0xCA => Value::Int(i32::from_be_bytes(self.take(4)?.try_into().expect("four bytes")) as i64),
+            0xCB => Value::Int(i64::from_be_bytes(self.take(8)?.try_into().expect("eight bytes"))),
+            0xCC..=0xCE => {
+                let len = self.size(1 << (marker - 0xCC))?;
+                Value::Bytes(Arc::from(self.take(len)?))
+            }
+            0xD0..=0xD2 => {
+                let len = self.size(1 << (marker - 0xD0))?;
+                self.text_of(len)?.into()
+            }
+            0xD4..=0xD6 => {
+                let len = self.size(1 << (marker - 0xD4))?;
+                self.list_of(len, depth)?
+            }
+            0xD8..=0xDA => {
+                let len = self.size(1 << (marker - 0xD8))?;
+                self.map_of(len, depth)?
+            }
+            _ => return Err(Malformed("unknown marker")),
+        })
+    }
+    fn text_of(&mut self, len: usize) -> Result<&'a str, Malformed> {
+        std::str::from_utf8(self.take(len)?).map_err(|_| Malformed("text is not UTF-8"))
+    }
+    fn list_of(&mut self, len: usize, depth: usize) -> Result<Value, Malformed> {
+        // An element takes a byte at least, so a length beyond what is there is a lie; nothing is reserved on its word.
+        if len > self.bytes.len() {
+            return Err(Malformed("the message ends within a list"));
+        }
+        Ok(Value::list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?))
+    }
+    fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Malformed> {
+        let mut pairs = Vec::new();
+        for _ in 0..len {
+            let Value::String(key) = self.value_within(depth)? else { return Err(Malformed("a map key is not text")) };
+            pairs.push((key, self.value_within(depth)?));
+        }
+        Ok(Value::map(pairs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn round_trip(value: Value) {
+        let mut packer = Packer::default();
+        super::super::structure::pack(&mut packer, &value, true);
+        let mut unpacker = Unpacker::new(&packer.bytes);
+        let back = unpacker.value().unwrap();
+        assert!(unpacker.is_empty());
+        assert!(model::compare::equivalent(&value, &back), "{value:?} came back as {back:?}");
+    }
+
+    #[test]
+    fn values_come_back() {
+        let edges = [0, 1, -1, -16, -17, 127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, i64::MAX, i64::MIN];
+        edges.iter().for_each(|int| round_trip(Value::Int(*int)));
+        [0, 15, 16, 255, 256, 65_535, 65_536].iter().for_each(|len| round_trip("x".repeat(*len).into()));
+        [0, 15, 16, 300, 70_000].iter().for_each(|len| round_trip(Value::list(vec![Value::Null; *len])));
+        round_trip(Value::map((0..300).map(|i| (format!("k{i}"), Value::Float(i as f64)))));
+        round_trip(Value::Bytes(vec![1, 2, 3].into()));
+    }
+
+    #[test]
+    fn lies_about_length_are_errors() {
+        for bytes in [&[0xD6, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0xD2, 0x7F, 0xFF, 0xFF, 0xFF], &[0xDA, 0xFF, 0xFF, 0xFF, 0xFF], &[0xC1, 0], &[0xDF], &[]] {
+            assert!(Unpacker::new(bytes).value().is_err());
+        }
+        assert!(Unpacker::new(&[0x91; 100_000]).value().is_err(), "nesting is bounded");
+    }
+}
