@@ -216,7 +216,7 @@ impl Apart {
                 Phase::Behind if !self.behind.level_is_done() => self.expand_behind(graphs, source, work),
                 Phase::Marking => self.mark(graphs.0, target, work),
                 _ => {
-                    if !self.end_level(graphs, target) {
+                    if !self.end_level(graphs) {
                         return Ok(Some(false));
                     }
                 }
@@ -260,7 +260,7 @@ impl Apart {
     }
 
     /// One side's level is complete: have they met, and if not, who goes on? False if there is no path.
-    fn end_level<F: Adjacency, B: Adjacency>(&mut self, (forward, backward): (&F, &B), target: u32) -> bool {
+    fn end_level<F: Adjacency, B: Adjacency>(&mut self, (forward, backward): (&F, &B)) -> bool {
         if !self.middle.is_empty() {
             self.length = self.ahead.depth + self.behind.depth + 1;
             self.middle_level = self.ahead.depth + (self.phase == Phase::Ahead) as u32;
