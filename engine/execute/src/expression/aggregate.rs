@@ -1,0 +1,379 @@
+//! Aggregates: many values of a group to one. One [`Aggregator`] is the state of one call in one group.
+//!
+//! Idea: the answer must not depend on the order of rows, nor on how many executors shared the work. So integers are summed in
+//! 128 bits and checked at the end, floats are summed exactly ([`ExactSum`]), and the standard deviation keeps its values and
+//! takes two exact passes at the end. Partial states of one group merge ([`Aggregator::merge`]); only the order of `collect` is
+//! that of arrival.
+//!
+//! Cost: count, sum, avg, min and max hold a few words; the others hold their values, DISTINCT a hash set.
+
+use super::error::EvalError;
+use super::operators;
+use model::batch::Carried;
+use model::compare::total_order;
+use model::temporal::Duration;
+use model::{Column, Value};
+use plan::AggregateFunction;
+use std::cmp::Ordering;
+
+mod distinct;
+mod exact_sum;
+
+use distinct::DistinctValues;
+pub use exact_sum::ExactSum;
+
+/// The state of one aggregate call in one group.
+#[derive(Clone, Debug)]
+pub struct Aggregator {
+    function: AggregateFunction,
+    state: State,
+    /// With DISTINCT: the values met; they enter `state` at the end.
+    distinct: Option<Box<DistinctValues>>,
+    /// The second argument of a percentile.
+    percentile: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Count(i64),
+    Sum(Box<Sum>),
+    Extreme(Option<Value>),
+    Values(Vec<Value>),
+    Numbers(Vec<f64>),
+}
+
+/// What `sum` and `avg` hold.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    count: i64,
+    integers: i128,
+    floats: ExactSum,
+    has_float: bool,
+    has_number: bool,
+    duration: Option<Duration>,
+}
+
+impl Aggregator {
+    /// An empty group.
+    pub fn new(function: AggregateFunction, distinct: bool) -> Aggregator {
+        use AggregateFunction as F;
+        let state = match function {
+            F::CountRows | F::Count => State::Count(0),
+            F::Sum | F::Average => State::Sum(Box::default()),
+            F::Min | F::Max => State::Extreme(None),
+            F::Collect | F::PercentileCont | F::PercentileDisc => State::Values(Vec::new()),
+            F::StDev | F::StDevP => State::Numbers(Vec::new()),
+        };
+        let identity_only = function == F::Count;
+        let distinct =
+            (distinct && function != F::CountRows).then(|| Box::new(DistinctValues::new(identity_only)));
+        Aggregator { function, state, distinct, percentile: None }
+    }
+
+    /// Takes batch row `row`; `arguments` are the evaluated arguments of the call (none for `count(*)`, two for percentiles).
+    ///
+    /// # Errors
+    /// A value the aggregate does not take.
+    pub fn update(&mut self, arguments: &[Carried], row: usize) -> Result<(), EvalError> {
+        let Some(argument) = arguments.first() else {
+            return self.add_count(1);
+        };
+        if argument.is_null(row) {
+            return Ok(());
+        }
+        if let Some(percentile) = arguments.get(1) {
+            self.set_percentile(&percentile.get(row))?;
+        }
+        if let Some(distinct) = &mut self.distinct {
+            return Ok(distinct.insert_at(argument, row));
+        }
+        let at = argument.at(row);
+        match (&mut self.state, argument.column()) {
+            (State::Count(count), _) => Ok(*count += 1),
+            (State::Sum(sum), Column::Int(values, _)) => Ok(sum.add_int(values[at])),
+            (State::Sum(sum), Column::Float(values, _)) => Ok(sum.add_float(values[at])),
+            _ => self.add(argument.get(row)),
+        }
+    }
+
+    /// Takes all of these batch rows: the way of a single group, without a test per row where the column's type allows.
+    ///
+    /// # Errors
+    /// As [`Aggregator::update`].
+    pub fn update_all(
+        &mut self,
+        arguments: &[Carried],
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<(), EvalError> {
+        let Some(argument) = arguments.first() else {
+            return self.add_count(rows.len() as i64);
+        };
+        if self.distinct.is_none() && arguments.len() == 1 {
+            match (&mut self.state, argument.column()) {
+                (
+                    State::Count(count),
+                    Column::Int(_, nulls) | Column::Vertex(_, nulls) | Column::Edge(_, nulls),
+                ) if nulls.is_empty() => {
+                    *count += rows.len() as i64;
+                    return Ok(());
+                }
+                (State::Sum(sum), Column::Int(values, nulls)) if nulls.is_empty() => {
+                    rows.for_each(|row| sum.add_int(values[argument.at(row)]));
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        for row in rows {
+            self.update(arguments, row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes `count` rows at once: for `count(*)` over rows that were never written out.
+    ///
+    /// # Errors
+    /// When this is not a count.
+    pub fn add_count(&mut self, rows: i64) -> Result<(), EvalError> {
+        match &mut self.state {
+            State::Count(count) => Ok(*count += rows),
+            _ => Err(EvalError::internal(format!("{} needs an argument", self.function.name()))),
+        }
+    }
+
+    /// Takes one value; null is passed over.
+    ///
+    /// # Errors
+    /// A value the aggregate does not take.
+    pub fn add(&mut self, value: Value) -> Result<(), EvalError> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let function = self.function;
+        match &mut self.state {
+            State::Count(count) => *count += 1,
+            State::Sum(sum) => sum.add(&value, function)?,
+            State::Extreme(best) => keep_extreme(best, value, function == AggregateFunction::Min),
+            State::Values(values) if function == AggregateFunction::Collect => values.push(value),
+            State::Values(values) => {
+                number(&value, function)?;
+                values.push(value)
+            }
+            State::Numbers(numbers) => numbers.push(number(&value, function)?),
+        }
+        Ok(())
+    }
+
+    fn set_percentile(&mut self, value: &Value) -> Result<(), EvalError> {
+        let percentile = number(value, self.function)?;
+        if !(0.0..=1.0).contains(&percentile) {
+            let message =
+                format!("{} takes a percentile from 0 to 1, not {percentile}", self.function.name());
+            return Err(EvalError::argument(message));
+        }
+        self.percentile = Some(percentile);
+        Ok(())
+    }
+
+    /// Adds what another executor found for the same group.
+    ///
+    /// # Errors
+    /// When the two do not go together (numbers here, durations there).
+    pub fn merge(&mut self, other: Aggregator) -> Result<(), EvalError> {
+        debug_assert_eq!(self.function, other.function);
+        self.percentile = self.percentile.or(other.percentile);
+        if let (Some(mine), Some(theirs)) = (&mut self.distinct, other.distinct) {
+            return Ok(mine.merge(*theirs));
+        }
+        match (&mut self.state, other.state) {
+            (State::Count(count), State::Count(more)) => *count += more,
+            (State::Sum(sum), State::Sum(more)) => sum.merge(&more, self.function)?,
+            (State::Extreme(best), State::Extreme(Some(value))) => {
+                keep_extreme(best, value, self.function == AggregateFunction::Min)
+            }
+            (State::Values(values), State::Values(more)) => values.extend(more),
+            (State::Numbers(numbers), State::Numbers(more)) => numbers.extend(more),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// An integer sum that does not fit 64 bits.
+    pub fn finish(mut self) -> Result<Value, EvalError> {
+        use AggregateFunction as F;
+        if let Some(distinct) = self.distinct.take() {
+            if self.function == F::Count {
+                return Ok(Value::Int(distinct.len() as i64));
+            }
+            for value in distinct.into_values() {
+                self.add(value)?;
+            }
+        }
+        Ok(match (self.state, self.function) {
+            (State::Count(count), _) => Value::Int(count),
+            (State::Sum(sum), F::Average) => sum.average()?,
+            (State::Sum(sum), _) => sum.total()?,
+            (State::Extreme(best), _) => best.unwrap_or_default(),
+            (State::Values(values), F::PercentileCont) => percentile_cont(&values, self.percentile),
+            (State::Values(values), F::PercentileDisc) => percentile_disc(values, self.percentile),
+            (State::Values(values), _) => Value::list(values),
+            (State::Numbers(numbers), function) => {
+                Value::Float(standard_deviation(&numbers, function == F::StDev))
+            }
+        })
+    }
+
+    /// Bytes held: what a query's budget is charged.
+    pub fn bytes(&self) -> usize {
+        let state = match &self.state {
+            State::Count(_) => 0,
+            State::Sum(_) => size_of::<Sum>(),
+            State::Extreme(best) => best.as_ref().map_or(0, Value::heap_bytes),
+            State::Values(values) => {
+                values.capacity() * size_of::<Value>() + values.iter().map(Value::heap_bytes).sum::<usize>()
+            }
+            State::Numbers(numbers) => numbers.capacity() * 8,
+        };
+        size_of::<Aggregator>() + state + self.distinct.as_ref().map_or(0, |distinct| distinct.bytes())
+    }
+}
+
+fn number(value: &Value, function: AggregateFunction) -> Result<f64, EvalError> {
+    match value {
+        Value::Int(int) => Ok(*int as f64),
+        Value::Float(float) => Ok(*float),
+        other => Err(EvalError::wrong_type(&format!("{}()", function.name()), "a number", other)),
+    }
+}
+
+/// Of 1 and 1.0, equal in order, the integer is kept, so that the answer does not depend on which came first.
+fn keep_extreme(best: &mut Option<Value>, value: Value, smallest: bool) {
+    let Some(held) = best else {
+        *best = Some(value);
+        return;
+    };
+    let order = total_order(&value, held);
+    let better = if smallest { Ordering::Less } else { Ordering::Greater };
+    let tie = order.is_eq() && matches!((&value, &*held), (Value::Int(_), Value::Float(_)));
+    if order == better || tie {
+        *held = value;
+    }
+}
+
+impl Sum {
+    #[inline]
+    fn add_int(&mut self, int: i64) {
+        self.count += 1;
+        self.has_number = true;
+        self.integers += i128::from(int);
+    }
+
+    #[inline]
+    fn add_float(&mut self, float: f64) {
+        self.count += 1;
+        self.has_number = true;
+        self.has_float = true;
+        self.floats.add(float);
+    }
+
+    fn add(&mut self, value: &Value, function: AggregateFunction) -> Result<(), EvalError> {
+        match value {
+            Value::Int(int) if self.duration.is_none() => self.add_int(*int),
+            Value::Float(float) if self.duration.is_none() => self.add_float(*float),
+            Value::Duration(more) if !self.has_number => {
+                let sum = self.duration.unwrap_or_default().plus(more)?;
+                self.duration = Some(sum);
+                self.count += 1;
+            }
+            other => {
+                let name = format!("{}()", function.name());
+                return Err(EvalError::wrong_type(&name, "only numbers or only durations", other));
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &Sum, function: AggregateFunction) -> Result<(), EvalError> {
+        if let Some(duration) = &other.duration {
+            let count = self.count + other.count;
+            self.add(&Value::from(*duration), function)?;
+            self.count = count;
+        } else if other.has_number {
+            if let Some(mine) = &self.duration {
+                let mine = Value::from(*mine);
+                return Err(EvalError::wrong_types(function.name(), &mine, &Value::Int(0)));
+            }
+            self.count += other.count;
+            self.integers += other.integers;
+            self.floats.merge(&other.floats);
+            self.has_float |= other.has_float;
+            self.has_number = true;
+        }
+        Ok(())
+    }
+
+    /// Integers and floats together, rounded once.
+    fn float_total(&self) -> f64 {
+        let mut total = self.floats.clone();
+        total.add_integer(self.integers);
+        total.value()
+    }
+
+    fn total(&self) -> Result<Value, EvalError> {
+        if let Some(duration) = &self.duration {
+            return Ok(Value::from(*duration));
+        }
+        if self.has_float {
+            return Ok(Value::Float(self.float_total()));
+        }
+        let overflow = |_| EvalError::arithmetic("the sum of the integers does not fit 64 bits");
+        Ok(Value::Int(i64::try_from(self.integers).map_err(overflow)?))
+    }
+
+    fn average(&self) -> Result<Value, EvalError> {
+        if self.count == 0 {
+            return Ok(Value::Null);
+        }
+        match &self.duration {
+            Some(duration) => Ok(Value::from(duration.divided_by(self.count as f64)?)),
+            None => Ok(Value::Float(self.float_total() / self.count as f64)),
+        }
+    }
+}
+
+/// Two passes over exact sums: of a sample (n - 1) or of a whole population (n). 0 for fewer than two values.
+fn standard_deviation(numbers: &[f64], sample: bool) -> f64 {
+    if numbers.len() < 2 {
+        return 0.0;
+    }
+    let count = numbers.len() as f64;
+    let mean = ExactSum::of(numbers.iter().copied()) / count;
+    let squares = ExactSum::of(numbers.iter().map(|number| (number - mean) * (number - mean)));
+    (squares / if sample { count - 1.0 } else { count }).sqrt()
+}
+
+fn percentile_cont(values: &[Value], percentile: Option<f64>) -> Value {
+    let mut numbers: Vec<f64> = values.iter().filter_map(operators::as_float).collect();
+    numbers.sort_by(f64::total_cmp);
+    let (Some(last), Some(percentile)) = (numbers.len().checked_sub(1), percentile) else {
+        return Value::Null;
+    };
+    let at = percentile * last as f64;
+    let (below, above) = (numbers[at.floor() as usize], numbers[at.ceil() as usize]);
+    let part = at - at.floor();
+    Value::Float(if part == 0.0 { below } else { below * (1.0 - part) + above * part })
+}
+
+fn percentile_disc(mut values: Vec<Value>, percentile: Option<f64>) -> Value {
+    values.sort_by(total_order);
+    let Some(percentile) = percentile.filter(|_| !values.is_empty()) else {
+        return Value::Null;
+    };
+    let at = percentile * values.len() as f64;
+    let whole = at.floor() as usize;
+    let exact = at == at.floor() && whole > 0;
+    values.swap_remove(if exact { whole - 1 } else { whole })
+}

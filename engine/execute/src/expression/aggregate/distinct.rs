@@ -1,0 +1,90 @@
+//! The values of a DISTINCT aggregate, each once, in order of arrival.
+//!
+//! `count(DISTINCT x)` needs to know only which values were met: integers and vertices are kept as numbers, without their values.
+
+use model::batch::Carried;
+use model::compare::GroupKey;
+use model::{Column, Value, VertexId};
+use std::collections::HashSet;
+
+type Seen<T> = HashSet<T, foldhash::fast::FixedState>;
+
+/// Values met, each once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DistinctValues {
+    identity_only: bool,
+    integers: Seen<i64>,
+    vertices: Seen<VertexId>,
+    others: Seen<GroupKey>,
+    arrived: Vec<Value>,
+    heap_bytes: usize,
+}
+
+impl DistinctValues {
+    /// None yet; with `identity_only`, just how many there are will be asked.
+    pub(super) fn new(identity_only: bool) -> DistinctValues {
+        DistinctValues { identity_only, ..DistinctValues::default() }
+    }
+
+    /// Takes a batch row, which is not null.
+    pub(super) fn insert_at(&mut self, column: &Carried, row: usize) {
+        match column.column() {
+            Column::Int(values, _) if self.identity_only => self.integers.extend([values[column.at(row)]]),
+            Column::Vertex(values, _) if self.identity_only => self.vertices.extend([values[column.at(row)]]),
+            _ => self.insert(column.get(row)),
+        }
+    }
+
+    fn insert(&mut self, value: Value) {
+        match value {
+            Value::Int(int) if self.identity_only => self.integers.extend([int]),
+            Value::Float(float) if self.identity_only && whole(float).is_some() => {
+                self.integers.extend(whole(float))
+            }
+            Value::Vertex(vertex) if self.identity_only => self.vertices.extend([vertex]),
+            value => {
+                if self.others.insert(GroupKey(value.clone())) {
+                    self.heap_bytes += value.heap_bytes();
+                    if !self.identity_only {
+                        self.arrived.push(value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what another executor met.
+    pub(super) fn merge(&mut self, other: DistinctValues) {
+        self.integers.extend(other.integers);
+        self.vertices.extend(other.vertices);
+        if self.identity_only {
+            other.others.into_iter().for_each(|key| self.insert(key.0));
+        } else {
+            other.arrived.into_iter().for_each(|value| self.insert(value));
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.integers.len() + self.vertices.len() + self.others.len()
+    }
+
+    /// The values in order of arrival; none where only their number was kept.
+    pub(super) fn into_values(self) -> Vec<Value> {
+        self.arrived
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        (self.integers.capacity() + self.vertices.capacity()) * 9
+            + self.others.capacity() * (size_of::<Value>() + 1)
+            + self.arrived.capacity() * size_of::<Value>()
+            + self.heap_bytes
+    }
+}
+
+/// The integer that groups with this float.
+fn whole(float: f64) -> Option<i64> {
+    let int = float as i64;
+    model::compare::equivalent(&Value::Int(int), &Value::Float(float)).then_some(int)
+}

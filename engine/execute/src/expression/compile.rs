@@ -1,0 +1,370 @@
+//! From [`plan::Expr`] to [`Node`]: names are bound once, parameters become constants, and what is constant is computed once.
+//!
+//! Folding runs the interpreter over a graph that holds nothing. What fails there (a division by zero, a read of the graph) is
+//! left as it stands: it fails, if ever a row reaches it, when it is evaluated.
+
+use super::error::EvalError;
+use super::graph::{Graph, Names, Visit};
+use super::interpret::{self, Frame};
+use super::layout::Layout;
+use super::node::{ConstantSet, Key, Node, ProjectionItem};
+use super::scope::{Parameters, Request, Scope};
+use super::{select, vector};
+use model::batch::Carried;
+use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use plan::expr::{BinaryOperator, MapProjectionItem, Name};
+use plan::{Expr, Function, Var};
+use std::sync::{Arc, LazyLock};
+
+/// An expression ready to run over batches of one layout.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    root: Node,
+}
+
+/// Compiles `expr` for rows of this layout.
+///
+/// # Errors
+/// A parameter that was not given, a variable without a column, a sub-query that was not lifted, a constant regular expression
+/// that does not parse.
+pub fn compile(
+    expr: &Expr,
+    layout: &Layout,
+    names: &dyn Names,
+    parameters: &Parameters,
+) -> Result<Compiled, EvalError> {
+    let mut compiler = Compiler { layout, names, parameters, locals: Vec::new() };
+    Ok(Compiled { root: compiler.node(expr)? })
+}
+
+impl Compiled {
+    /// The expression that reads column `position` as it is.
+    pub fn column(position: usize) -> Compiled {
+        Compiled { root: Node::Column(position) }
+    }
+    /// Its value for every row of the batch.
+    ///
+    /// # Errors
+    /// The first row that fails.
+    pub fn evaluate(&self, batch: &Batch, scope: &Scope<'_>) -> Result<Column, EvalError> {
+        vector::evaluate(&self.root, batch, scope)
+    }
+    /// As [`Compiled::evaluate`], but a plain column is shared with the batch, row map and all.
+    ///
+    /// # Errors
+    /// The first row that fails.
+    pub fn evaluate_carried(&self, batch: &Batch, scope: &Scope<'_>) -> Result<Carried, EvalError> {
+        match self.root {
+            Node::Column(position) => Ok(batch.column(position).clone()),
+            _ => Ok(Carried::new(self.evaluate(batch, scope)?)),
+        }
+    }
+    /// As a predicate: `selected` becomes the rows, in order, for which it is true (not false, not null).
+    ///
+    /// # Errors
+    /// A row that fails, or whose value is neither a truth value nor null.
+    pub fn select(&self, batch: &Batch, scope: &Scope<'_>, selected: &mut Vec<u32>) -> Result<(), EvalError> {
+        selected.clear();
+        selected.extend(0..batch.len() as u32);
+        select::narrow(&self.root, batch, scope, selected)
+    }
+    /// Its value for one row.
+    ///
+    /// # Errors
+    /// If that row fails.
+    pub fn evaluate_row(&self, batch: &Batch, row: usize, scope: &Scope<'_>) -> Result<Value, EvalError> {
+        interpret::value(&self.root, &mut Frame::new(batch, row), scope)
+    }
+    /// Every row through the interpreter: the obvious twin of [`Compiled::evaluate`].
+    ///
+    /// # Errors
+    /// The first row that fails.
+    pub fn evaluate_slowly(&self, batch: &Batch, scope: &Scope<'_>) -> Result<Column, EvalError> {
+        let mut column = ColumnBuilder::new();
+        for row in 0..batch.len() {
+            column.push(self.evaluate_row(batch, row, scope)?);
+        }
+        Ok(column.finish())
+    }
+    /// The value, if it is the same for every row and known.
+    pub fn constant(&self) -> Option<&Value> {
+        match &self.root {
+            Node::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+    /// The column it reads, if it does nothing else.
+    pub fn column_position(&self) -> Option<usize> {
+        match self.root {
+            Node::Column(position) => Some(position),
+            _ => None,
+        }
+    }
+    /// Its compiled form.
+    pub fn node(&self) -> &Node {
+        &self.root
+    }
+}
+
+struct Compiler<'a> {
+    layout: &'a Layout,
+    names: &'a dyn Names,
+    parameters: &'a Parameters,
+    /// Variables bound by enclosing comprehensions, outermost first.
+    locals: Vec<Var>,
+}
+
+impl Compiler<'_> {
+    fn node(&mut self, expr: &Expr) -> Result<Node, EvalError> {
+        Ok(fold(prepare(self.plain(expr)?)?))
+    }
+
+    fn boxed(&mut self, expr: &Expr) -> Result<Box<Node>, EvalError> {
+        Ok(Box::new(self.node(expr)?))
+    }
+
+    fn maybe(&mut self, expr: &Option<Box<Expr>>) -> Result<Option<Box<Node>>, EvalError> {
+        expr.as_ref().map(|expr| self.boxed(expr)).transpose()
+    }
+
+    fn all<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Node>, EvalError> {
+        exprs.into_iter().map(|expr| self.node(expr)).collect()
+    }
+
+    fn plain(&mut self, expr: &Expr) -> Result<Node, EvalError> {
+        Ok(match expr {
+            Expr::Literal(constant) => Node::Constant(constant.0.clone()),
+            Expr::Parameter(name) => Node::Constant(self.parameter(name)?),
+            Expr::Variable(variable) => self.variable(*variable)?,
+            Expr::Property(subject, key) => Node::Property(self.boxed(subject)?, self.key(key)),
+            Expr::HasLabels(subject, labels) => Node::HasLabels(self.boxed(subject)?, labels.clone()),
+            Expr::Unary(operator, a) => Node::Unary(*operator, self.boxed(a)?),
+            Expr::Binary(operator, a, b) => Node::Binary(*operator, self.boxed(a)?, self.boxed(b)?),
+            Expr::Call(function, arguments) => Node::Call(*function, self.all(arguments)?),
+            Expr::List(elements) => Node::List(self.all(elements)?),
+            Expr::Map(entries) => Node::Map(
+                entries.iter().map(|(name, value)| Ok((name.clone(), self.node(value)?))).collect::<Result<
+                    _,
+                    EvalError,
+                >>(
+                )?,
+            ),
+            Expr::Index(subject, index) => Node::Index(self.boxed(subject)?, self.boxed(index)?),
+            Expr::Slice(subject, from, to) => {
+                Node::Slice(self.boxed(subject)?, self.maybe(from)?, self.maybe(to)?)
+            }
+            Expr::Case { operand, arms, otherwise } => Node::Case {
+                operand: self.maybe(operand)?,
+                arms: arms
+                    .iter()
+                    .map(|(when, then)| Ok((self.node(when)?, self.node(then)?)))
+                    .collect::<Result<_, EvalError>>()?,
+                otherwise: self.maybe(otherwise)?,
+            },
+            Expr::Comprehension { .. } | Expr::Quantified { .. } | Expr::Reduce { .. } => {
+                self.walking(expr)?
+            }
+            Expr::MapProjection(subject, items) => {
+                let items = items.iter().map(|item| self.projection_item(item)).collect::<Result<_, _>>()?;
+                Node::MapProjection(self.boxed(subject)?, items)
+            }
+            Expr::PathOf(parts) => Node::PathOf(self.variables(parts)?),
+            Expr::EdgesDistinct(parts) => Node::EdgesDistinct(self.variables(parts)?),
+            Expr::Subquery(_) => {
+                return Err(EvalError::internal("a sub-query reached execution without having been lifted"));
+            }
+        })
+    }
+
+    /// Expressions that walk a list with a variable of their own; the list itself is outside that variable's reach.
+    fn walking(&mut self, expr: &Expr) -> Result<Node, EvalError> {
+        Ok(match expr {
+            Expr::Comprehension { variable, list, predicate, map } => {
+                let list = self.boxed(list)?;
+                let local = self.bind(*variable);
+                let (predicate, map) = (self.maybe(predicate), self.maybe(map));
+                self.locals.truncate(local);
+                Node::Comprehension { local, list, predicate: predicate?, map: map? }
+            }
+            Expr::Quantified { quantifier, variable, list, predicate } => {
+                let list = self.boxed(list)?;
+                let local = self.bind(*variable);
+                let predicate = self.boxed(predicate);
+                self.locals.truncate(local);
+                Node::Quantified { quantifier: *quantifier, local, list, predicate: predicate? }
+            }
+            Expr::Reduce { accumulator, initial, variable, list, body } => {
+                let (initial, list) = (self.boxed(initial)?, self.boxed(list)?);
+                let accumulator = self.bind(*accumulator);
+                let local = self.bind(*variable);
+                let body = self.boxed(body);
+                self.locals.truncate(accumulator);
+                Node::Reduce { accumulator, initial, local, list, body: body? }
+            }
+            other => return Err(EvalError::internal(format!("{other:?} does not walk a list"))),
+        })
+    }
+
+    fn bind(&mut self, variable: Var) -> usize {
+        self.locals.push(variable);
+        self.locals.len() - 1
+    }
+
+    fn variable(&self, variable: Var) -> Result<Node, EvalError> {
+        if let Some(local) = self.locals.iter().rposition(|local| *local == variable) {
+            return Ok(Node::Local(local));
+        }
+        let position = self.layout.position(variable);
+        let missing = || EvalError::internal(format!("variable {} has no column here", variable.0));
+        position.map(Node::Column).ok_or_else(missing)
+    }
+
+    fn variables(&self, variables: &[Var]) -> Result<Vec<Node>, EvalError> {
+        variables.iter().map(|variable| self.variable(*variable)).collect()
+    }
+
+    fn parameter(&self, name: &Name) -> Result<Value, EvalError> {
+        self.parameters.get(name).cloned().ok_or_else(|| EvalError::parameter_missing(name))
+    }
+
+    fn key(&self, name: &Name) -> Key {
+        Key::new(name.clone(), self.names.key(name))
+    }
+
+    fn projection_item(&mut self, item: &MapProjectionItem) -> Result<ProjectionItem, EvalError> {
+        Ok(match item {
+            MapProjectionItem::AllProperties => ProjectionItem::AllProperties,
+            MapProjectionItem::Property(name) => ProjectionItem::Property(self.key(name)),
+            MapProjectionItem::Entry(name, value) => ProjectionItem::Entry(name.clone(), self.node(value)?),
+        })
+    }
+}
+
+/// Forms that are quicker because an operand is known.
+fn prepare(node: Node) -> Result<Node, EvalError> {
+    Ok(match node {
+        Node::Binary(BinaryOperator::In, value, list) => match *list {
+            Node::Constant(Value::List(elements)) => Node::InSet(value, Arc::new(ConstantSet::new(elements))),
+            list => Node::Binary(BinaryOperator::In, value, Box::new(list)),
+        },
+        Node::Binary(BinaryOperator::Matches, text, pattern) => match *pattern {
+            Node::Constant(Value::String(pattern)) => {
+                Node::MatchesConstant(text, Arc::new(super::operators::full_match(&pattern)?))
+            }
+            pattern => Node::Binary(BinaryOperator::Matches, text, Box::new(pattern)),
+        },
+        other => other,
+    })
+}
+
+/// Replaces a node whose direct parts are constants by its value, unless it fails or must be asked anew for every row.
+fn fold(node: Node) -> Node {
+    if !is_foldable(&node) {
+        return node;
+    }
+    static NOTHING: LazyLock<Request> = LazyLock::new(|| Request::fixed(Parameters::new(), 0, 0));
+    let unit = Batch::unit();
+    let scope = Scope::new(&EmptyGraph, &NOTHING);
+    match interpret::value(&node, &mut Frame::new(&unit, 0), &scope) {
+        Ok(value) => Node::Constant(value),
+        Err(_) => node,
+    }
+}
+
+fn is_foldable(node: &Node) -> bool {
+    let constant = |node: &Node| matches!(node, Node::Constant(_));
+    match node {
+        Node::Unary(_, a) | Node::InSet(a, _) | Node::MatchesConstant(a, _) => constant(a),
+        Node::Property(a, _) => {
+            constant(a) && !matches!(**a, Node::Constant(Value::Vertex(_) | Value::Edge(_)))
+        }
+        Node::Binary(_, a, b) | Node::Index(a, b) => constant(a) && constant(b),
+        Node::Call(function, arguments) => {
+            !is_volatile(*function, arguments) && arguments.iter().all(constant)
+        }
+        Node::List(elements) => elements.iter().all(constant),
+        Node::Map(entries) => entries.iter().all(|(_, value)| constant(value)),
+        Node::Slice(a, from, to) => constant(a) && from.iter().chain(to).all(|part| constant(part)),
+        _ => false,
+    }
+}
+
+/// Does a call of this function depend on more than its arguments?
+fn is_volatile(function: Function, arguments: &[Node]) -> bool {
+    let name = function.name();
+    let reads_clock = ["transaction", "statement", "realtime"].iter().any(|end| name.ends_with(end));
+    match function {
+        Function::Rand | Function::RandomUuid | Function::Timestamp => true,
+        Function::Date
+        | Function::LocalTime
+        | Function::Time
+        | Function::LocalDateTime
+        | Function::DateTime => !matches!(arguments, [Node::Constant(Value::String(_))]),
+        _ => reads_clock || (name.ends_with("truncate") && arguments.len() < 2),
+    }
+}
+
+/// A graph that holds nothing, for folding.
+pub(super) struct EmptyGraph;
+
+impl Names for EmptyGraph {
+    fn label(&self, _: &str) -> Option<LabelId> {
+        None
+    }
+    fn edge_type(&self, _: &str) -> Option<EdgeTypeId> {
+        None
+    }
+    fn key(&self, _: &str) -> Option<KeyId> {
+        None
+    }
+}
+
+fn holds_nothing<T>() -> Result<T, EvalError> {
+    Err(EvalError::internal("a constant expression does not read the graph"))
+}
+
+impl Graph for EmptyGraph {
+    fn label_name(&self, _: LabelId) -> Arc<str> {
+        "".into()
+    }
+    fn edge_type_name(&self, _: EdgeTypeId) -> Arc<str> {
+        "".into()
+    }
+    fn key_name(&self, _: KeyId) -> Arc<str> {
+        "".into()
+    }
+    fn labels(&self, _: VertexId) -> Result<Vec<LabelId>, EvalError> {
+        holds_nothing()
+    }
+    fn has_label(&self, _: VertexId, _: LabelId) -> Result<bool, EvalError> {
+        holds_nothing()
+    }
+    fn property(&self, _: VertexId, _: KeyId) -> Result<Value, EvalError> {
+        holds_nothing()
+    }
+    fn properties(&self, _: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        holds_nothing()
+    }
+    fn edge_property(&self, _: EdgeId, _: KeyId) -> Result<Value, EvalError> {
+        holds_nothing()
+    }
+    fn edge_properties(&self, _: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        holds_nothing()
+    }
+    fn read_property(
+        &self,
+        _: &mut dyn Iterator<Item = VertexId>,
+        _: KeyId,
+        _: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        holds_nothing()
+    }
+    fn read_edge_property(
+        &self,
+        _: &mut dyn Iterator<Item = Option<EdgeId>>,
+        _: KeyId,
+        _: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        holds_nothing()
+    }
+}

@@ -1,0 +1,132 @@
+//! What can go wrong while an expression is compiled or evaluated: a stable code, a message for the user, and a hint.
+
+use model::Value;
+use std::fmt;
+
+/// The class of an error; its code is stable and is what drivers see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// A value has a type that the operation does not take.
+    Type,
+    /// Overflow, or an integer divided by zero.
+    Arithmetic,
+    /// The type is right but the value is out of the operation's domain.
+    Argument,
+    /// A vertex or an edge that this transaction deleted was read.
+    EntityNotFound,
+    /// The request names a parameter that was not given.
+    ParameterMissing,
+    /// A text that stands for a number, a time or a pattern does not parse.
+    Syntax,
+    /// A named limit was reached.
+    Limit,
+    /// The graph could not be read.
+    Storage,
+    /// The plan was wrong: an error of the engine, not of the user.
+    Internal,
+}
+
+impl ErrorClass {
+    /// The code drivers see.
+    pub fn code(self) -> &'static str {
+        match self {
+            ErrorClass::Type => "Neo.ClientError.Statement.TypeError",
+            ErrorClass::Arithmetic => "Neo.ClientError.Statement.ArithmeticError",
+            ErrorClass::Argument => "Neo.ClientError.Statement.ArgumentError",
+            ErrorClass::EntityNotFound => "Neo.ClientError.Statement.EntityNotFound",
+            ErrorClass::ParameterMissing => "Neo.ClientError.Statement.ParameterMissing",
+            ErrorClass::Syntax => "Neo.ClientError.Statement.SyntaxError",
+            ErrorClass::Limit => "Neo.ClientError.General.LimitExceeded",
+            ErrorClass::Storage => "Neo.DatabaseError.General.StorageError",
+            ErrorClass::Internal => "Neo.DatabaseError.Statement.ExecutionFailed",
+        }
+    }
+}
+
+/// An expression could not be compiled or evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvalError {
+    /// Which kind of error.
+    pub class: ErrorClass,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// What the user could do about it.
+    pub hint: Option<String>,
+}
+
+impl EvalError {
+    /// An error of this class.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> EvalError {
+        EvalError { class, message: message.into(), hint: None }
+    }
+    /// The same with a hint.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> EvalError {
+        self.hint = Some(hint.into());
+        self
+    }
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.class.code()
+    }
+    /// `operation` does not take a value like this one.
+    pub fn wrong_type(operation: &str, expected: &str, found: &Value) -> EvalError {
+        let message = format!("{operation} expects {expected}, but was given {}", describe(found));
+        EvalError::new(ErrorClass::Type, message)
+    }
+    /// `operation` does not take these two together.
+    pub fn wrong_types(operation: &str, left: &Value, right: &Value) -> EvalError {
+        let message = format!("{operation} does not take {} and {}", describe(left), describe(right));
+        EvalError::new(ErrorClass::Type, message)
+    }
+    /// The result does not fit 64 bits, or a division by zero.
+    pub fn arithmetic(message: impl Into<String>) -> EvalError {
+        EvalError::new(ErrorClass::Arithmetic, message)
+    }
+    /// A value outside an operation's domain.
+    pub fn argument(message: impl Into<String>) -> EvalError {
+        EvalError::new(ErrorClass::Argument, message)
+    }
+    /// A parameter that was not given.
+    pub fn parameter_missing(name: &str) -> EvalError {
+        EvalError::new(ErrorClass::ParameterMissing, format!("Expected parameter(s): {name}"))
+            .with_hint(format!("give a value for ${name} with the request"))
+    }
+    /// A deleted vertex or edge was read.
+    pub fn entity_not_found(what: impl fmt::Display) -> EvalError {
+        let message = format!("{what} has been deleted in this transaction");
+        EvalError::new(ErrorClass::EntityNotFound, message)
+    }
+    /// An error of the engine.
+    pub fn internal(message: impl Into<String>) -> EvalError {
+        EvalError::new(ErrorClass::Internal, message)
+    }
+}
+
+/// A value as messages show it: its type, and small values themselves.
+pub fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_string(),
+        Value::Bool(truth) => format!("the Boolean {truth}"),
+        Value::Int(int) => format!("the Integer {int}"),
+        Value::Float(float) => format!("the Float {}", super::functions::convert::float_text(*float)),
+        Value::String(text) if text.chars().count() <= SHOWN_CHARACTERS_MAX => format!("the String {text:?}"),
+        other => format!("a {}", other.value_type().name()),
+    }
+}
+
+/// Longer texts are named by their type alone, so that a message stays one line.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+impl From<model::temporal::TemporalError> for EvalError {
+    fn from(error: model::temporal::TemporalError) -> EvalError {
+        EvalError::argument(error.to_string())
+    }
+}

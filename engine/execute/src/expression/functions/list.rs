@@ -1,0 +1,52 @@
+//! Functions of lists, and those that take lists and texts alike.
+
+use super::takes;
+use crate::expression::error::{ErrorClass, EvalError};
+use model::Value;
+use plan::Function;
+
+/// Elements `range()` may make: 24 bytes each, so 240 MB at most.
+pub const RANGE_ELEMENTS_MAX: i128 = 10_000_000;
+
+pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError> {
+    use Function as F;
+    Ok(match (function, value) {
+        (_, Value::Null) => Value::Null,
+        (F::Size, Value::List(list)) => Value::Int(list.len() as i64),
+        (F::Size, Value::String(text)) => Value::Int(text.chars().count() as i64),
+        (F::Head, Value::List(list)) => list.first().cloned().unwrap_or_default(),
+        (F::Last, Value::List(list)) => list.last().cloned().unwrap_or_default(),
+        (F::Tail, Value::List(list)) => Value::list(list.iter().skip(1).cloned().collect()),
+        (F::Reverse, Value::List(list)) => Value::list(list.iter().rev().cloned().collect()),
+        (F::Reverse, Value::String(text)) => Value::string(text.chars().rev().collect::<String>()),
+        (F::IsEmpty, Value::List(list)) => Value::Bool(list.is_empty()),
+        (F::IsEmpty, Value::Map(map)) => Value::Bool(map.is_empty()),
+        (F::IsEmpty, Value::String(text)) => Value::Bool(text.is_empty()),
+        (F::Size | F::Reverse, other) => return Err(takes(function, "a List or String", other)),
+        (F::IsEmpty, other) => return Err(takes(function, "a List, Map or String", other)),
+        (_, other) => return Err(takes(function, "a List", other)),
+    })
+}
+
+/// `range(start, end, step)`: both ends included.
+pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
+    let integer = |at: usize| match arguments.get(at) {
+        Some(Value::Int(int)) => Ok(*int),
+        Some(other) => Err(takes(Function::Range, "Integers", other)),
+        None => Ok(1),
+    };
+    let (start, end, step) = (integer(0)?, integer(1)?, integer(2)?);
+    if step == 0 {
+        return Err(EvalError::argument("range() cannot take steps of zero"));
+    }
+    let count = (i128::from(end) - i128::from(start)) / i128::from(step) + 1;
+    let empty = (step > 0 && start > end) || (step < 0 && start < end);
+    if empty {
+        return Ok(Value::list(Vec::new()));
+    }
+    if count > RANGE_ELEMENTS_MAX {
+        let message = format!("range() would make {count} elements; at most {RANGE_ELEMENTS_MAX} are made");
+        return Err(EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts"));
+    }
+    Ok(Value::list((0..count as i64).map(|at| Value::Int(start + at * step)).collect()))
+}

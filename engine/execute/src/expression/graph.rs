@@ -1,0 +1,193 @@
+//! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
+
+use super::error::{ErrorClass, EvalError};
+use model::{ColumnBuilder, EdgeId, EdgeTypeId, KeyId, LabelId, NO_VERTEX, Value, VertexId};
+use std::sync::Arc;
+use store::property::push_property;
+use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, Snapshot, StoreError};
+
+/// Names to ids. A name without an id is one that nothing in the graph carries.
+pub trait Names {
+    /// The label of this name.
+    fn label(&self, name: &str) -> Option<LabelId>;
+    /// The edge type of this name.
+    fn edge_type(&self, name: &str) -> Option<EdgeTypeId>;
+    /// The property key of this name.
+    fn key(&self, name: &str) -> Option<KeyId>;
+}
+
+/// Is called once for each entity, in order, with its property as it lies in the store.
+pub type Visit<'v> = dyn FnMut(PropertyRef<'_>) + 'v;
+
+/// The graph as of one snapshot. Reading a vertex that does not exist is an error; [`NO_VERTEX`] has no property.
+pub trait Graph: Names + Send + Sync {
+    /// Name of a label.
+    fn label_name(&self, label: LabelId) -> Arc<str>;
+    /// Name of an edge type.
+    fn edge_type_name(&self, edge_type: EdgeTypeId) -> Arc<str>;
+    /// Name of a property key.
+    fn key_name(&self, key: KeyId) -> Arc<str>;
+    /// Labels of a vertex.
+    fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError>;
+    /// Does the vertex carry this label?
+    fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError>;
+    /// A property of a vertex; null if absent.
+    fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, EvalError>;
+    /// All properties of a vertex.
+    fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError>;
+    /// A property of an edge; null if absent.
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError>;
+    /// All properties of an edge.
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError>;
+    /// Shows `visit` one property of many vertices, borrowed.
+    fn read_property(
+        &self,
+        vertices: &mut dyn Iterator<Item = VertexId>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError>;
+    /// Shows `visit` one property of many edges, borrowed.
+    fn read_edge_property(
+        &self,
+        edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError>;
+}
+
+/// One property of many vertices as a column in the making; text is copied once.
+pub(super) fn property_column(
+    graph: &dyn Graph,
+    vertices: &mut dyn Iterator<Item = VertexId>,
+    key: KeyId,
+) -> Result<ColumnBuilder, EvalError> {
+    let mut column = ColumnBuilder::new();
+    graph.read_property(vertices, key, &mut |value| push_property(&mut column, value))?;
+    Ok(column)
+}
+
+/// One property of many edges as a column in the making; text is copied once.
+pub(super) fn edge_property_column(
+    graph: &dyn Graph,
+    edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+    key: KeyId,
+) -> Result<ColumnBuilder, EvalError> {
+    let mut column = ColumnBuilder::new();
+    graph.read_edge_property(edges, key, &mut |value| push_property(&mut column, value))?;
+    Ok(column)
+}
+
+impl Names for Catalog {
+    fn label(&self, name: &str) -> Option<LabelId> {
+        Catalog::label(self, name)
+    }
+    fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        Catalog::edge_type(self, name)
+    }
+    fn key(&self, name: &str) -> Option<KeyId> {
+        Catalog::key(self, name)
+    }
+}
+
+impl Names for Snapshot {
+    fn label(&self, name: &str) -> Option<LabelId> {
+        self.catalog().label(name)
+    }
+    fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.catalog().edge_type(name)
+    }
+    fn key(&self, name: &str) -> Option<KeyId> {
+        self.catalog().key(name)
+    }
+}
+
+impl From<StoreError> for EvalError {
+    fn from(error: StoreError) -> EvalError {
+        match error {
+            StoreError::NoVertex(vertex) => deleted_vertex(vertex),
+            StoreError::NoEdge(edge) => {
+                EvalError::entity_not_found(format!("Relationship with id {}", edge.0))
+            }
+            other => EvalError::new(ErrorClass::Storage, other.to_string()),
+        }
+    }
+}
+
+fn deleted_vertex(vertex: VertexId) -> EvalError {
+    EvalError::entity_not_found(format!("Node with id {}", vertex.0))
+}
+
+/// The store reads an absent vertex as one without properties; here that is an error, asked only where nothing was found.
+fn must_exist(snapshot: &Snapshot, vertex: VertexId) -> Result<(), EvalError> {
+    if vertex == NO_VERTEX || snapshot.exists(vertex)? { Ok(()) } else { Err(deleted_vertex(vertex)) }
+}
+
+impl Graph for Snapshot {
+    fn label_name(&self, label: LabelId) -> Arc<str> {
+        self.catalog().label_name(label).cloned().unwrap_or_else(|| "".into())
+    }
+    fn edge_type_name(&self, edge_type: EdgeTypeId) -> Arc<str> {
+        self.catalog().edge_type_name(edge_type).cloned().unwrap_or_else(|| "".into())
+    }
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        self.catalog().key_name(key).cloned().unwrap_or_else(|| "".into())
+    }
+    fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
+        Ok(self.catalog().labels_of(Snapshot::labels(self, vertex)?).to_vec())
+    }
+    fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
+        let found = Snapshot::has_label(self, vertex, label)?;
+        if !found {
+            must_exist(self, vertex)?;
+        }
+        Ok(found)
+    }
+    fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, EvalError> {
+        let value = Snapshot::property(self, vertex, key)?;
+        if value.is_null() {
+            must_exist(self, vertex)?;
+        }
+        Ok(value)
+    }
+    fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        let found = Snapshot::properties(self, vertex)?;
+        if found.is_empty() {
+            must_exist(self, vertex)?;
+        }
+        Ok(found)
+    }
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
+        Ok(Snapshot::edge_property(self, edge, key)?)
+    }
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        Ok(Snapshot::edge_properties(self, edge)?)
+    }
+    fn read_property(
+        &self,
+        vertices: &mut dyn Iterator<Item = VertexId>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let mut reader = PropertyReader::new(self, key);
+        for vertex in vertices {
+            let found = if vertex == NO_VERTEX { PropertyRef::Null } else { reader.get(vertex)? };
+            if found.is_null() {
+                must_exist(self, vertex)?;
+            }
+            visit(found);
+        }
+        Ok(())
+    }
+    fn read_edge_property(
+        &self,
+        edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let mut reader = EdgePropertyReader::new(self, key);
+        for edge in edges {
+            visit(edge.map_or(Ok(PropertyRef::Null), |edge| reader.get(edge))?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,321 @@
+//! Which rows belong together: hashing of key columns, and the table from keys to group numbers.
+//!
+//! Equality is that of grouping ([`model::compare::equivalent`]): null with null, NaN with NaN, 1 with 1.0. A table keyed by one
+//! column of integers or of vertices holds bare numbers; it turns into the general form when another type arrives. Groups are
+//! numbered from 0 in the order of their first row.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use model::batch::Carried;
+use model::compare::{equivalent, hash_value};
+use model::{Column, ColumnBuilder, Value, VertexId};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::ops::Range;
+
+/// One seed everywhere: hashes made by one executor are compared with those of another.
+const HASH_SEED: u64 = 0x7461_6e67_6c65;
+
+fn state() -> FixedState {
+    FixedState::with_seed(HASH_SEED)
+}
+
+/// The hash of one value; equivalent values hash alike.
+pub fn hash_one(value: &Value) -> u64 {
+    let mut hasher = state().build_hasher();
+    hash_value(value, &mut hasher);
+    hasher.finish()
+}
+
+/// For each batch row the hash of its keys, combined; `hashes` is overwritten. Rows with equivalent keys hash alike, whatever
+/// the form of their columns.
+pub fn hash_columns(keys: &[Carried], rows: usize, hashes: &mut Vec<u64>) {
+    hashes.clear();
+    hashes.resize(rows, HASH_SEED);
+    for key in keys {
+        hash_column(key, hashes);
+    }
+}
+
+fn hash_column(key: &Carried, hashes: &mut [u64]) {
+    let combine =
+        |held: &mut u64, hash: u64| *held = (held.rotate_left(23) ^ hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    match key.column() {
+        Column::Constant(value, _) => {
+            let hash = hash_one(value);
+            hashes.iter_mut().for_each(|held| combine(held, hash));
+        }
+        Column::Text(texts, _) => {
+            for (row, held) in hashes.iter_mut().enumerate() {
+                let at = key.at(row);
+                let hash = if key.is_null(row) { hash_one(&Value::Null) } else { hash_text(texts.get(at)) };
+                combine(held, hash);
+            }
+        }
+        // A value of these forms is built without an allocation.
+        Column::Int(..) | Column::Float(..) | Column::Bool(..) | Column::Vertex(..) => {
+            hashes.iter_mut().enumerate().for_each(|(row, held)| combine(held, hash_one(&key.get(row))));
+        }
+        Column::Edge(..) => {
+            hashes.iter_mut().enumerate().for_each(|(row, held)| {
+                let hash =
+                    key.edge(row).map_or_else(|| hash_one(&Value::Null), |edge| state().hash_one(edge.id));
+                combine(held, hash)
+            });
+        }
+        Column::Any(values) => {
+            for (row, held) in hashes.iter_mut().enumerate() {
+                let hash = match &values[key.at(row)] {
+                    Value::Edge(edge) => state().hash_one(edge.id),
+                    Value::String(text) => hash_text(text),
+                    value => hash_one(value),
+                };
+                combine(held, hash);
+            }
+        }
+    }
+}
+
+fn hash_text(text: &str) -> u64 {
+    let mut hasher = state().build_hasher();
+    text.as_bytes().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// From keys to group numbers.
+#[derive(Clone, Debug)]
+pub struct GroupTable {
+    width: usize,
+    keys: Keys,
+    hashes: Vec<u64>,
+    table: HashTable<u32>,
+    heap_bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Keys {
+    /// Nothing met yet: the first batch decides.
+    Undecided,
+    /// One column of integers; the group of null, if met.
+    Integers(Vec<i64>, Option<u32>),
+    /// One column of vertices; the group of null, if met.
+    Vertices(Vec<VertexId>, Option<u32>),
+    /// For each column the keys by group.
+    General(Vec<Vec<Value>>),
+}
+
+impl GroupTable {
+    /// A table for keys of `width` columns; with none there is one group for everything.
+    pub fn new(width: usize) -> GroupTable {
+        GroupTable {
+            width,
+            keys: Keys::Undecided,
+            hashes: Vec::new(),
+            table: HashTable::new(),
+            heap_bytes: 0,
+        }
+    }
+    /// Groups met so far.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+    /// None met?
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+    /// Bytes held: what a query's budget is charged.
+    pub fn bytes(&self) -> usize {
+        let keys = match &self.keys {
+            Keys::Undecided => 0,
+            Keys::Integers(keys, _) => keys.capacity() * 8,
+            Keys::Vertices(keys, _) => keys.capacity() * 8,
+            Keys::General(columns) => {
+                columns.iter().map(|column| column.capacity() * size_of::<Value>()).sum()
+            }
+        };
+        keys + self.hashes.capacity() * 8 + self.table.capacity() * 5 + self.heap_bytes
+    }
+
+    /// For each of the `rows` rows its group; new keys open new groups. `groups` is overwritten.
+    pub fn assign(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
+        debug_assert_eq!(keys.len(), self.width);
+        groups.clear();
+        self.decide(keys);
+        match (&self.keys, keys) {
+            (Keys::Integers(..), [key]) if matches!(key.column(), Column::Int(..)) => {
+                self.assign_integers(key, rows, groups)
+            }
+            (Keys::Vertices(..), [key]) if matches!(key.column(), Column::Vertex(..)) => {
+                self.assign_vertices(key, rows, groups)
+            }
+            _ => self.assign_general(keys, rows, groups),
+        }
+    }
+
+    fn decide(&mut self, keys: &[Carried]) {
+        if matches!(self.keys, Keys::Undecided) {
+            self.keys = match keys {
+                [key] if matches!(key.column(), Column::Int(..)) => Keys::Integers(Vec::new(), None),
+                [key] if matches!(key.column(), Column::Vertex(..)) => Keys::Vertices(Vec::new(), None),
+                _ => Keys::General(vec![Vec::new(); self.width]),
+            };
+        }
+    }
+
+    fn assign_integers(&mut self, key: &Carried, rows: usize, groups: &mut Vec<u32>) {
+        let (Keys::Integers(held, null), Column::Int(values, _)) = (&mut self.keys, key.column()) else {
+            return;
+        };
+        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        groups.extend((0..rows).map(|row| {
+            if key.is_null(row) {
+                numbers.null_group(0)
+            } else {
+                numbers.group(values[key.at(row)], |int| int as u64)
+            }
+        }));
+    }
+
+    fn assign_vertices(&mut self, key: &Carried, rows: usize, groups: &mut Vec<u32>) {
+        let (Keys::Vertices(held, null), Column::Vertex(values, _)) = (&mut self.keys, key.column()) else {
+            return;
+        };
+        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        groups.extend((0..rows).map(|row| {
+            if key.is_null(row) {
+                numbers.null_group(model::NO_VERTEX)
+            } else {
+                numbers.group(values[key.at(row)], |vertex| vertex.0)
+            }
+        }));
+    }
+
+    fn assign_general(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
+        self.generalise();
+        let mut hashes = Vec::new();
+        hash_columns(keys, rows, &mut hashes);
+        let Keys::General(columns) = &mut self.keys else { return };
+        for (row, hash) in hashes.into_iter().enumerate() {
+            let same = |group: &u32| {
+                self.hashes[*group as usize] == hash
+                    && columns.iter().zip(keys).all(|(held, key)| is_key(&held[*group as usize], key, row))
+            };
+            let group = match self.table.find(hash, same) {
+                Some(group) => *group,
+                None => {
+                    let group = self.hashes.len() as u32;
+                    self.hashes.push(hash);
+                    for (held, key) in columns.iter_mut().zip(keys) {
+                        let value = key.get(row);
+                        self.heap_bytes += value.heap_bytes();
+                        held.push(value);
+                    }
+                    self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
+                    group
+                }
+            };
+            groups.push(group);
+        }
+    }
+
+    /// Turns bare numbers into the general form; the numbers of the groups stay.
+    fn generalise(&mut self) {
+        if matches!(self.keys, Keys::General(_)) {
+            return;
+        }
+        let column = self.key_column(0, 0..self.len());
+        let keys = if self.width == 1 { vec![Carried::new(column)] } else { Vec::new() };
+        hash_columns(&keys, self.hashes.len(), &mut self.hashes);
+        self.table = HashTable::with_capacity(self.hashes.len());
+        for (group, hash) in self.hashes.iter().enumerate() {
+            self.table.insert_unique(*hash, group as u32, |group| self.hashes[*group as usize]);
+        }
+        let values = |key: &Carried| (0..self.hashes.len()).map(|row| key.get(row)).collect();
+        self.keys = Keys::General(keys.iter().map(values).collect());
+        if let Keys::General(columns) = &mut self.keys {
+            columns.resize(self.width, Vec::new());
+        }
+    }
+
+    /// Key `column` of the groups in `range`.
+    pub fn key_column(&self, column: usize, range: Range<usize>) -> Column {
+        let mut builder = ColumnBuilder::new();
+        for group in range {
+            builder.push(match &self.keys {
+                Keys::Undecided => Value::Null,
+                Keys::Integers(_, Some(null)) | Keys::Vertices(_, Some(null)) if *null as usize == group => {
+                    Value::Null
+                }
+                Keys::Integers(keys, _) => Value::Int(keys[group]),
+                Keys::Vertices(keys, _) => Value::Vertex(keys[group]),
+                Keys::General(columns) => columns[column][group].clone(),
+            });
+        }
+        builder.finish()
+    }
+
+    /// Takes over the groups of another table: for each of them, in order, its number here.
+    pub fn merge(&mut self, other: &GroupTable) -> Vec<u32> {
+        let mut groups = Vec::new();
+        let keys: Vec<Carried> =
+            (0..self.width).map(|column| Carried::new(other.key_column(column, 0..other.len()))).collect();
+        self.assign(&keys, other.len(), &mut groups);
+        groups
+    }
+}
+
+/// A table keyed by bare numbers.
+struct Numbers<'a, T> {
+    held: &'a mut Vec<T>,
+    null: &'a mut Option<u32>,
+    hashes: &'a mut Vec<u64>,
+    table: &'a mut HashTable<u32>,
+}
+
+impl<T: Copy + PartialEq> Numbers<'_, T> {
+    #[inline]
+    fn group(&mut self, key: T, bits: impl Fn(T) -> u64) -> u32 {
+        let hash = state().hash_one(bits(key));
+        let null = *self.null;
+        let same = |group: &u32| self.held[*group as usize] == key && null != Some(*group);
+        if let Some(group) = self.table.find(hash, same) {
+            return *group;
+        }
+        let group = self.open(key, hash);
+        self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
+        group
+    }
+
+    fn null_group(&mut self, filler: T) -> u32 {
+        match *self.null {
+            Some(group) => group,
+            None => {
+                let group = self.open(filler, 0);
+                *self.null = Some(group);
+                group
+            }
+        }
+    }
+
+    fn open(&mut self, key: T, hash: u64) -> u32 {
+        self.held.push(key);
+        self.hashes.push(hash);
+        u32::try_from(self.held.len() - 1).expect("a query's byte budget ends before 4 G groups")
+    }
+}
+
+/// Is the held key that of batch row `row`?
+fn is_key(held: &Value, key: &Carried, row: usize) -> bool {
+    match (held, key.column()) {
+        (Value::String(text), Column::Text(texts, _)) => {
+            !key.is_null(row) && **text == *texts.get(key.at(row))
+        }
+        (Value::Int(int), Column::Int(values, _)) => !key.is_null(row) && *int == values[key.at(row)],
+        (Value::Vertex(vertex), Column::Vertex(values, _)) => *vertex == values[key.at(row)],
+        (Value::Edge(edge), Column::Edge(values, _)) => {
+            !key.is_null(row) && edge.id == values[key.at(row)].id
+        }
+        (held, Column::Any(values)) => equivalent(held, &values[key.at(row)]),
+        (held, Column::Constant(value, _)) => equivalent(held, value),
+        (held, _) => equivalent(held, &key.get(row)),
+    }
+}

@@ -1,0 +1,347 @@
+//! The interpreter: the value of a compiled expression for one row, in the most obvious way. Slow paths and the twin of the fast.
+
+use super::error::EvalError;
+use super::functions;
+use super::node::{Key, LabelTest, Node, ProjectionItem};
+use super::operators::{self, truth};
+use super::pattern;
+use super::scope::Scope;
+use model::{Batch, Map, Value, VertexId, temporal};
+use plan::Function;
+use plan::expr::{BinaryOperator, LabelExpr, Quantifier};
+use std::sync::Arc;
+
+/// A row, and the variables of the comprehensions that are being walked.
+pub struct Frame<'a> {
+    batch: &'a Batch,
+    row: usize,
+    locals: Vec<Value>,
+}
+
+impl<'a> Frame<'a> {
+    /// Row `row` of the batch.
+    pub fn new(batch: &'a Batch, row: usize) -> Frame<'a> {
+        Frame { batch, row, locals: Vec::new() }
+    }
+    /// Another row of the same batch.
+    pub fn at(&mut self, row: usize) -> &mut Self {
+        self.row = row;
+        self
+    }
+    fn set(&mut self, local: usize, value: Value) {
+        self.locals.truncate(local);
+        self.locals.resize(local, Value::Null);
+        self.locals.push(value);
+    }
+}
+
+type Evaluated = Result<Value, EvalError>;
+
+/// The value of `node` for the frame's row.
+///
+/// # Errors
+/// What the expression does is not defined for this row's values.
+pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
+    match node {
+        Node::Constant(value) => Ok(value.clone()),
+        Node::Column(position) => Ok(frame.batch.get(frame.row, *position)),
+        Node::Local(local) => Ok(frame.locals[*local].clone()),
+        Node::Property(subject, key) => property(&value(subject, frame, scope)?, key, scope),
+        Node::HasLabels(subject, labels) => has_labels(&value(subject, frame, scope)?, labels, scope),
+        Node::Unary(operator, a) => operators::unary(*operator, &value(a, frame, scope)?),
+        Node::Binary(operator, a, b) => binary(*operator, a, b, frame, scope),
+        Node::InSet(a, set) => Ok(set.contains(&value(a, frame, scope)?).into()),
+        Node::MatchesConstant(text, regex) => Ok(match value(text, frame, scope)? {
+            Value::String(text) => Value::Bool(regex.is_match(&text)),
+            _ => Value::Null,
+        }),
+        Node::Call(Function::Coalesce, arguments) => coalesce(arguments, frame, scope),
+        Node::Call(function, arguments) => functions::call(*function, &all(arguments, frame, scope)?, scope),
+        Node::List(elements) => Ok(Value::list(all(elements, frame, scope)?)),
+        Node::Map(entries) => {
+            let entry = |(name, node): &(Arc<str>, Node)| Ok((name.clone(), value(node, frame, scope)?));
+            let map: Map = entries.iter().map(entry).collect::<Result<_, EvalError>>()?;
+            Ok(Value::Map(Arc::new(map)))
+        }
+        Node::Index(subject, index) => {
+            let (subject, index) = (value(subject, frame, scope)?, value(index, frame, scope)?);
+            element(&subject, &index, scope)
+        }
+        Node::Slice(subject, from, to) => slice(subject, from.as_deref(), to.as_deref(), frame, scope),
+        Node::Case { operand, arms, otherwise } => {
+            case(operand.as_deref(), arms, otherwise.as_deref(), frame, scope)
+        }
+        Node::Comprehension { local, list, predicate, map } => {
+            comprehension(*local, list, predicate.as_deref(), map.as_deref(), frame, scope)
+        }
+        Node::Quantified { quantifier, local, list, predicate } => {
+            quantified(*quantifier, *local, list, predicate, frame, scope)
+        }
+        Node::Reduce { accumulator, initial, local, list, body } => {
+            let Some(elements) = operators::list_of("reduce()", value(list, frame, scope)?)? else {
+                return Ok(Value::Null);
+            };
+            let mut result = value(initial, frame, scope)?;
+            for element in elements.iter() {
+                frame.set(*accumulator, result);
+                frame.set(*local, element.clone());
+                result = value(body, frame, scope)?;
+            }
+            frame.locals.truncate(*accumulator);
+            Ok(result)
+        }
+        Node::MapProjection(subject, items) => {
+            let subject = value(subject, frame, scope)?;
+            map_projection(&subject, items, frame, scope)
+        }
+        Node::PathOf(parts) => pattern::path_of(&all(parts, frame, scope)?),
+        Node::EdgesDistinct(parts) => pattern::edges_distinct(&all(parts, frame, scope)?),
+    }
+}
+
+fn all(nodes: &[Node], frame: &mut Frame<'_>, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
+    nodes.iter().map(|node| value(node, frame, scope)).collect()
+}
+
+/// AND and OR do not evaluate their right side where the left decides.
+fn binary(
+    operator: BinaryOperator,
+    a: &Node,
+    b: &Node,
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    let left = value(a, frame, scope)?;
+    match (operator, &left) {
+        (BinaryOperator::And, Value::Bool(false)) | (BinaryOperator::Or, Value::Bool(true)) => Ok(left),
+        _ => operators::binary(operator, &left, &value(b, frame, scope)?, scope),
+    }
+}
+
+fn coalesce(arguments: &[Node], frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
+    for argument in arguments {
+        let value = value(argument, frame, scope)?;
+        if !value.is_null() {
+            return Ok(value);
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// `subject.key`
+///
+/// # Errors
+/// A subject without properties.
+pub fn property(subject: &Value, key: &Key, scope: &Scope<'_>) -> Evaluated {
+    match subject {
+        Value::Null => Ok(Value::Null),
+        Value::Vertex(vertex) => match key.id(scope.graph) {
+            Some(key) => scope.graph.property(*vertex, key),
+            None => Ok(Value::Null),
+        },
+        Value::Edge(edge) => match key.id(scope.graph) {
+            Some(key) => scope.graph.edge_property(edge.id, key),
+            None => Ok(Value::Null),
+        },
+        Value::Map(map) => Ok(map.get(&*key.name).cloned().unwrap_or_default()),
+        Value::Point(point) => Ok(model::point::component(point, &key.name)?),
+        other if temporal::is_temporal(other) => Ok(temporal::component(other, &key.name)?),
+        other => Err(EvalError::wrong_type(
+            &format!("property access .{}", key.name),
+            "a Node, Relationship, Map, Point or temporal value",
+            other,
+        )),
+    }
+}
+
+/// Do the labels of a vertex (or the type of an edge) satisfy the expression?
+///
+/// # Errors
+/// A subject without labels.
+pub fn has_labels(subject: &Value, labels: &LabelExpr, scope: &Scope<'_>) -> Evaluated {
+    match subject {
+        Value::Null => Ok(Value::Null),
+        Value::Vertex(vertex) => {
+            Ok(Value::Bool(vertex_satisfies(&LabelTest::bind(labels, scope.graph), *vertex, scope)?))
+        }
+        Value::Edge(edge) => {
+            let name = scope.graph.edge_type_name(edge.id.edge_type());
+            Ok(Value::Bool(type_satisfies(labels, &name)))
+        }
+        other => Err(EvalError::wrong_type("a label test", "a Node or Relationship", other)),
+    }
+}
+
+/// Does the vertex satisfy the test?
+///
+/// # Errors
+/// A vertex that does not exist.
+pub fn vertex_satisfies(test: &LabelTest, vertex: VertexId, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    Ok(match test {
+        LabelTest::Constant(answer) => *answer,
+        LabelTest::Has(label) => scope.graph.has_label(vertex, *label)?,
+        LabelTest::Some => !scope.graph.labels(vertex)?.is_empty(),
+        LabelTest::And(a, b) => vertex_satisfies(a, vertex, scope)? && vertex_satisfies(b, vertex, scope)?,
+        LabelTest::Or(a, b) => vertex_satisfies(a, vertex, scope)? || vertex_satisfies(b, vertex, scope)?,
+        LabelTest::Not(a) => !vertex_satisfies(a, vertex, scope)?,
+    })
+}
+
+fn type_satisfies(labels: &LabelExpr, name: &str) -> bool {
+    match labels {
+        LabelExpr::Any | LabelExpr::Some => true,
+        LabelExpr::Has(wanted) => **wanted == *name,
+        LabelExpr::And(a, b) => type_satisfies(a, name) && type_satisfies(b, name),
+        LabelExpr::Or(a, b) => type_satisfies(a, name) || type_satisfies(b, name),
+        LabelExpr::Not(a) => !type_satisfies(a, name),
+    }
+}
+
+/// `subject[index]`
+fn element(subject: &Value, index: &Value, scope: &Scope<'_>) -> Evaluated {
+    match (subject, index) {
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        (Value::List(elements), Value::Int(index)) => {
+            let at = if *index < 0 { index + elements.len() as i64 } else { *index };
+            Ok(usize::try_from(at).ok().and_then(|at| elements.get(at).cloned()).unwrap_or_default())
+        }
+        (Value::List(_), other) => Err(EvalError::wrong_type("a List index", "an Integer", other)),
+        (Value::Map(_) | Value::Vertex(_) | Value::Edge(_), Value::String(name)) => {
+            property(subject, &Key::new(name.clone(), None), scope)
+        }
+        (Value::Map(_) | Value::Vertex(_) | Value::Edge(_), other) => {
+            Err(EvalError::wrong_type("a dynamic property key", "a String", other))
+        }
+        (other, _) => Err(EvalError::wrong_type("[index]", "a List, Map, Node or Relationship", other)),
+    }
+}
+
+fn slice(
+    subject: &Node,
+    from: Option<&Node>,
+    to: Option<&Node>,
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    let list = operators::list_of("[from..to]", value(subject, frame, scope)?)?;
+    let mut bound = |node: Option<&Node>, absent: Value| match node {
+        Some(node) => value(node, frame, scope),
+        None => Ok(absent),
+    };
+    let (from, to) = (bound(from, Value::Int(0))?, bound(to, Value::Int(i64::MAX))?);
+    let Some(list) = list else { return Ok(Value::Null) };
+    let place = |bound: &Value| match bound {
+        Value::Null => Ok(None),
+        Value::Int(at) if *at < 0 => Ok(Some((at + list.len() as i64).max(0) as usize)),
+        Value::Int(at) => Ok(Some((*at).min(list.len() as i64) as usize)),
+        other => Err(EvalError::wrong_type("[from..to]", "Integer bounds", other)),
+    };
+    let (Some(from), Some(to)) = (place(&from)?, place(&to)?) else { return Ok(Value::Null) };
+    Ok(Value::list(list.get(from..to).unwrap_or(&[]).to_vec()))
+}
+
+fn case(
+    operand: Option<&Node>,
+    arms: &[(Node, Node)],
+    otherwise: Option<&Node>,
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    let operand = operand.map(|operand| value(operand, frame, scope)).transpose()?;
+    for (when, then) in arms {
+        let when = value(when, frame, scope)?;
+        let hit = match &operand {
+            Some(operand) => model::compare::equals(operand, &when),
+            None => truth("CASE WHEN", &when)?,
+        };
+        if hit == Some(true) {
+            return value(then, frame, scope);
+        }
+    }
+    otherwise.map_or(Ok(Value::Null), |otherwise| value(otherwise, frame, scope))
+}
+
+fn comprehension(
+    local: usize,
+    list: &Node,
+    predicate: Option<&Node>,
+    map: Option<&Node>,
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    let Some(elements) = operators::list_of("a list comprehension", value(list, frame, scope)?)? else {
+        return Ok(Value::Null);
+    };
+    let mut kept = Vec::new();
+    for element in elements.iter() {
+        frame.set(local, element.clone());
+        if let Some(predicate) = predicate
+            && truth("WHERE", &value(predicate, frame, scope)?)? != Some(true)
+        {
+            continue;
+        }
+        kept.push(match map {
+            Some(map) => value(map, frame, scope)?,
+            None => element.clone(),
+        });
+    }
+    frame.locals.truncate(local);
+    Ok(Value::list(kept))
+}
+
+fn quantified(
+    quantifier: Quantifier,
+    local: usize,
+    list: &Node,
+    predicate: &Node,
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    let Some(elements) = operators::list_of("a quantified predicate", value(list, frame, scope)?)? else {
+        return Ok(Value::Null);
+    };
+    let (mut hits, mut misses, mut unknown) = (0usize, 0usize, 0usize);
+    for element in elements.iter() {
+        frame.set(local, element.clone());
+        match truth("WHERE", &value(predicate, frame, scope)?)? {
+            Some(true) => hits += 1,
+            Some(false) => misses += 1,
+            None => unknown += 1,
+        }
+    }
+    frame.locals.truncate(local);
+    Ok(Value::from(match quantifier {
+        Quantifier::Any if hits > 0 => Some(true),
+        Quantifier::None if hits > 0 => Some(false),
+        Quantifier::All if misses > 0 => Some(false),
+        Quantifier::Single if hits > 1 => Some(false),
+        _ if unknown > 0 => None,
+        Quantifier::Any => Some(false),
+        Quantifier::None | Quantifier::All => Some(true),
+        Quantifier::Single => Some(hits == 1),
+    }))
+}
+
+fn map_projection(
+    subject: &Value,
+    items: &[ProjectionItem],
+    frame: &mut Frame<'_>,
+    scope: &Scope<'_>,
+) -> Evaluated {
+    if subject.is_null() {
+        return Ok(Value::Null);
+    }
+    let mut map = Map::new();
+    for item in items {
+        match item {
+            ProjectionItem::AllProperties => map.extend(functions::graph::properties(subject, scope)?),
+            ProjectionItem::Property(key) => {
+                map.insert(key.name.clone(), property(subject, key, scope)?);
+            }
+            ProjectionItem::Entry(name, node) => {
+                map.insert(name.clone(), value(node, frame, scope)?);
+            }
+        }
+    }
+    Ok(Value::Map(Arc::new(map)))
+}

@@ -1,0 +1,189 @@
+//! The compiled form of an expression: as `plan::Expr`, but with positions for variables, ids for names, values for parameters.
+
+use super::graph::Graph;
+use model::compare::GroupKey;
+use model::{KeyId, LabelId, Value};
+use plan::Function;
+use plan::expr::{BinaryOperator, LabelExpr, Name, Quantifier, UnaryOperator};
+use regex::Regex;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A compiled expression node.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each is the compiled form of the plan::Expr of its name")]
+pub enum Node {
+    Constant(Value),
+    /// A column of the batch.
+    Column(usize),
+    /// A variable of an enclosing comprehension: its place among the frame's locals.
+    Local(usize),
+    Property(Box<Node>, Key),
+    HasLabels(Box<Node>, LabelExpr),
+    Unary(UnaryOperator, Box<Node>),
+    Binary(BinaryOperator, Box<Node>, Box<Node>),
+    /// `x IN constants`.
+    InSet(Box<Node>, Arc<ConstantSet>),
+    /// `text =~ constant`.
+    MatchesConstant(Box<Node>, Arc<Regex>),
+    Call(Function, Vec<Node>),
+    List(Vec<Node>),
+    Map(Vec<(Name, Node)>),
+    Index(Box<Node>, Box<Node>),
+    Slice(Box<Node>, Option<Box<Node>>, Option<Box<Node>>),
+    Case {
+        operand: Option<Box<Node>>,
+        arms: Vec<(Node, Node)>,
+        otherwise: Option<Box<Node>>,
+    },
+    Comprehension {
+        local: usize,
+        list: Box<Node>,
+        predicate: Option<Box<Node>>,
+        map: Option<Box<Node>>,
+    },
+    Quantified {
+        quantifier: Quantifier,
+        local: usize,
+        list: Box<Node>,
+        predicate: Box<Node>,
+    },
+    Reduce {
+        accumulator: usize,
+        initial: Box<Node>,
+        local: usize,
+        list: Box<Node>,
+        body: Box<Node>,
+    },
+    MapProjection(Box<Node>, Vec<ProjectionItem>),
+    PathOf(Vec<Node>),
+    EdgesDistinct(Vec<Node>),
+}
+
+/// An item of a compiled map projection.
+#[derive(Clone, Debug)]
+pub enum ProjectionItem {
+    /// `.*`
+    AllProperties,
+    /// `.key`
+    Property(Key),
+    /// `name: value`
+    Entry(Name, Node),
+}
+
+/// A property key, bound when the expression was compiled, if the graph knew it then.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: Name,
+    id: Option<KeyId>,
+}
+
+impl Key {
+    /// This name, and its id if it has one by now.
+    pub fn new(name: Name, id: Option<KeyId>) -> Key {
+        Key { name, id }
+    }
+    /// The id; a name that was unknown when the expression was compiled may have been defined since (by this very statement).
+    pub fn id(&self, graph: &dyn Graph) -> Option<KeyId> {
+        self.id.or_else(|| graph.key(&self.name))
+    }
+}
+
+/// A label expression with its names looked up, ready to be asked of many vertices.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "as in plan::LabelExpr")]
+pub enum LabelTest {
+    Constant(bool),
+    Has(LabelId),
+    Some,
+    And(Box<LabelTest>, Box<LabelTest>),
+    Or(Box<LabelTest>, Box<LabelTest>),
+    Not(Box<LabelTest>),
+}
+
+impl LabelTest {
+    /// Looks the names up; a name without an id is carried by nothing.
+    pub fn bind(labels: &LabelExpr, graph: &dyn Graph) -> LabelTest {
+        let both = |a: &LabelExpr, b: &LabelExpr| {
+            (Box::new(LabelTest::bind(a, graph)), Box::new(LabelTest::bind(b, graph)))
+        };
+        match labels {
+            LabelExpr::Any => LabelTest::Constant(true),
+            LabelExpr::Has(name) => graph.label(name).map_or(LabelTest::Constant(false), LabelTest::Has),
+            LabelExpr::Some => LabelTest::Some,
+            LabelExpr::And(a, b) => {
+                let (a, b) = both(a, b);
+                LabelTest::And(a, b)
+            }
+            LabelExpr::Or(a, b) => {
+                let (a, b) = both(a, b);
+                LabelTest::Or(a, b)
+            }
+            LabelExpr::Not(a) => LabelTest::Not(Box::new(LabelTest::bind(a, graph))),
+        }
+    }
+}
+
+/// The list of an `IN` whose elements are known: searched by hash where it is long.
+#[derive(Debug)]
+pub struct ConstantSet {
+    /// The list as it was given.
+    pub list: Value,
+    /// Its elements but for null, where hashing decides: elements without nested nulls, and not NaN.
+    pub members: HashSet<GroupKey, foldhash::fast::FixedState>,
+    /// Integers alone, sorted, where every element is one.
+    pub integers: Option<Vec<i64>>,
+    /// Does it contain null?
+    pub has_null: bool,
+    /// Is there an element for which grouping equality and `=` differ (NaN, or a null inside a list or map)?
+    pub has_doubtful: bool,
+}
+
+impl ConstantSet {
+    /// Prepares a list for being searched.
+    pub fn new(list: Arc<Vec<Value>>) -> ConstantSet {
+        let integers: Option<Vec<i64>> = list.iter().map(Value::as_int).collect();
+        let integers = integers.map(|mut integers| {
+            integers.sort_unstable();
+            integers.dedup();
+            integers
+        });
+        let mut members = HashSet::with_hasher(foldhash::fast::FixedState::default());
+        let (mut has_null, mut has_doubtful) = (false, false);
+        for element in list.iter() {
+            match element {
+                Value::Null => has_null = true,
+                element if is_doubtful(element) => has_doubtful = true,
+                element => members.extend([GroupKey(element.clone())]),
+            }
+        }
+        ConstantSet { list: Value::List(list), members, integers, has_null, has_doubtful }
+    }
+    /// `value IN list`.
+    pub fn contains(&self, value: &Value) -> Option<bool> {
+        let elements = match &self.list {
+            Value::List(elements) => elements,
+            _ => return None,
+        };
+        if self.has_doubtful || is_doubtful(value) {
+            return super::operators::in_list(value, elements);
+        }
+        match value {
+            Value::Null if elements.is_empty() => Some(false),
+            Value::Null => None,
+            value if self.members.contains(&GroupKey(value.clone())) => Some(true),
+            _ if self.has_null => None,
+            _ => Some(false),
+        }
+    }
+}
+
+/// Could `=` answer otherwise than grouping equality for this value?
+fn is_doubtful(value: &Value) -> bool {
+    match value {
+        Value::Float(float) => float.is_nan(),
+        Value::List(_) | Value::Map(_) | Value::Point(_) | Value::Duration(_) => true,
+        _ => false,
+    }
+}

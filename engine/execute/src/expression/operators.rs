@@ -1,0 +1,297 @@
+//! What each operator means for two values: the semantics, one value at a time. The fast paths must agree with this file.
+
+use super::error::{ErrorClass, EvalError};
+use super::functions::convert::text_of;
+use super::scope::Scope;
+use model::compare::{compare, equals};
+use model::{Value, temporal};
+use plan::expr::{BinaryOperator, UnaryOperator};
+use regex::{Regex, RegexBuilder};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Bytes a compiled regular expression may take: a pattern is user input.
+const REGEX_BYTES_MAX: usize = 4 << 20;
+
+/// The symbol users write.
+pub fn symbol(operator: BinaryOperator) -> &'static str {
+    use BinaryOperator as B;
+    match operator {
+        B::Or => "OR",
+        B::Xor => "XOR",
+        B::And => "AND",
+        B::Equal => "=",
+        B::NotEqual => "<>",
+        B::Less => "<",
+        B::LessEqual => "<=",
+        B::Greater => ">",
+        B::GreaterEqual => ">=",
+        B::In => "IN",
+        B::StartsWith => "STARTS WITH",
+        B::EndsWith => "ENDS WITH",
+        B::Contains => "CONTAINS",
+        B::Matches => "=~",
+        B::Add => "+",
+        B::Subtract => "-",
+        B::Multiply => "*",
+        B::Divide => "/",
+        B::Modulo => "%",
+        B::Power => "^",
+    }
+}
+
+/// The number as a float, if it is a number.
+pub fn as_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(int) => Some(*int as f64),
+        Value::Float(float) => Some(*float),
+        _ => None,
+    }
+}
+
+/// A value as a truth value: `None` for null.
+///
+/// # Errors
+/// Anything that is neither a Boolean nor null.
+pub fn truth(operation: &str, value: &Value) -> Result<Option<bool>, EvalError> {
+    match value {
+        Value::Bool(truth) => Ok(Some(*truth)),
+        Value::Null => Ok(None),
+        other => Err(EvalError::wrong_type(operation, "a Boolean", other)),
+    }
+}
+
+/// Three-valued AND.
+pub fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+/// Three-valued OR.
+pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    and(a.map(|a| !a), b.map(|b| !b)).map(|both_false| !both_false)
+}
+
+/// One operand.
+///
+/// # Errors
+/// A type the operator does not take; overflow.
+pub fn unary(operator: UnaryOperator, value: &Value) -> Result<Value, EvalError> {
+    match (operator, value) {
+        (UnaryOperator::IsNull, value) => Ok(Value::Bool(value.is_null())),
+        (UnaryOperator::IsNotNull, value) => Ok(Value::Bool(!value.is_null())),
+        (UnaryOperator::Not, value) => Ok(truth("NOT", value)?.map(|truth| !truth).into()),
+        (_, Value::Null) => Ok(Value::Null),
+        (UnaryOperator::Negate, Value::Int(int)) => int
+            .checked_neg()
+            .map(Value::Int)
+            .ok_or_else(|| EvalError::arithmetic(format!("-({int}) does not fit 64 bits"))),
+        (UnaryOperator::Negate, Value::Float(float)) => Ok(Value::Float(-float)),
+        (UnaryOperator::Negate, Value::Duration(duration)) => Ok(Value::from(duration.times(-1.0)?)),
+        (UnaryOperator::Plus, Value::Int(_) | Value::Float(_) | Value::Duration(_)) => Ok(value.clone()),
+        (UnaryOperator::Negate, other) => Err(EvalError::wrong_type("-", "a number", other)),
+        (UnaryOperator::Plus, other) => Err(EvalError::wrong_type("+", "a number", other)),
+    }
+}
+
+/// Two operands; both are evaluated.
+///
+/// # Errors
+/// Types the operator does not take; overflow; an integer divided by zero.
+pub fn binary(operator: BinaryOperator, a: &Value, b: &Value, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    use BinaryOperator as B;
+    Ok(match operator {
+        B::And => and(truth("AND", a)?, truth("AND", b)?).into(),
+        B::Or => or(truth("OR", a)?, truth("OR", b)?).into(),
+        B::Xor => truth("XOR", a)?.zip(truth("XOR", b)?).map(|(a, b)| a != b).into(),
+        B::Equal => equals(a, b).into(),
+        B::NotEqual => equals(a, b).map(|same| !same).into(),
+        B::Less | B::LessEqual | B::Greater | B::GreaterEqual => ordered(operator, a, b).into(),
+        B::In => match b {
+            Value::Null => Value::Null,
+            Value::List(elements) => in_list(a, elements).into(),
+            other => return Err(EvalError::wrong_type("IN", "a List on its right", other)),
+        },
+        B::StartsWith => text_test(a, b, |text, part| text.starts_with(part)),
+        B::EndsWith => text_test(a, b, |text, part| text.ends_with(part)),
+        B::Contains => text_test(a, b, |text, part| text.contains(part)),
+        B::Matches => match (a, b) {
+            (Value::String(text), Value::String(pattern)) => {
+                Value::Bool(scope.request.regex(pattern)?.is_match(text))
+            }
+            _ => Value::Null,
+        },
+        B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo | B::Power => {
+            return arithmetic(operator, a, b);
+        }
+    })
+}
+
+/// `a < b` and its kin; a comparison with NaN is false, one of types that do not compare is null.
+pub fn ordered(operator: BinaryOperator, a: &Value, b: &Value) -> Option<bool> {
+    match compare(a, b) {
+        Some(order) => Some(admits(operator, order)),
+        None if as_float(a).is_some() && as_float(b).is_some() => Some(false),
+        None => None,
+    }
+}
+
+/// Does this order satisfy the comparison?
+#[inline]
+pub fn admits(operator: BinaryOperator, order: Ordering) -> bool {
+    match operator {
+        BinaryOperator::Less => order.is_lt(),
+        BinaryOperator::LessEqual => order.is_le(),
+        BinaryOperator::Greater => order.is_gt(),
+        BinaryOperator::GreaterEqual => order.is_ge(),
+        BinaryOperator::Equal => order.is_eq(),
+        BinaryOperator::NotEqual => order.is_ne(),
+        _ => false,
+    }
+}
+
+/// `value IN elements`: null where an unknown element could be the one.
+pub fn in_list(value: &Value, elements: &[Value]) -> Option<bool> {
+    let mut answer = Some(false);
+    for element in elements {
+        match equals(value, element) {
+            Some(true) => return Some(true),
+            None => answer = None,
+            Some(false) => {}
+        }
+    }
+    answer
+}
+
+fn text_test(a: &Value, b: &Value, test: impl Fn(&str, &str) -> bool) -> Value {
+    match (a, b) {
+        (Value::String(text), Value::String(part)) => Value::Bool(test(text, part)),
+        _ => Value::Null,
+    }
+}
+
+/// A regular expression that must match the whole text.
+///
+/// # Errors
+/// A pattern that does not parse, or that would take too much memory.
+pub fn full_match(pattern: &str) -> Result<Regex, EvalError> {
+    let whole = format!("\\A(?:{pattern})\\z");
+    RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).build().map_err(|error| {
+        EvalError::new(ErrorClass::Syntax, format!("Invalid regular expression '{pattern}': {error}"))
+            .with_hint("look-around and back-references are not supported")
+    })
+}
+
+fn arithmetic(operator: BinaryOperator, a: &Value, b: &Value) -> Result<Value, EvalError> {
+    match (a, b) {
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        (Value::Int(a), Value::Int(b)) => integers(operator, *a, *b),
+        (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
+            let (a, b) = (as_float(a).unwrap_or(f64::NAN), as_float(b).unwrap_or(f64::NAN));
+            Ok(Value::Float(floats(operator, a, b)))
+        }
+        _ => match operator {
+            BinaryOperator::Add => add(a, b),
+            BinaryOperator::Subtract => subtract(a, b),
+            BinaryOperator::Multiply => multiply(a, b),
+            BinaryOperator::Divide => divide(a, b),
+            _ => Err(EvalError::wrong_types(symbol(operator), a, b)),
+        },
+    }
+}
+
+/// Two integers.
+///
+/// # Errors
+/// Overflow, division by zero.
+pub fn integers(operator: BinaryOperator, a: i64, b: i64) -> Result<Value, EvalError> {
+    let result = match operator {
+        BinaryOperator::Add => a.checked_add(b),
+        BinaryOperator::Subtract => a.checked_sub(b),
+        BinaryOperator::Multiply => a.checked_mul(b),
+        BinaryOperator::Divide | BinaryOperator::Modulo if b == 0 => {
+            return Err(EvalError::arithmetic("/ by zero").with_hint("test the divisor, or divide floats"));
+        }
+        BinaryOperator::Divide => a.checked_div(b),
+        BinaryOperator::Modulo => Some(a.wrapping_rem(b)),
+        _ => return Ok(Value::Float(floats(operator, a as f64, b as f64))),
+    };
+    result.map(Value::Int).ok_or_else(|| {
+        EvalError::arithmetic(format!("{a} {} {b} does not fit 64 bits", symbol(operator)))
+            .with_hint("use floats where numbers grow beyond 9223372036854775807")
+    })
+}
+
+/// Two floats.
+#[inline]
+pub fn floats(operator: BinaryOperator, a: f64, b: f64) -> f64 {
+    match operator {
+        BinaryOperator::Add => a + b,
+        BinaryOperator::Subtract => a - b,
+        BinaryOperator::Multiply => a * b,
+        BinaryOperator::Divide => a / b,
+        BinaryOperator::Modulo => a % b,
+        _ => a.powf(b),
+    }
+}
+
+fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    Ok(match (a, b) {
+        (Value::List(x), Value::List(y)) => Value::list(x.iter().chain(y.iter()).cloned().collect()),
+        (Value::List(x), element) => Value::list(x.iter().chain([element]).cloned().collect()),
+        (element, Value::List(y)) => Value::list([element].into_iter().chain(y.iter()).cloned().collect()),
+        (Value::Duration(x), Value::Duration(y)) => Value::from(x.plus(y)?),
+        (Value::Duration(duration), instant) | (instant, Value::Duration(duration))
+            if temporal::is_instant(instant) =>
+        {
+            temporal::add(instant, duration)?
+        }
+        (Value::String(_), _) | (_, Value::String(_)) => match (text_of(a), text_of(b)) {
+            (Some(x), Some(y)) => Value::string(x + &y),
+            _ => return Err(EvalError::wrong_types("+", a, b)),
+        },
+        _ => return Err(EvalError::wrong_types("+", a, b)),
+    })
+}
+
+fn subtract(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    match (a, b) {
+        (Value::Duration(x), Value::Duration(y)) => Ok(Value::from(x.plus(&y.times(-1.0)?)?)),
+        (instant, Value::Duration(duration)) if temporal::is_instant(instant) => {
+            Ok(temporal::add(instant, &duration.times(-1.0)?)?)
+        }
+        _ => Err(EvalError::wrong_types("-", a, b)),
+    }
+}
+
+fn multiply(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    match (a, b) {
+        (Value::Duration(duration), number) | (number, Value::Duration(duration)) => {
+            let factor = as_float(number).ok_or_else(|| EvalError::wrong_types("*", a, b))?;
+            Ok(Value::from(duration.times(factor)?))
+        }
+        _ => Err(EvalError::wrong_types("*", a, b)),
+    }
+}
+
+fn divide(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    match (a, as_float(b)) {
+        (Value::Duration(duration), Some(divisor)) => Ok(Value::from(duration.divided_by(divisor)?)),
+        _ => Err(EvalError::wrong_types("/", a, b)),
+    }
+}
+
+/// A list, or an error that names the operation; `None` for null.
+///
+/// # Errors
+/// Anything that is neither a list nor null.
+pub fn list_of(operation: &str, value: Value) -> Result<Option<Arc<Vec<Value>>>, EvalError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::List(elements) => Ok(Some(elements)),
+        other => Err(EvalError::wrong_type(operation, "a List", &other)),
+    }
+}

@@ -1,0 +1,76 @@
+//! What surrounds an evaluation: the graph as of one snapshot, and what belongs to the request (parameters, its two times, chance).
+
+use super::error::EvalError;
+use super::graph::Graph;
+use super::operators::full_match;
+use model::Value;
+use parking_lot::Mutex;
+use plan::expr::Name;
+use regex::Regex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use world::chance::Chance;
+
+/// The parameters of a request by name.
+pub type Parameters = HashMap<Name, Value>;
+
+/// What stays the same for a whole request, shared by every executor that works on it.
+#[derive(Debug)]
+pub struct Request {
+    /// The parameters that were given.
+    pub parameters: Parameters,
+    /// Wall time at which the transaction began, microseconds since 1970 UTC.
+    pub transaction_us: i64,
+    /// Wall time at which the statement began, microseconds since 1970 UTC.
+    pub statement_us: i64,
+    /// What `rand()` and `randomUUID()` draw from; locked for one draw.
+    pub chance: Mutex<Chance>,
+    regexes: Mutex<HashMap<Arc<str>, Arc<Regex>>>,
+}
+
+/// Compiled regular expressions a request keeps, where patterns come from rows; when there are more, it forgets them all.
+const REGEXES_KEPT_MAX: usize = 64;
+
+impl Request {
+    /// A request that begins now, in a transaction that began at `transaction_us`.
+    pub fn begin(parameters: Parameters, transaction_us: i64) -> Request {
+        let statement_us = i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
+        let chance = Mutex::new(Chance::from_system());
+        Request { parameters, transaction_us, statement_us, chance, regexes: Mutex::default() }
+    }
+    /// A request whose clock stands still and whose chance is seeded: for tests and simulations.
+    pub fn fixed(parameters: Parameters, wall_us: i64, seed: u64) -> Request {
+        let chance = Mutex::new(Chance::seeded(seed));
+        let regexes = Mutex::default();
+        Request { parameters, transaction_us: wall_us, statement_us: wall_us, chance, regexes }
+    }
+    /// A full-match regular expression, compiled once for all rows that bring the same pattern.
+    pub(super) fn regex(&self, pattern: &Arc<str>) -> Result<Arc<Regex>, EvalError> {
+        let mut kept = self.regexes.lock();
+        if let Some(regex) = kept.get(pattern) {
+            return Ok(regex.clone());
+        }
+        let regex = Arc::new(full_match(pattern)?);
+        if kept.len() >= REGEXES_KEPT_MAX {
+            kept.clear();
+        }
+        kept.insert(pattern.clone(), regex.clone());
+        Ok(regex)
+    }
+}
+
+/// What an evaluation reads besides its rows. Two words to build, so operators build one for each batch.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The graph as of the statement's view (a `store::Snapshot`).
+    pub graph: &'a dyn Graph,
+    /// The request it belongs to.
+    pub request: &'a Request,
+}
+
+impl<'a> Scope<'a> {
+    /// A scope over this graph.
+    pub fn new(graph: &'a dyn Graph, request: &'a Request) -> Scope<'a> {
+        Scope { graph, request }
+    }
+}

@@ -1,0 +1,202 @@
+//! Predicates: which rows of a batch does an expression hold for?
+//!
+//! AND narrows the selection part by part, so that what is costly is asked of few rows; OR asks its second part only of the rows
+//! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
+
+use super::error::EvalError;
+use super::interpret;
+use super::node::{Key, LabelTest, Node};
+use super::operators;
+use super::scope::Scope;
+use super::vector::{self, Rows};
+use model::{Batch, Column, NO_VERTEX, Value, VertexId};
+use plan::expr::BinaryOperator;
+use store::PropertyRef;
+
+/// Keeps those of `selected` (rising batch rows) for which `node` is true.
+pub(super) fn narrow(
+    node: &Node,
+    batch: &Batch,
+    scope: &Scope<'_>,
+    selected: &mut Vec<u32>,
+) -> Result<(), EvalError> {
+    match node {
+        Node::Constant(value) => {
+            if operators::truth("a predicate", value)? != Some(true) {
+                selected.clear();
+            }
+            Ok(())
+        }
+        Node::Binary(BinaryOperator::And, a, b) => {
+            narrow(a, batch, scope, selected)?;
+            if selected.is_empty() { Ok(()) } else { narrow(b, batch, scope, selected) }
+        }
+        Node::Binary(BinaryOperator::Or, a, b) => either(a, b, batch, scope, selected),
+        Node::Binary(operator, a, b) => match (&**a, &**b) {
+            (Node::Property(subject, key), Node::Constant(constant)) if compares(*operator) => {
+                match vertex_column(subject, batch) {
+                    Some(column) => by_property(*operator, column, key, constant, batch, scope, selected),
+                    None => by_value(node, batch, scope, selected),
+                }
+            }
+            _ => by_value(node, batch, scope, selected),
+        },
+        Node::HasLabels(subject, labels) => match vertex_column(subject, batch) {
+            Some(column) => {
+                let test = LabelTest::bind(labels, scope.graph);
+                let column = batch.column(column);
+                keep(selected, |row| match column.vertex(row) {
+                    Some(vertex) => interpret::vertex_satisfies(&test, vertex, scope),
+                    None => Ok(false),
+                })
+            }
+            None => by_value(node, batch, scope, selected),
+        },
+        node => by_value(node, batch, scope, selected),
+    }
+}
+
+fn compares(operator: BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(
+        operator,
+        B::Equal | B::NotEqual | B::Less | B::LessEqual | B::Greater | B::GreaterEqual | B::StartsWith
+    ) || matches!(operator, B::EndsWith | B::Contains)
+}
+
+/// The position of the column that the node reads, if it holds vertices.
+fn vertex_column(node: &Node, batch: &Batch) -> Option<usize> {
+    match node {
+        Node::Column(position) if matches!(batch.column(*position).column(), Column::Vertex(..)) => {
+            Some(*position)
+        }
+        _ => None,
+    }
+}
+
+fn keep(
+    selected: &mut Vec<u32>,
+    mut test: impl FnMut(usize) -> Result<bool, EvalError>,
+) -> Result<(), EvalError> {
+    let mut kept = 0;
+    for at in 0..selected.len() {
+        let row = selected[at];
+        if test(row as usize)? {
+            selected[kept] = row;
+            kept += 1;
+        }
+    }
+    selected.truncate(kept);
+    Ok(())
+}
+
+/// The rows of either part, in order.
+fn either(
+    a: &Node,
+    b: &Node,
+    batch: &Batch,
+    scope: &Scope<'_>,
+    selected: &mut Vec<u32>,
+) -> Result<(), EvalError> {
+    let mut first = selected.clone();
+    narrow(a, batch, scope, &mut first)?;
+    let mut hits = first.iter().copied().peekable();
+    let mut rest: Vec<u32> =
+        selected.iter().copied().filter(|row| hits.next_if(|hit| hit == row).is_none()).collect();
+    if !rest.is_empty() {
+        narrow(b, batch, scope, &mut rest)?;
+    }
+    selected.clear();
+    let (mut left, mut right) = (first.into_iter().peekable(), rest.into_iter().peekable());
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let next = if a < b { left.next() } else { right.next() };
+        selected.extend(next);
+    }
+    selected.extend(left);
+    selected.extend(right);
+    Ok(())
+}
+
+/// Computes the truth values, then keeps the true ones.
+fn by_value(node: &Node, batch: &Batch, scope: &Scope<'_>, selected: &mut Vec<u32>) -> Result<(), EvalError> {
+    let rows = if selected.len() == batch.len() { Rows::All(batch.len()) } else { Rows::Some(selected) };
+    let operand = vector::operand(node, batch, rows, scope)?;
+    let mut truths = Vec::with_capacity(rows.len());
+    match operand.column() {
+        Column::Bool(values, nulls) => {
+            truths.extend((0..rows.len()).map(|row| {
+                let at = operand.at(row);
+                values[at] && !nulls.contains(at)
+            }));
+        }
+        _ => {
+            for row in 0..rows.len() {
+                truths.push(operators::truth("a predicate", &operand.get(row))? == Some(true));
+            }
+        }
+    }
+    drop(operand);
+    let mut truths = truths.into_iter();
+    selected.retain(|_| truths.next().unwrap_or(false));
+    Ok(())
+}
+
+/// `vertex.key operator constant`, tested in the store.
+fn by_property(
+    operator: BinaryOperator,
+    column: usize,
+    key: &Key,
+    constant: &Value,
+    batch: &Batch,
+    scope: &Scope<'_>,
+    selected: &mut Vec<u32>,
+) -> Result<(), EvalError> {
+    let Some(key) = key.id(scope.graph).filter(|_| !constant.is_null()) else {
+        selected.clear();
+        return Ok(());
+    };
+    let column = batch.column(column);
+    let rows = selected.clone();
+    let mut vertices =
+        rows.iter().map(|row| -> VertexId { column.vertex(*row as usize).unwrap_or(NO_VERTEX) });
+    let (mut at, mut kept) = (0, 0);
+    let mut failure = None;
+    scope.graph.read_property(&mut vertices, key, &mut |value| {
+        match holds(operator, value, constant, scope) {
+            Ok(true) => {
+                selected[kept] = rows[at];
+                kept += 1;
+            }
+            Ok(false) => {}
+            Err(error) => failure = failure.take().or(Some(error)),
+        }
+        at += 1;
+    })?;
+    selected.truncate(kept);
+    failure.map_or(Ok(()), Err)
+}
+
+/// Is `value operator constant` true?
+#[inline]
+fn holds(
+    operator: BinaryOperator,
+    value: PropertyRef<'_>,
+    constant: &Value,
+    scope: &Scope<'_>,
+) -> Result<bool, EvalError> {
+    Ok(match (value, constant) {
+        (PropertyRef::Null, _) => false,
+        (PropertyRef::Int(a), Value::Int(b)) => operators::admits(operator, a.cmp(b)),
+        (PropertyRef::Text(a), Value::String(b)) => match operator {
+            BinaryOperator::Equal => *a == **b,
+            BinaryOperator::StartsWith => a.starts_with(&**b),
+            BinaryOperator::EndsWith => a.ends_with(&**b),
+            BinaryOperator::Contains => a.contains(&**b),
+            _ => operators::admits(operator, a.cmp(b)),
+        },
+        (PropertyRef::Text(_), _) if operator == BinaryOperator::Equal => false,
+        (value, constant) => {
+            operators::binary(operator, &value.to_value(), constant, scope)?.as_bool() == Some(true)
+        }
+    })
+}

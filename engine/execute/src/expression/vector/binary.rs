@@ -1,0 +1,165 @@
+//! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
+
+use super::{Operand, Source, Truths, edges, floats, integers, texts, vertices};
+use crate::expression::error::EvalError;
+use crate::expression::operators;
+use crate::expression::scope::Scope;
+use model::{Column, ColumnBuilder, Nulls, Value};
+use plan::expr::BinaryOperator;
+
+/// The values of `a operator b`, where both sides are evaluated.
+pub(super) fn binary(
+    operator: BinaryOperator,
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    rows: usize,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    use BinaryOperator as B;
+    let null = |operand: &Operand<'_>| matches!(operand.column(), Column::Constant(Value::Null, _));
+    let quick = match operator {
+        B::Equal | B::NotEqual | B::Less | B::LessEqual | B::Greater | B::GreaterEqual => {
+            if null(a) || null(b) {
+                return Ok(Column::Constant(Value::Null, rows));
+            }
+            compare(operator, a, b, rows)
+        }
+        B::StartsWith | B::EndsWith | B::Contains => text_test(operator, a, b, rows),
+        B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo => arithmetic(operator, a, b, rows)?,
+        _ => None,
+    };
+    match quick {
+        Some(column) => Ok(column),
+        None => one_by_one(operator, a, b, rows, scope),
+    }
+}
+
+fn one_by_one(
+    operator: BinaryOperator,
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    rows: usize,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    let mut column = ColumnBuilder::new();
+    for row in 0..rows {
+        column.push(operators::binary(operator, &a.get(row), &b.get(row), scope)?);
+    }
+    Ok(column.finish())
+}
+
+fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
+    if let (Some(a), Some(b)) = (integers(a), integers(b)) {
+        return Some(ordered(operator, &a, &b, rows));
+    }
+    if let (Some(a), Some(b)) = (floats(a), floats(b)) {
+        return Some(ordered(operator, &a, &b, rows));
+    }
+    if let (Some(a), Some(b)) = (texts(a), texts(b)) {
+        let mut truths = Truths::with_capacity(rows);
+        let test = |a: &str, b: &str| match operator {
+            BinaryOperator::Equal => a == b,
+            BinaryOperator::NotEqual => a != b,
+            _ => operators::admits(operator, a.cmp(b)),
+        };
+        (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(|(a, b)| test(a, b))));
+        return Some(truths.finish());
+    }
+    let wanted = match operator {
+        BinaryOperator::Equal => true,
+        BinaryOperator::NotEqual => false,
+        _ => return None,
+    };
+    if let (Some(a), Some(b)) = (vertices(a), vertices(b)) {
+        return Some(pairs(&a, &b, rows, |a, b| (a == b) == wanted));
+    }
+    let (a, b) = (edges(a)?, edges(b)?);
+    Some(pairs(&a, &b, rows, |a, b| (a.id == b.id) == wanted))
+}
+
+/// The comparison is chosen once, outside the loop. For floats, NaN compares as IEEE 754 has it, which is what Cypher wants.
+fn ordered<T: Copy + PartialOrd>(
+    operator: BinaryOperator,
+    a: &Source<'_, T>,
+    b: &Source<'_, T>,
+    rows: usize,
+) -> Column {
+    match operator {
+        BinaryOperator::Equal => pairs(a, b, rows, |a, b| a == b),
+        BinaryOperator::NotEqual => pairs(a, b, rows, |a, b| a != b),
+        BinaryOperator::Less => pairs(a, b, rows, |a, b| a < b),
+        BinaryOperator::LessEqual => pairs(a, b, rows, |a, b| a <= b),
+        BinaryOperator::Greater => pairs(a, b, rows, |a, b| a > b),
+        _ => pairs(a, b, rows, |a, b| a >= b),
+    }
+}
+
+fn pairs<T: Copy>(a: &Source<'_, T>, b: &Source<'_, T>, rows: usize, test: impl Fn(T, T) -> bool) -> Column {
+    let mut truths = Truths::with_capacity(rows);
+    (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(|(a, b)| test(a, b))));
+    truths.finish()
+}
+
+fn text_test(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
+    let (a, b) = (texts(a)?, texts(b)?);
+    let mut truths = Truths::with_capacity(rows);
+    let test = |text: &str, part: &str| match operator {
+        BinaryOperator::StartsWith => text.starts_with(part),
+        BinaryOperator::EndsWith => text.ends_with(part),
+        _ => text.contains(part),
+    };
+    (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(|(a, b)| test(a, b))));
+    Some(truths.finish())
+}
+
+fn arithmetic(
+    operator: BinaryOperator,
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    rows: usize,
+) -> Result<Option<Column>, EvalError> {
+    if let (Some(a), Some(b)) = (integers(a), integers(b)) {
+        return integer_arithmetic(operator, &a, &b, rows).map(Some);
+    }
+    if let (Some(a), Some(b)) = (floats(a), floats(b)) {
+        let mut nulls = Nulls::none();
+        let values = (0..rows).map(|row| match (a.get(row), b.get(row)) {
+            (Some(a), Some(b)) => operators::floats(operator, a, b),
+            _ => {
+                nulls.set(row);
+                0.0
+            }
+        });
+        return Ok(Some(Column::Float(values.collect(), nulls)));
+    }
+    Ok(None)
+}
+
+fn integer_arithmetic(
+    operator: BinaryOperator,
+    a: &Source<'_, i64>,
+    b: &Source<'_, i64>,
+    rows: usize,
+) -> Result<Column, EvalError> {
+    let mut values = Vec::with_capacity(rows);
+    let mut nulls = Nulls::none();
+    for row in 0..rows {
+        let (Some(a), Some(b)) = (a.get(row), b.get(row)) else {
+            nulls.set(row);
+            values.push(0);
+            continue;
+        };
+        let quick = match operator {
+            BinaryOperator::Add => a.checked_add(b),
+            BinaryOperator::Subtract => a.checked_sub(b),
+            BinaryOperator::Multiply => a.checked_mul(b),
+            _ => None,
+        };
+        match quick {
+            Some(value) => values.push(value),
+            // Division, and whatever fails: said by the one place that defines it.
+            None => values.push(operators::integers(operator, a, b)?.as_int().unwrap_or(0)),
+        }
+    }
+    Ok(Column::Int(values, nulls))
+}
