@@ -1,1 +1,48 @@
-//! execute
+//! # execute: plan to running dataflow over one snapshot
+//!
+//! A [`plan::Statement`] that was optimised goes in, rows come out. [`Execution::start`] binds names, parameters and a view of the
+//! graph, turns each plan node into a vertex of a dataflow graph (one match, in [`compile`]), and submits it; the [`ResultStream`]
+//! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
+//!
+//! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
+//! `compile` with `liveness` and `stream` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
+//! [`expression`] (what is computed from a row), `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
+
+pub mod access;
+mod adjacency;
+mod columns;
+mod compile;
+pub mod error;
+pub mod execution;
+pub mod expression;
+mod labels;
+mod limits;
+mod liveness;
+mod operator;
+pub mod planning;
+pub mod procedure;
+mod reads;
+pub mod result;
+mod rows;
+mod stream;
+mod turn;
+
+pub use access::{Access, Counters};
+pub use error::ExecuteError;
+pub use execution::{ExecuteOptions, Execution};
+pub use expression::Parameters;
+pub use result::{NodeProfile, ResultStream};
+pub use rows::Rows;
+pub use dataflow::{QueryId, TenantNo};
+
+/// The executors that run queries: one pinned thread a core.
+pub type Runtime = dataflow::Runtime<Rows>;
+
+/// Starts the executors, `count` of them or one a core.
+///
+/// # Errors
+/// The system gave no thread.
+pub fn runtime(count: Option<usize>) -> std::io::Result<Runtime> {
+    let options = dataflow::RuntimeOptions::default();
+    Runtime::start(dataflow::RuntimeOptions { executors: count.unwrap_or(options.executors), ..options })
+}

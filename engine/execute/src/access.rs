@@ -1,0 +1,118 @@
+//! What a statement reads and what it writes: a snapshot, or a transaction with its view of its own writes.
+//!
+//! Operators take the view when their first rows arrive and keep it. A writing operator sees all its input before it begins and
+//! refreshes the view before it hands on a row, so what stands above it in the plan reads what it wrote, and what stands below
+//! does not: this is all the staging that a statement needs.
+
+use crate::ExecuteError;
+use crate::expression::Request;
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::Snapshot;
+use transact::{Mode, ReadSet, Transaction};
+
+/// What a statement may do.
+#[derive(Clone)]
+pub enum Access {
+    /// Read this snapshot.
+    Read(Snapshot),
+    /// Read and write in this transaction; the session commits it or rolls it back.
+    Write(Arc<Transaction>),
+}
+
+/// What a statement changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Counters {
+    pub nodes_created: u64,
+    pub nodes_deleted: u64,
+    pub relationships_created: u64,
+    pub relationships_deleted: u64,
+    pub properties_set: u64,
+    pub labels_added: u64,
+    pub labels_removed: u64,
+}
+
+/// The running counts behind [`Counters`].
+#[derive(Debug, Default)]
+pub(crate) struct Counting {
+    pub(crate) nodes_created: AtomicU64,
+    pub(crate) nodes_deleted: AtomicU64,
+    pub(crate) relationships_created: AtomicU64,
+    pub(crate) relationships_deleted: AtomicU64,
+    pub(crate) properties_set: AtomicU64,
+    pub(crate) labels_added: AtomicU64,
+    pub(crate) labels_removed: AtomicU64,
+}
+
+impl Counting {
+    pub(crate) fn add(counter: &AtomicU64, by: u64) {
+        counter.fetch_add(by, Ordering::Relaxed);
+    }
+    pub(crate) fn read(&self) -> Counters {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counters {
+            nodes_created: get(&self.nodes_created),
+            nodes_deleted: get(&self.nodes_deleted),
+            relationships_created: get(&self.relationships_created),
+            relationships_deleted: get(&self.relationships_deleted),
+            properties_set: get(&self.properties_set),
+            labels_added: get(&self.labels_added),
+            labels_removed: get(&self.labels_removed),
+        }
+    }
+}
+
+/// What all operators of one statement share.
+pub(crate) struct Environment {
+    view: RwLock<Snapshot>,
+    transaction: Option<Arc<Transaction>>,
+    pub(crate) request: Request,
+    pub(crate) batch_rows: usize,
+    pub(crate) counting: Counting,
+}
+
+impl Environment {
+    pub(crate) fn new(access: Access, request: Request, batch_rows: usize) -> Environment {
+        let (view, transaction) = match access {
+            Access::Read(snapshot) => (snapshot, None),
+            Access::Write(transaction) => (transaction.snapshot(), Some(transaction)),
+        };
+        Environment {
+            view: RwLock::new(view),
+            transaction,
+            request,
+            batch_rows: batch_rows.max(1),
+            counting: Counting::default(),
+        }
+    }
+    /// The graph as the statement sees it now.
+    pub(crate) fn view(&self) -> Snapshot {
+        self.view.read().clone()
+    }
+    /// Does the statement run in a transaction whose reads are validated?
+    pub(crate) fn is_recording(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|transaction| transaction.mode() == Mode::Write)
+    }
+    /// Tells the transaction what was read; does nothing for a plain snapshot. Call it once a batch.
+    pub(crate) fn record(&self, tell: impl FnOnce(&ReadSet)) {
+        if let Some(transaction) =
+            self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write)
+        {
+            tell(transaction.reads());
+        }
+    }
+    /// The transaction, for those who write.
+    pub(crate) fn transaction(&self) -> Result<&Transaction, ExecuteError> {
+        self.transaction.as_deref().ok_or(ExecuteError::ReadOnly)
+    }
+    /// Makes what was written so far visible to operators that have not taken their view yet.
+    pub(crate) fn refresh(&self) -> Result<Snapshot, ExecuteError> {
+        let transaction = self.transaction()?;
+        transaction.refresh()?;
+        let view = transaction.snapshot();
+        *self.view.write() = view.clone();
+        Ok(view)
+    }
+}

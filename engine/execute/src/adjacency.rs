@@ -1,0 +1,138 @@
+//! How path searches walk the store: the trait of `paths` over an adjacency view, with the condition on edges, the read set of the
+//! transaction, and the first failure kept until the search has stopped.
+
+use crate::access::Environment;
+use crate::expression::{Compiled, Scope};
+use dataflow::Failure;
+use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
+use parking_lot::Mutex;
+use paths::EdgeScratch;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::{AdjacencyView, Snapshot, StoreError};
+
+/// A condition on every edge of a path, for one input row.
+pub(crate) struct EdgeCondition {
+    pub(crate) predicate: Arc<Compiled>,
+    /// The input row, without the edge, which becomes its last column.
+    pub(crate) row: Batch,
+}
+
+/// One way of walking the graph.
+pub(crate) struct Walk {
+    view: AdjacencyView,
+    types: Arc<Vec<EdgeTypeId>>,
+    direction: Direction,
+    condition: Option<EdgeCondition>,
+    environment: Arc<Environment>,
+    recording: bool,
+    failed: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Walk {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        types: &Arc<Vec<EdgeTypeId>>,
+        direction: Direction,
+        condition: Option<EdgeCondition>,
+        environment: &Arc<Environment>,
+    ) -> Walk {
+        Walk {
+            view: snapshot.adjacency(types, direction),
+            types: types.clone(),
+            direction,
+            condition,
+            environment: environment.clone(),
+            recording: environment.is_recording(),
+            failed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
+    }
+    /// Why the search stopped, if it was because of this walk.
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        self.failure.lock().take()
+    }
+    fn fail(&self, failure: impl Into<Failure>) {
+        self.failed.store(true, Ordering::Release);
+        self.failure.lock().get_or_insert(failure.into());
+    }
+    fn record(&self, vertex: u32) {
+        if self.recording {
+            let vertex = VertexId::from_dense(vertex);
+            self.environment.record(|reads| reads.adjacency(vertex, &self.types, self.direction));
+        }
+    }
+    fn or_fail<T: Default>(&self, outcome: Result<T, StoreError>) -> T {
+        outcome.unwrap_or_else(|error| {
+            self.fail(error);
+            T::default()
+        })
+    }
+    /// An edge met between two vertices, in stored direction.
+    pub(crate) fn edge(&self, id: EdgeId, from: VertexId, to: VertexId) -> EdgeRef {
+        let forward = EdgeRef { id, source: from, target: to };
+        let backward = EdgeRef { id, source: to, target: from };
+        match self.direction {
+            Direction::Out => forward,
+            Direction::In => backward,
+            Direction::Both if from.chunk() != to.chunk() => {
+                if id.chunk() == from.chunk() {
+                    forward
+                } else {
+                    backward
+                }
+            }
+            Direction::Both => self.or_fail(self.view.snapshot().edge(id)).unwrap_or(forward),
+        }
+    }
+    fn holds(&self, condition: &EdgeCondition, edge: EdgeRef) -> bool {
+        let mut row = condition.row.clone();
+        row.push(Column::Edge(vec![edge], Nulls::none()));
+        let scope = Scope::new(self.view.snapshot(), &self.environment.request);
+        if self.recording {
+            self.environment.record(|reads| reads.edge(edge.id));
+        }
+        match condition.predicate.evaluate_row(&row, 0, &scope) {
+            Ok(value) => value.as_bool().unwrap_or(false),
+            Err(error) => {
+                self.fail(error);
+                false
+            }
+        }
+    }
+}
+
+impl paths::Adjacency for Walk {
+    fn vertex_bound(&self) -> u32 {
+        self.view.vertex_bound()
+    }
+    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
+        self.record(vertex);
+        self.or_fail(self.view.neighbours(vertex, scratch))
+    }
+    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
+        self.record(vertex);
+        scratch.clear();
+        let listed = self.view.for_each_edge(vertex, |edge| {
+            let far = if edge.source.dense() == vertex { edge.target } else { edge.source };
+            scratch.push(far.dense(), edge.id.0);
+        });
+        self.or_fail(listed);
+        scratch.as_slices()
+    }
+    fn degree(&self, vertex: u32) -> u32 {
+        self.or_fail(self.view.degree(vertex))
+    }
+    fn admits_edge(&self, edge: u64, from: u32, to: u32) -> bool {
+        let Some(condition) = &self.condition else { return true };
+        let edge = self.edge(EdgeId(edge), VertexId::from_dense(from), VertexId::from_dense(to));
+        self.holds(condition, edge)
+    }
+    fn has_edge_predicate(&self) -> bool {
+        self.condition.is_some()
+    }
+    fn failure(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,245 @@
+//! From plan to dataflow graph: one match leads from each node to the file of its operator.
+//!
+//! The walk goes down with the set of columns that are read above (`required`) and comes back up with a [`Stream`]: the vertex whose
+//! rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
+//! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
+
+use crate::ExecuteError;
+use crate::access::Environment;
+use crate::expression::{Compiled, Layout, compile as compile_expression};
+use crate::liveness::VarSet;
+use crate::operator::{self, apply::ScopeRows};
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use crate::turn::{FanOut, Fanning, Here, Leaf, Step, Stepping};
+use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
+use plan::expr::Name;
+use plan::{Expr, Plan, Var};
+use std::sync::Arc;
+use store::Snapshot;
+
+/// A statement as a graph.
+pub(crate) struct CompiledStatement {
+    pub(crate) graph: Graph<Rows>,
+    /// Plan node of each vertex, in pre-order numbers.
+    pub(crate) nodes: Vec<usize>,
+    pub(crate) node_count: usize,
+}
+
+/// Compiles a whole statement.
+pub(crate) fn statement(
+    plan: &Plan,
+    columns: &[(Name, Var)],
+    variables: usize,
+    environment: &Arc<Environment>,
+    executors: usize,
+) -> Result<CompiledStatement, ExecuteError> {
+    let mut compiler = Compiler {
+        builder: GraphBuilder::new(),
+        environment: environment.clone(),
+        snapshot: environment.view(),
+        executors,
+        inside: None,
+        variables: variables as u32,
+        only_count: false,
+        current: 0,
+        node_count: 0,
+        nodes: Vec::new(),
+    };
+    let required = columns.iter().map(|(_, variable)| *variable).collect();
+    let stream = compiler.plan(plan, &required)?;
+    let output = operator::produce::compile(&mut compiler, stream, columns)?;
+    compiler.builder.output(output);
+    let graph = compiler.builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+    Ok(CompiledStatement { graph, nodes: compiler.nodes, node_count: compiler.node_count })
+}
+
+/// The scope that is being filled.
+pub(crate) struct Inside {
+    pub(crate) scope: ScopeNo,
+    /// The hidden column: number of the outer row.
+    pub(crate) row: Var,
+    /// Where the rows of the enclosing `Apply` come from, and the next free output of it.
+    pub(crate) argument: Stream,
+    /// How many outer rows each live instance has.
+    pub(crate) rows: Arc<ScopeRows>,
+}
+
+/// The walk's state.
+pub(crate) struct Compiler {
+    pub(crate) builder: GraphBuilder<Rows>,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) executors: usize,
+    pub(crate) inside: Option<Inside>,
+    variables: u32,
+    /// Set by an operator that only counts the rows of its input, for the node right below it.
+    pub(crate) only_count: bool,
+    current: usize,
+    node_count: usize,
+    nodes: Vec<usize>,
+}
+
+impl Compiler {
+    /// Compiles one node and all below it. `required` are the columns read above.
+    pub(crate) fn plan(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
+        let outer = std::mem::replace(&mut self.current, self.node_count);
+        self.node_count += 1;
+        self.only_count &= matches!(plan, Plan::Expand(_));
+        let stream = self.node(plan, required);
+        self.current = outer;
+        stream
+    }
+
+    fn node(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
+        match plan {
+            Plan::Unit => operator::unit::compile(self),
+            Plan::Argument(variables) => operator::argument::compile(self, variables),
+            Plan::Match(_) => {
+                Err(ExecuteError::Plan("a pattern reached execution without having been ordered".to_string()))
+            }
+            Plan::ScanVertices(node) => operator::scan_vertices::compile(self, node, required),
+            Plan::SeekVertices(node) => operator::seek_vertices::compile(self, node, required),
+            Plan::SeekIds(node) => operator::seek_ids::compile(self, node, required),
+            Plan::Expand(node) => operator::expand::compile(self, node, required),
+            Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required),
+            Plan::Filter(node) => operator::filter::compile(self, node, required),
+            Plan::Extend(node) => operator::extend::compile(self, node, required),
+            Plan::Project(node) => operator::project::compile(self, node, required),
+            Plan::Aggregate(node) => operator::aggregate::compile(self, node, required),
+            Plan::Distinct(node) => operator::distinct::compile(self, node, required),
+            Plan::Sort(node) => operator::sort::compile(self, node, required),
+            Plan::Skip(node) => operator::skip::compile(self, node, required),
+            Plan::Limit(node) => operator::limit::compile(self, node, required),
+            Plan::Unwind(node) => operator::unwind::compile(self, node, required),
+            Plan::Join(node) => operator::join::compile(self, node, required),
+            Plan::Apply(node) => operator::apply::compile(self, node, required),
+            Plan::Union(node) => operator::union::compile(self, node, required),
+            Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required),
+            Plan::Create(node) => operator::create::compile(self, node, required),
+            Plan::Merge(node) => operator::merge::compile(self, node, required),
+            Plan::Set(node) => operator::set::compile(self, node, required),
+            Plan::Delete(node) => operator::delete::compile(self, node, required),
+            Plan::ForEach(node) => operator::for_each::compile(self, node, required),
+        }
+    }
+
+    /// Compiles an input; a `Unit` outside scopes makes the operator above it a leaf.
+    pub(crate) fn feed(&mut self, plan: &Plan, required: &VarSet) -> Result<Feed, ExecuteError> {
+        if *plan == Plan::Unit && self.inside.is_none() {
+            self.node_count += 1;
+            return Ok(Feed::Unit);
+        }
+        Ok(Feed::Rows(self.plan(plan, required)?))
+    }
+
+    /// The hidden column of the enclosing scope.
+    pub(crate) fn row(&self) -> Option<Var> {
+        self.inside.as_ref().map(|inside| inside.row)
+    }
+    /// A variable that the statement does not have.
+    pub(crate) fn fresh(&mut self) -> Var {
+        self.variables += 1;
+        Var(self.variables - 1)
+    }
+    /// `required` and the hidden column: what operators that choose their columns must keep.
+    pub(crate) fn with_row(&self, required: VarSet) -> VarSet {
+        required.with(self.row())
+    }
+    /// Compiles an expression over rows of this layout.
+    pub(crate) fn expression(&self, expression: &Expr, layout: &Layout) -> Result<Compiled, ExecuteError> {
+        Ok(compile_expression(expression, layout, &self.snapshot, &self.environment.request.parameters)?)
+    }
+    /// Position of a variable that the plan promises.
+    pub(crate) fn position(layout: &Layout, variable: Var) -> Result<usize, ExecuteError> {
+        let missing = || ExecuteError::Plan(format!("variable {} has no column here", variable.0));
+        layout.position(variable).ok_or_else(missing)
+    }
+    /// The columns of `layout` that are still read, and their layout; each variable once.
+    pub(crate) fn carry(&self, layout: &Layout, required: &VarSet) -> (Arc<[usize]>, Layout) {
+        let mut kept = Layout::default();
+        let mut picks = Vec::new();
+        for variable in layout.variables() {
+            let wanted = required.contains(*variable) || self.row() == Some(*variable);
+            if wanted && kept.position(*variable).is_none() {
+                kept.push(*variable);
+                picks.extend(layout.position(*variable));
+            }
+        }
+        (picks.into(), kept)
+    }
+    /// Options of a vertex with so many ports in the current scope.
+    pub(crate) fn options(&self, ports: usize) -> VertexOptions {
+        let scope = self.inside.as_ref().map_or(ScopeNo::ROOT, |inside| inside.scope);
+        VertexOptions::ports(ports).in_scope(scope)
+    }
+    /// Adds a vertex that belongs to the current plan node.
+    pub(crate) fn vertex<O, F>(&mut self, name: &str, options: VertexOptions, make: F) -> VertexNo
+    where
+        O: Operator<Rows> + 'static,
+        F: Fn() -> O + Send + Sync + 'static,
+    {
+        self.nodes.push(self.current);
+        self.builder.vertex(name, options, move |_| Box::new(make()))
+    }
+    /// Connects a stream to a port; returns whether rows may now be on several executors.
+    pub(crate) fn connect(&mut self, stream: &Stream, to: VertexNo, port: usize) -> bool {
+        let spread = stream.fans_out && !stream.ordered && self.inside.is_none() && self.executors > 1;
+        let route = if spread { Route::Spread } else { Route::Local };
+        self.builder.connect(stream.vertex, stream.output, to, port, route);
+        spread || stream.parallel
+    }
+    /// Connects a stream to a port so that all its rows come to one place.
+    pub(crate) fn gather(&mut self, stream: &Stream, to: VertexNo, port: usize) {
+        let route = if stream.parallel && self.inside.is_none() { Route::Gather } else { Route::Local };
+        self.builder.connect(stream.vertex, stream.output, to, port, route);
+    }
+    /// Puts an operator of one port behind its feed. A leaf becomes a source.
+    pub(crate) fn attach<O, F>(&mut self, name: &str, feed: &Feed, layout: Layout, make: F) -> Stream
+    where
+        O: Operator<Rows> + 'static,
+        F: Fn() -> O + Send + Sync + 'static,
+    {
+        let (vertex, parallel, ordered) = match feed {
+            Feed::Unit => {
+                let leaf = move || Leaf { inner: make(), started: false };
+                (self.vertex(name, VertexOptions::source(), leaf), false, false)
+            }
+            Feed::Rows(stream) => {
+                let vertex = self.vertex(name, self.options(1), make);
+                (vertex, self.connect(stream, vertex, 0), stream.ordered)
+            }
+        };
+        Stream { vertex, output: 0, layout, parallel, ordered, fans_out: false }
+    }
+    /// Puts a [`Step`] behind its feed.
+    pub(crate) fn attach_step<S, F>(&mut self, name: &str, feed: &Feed, layout: Layout, make: F) -> Stream
+    where
+        S: Step + 'static,
+        F: Fn() -> S + Send + Sync + 'static,
+    {
+        let environment = self.environment.clone();
+        self.attach(name, feed, layout, move || Stepping { step: make(), here: Here::new(&environment) })
+    }
+    /// Puts a [`FanOut`] behind its feed; `new` are the columns it adds.
+    pub(crate) fn attach_fan_out<F, M>(
+        &mut self,
+        name: &str,
+        feed: &Feed,
+        required: &VarSet,
+        new: &[Var],
+        make: M,
+    ) -> Stream
+    where
+        F: FanOut + 'static,
+        M: Fn() -> F + Send + Sync + 'static,
+    {
+        let (carry, mut layout) = self.carry(&feed.layout(), required);
+        new.iter().for_each(|variable| {
+            layout.push(*variable);
+        });
+        let environment = self.environment.clone();
+        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone());
+        Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
+    }
+}

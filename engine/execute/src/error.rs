@@ -1,0 +1,178 @@
+//! What can go wrong while a statement runs: for the caller a typed enum, for the user a stable code, a message and a hint.
+
+use crate::expression::EvalError;
+use dataflow::Fault;
+use model::VertexId;
+use std::fmt;
+
+/// A statement could not be started, or ended before its rows did.
+#[derive(Debug)]
+pub enum ExecuteError {
+    /// An expression failed.
+    Eval(EvalError),
+    /// The graph could not be read or changed.
+    Store(store::StoreError),
+    /// The transaction refused a change or its end.
+    Transact(transact::TransactError),
+    /// A statement that writes was given a view that only reads.
+    ReadOnly,
+    /// A vertex was deleted that still has edges when the statement ends.
+    StillConnected(VertexId),
+    /// An entity that was deleted was used.
+    Deleted(String),
+    /// MERGE on a property that is null, or between ends that are null.
+    MergeNull(String),
+    /// A value cannot be stored as a property.
+    PropertyType(String),
+    /// A value has a type the operator does not take.
+    WrongType(String),
+    /// SKIP or LIMIT is not a whole number of at least 0.
+    RowCount(String),
+    /// No such procedure.
+    NoProcedure(String),
+    /// A procedure was called wrongly.
+    ProcedureCall(String),
+    /// The plan is one that this executor does not run: an error of the engine.
+    Plan(String),
+    /// Cancelled.
+    Cancelled(String),
+    /// The deadline passed.
+    TimedOut {
+        /// How long it ran.
+        after_ms: u64,
+    },
+    /// The byte budget was exceeded.
+    OverBudget {
+        /// The budget in bytes.
+        limit: u64,
+        /// Which operators held how many bytes, most first.
+        held: Vec<(String, u64)>,
+    },
+    /// An operator panicked.
+    Panicked {
+        /// Which.
+        operator: String,
+        /// The panic's message.
+        message: String,
+    },
+}
+
+impl ExecuteError {
+    /// The stable code drivers see.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ExecuteError::Eval(error) => error.code(),
+            ExecuteError::Store(store::StoreError::NotUnique { .. }) => {
+                "Neo.ClientError.Schema.ConstraintValidationFailed"
+            }
+            ExecuteError::Store(_) => "Neo.DatabaseError.General.StorageError",
+            ExecuteError::Transact(_) => "Neo.ClientError.Transaction.TransactionAccessed",
+            ExecuteError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
+            ExecuteError::StillConnected(_) => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            ExecuteError::Deleted(_) => "Neo.ClientError.Statement.EntityNotFound",
+            ExecuteError::MergeNull(_) => "Neo.ClientError.Statement.SemanticError",
+            ExecuteError::PropertyType(_) | ExecuteError::WrongType(_) => {
+                "Neo.ClientError.Statement.TypeError"
+            }
+            ExecuteError::RowCount(_) => "Neo.ClientError.Statement.ArgumentError",
+            ExecuteError::NoProcedure(_) => "Neo.ClientError.Procedure.ProcedureNotFound",
+            ExecuteError::ProcedureCall(_) => "Neo.ClientError.Procedure.ProcedureCallFailed",
+            ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
+                "Neo.DatabaseError.Statement.ExecutionFailed"
+            }
+            ExecuteError::Cancelled(_) => "Neo.ClientError.Transaction.Terminated",
+            ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
+            ExecuteError::OverBudget { .. } => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        }
+    }
+    /// What the user could do about it.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            ExecuteError::Eval(error) => return error.hint.clone(),
+            ExecuteError::ReadOnly => "open the session or transaction for writing",
+            ExecuteError::StillConnected(_) => "delete its relationships first, or use DETACH DELETE",
+            ExecuteError::Deleted(_) => "do not use it after the clause that deletes it",
+            ExecuteError::MergeNull(_) => "use coalesce(), or filter such rows out before MERGE",
+            ExecuteError::PropertyType(_) => {
+                "a property holds a number, text, truth value, temporal value, point, or a list of them"
+            }
+            ExecuteError::NoProcedure(_) => "SHOW PROCEDURES lists what there is",
+            ExecuteError::TimedOut { .. } => "raise the timeout, or make the query touch less",
+            ExecuteError::OverBudget { .. } => {
+                "add a LIMIT, aggregate earlier, or raise the query's memory budget"
+            }
+            _ => return None,
+        };
+        Some(text.to_string())
+    }
+}
+
+impl fmt::Display for ExecuteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExecuteError::Eval(error) => error.fmt(f),
+            ExecuteError::Store(error) => error.fmt(f),
+            ExecuteError::Transact(error) => error.fmt(f),
+            ExecuteError::ReadOnly => {
+                f.write_str("this statement writes, but it was started for reading only")
+            }
+            ExecuteError::StillConnected(vertex) => {
+                write!(f, "Cannot delete node<{}>, because it still has relationships", vertex.0)
+            }
+            ExecuteError::Deleted(what) => write!(f, "{what} has been deleted in this transaction"),
+            ExecuteError::MergeNull(what) => write!(f, "Cannot merge: {what}"),
+            ExecuteError::PropertyType(what)
+            | ExecuteError::WrongType(what)
+            | ExecuteError::RowCount(what)
+            | ExecuteError::ProcedureCall(what) => f.write_str(what),
+            ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),
+            ExecuteError::Plan(what) => write!(f, "the plan cannot be run: {what}"),
+            ExecuteError::Cancelled(reason) => write!(f, "the query was cancelled: {reason}"),
+            ExecuteError::TimedOut { after_ms } => write!(f, "the query timed out after {after_ms} ms"),
+            ExecuteError::OverBudget { limit, held } => {
+                write!(f, "the query exceeded its memory budget of {limit} bytes; held by")?;
+                held.iter()
+                    .take(HOLDERS_SHOWN_MAX)
+                    .try_for_each(|(name, bytes)| write!(f, " {name}: {bytes}"))
+            }
+            ExecuteError::Panicked { operator, message } => {
+                write!(f, "operator {operator} panicked: {message}")
+            }
+        }
+    }
+}
+
+/// Holders of memory that a message names; the rest is small by comparison.
+const HOLDERS_SHOWN_MAX: usize = 5;
+
+impl std::error::Error for ExecuteError {}
+
+impl From<EvalError> for ExecuteError {
+    fn from(error: EvalError) -> ExecuteError {
+        ExecuteError::Eval(error)
+    }
+}
+impl From<store::StoreError> for ExecuteError {
+    fn from(error: store::StoreError) -> ExecuteError {
+        ExecuteError::Store(error)
+    }
+}
+impl From<transact::TransactError> for ExecuteError {
+    fn from(error: transact::TransactError) -> ExecuteError {
+        ExecuteError::Transact(error)
+    }
+}
+impl From<Fault> for ExecuteError {
+    fn from(fault: Fault) -> ExecuteError {
+        match fault {
+            Fault::Cancelled { reason } => ExecuteError::Cancelled(reason),
+            Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
+            Fault::OverBudget { limit, held } => ExecuteError::OverBudget { limit, held },
+            Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
+            Fault::Operator(failure) => match failure.downcast::<ExecuteError>() {
+                Ok(error) => *error,
+                Err(other) => ExecuteError::Plan(other.to_string()),
+            },
+        }
+    }
+}

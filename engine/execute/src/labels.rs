@@ -1,0 +1,64 @@
+//! Label conditions against one snapshot: as a filter for scans, and as a quick test for single vertices.
+
+use crate::turn::Try;
+use model::VertexId;
+use plan::LabelExpr;
+use store::{Catalog, LabelFilter, Snapshot};
+
+/// The condition in the store's words. A name the catalogue does not know is carried by nothing.
+pub(crate) fn filter(labels: &LabelExpr, catalog: &Catalog) -> LabelFilter {
+    let both = |a: &LabelExpr, b: &LabelExpr| vec![filter(a, catalog), filter(b, catalog)];
+    match labels {
+        LabelExpr::Any => LabelFilter::Any,
+        LabelExpr::Has(name) => catalog.label(name).map_or(LabelFilter::Or(Vec::new()), LabelFilter::Has),
+        LabelExpr::Some => {
+            let all = 0..catalog.names().labels().len();
+            LabelFilter::Or(all.map(|number| LabelFilter::Has(model::LabelId(number as u16))).collect())
+        }
+        LabelExpr::And(a, b) => LabelFilter::And(both(a, b)),
+        LabelExpr::Or(a, b) => LabelFilter::Or(both(a, b)),
+        LabelExpr::Not(a) => LabelFilter::Not(Box::new(filter(a, catalog))),
+    }
+}
+
+/// Labels whose membership a scan under this filter depends on; `None` stands for all vertices.
+pub(crate) fn scanned(filter: &LabelFilter) -> Vec<Option<model::LabelId>> {
+    match filter {
+        LabelFilter::Has(label) => vec![Some(*label)],
+        LabelFilter::And(all) => {
+            all.iter().map(scanned).find(|found| !found.contains(&None)).unwrap_or(vec![None])
+        }
+        LabelFilter::Or(any) => any.iter().flat_map(scanned).collect(),
+        LabelFilter::Any | LabelFilter::Not(_) => vec![None],
+    }
+}
+
+/// The condition as a test of single vertices: one table look-up for a label set that was met before.
+pub(crate) struct LabelCheck {
+    filter: LabelFilter,
+    /// By label set.
+    known: Vec<Option<bool>>,
+}
+
+impl LabelCheck {
+    pub(crate) fn new(labels: &LabelExpr, snapshot: &Snapshot) -> LabelCheck {
+        LabelCheck { filter: filter(labels, snapshot.catalog()), known: Vec::new() }
+    }
+    /// Does it let every vertex pass?
+    pub(crate) fn is_any(&self) -> bool {
+        self.filter == LabelFilter::Any
+    }
+    pub(crate) fn admits(&mut self, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
+        if self.is_any() {
+            return Ok(true);
+        }
+        let set = snapshot.labels(vertex)?;
+        let at = set.0 as usize;
+        if self.known.len() <= at {
+            self.known.resize(at + 1, None);
+        }
+        let answer = self.known[at].unwrap_or_else(|| self.filter.accepts(snapshot.catalog().labels_of(set)));
+        self.known[at] = Some(answer);
+        Ok(answer)
+    }
+}

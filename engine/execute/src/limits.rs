@@ -1,0 +1,20 @@
+//! Every limit of the room, by name, with its reason.
+
+/// Scope instances of one sub-query that live at once on one executor: enough that one can fill while another drains, few enough that
+/// what they hold stays near one batch each.
+pub(crate) const APPLY_INSTANCES_MAX: usize = 4;
+
+/// Rows that a Merge matches in one go before it writes: matching is batched, and a conflict repeats at most so many look-ups.
+pub(crate) const MERGE_ROWS_MAX: usize = 256;
+
+/// Rows an operator works through between two looks at the clock; a look costs some 20 to 50 ns.
+pub(crate) const ROWS_PER_LOOK: usize = 256;
+
+/// Chunks of a scan below which the peers are not invited: a wake costs about as much as scanning a chunk.
+pub(crate) const SCAN_CHUNKS_ALONE_MAX: usize = 2;
+
+/// Rows a top-k keeps beyond what was asked before it sorts and cuts: sorting is then amortised over as many rows.
+pub(crate) const TOP_ROWS_SLACK: usize = 4_096;
+
+/// A limit above this sorts at home only: partial top-k on every executor would send as many rows as it saves.
+pub(crate) const TOP_PARTIAL_ROWS_MAX: usize = 65_536;

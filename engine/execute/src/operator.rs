@@ -1,0 +1,37 @@
+//! The operators, one file each, named after their plan nodes: sources, what extends a row, what thins rows out, what gathers, what
+//! joins, what writes.
+
+pub(crate) mod argument;
+pub(crate) mod unit;
+
+pub(crate) mod scan_vertices;
+pub(crate) mod seek_ids;
+pub(crate) mod seek_vertices;
+
+pub(crate) mod call_procedure;
+pub(crate) mod expand;
+pub(crate) mod expand_path;
+pub(crate) mod unwind;
+
+pub(crate) mod extend;
+pub(crate) mod filter;
+pub(crate) mod limit;
+pub(crate) mod produce;
+pub(crate) mod project;
+pub(crate) mod skip;
+
+pub(crate) mod aggregate;
+pub(crate) mod distinct;
+pub(crate) mod sort;
+
+pub(crate) mod apply;
+pub(crate) mod join;
+pub(crate) mod union;
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod for_each;
+pub(crate) mod hold;
+pub(crate) mod merge;
+pub(crate) mod set;
+pub(crate) mod write;

@@ -1,0 +1,372 @@
+//! Aggregate: groups rows. Each executor aggregates what comes to it; at the end of the input the parts meet at home, where they are
+//! merged and handed on. The parts travel through a place that the twins share, not as messages: they are tables, not rows.
+//!
+//! Inside a sub-query the number of the outer row leads the keys, and an aggregate without keys of its own has one row for every
+//! outer row, also where there was no inner row.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::{Aggregator, Compiled, GroupTable, Layout};
+use crate::liveness::VarSet;
+use crate::operator::apply::ScopeRows;
+use crate::operator::distinct::{VertexSet, plain_vertices};
+use crate::reads::EntityReads;
+use crate::stream::Stream;
+use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use model::batch::Carried;
+use model::{Batch, Column, ColumnBuilder, Nulls, Value};
+use parking_lot::Mutex;
+use plan::AggregateFunction;
+use plan::algebra::AggregateCall;
+use std::sync::Arc;
+
+struct Call {
+    function: AggregateFunction,
+    distinct: bool,
+    arguments: Vec<Compiled>,
+}
+
+struct Grouping {
+    keys: Vec<Compiled>,
+    calls: Vec<Call>,
+    reads: EntityReads,
+    /// One group that is there without any row.
+    single: bool,
+    /// Inside a sub-query, without keys of its own: the outer rows of each instance.
+    every: Option<Arc<ScopeRows>>,
+}
+
+/// The states of one call, by group.
+enum States {
+    /// Rows, or values that are not null.
+    Counts(Vec<i64>),
+    /// `count(DISTINCT vertex)` of the single group.
+    Vertices(VertexSet),
+    General(Vec<Aggregator>),
+}
+
+impl States {
+    fn new(call: &Call, single: bool) -> States {
+        match call.function {
+            AggregateFunction::CountRows | AggregateFunction::Count if !call.distinct => {
+                States::Counts(Vec::new())
+            }
+            AggregateFunction::Count if single => States::Vertices(VertexSet::default()),
+            _ => States::General(Vec::new()),
+        }
+    }
+    fn grow(&mut self, groups: usize, call: &Call) {
+        match self {
+            States::Counts(counts) => counts.resize(groups, 0),
+            States::Vertices(_) => {}
+            States::General(states) => {
+                states.resize_with(groups, || Aggregator::new(call.function, call.distinct))
+            }
+        }
+    }
+    /// Another type than vertices came: on with the general form.
+    fn generalise(&mut self, call: &Call) -> Try<&mut Vec<Aggregator>> {
+        if let States::Vertices(set) = self {
+            let vertices: Vec<_> = set.iter().collect();
+            let len = vertices.len();
+            let mut state = Aggregator::new(call.function, call.distinct);
+            state.update_all(&[Carried::new(Column::Vertex(vertices, Nulls::none()))], 0..len)?;
+            *self = States::General(vec![state]);
+        }
+        match self {
+            States::General(states) => Ok(states),
+            _ => Err(ExecuteError::Plan("a count has no general form".to_string()).into()),
+        }
+    }
+    fn update(&mut self, call: &Call, arguments: &[Carried], groups: Option<&[u32]>, rows: usize) -> Try<()> {
+        match (&mut *self, groups) {
+            (States::Counts(counts), None) => {
+                counts[0] += match arguments.first() {
+                    None => rows as i64,
+                    Some(argument) if plain_vertices(argument).is_some() => rows as i64,
+                    Some(argument) => (0..rows).filter(|row| !argument.is_null(*row)).count() as i64,
+                };
+                Ok(())
+            }
+            (States::Counts(counts), Some(groups)) => {
+                let counted = |row: usize| arguments.first().is_none_or(|argument| !argument.is_null(row));
+                for (row, group) in groups.iter().enumerate() {
+                    counts[*group as usize] += i64::from(counted(row));
+                }
+                Ok(())
+            }
+            (States::Vertices(set), _) if plain_vertices(&arguments[0]).is_some() => {
+                let vertices = plain_vertices(&arguments[0]).expect("just tested");
+                match arguments[0].rows() {
+                    None => vertices.iter().for_each(|vertex| {
+                        set.insert(*vertex);
+                    }),
+                    Some(map) => map.iter().for_each(|at| {
+                        set.insert(vertices[*at as usize]);
+                    }),
+                }
+                Ok(())
+            }
+            (_, None) => Ok(self.generalise(call)?[0].update_all(arguments, 0..rows)?),
+            (_, Some(groups)) => {
+                let states = self.generalise(call)?;
+                for (row, group) in groups.iter().enumerate() {
+                    states[*group as usize].update(arguments, row)?;
+                }
+                Ok(())
+            }
+        }
+    }
+    fn merge(&mut self, call: &Call, other: States, groups: &[u32]) -> Try<()> {
+        match (&mut *self, other) {
+            (States::Counts(mine), States::Counts(theirs)) => {
+                theirs.into_iter().zip(groups).for_each(|(count, group)| mine[*group as usize] += count);
+            }
+            (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(&theirs),
+            (_, mut theirs) => {
+                let theirs = std::mem::take(theirs.generalise(call)?);
+                let mine = self.generalise(call)?;
+                for (state, group) in theirs.into_iter().zip(groups) {
+                    mine[*group as usize].merge(state)?;
+                }
+            }
+        }
+        Ok(())
+    }
+    fn finish(&mut self, call: &Call, group: usize) -> Try<Value> {
+        Ok(match self {
+            States::Counts(counts) => Value::Int(counts[group]),
+            States::Vertices(set) => Value::Int(set.len() as i64),
+            States::General(states) => {
+                std::mem::replace(&mut states[group], Aggregator::new(call.function, false)).finish()?
+            }
+        })
+    }
+    fn bytes(&self) -> usize {
+        match self {
+            States::Counts(counts) => counts.capacity() * 8,
+            States::Vertices(set) => set.bytes(),
+            States::General(states) => states.iter().map(Aggregator::bytes).sum(),
+        }
+    }
+}
+
+/// Groups so far, on one executor.
+struct Groups {
+    table: GroupTable,
+    states: Vec<States>,
+    groups: Vec<u32>,
+}
+
+impl Groups {
+    fn new(plan: &Grouping) -> Groups {
+        let states = plan.calls.iter().map(|call| States::new(call, plan.single)).collect();
+        let mut groups = Groups { table: GroupTable::new(plan.keys.len()), states, groups: Vec::new() };
+        groups.grow(plan);
+        groups
+    }
+    fn len(&self, plan: &Grouping) -> usize {
+        if plan.single { 1 } else { self.table.len() }
+    }
+    fn grow(&mut self, plan: &Grouping) {
+        let len = self.len(plan);
+        self.states.iter_mut().zip(&plan.calls).for_each(|(state, call)| state.grow(len, call));
+    }
+    fn take(&mut self, plan: &Grouping, batch: &Batch, here: &mut Here) -> Try<()> {
+        let scope = here.scope();
+        if !plan.single {
+            let keys = plan
+                .keys
+                .iter()
+                .map(|key| key.evaluate_carried(batch, &scope))
+                .collect::<Result<Vec<_>, _>>()?;
+            self.table.assign(&keys, batch.len(), &mut self.groups);
+            self.grow(plan);
+        }
+        for (state, call) in self.states.iter_mut().zip(&plan.calls) {
+            let arguments = call.arguments.iter().map(|argument| argument.evaluate_carried(batch, &scope));
+            let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+            let groups = (!plan.single).then_some(self.groups.as_slice());
+            state.update(call, &arguments, groups, batch.len())?;
+        }
+        Ok(())
+    }
+    fn merge(&mut self, plan: &Grouping, other: Groups) -> Try<()> {
+        let groups = if plan.single { vec![0] } else { self.table.merge(&other.table) };
+        self.grow(plan);
+        for ((mine, theirs), call) in self.states.iter_mut().zip(other.states).zip(&plan.calls) {
+            mine.merge(call, theirs, &groups)?;
+        }
+        Ok(())
+    }
+    /// A group for each of the outer rows.
+    fn open_all(&mut self, plan: &Grouping, rows: usize) {
+        let numbers = Column::Int((0..rows as i64).collect(), Nulls::none());
+        self.table.assign(&[Carried::new(numbers)], rows, &mut self.groups);
+        self.grow(plan);
+    }
+    /// The groups of a range as rows.
+    fn rows(&mut self, plan: &Grouping, start: usize, end: usize) -> Try<Batch> {
+        let mut columns: Vec<Column> =
+            (0..plan.keys.len()).map(|key| self.table.key_column(key, start..end)).collect();
+        for (state, call) in self.states.iter_mut().zip(&plan.calls) {
+            let mut column = ColumnBuilder::new();
+            for group in start..end {
+                column.push(state.finish(call, group)?);
+            }
+            columns.push(column.finish());
+        }
+        Ok(Batch::new(columns, end - start))
+    }
+    fn bytes(&self) -> usize {
+        self.table.bytes() + self.states.iter().map(States::bytes).sum::<usize>()
+    }
+}
+
+/// Parts that wait to be merged.
+type Parts = Arc<Mutex<Vec<Groups>>>;
+
+/// Batches between two looks at the memory held; a look walks all states.
+const BATCHES_PER_CHARGE: u32 = 16;
+
+/// Groups what comes; at the end leaves its part for the merge.
+struct Partial {
+    plan: Arc<Grouping>,
+    groups: Option<Groups>,
+    parts: Parts,
+    batches: u32,
+    charged: usize,
+}
+
+impl Breaker for Partial {
+    fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        self.plan.reads.record(&batch, turn.here);
+        let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
+        groups.take(&self.plan, &batch, turn.here)?;
+        self.batches += 1;
+        if self.batches % BATCHES_PER_CHARGE == 0 {
+            let bytes = groups.bytes();
+            turn.context.charge(bytes.saturating_sub(self.charged))?;
+            self.charged = self.charged.max(bytes);
+        }
+        Ok(())
+    }
+    fn drain(&mut self, _: &mut Turn<'_, '_>) -> Try<Progress> {
+        self.parts.lock().extend(self.groups.take());
+        Ok(Progress::Done)
+    }
+}
+
+/// Takes rows itself, merges the parts of others, hands on the groups.
+struct Final {
+    partial: Partial,
+    merged: bool,
+    next: usize,
+}
+
+impl Breaker for Final {
+    fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        self.partial.take(port, batch, turn)
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        let plan = self.partial.plan.clone();
+        if !self.merged {
+            let part = self.partial.parts.lock().pop();
+            let Some(part) = part else {
+                self.merged = true;
+                let groups = self.partial.groups.get_or_insert_with(|| Groups::new(&plan));
+                if let Some(every) = &plan.every {
+                    groups.open_all(&plan, every.get(turn.context.executor(), turn.context.tag()));
+                }
+                return Ok(Progress::More);
+            };
+            match &mut self.partial.groups {
+                Some(groups) => groups.merge(&plan, part)?,
+                None => self.partial.groups = Some(part),
+            }
+            return Ok(Progress::More);
+        }
+        let groups = self.partial.groups.as_mut().expect("made when the parts were merged");
+        let len = groups.len(&plan);
+        let end = len.min(self.next + turn.here.environment.batch_rows);
+        let rows = groups.rows(&plan, self.next, end)?;
+        self.next = end;
+        turn.emit(rows);
+        Ok(if end == len { Progress::Done } else { Progress::More })
+    }
+}
+
+fn counts_rows_only(node: &plan::algebra::Aggregate) -> bool {
+    let is_row_count = |call: &AggregateCall| call.function == AggregateFunction::CountRows;
+    node.keys.is_empty() && node.aggregates.iter().all(|(_, call)| is_row_count(call))
+}
+
+fn grouping(
+    compiler: &Compiler,
+    node: &plan::algebra::Aggregate,
+    layout: &Layout,
+    output: &mut Layout,
+) -> Result<Grouping, ExecuteError> {
+    let mut keys = Vec::new();
+    if let Some(row) = compiler.row() {
+        keys.push(Compiled::column(Compiler::position(layout, row)?));
+        output.push(row);
+    }
+    for (variable, expression) in &node.keys {
+        keys.push(compiler.expression(expression, layout)?);
+        output.push(*variable);
+    }
+    let mut calls = Vec::new();
+    for (variable, call) in &node.aggregates {
+        let arguments = call.arguments.iter().map(|argument| compiler.expression(argument, layout));
+        let arguments = arguments.collect::<Result<_, _>>()?;
+        calls.push(Call { function: call.function, distinct: call.distinct, arguments });
+        output.push(*variable);
+    }
+    let every = compiler.inside.as_ref().filter(|_| node.keys.is_empty()).map(|inside| inside.rows.clone());
+    let reads = EntityReads::of(expressions(node), layout);
+    Ok(Grouping { single: keys.is_empty(), keys, calls, reads, every })
+}
+
+fn expressions(node: &plan::algebra::Aggregate) -> impl Iterator<Item = &plan::Expr> {
+    let arguments = node.aggregates.iter().flat_map(|(_, call)| &call.arguments);
+    node.keys.iter().map(|(_, expression)| expression).chain(arguments)
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Aggregate,
+    _: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = compiler.with_row(VarSet::new().reading(expressions(node)));
+    compiler.only_count = counts_rows_only(node) && compiler.inside.is_none();
+    let mut input = compiler.plan(&node.input, &below)?;
+    compiler.only_count = false;
+    // Grouping costs less than sharing rows out, unless they are shared out already.
+    input.fans_out &= input.parallel;
+    let mut layout = Layout::default();
+    let plan = Arc::new(grouping(compiler, node, &input.layout, &mut layout)?);
+    let parts: Option<Parts> = (input.parallel && compiler.inside.is_none()).then(Parts::default);
+    let environment = compiler.environment.clone();
+    if let Some(parts) = parts.clone() {
+        let (plan, environment) = (plan.clone(), environment.clone());
+        let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
+            let partial =
+                Partial { plan: plan.clone(), groups: None, parts: parts.clone(), batches: 0, charged: 0 };
+            Breaking::new(partial, Here::new(&environment), 1)
+        });
+        compiler.connect(&input, vertex, 0);
+        input = Stream { vertex, output: 0, parallel: true, fans_out: false, ..input };
+    }
+    let options = dataflow::VertexOptions {
+        create_if_empty: plan.single || plan.every.is_some() || parts.is_some(),
+        ..compiler.options(1)
+    };
+    let vertex = compiler.vertex("Aggregate", options, move || {
+        let parts = parts.clone().unwrap_or_default();
+        let partial = Partial { plan: plan.clone(), groups: None, parts, batches: 0, charged: 0 };
+        Breaking::new(Final { partial, merged: false, next: 0 }, Here::new(&environment), 1)
+    });
+    compiler.gather(&input, vertex, 0);
+    Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: false, fans_out: false })
+}

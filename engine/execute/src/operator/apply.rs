@@ -1,0 +1,283 @@
+//! Apply: a correlated sub-query, run for whole batches of outer rows in one scope instance each.
+//!
+//! ```text
+//!            ┌─ argument ─► inner plan ─► port 1
+//!   ApplyOpen┤                                   ApplyClose ─► outer rows with what the inner rows add
+//!            └─ outer batch ────────────► port 0
+//! ```
+//!
+//! ApplyOpen numbers the rows of a batch in a hidden column. Every inner operator carries that number, so that inner rows find their
+//! outer row again, and grouping, ordering and limits count for each outer row. ApplyClose joins back. An inner plan that writes is
+//! run for one row at a time, after all outer rows have come, and what it yields is held until the last of them: so each row sees what
+//! earlier rows wrote, and everything above sees all of it.
+
+use crate::ExecuteError;
+use crate::compile::{Compiler, Inside};
+use crate::expression::Layout;
+use crate::limits::APPLY_INSTANCES_MAX;
+use crate::liveness::VarSet;
+use crate::operator::hold;
+use crate::rows::Rows;
+use crate::stream::Stream;
+use dataflow::{Context, Flow, Operator, Outcome, Tag, VertexOptions};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::{Batch, Column, Nulls};
+use parking_lot::Mutex;
+use plan::Plan;
+use plan::algebra::ApplyKind;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+mod close;
+
+pub(crate) use close::compile as close;
+
+/// How many outer rows each live instance of a scope has, and how many instances live on each executor.
+#[derive(Default)]
+pub(crate) struct ScopeRows {
+    rows: Mutex<HashMap<(usize, Tag), usize, FixedState>>,
+    live: Vec<AtomicUsize>,
+}
+
+impl ScopeRows {
+    pub(crate) fn new(executors: usize) -> ScopeRows {
+        ScopeRows { rows: Mutex::default(), live: (0..executors).map(|_| AtomicUsize::new(0)).collect() }
+    }
+    /// A new instance with so many outer rows.
+    pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize) {
+        self.rows.lock().insert((executor, tag), rows);
+        self.live[executor].fetch_add(1, Ordering::Relaxed);
+    }
+    /// Outer rows of an instance.
+    pub(crate) fn get(&self, executor: usize, tag: Tag) -> usize {
+        self.rows.lock().get(&(executor, tag)).copied().unwrap_or(0)
+    }
+    /// The instance has ended.
+    pub(crate) fn close(&self, executor: usize, tag: Tag) {
+        self.rows.lock().remove(&(executor, tag));
+        self.live[executor].fetch_sub(1, Ordering::Relaxed);
+    }
+    pub(crate) fn live(&self, executor: usize) -> usize {
+        self.live[executor].load(Ordering::Relaxed)
+    }
+}
+
+/// How many outputs lead from an ApplyOpen into the scope: one for each argument, and one for the outer rows.
+pub(crate) struct OpenPlan {
+    /// Columns of the outer row that are imported.
+    pub(crate) imports: Vec<usize>,
+    pub(crate) arguments: usize,
+    pub(crate) rows: Arc<ScopeRows>,
+    pub(crate) instances_max: usize,
+    /// Rows of one instance; none for as many as come in one batch.
+    pub(crate) instance_rows: Option<usize>,
+    /// All outer rows must have come before the first instance opens.
+    pub(crate) eager: bool,
+}
+
+/// Opens an instance for each batch.
+struct ApplyOpen {
+    plan: Arc<OpenPlan>,
+    waiting: VecDeque<Batch>,
+    /// Rows of the first waiting batch that have been opened.
+    place: usize,
+    complete: bool,
+}
+
+impl ApplyOpen {
+    fn open(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) {
+        let tag = context.open_instance();
+        self.plan.rows.open(context.executor(), tag, batch.len());
+        let mut argument =
+            Batch::new(vec![Column::Int((0..batch.len() as i64).collect(), Nulls::none())], batch.len());
+        self.plan.imports.iter().for_each(|at| argument.push_carried(batch.column(*at).clone()));
+        for output in 0..self.plan.arguments {
+            context.send_tagged(output, tag, Rows(argument.clone()));
+        }
+        context.send_tagged(self.plan.arguments, tag, Rows(batch.clone()));
+        (0..=self.plan.arguments).for_each(|output| context.end_instance(output, tag));
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.plan.eager && !self.complete {
+            return Ok(Flow::Ready);
+        }
+        while let Some(batch) = self.waiting.front() {
+            if self.plan.rows.live(context.executor()) >= self.plan.instances_max {
+                return Ok(Flow::Waiting);
+            }
+            let rows_max = self.plan.instance_rows.unwrap_or(usize::MAX);
+            let piece = crate::columns::piece(batch, self.place, rows_max.min(batch.len() - self.place));
+            self.place += piece.len();
+            if self.place == batch.len() {
+                self.waiting.pop_front();
+                self.place = 0;
+            }
+            self.open(&piece, context);
+            if context.should_yield() && !self.waiting.is_empty() {
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+impl Operator<Rows> for ApplyOpen {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.plan.eager {
+            let batch = batch.flatten();
+            context.charge(batch.bytes())?;
+            self.waiting.push_back(batch);
+            return Ok(Flow::Ready);
+        }
+        self.waiting.push_back(batch);
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+}
+
+/// How many places of a plan read the enclosing argument.
+pub(crate) fn arguments(plan: &Plan) -> usize {
+    match plan {
+        Plan::Unit | Plan::Argument(_) => 1,
+        _ => inputs(plan).into_iter().map(arguments).sum(),
+    }
+}
+
+/// Does a plan write, itself or in a sub-query?
+pub(crate) fn writes(plan: &Plan) -> bool {
+    let nested = match plan {
+        Plan::Create(_) | Plan::Merge(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_) => return true,
+        Plan::Apply(apply) => writes(&apply.inner),
+        _ => false,
+    };
+    nested || inputs(plan).into_iter().any(writes)
+}
+
+/// The inputs of a node that run in its own scope.
+pub(crate) fn inputs(plan: &Plan) -> Vec<&Plan> {
+    match plan {
+        Plan::Unit | Plan::Argument(_) => Vec::new(),
+        Plan::Match(node) => vec![&node.input],
+        Plan::ScanVertices(node) => vec![&node.input],
+        Plan::SeekVertices(node) => vec![&node.input],
+        Plan::SeekIds(node) => vec![&node.input],
+        Plan::Expand(node) => vec![&node.input],
+        Plan::ExpandPath(node) => vec![&node.input],
+        Plan::Filter(node) => vec![&node.input],
+        Plan::Extend(node) => vec![&node.input],
+        Plan::Project(node) => vec![&node.input],
+        Plan::Aggregate(node) => vec![&node.input],
+        Plan::Distinct(node) => vec![&node.input],
+        Plan::Sort(node) => vec![&node.input],
+        Plan::Skip(node) => vec![&node.input],
+        Plan::Limit(node) => vec![&node.input],
+        Plan::Unwind(node) => vec![&node.input],
+        Plan::Join(node) => vec![&node.build, &node.probe],
+        Plan::Apply(node) => vec![&node.input],
+        Plan::Union(node) => vec![&node.left, &node.right],
+        Plan::CallProcedure(node) => vec![&node.input],
+        Plan::Create(node) => vec![&node.input],
+        Plan::Merge(node) => vec![&node.input],
+        Plan::Set(node) => vec![&node.input],
+        Plan::Delete(node) => vec![&node.input],
+        Plan::ForEach(node) => vec![&node.input],
+    }
+}
+
+/// A scope that was opened behind a stream: what its closing operator needs.
+pub(crate) struct Opened {
+    /// The outer rows, as they enter the scope.
+    pub(crate) outer: Stream,
+    pub(crate) inner: Stream,
+    pub(crate) row: plan::Var,
+    pub(crate) rows: Arc<ScopeRows>,
+    /// Options of a closing operator with two ports: outer rows, then inner rows.
+    pub(crate) options: VertexOptions,
+}
+
+/// Opens a scope behind `input` and compiles `inner` into it.
+pub(crate) fn open(
+    compiler: &mut Compiler,
+    input: Stream,
+    inner: &Plan,
+    imports: &[plan::Var],
+    inner_required: VarSet,
+    instance_rows: Option<usize>,
+) -> Result<Opened, ExecuteError> {
+    let eager = writes(inner) || instance_rows.is_some();
+    let row = compiler.fresh();
+    let rows = Arc::new(ScopeRows::new(compiler.executors));
+    let mut layout = Layout::new(&[row]);
+    let mut columns = Vec::new();
+    for variable in imports {
+        columns.push(Compiler::position(&input.layout, *variable)?);
+        layout.push(*variable);
+    }
+    let plan = Arc::new(OpenPlan {
+        imports: columns,
+        arguments: arguments(inner),
+        rows: rows.clone(),
+        instances_max: if eager || input.ordered { 1 } else { APPLY_INSTANCES_MAX },
+        instance_rows: instance_rows.or(writes(inner).then_some(1)),
+        eager,
+    });
+    let argument_count = plan.arguments;
+    let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || ApplyOpen {
+        plan: plan.clone(),
+        waiting: VecDeque::new(),
+        place: 0,
+        complete: false,
+    });
+    let parallel = if eager {
+        compiler.gather(&input, vertex, 0);
+        false
+    } else {
+        compiler.connect(&input, vertex, 0)
+    };
+    let scope = compiler.builder.scope(compiler.options(1).scope);
+    let stream = Stream { vertex, output: 0, layout, parallel, ordered: input.ordered, fans_out: false };
+    let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone() };
+    let outside = compiler.inside.replace(inside);
+    let inner = compiler.plan(inner, &inner_required.with([row]));
+    let options = VertexOptions { port_order: 1, ..compiler.options(2) };
+    compiler.inside = outside;
+    let outer = Stream { output: argument_count, layout: input.layout, ..stream };
+    Ok(Opened { outer, inner: inner?, row, rows, options })
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Apply,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let (new, inner_required) = match &node.kind {
+        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
+            let wanted: Vec<_> =
+                columns.iter().copied().filter(|column| required.contains(*column)).collect();
+            (wanted.clone(), wanted.into_iter().collect())
+        }
+        ApplyKind::Exists(new) | ApplyKind::Count(new) => (vec![*new], VarSet::new()),
+        ApplyKind::Collect { list, column } => (vec![*list], [*column].into_iter().collect()),
+        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => (Vec::new(), VarSet::new()),
+    };
+    let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
+    let input = compiler.plan(&node.input, &below)?;
+    let ordered = input.ordered;
+    let writes = writes(&node.inner);
+    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, None)?;
+    let stream = close(compiler, &node.kind, opened, required, &new)?;
+    let stream = Stream { ordered, ..stream };
+    if writes { hold::attach(compiler, stream) } else { Ok(stream) }
+}

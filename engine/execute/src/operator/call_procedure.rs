@@ -1,0 +1,109 @@
+//! CallProcedure: the rows of a procedure, for each row.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::procedure::{self, Procedure};
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::{Batch, Column, ColumnBuilder, Value};
+use std::sync::Arc;
+
+struct CallProcedure {
+    procedure: &'static Procedure,
+    arguments: Arc<Vec<Compiled>>,
+    fields: Arc<[usize]>,
+    row: usize,
+    pending: Option<std::vec::IntoIter<Vec<Value>>>,
+    columns: Vec<ColumnBuilder>,
+}
+
+impl FanOut for CallProcedure {
+    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+        here.environment.record(|reads| reads.catalogue());
+        (self.row, self.pending) = (0, None);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            let mut pending = match self.pending.take() {
+                Some(pending) => pending,
+                None => {
+                    let scope = turn.here.scope();
+                    let arguments =
+                        self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
+                    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+                    self.procedure.call(turn.here.snapshot(), &arguments)?.into_iter()
+                }
+            };
+            while rows.len() < rows_max {
+                let Some(result) = pending.next() else { break };
+                rows.push(self.row as u32);
+                self.columns
+                    .iter_mut()
+                    .zip(self.fields.iter())
+                    .for_each(|(column, field)| column.push(result[*field].clone()));
+            }
+            if pending.len() > 0 {
+                self.pending = Some(pending);
+                return Ok(Progress::More);
+            }
+            self.row += 1;
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        self.columns.iter_mut().map(|column| std::mem::take(column).finish()).collect()
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::CallProcedure,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let procedure =
+        procedure::by_name(&node.name).ok_or_else(|| ExecuteError::NoProcedure(node.name.to_string()))?;
+    if node.arguments.len() != procedure.arguments.len() {
+        let message = format!(
+            "{} takes {} arguments, not {}",
+            procedure.signature(),
+            procedure.arguments.len(),
+            node.arguments.len()
+        );
+        return Err(ExecuteError::ProcedureCall(message));
+    }
+    let new = node.yields.iter().map(|(_, variable)| *variable);
+    let feed = compiler.feed(&node.input, &required.clone().without(new).reading(&node.arguments))?;
+    let layout = feed.layout();
+    let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
+    let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, variable) in &node.yields {
+        let unknown =
+            || ExecuteError::ProcedureCall(format!("{} yields no `{field}`", procedure.signature()));
+        let at = procedure.fields.iter().position(|name| **name == **field).ok_or_else(unknown)?;
+        if required.contains(*variable) {
+            fields.push(at);
+            columns.push(*variable);
+        }
+    }
+    let fields: Arc<[usize]> = fields.into();
+    let make = move || CallProcedure {
+        procedure,
+        arguments: arguments.clone(),
+        fields: fields.clone(),
+        row: 0,
+        pending: None,
+        columns: fields.iter().map(|_| ColumnBuilder::new()).collect(),
+    };
+    let stream = compiler.attach_fan_out("CallProcedure", &feed, required, &columns, make);
+    Ok(Stream { fans_out: false, ..stream })
+}

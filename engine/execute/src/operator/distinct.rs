@@ -1,0 +1,196 @@
+//! Distinct: each combination of columns once. On every executor first, then at home where several executors found some.
+//!
+//! A single column of vertices is remembered as a bit each, anything else in a hash table.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::{GroupTable, Layout};
+use crate::liveness::VarSet;
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use crate::turn::Try;
+use dataflow::{Context, Flow, Operator, Outcome};
+use model::batch::Carried;
+use model::{Batch, Column, VertexId};
+use plan::Var;
+
+/// A set of vertices, a bit each; grows with the largest number met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VertexSet {
+    words: Vec<u64>,
+    len: u64,
+}
+
+impl VertexSet {
+    /// Adds a vertex; was it new?
+    #[inline]
+    pub(crate) fn insert(&mut self, vertex: VertexId) -> bool {
+        let dense = vertex.dense() as usize;
+        if self.words.len() <= dense / 64 {
+            self.words.resize((dense / 64 + 1).next_power_of_two(), 0);
+        }
+        let (word, bit) = (&mut self.words[dense / 64], 1 << (dense % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.len += u64::from(new);
+        new
+    }
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.capacity() * 8
+    }
+    pub(crate) fn merge(&mut self, other: &VertexSet) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
+        self.len = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = VertexId> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, word)| {
+            (0..64)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| VertexId::from_dense((at * 64 + bit) as u32))
+        })
+    }
+}
+
+/// A column of vertices none of which is null.
+pub(crate) fn plain_vertices(carried: &Carried) -> Option<&[VertexId]> {
+    match carried.column() {
+        Column::Vertex(vertices, nulls) if nulls.is_empty() => Some(vertices),
+        _ => None,
+    }
+}
+
+/// What was met so far.
+enum Seen {
+    Vertices(VertexSet),
+    Table(GroupTable),
+}
+
+pub(crate) struct Distinct {
+    keys: Vec<usize>,
+    seen: Seen,
+    groups: Vec<u32>,
+    charged: usize,
+}
+
+impl Distinct {
+    fn new(keys: Vec<usize>) -> Distinct {
+        let seen = match keys.len() {
+            1 => Seen::Vertices(VertexSet::default()),
+            width => Seen::Table(GroupTable::new(width)),
+        };
+        Distinct { keys, seen, groups: Vec::new(), charged: 0 }
+    }
+    /// The rows whose keys are met for the first time.
+    fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
+        let keys: Vec<Carried> = self.keys.iter().map(|at| batch.column(*at).clone()).collect();
+        if let Seen::Vertices(seen) = &mut self.seen {
+            if let Some(vertices) = plain_vertices(&keys[0]) {
+                let is_new = |row: &u32| seen.insert(vertices[keys[0].at(*row as usize)]);
+                return (0..batch.len() as u32).filter(is_new).collect();
+            }
+            let mut table = GroupTable::new(1);
+            let vertices: Vec<VertexId> = seen.iter().collect();
+            let held = Carried::new(Column::Vertex(vertices, model::Nulls::none()));
+            table.assign(&[held], seen.len() as usize, &mut self.groups);
+            self.seen = Seen::Table(table);
+        }
+        let Seen::Table(table) = &mut self.seen else { return Vec::new() };
+        let mut next = table.len() as u32;
+        table.assign(&keys, batch.len(), &mut self.groups);
+        let mut fresh = Vec::new();
+        for (row, group) in self.groups.iter().enumerate() {
+            if *group == next {
+                fresh.push(row as u32);
+                next += 1;
+            }
+        }
+        fresh
+    }
+    fn charge(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
+        let bytes = match &self.seen {
+            Seen::Vertices(set) => set.bytes(),
+            Seen::Table(table) => table.bytes(),
+        };
+        context.charge(bytes.saturating_sub(self.charged))?;
+        self.charged = self.charged.max(bytes);
+        Ok(())
+    }
+}
+
+impl Operator<Rows> for Distinct {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let fresh = match self.keys.is_empty() {
+            true => vec![0; usize::from(self.groups.is_empty() && !batch.is_empty())],
+            false => self.fresh(&batch),
+        };
+        if self.keys.is_empty() {
+            self.groups.push(0);
+        }
+        self.charge(context)?;
+        if !fresh.is_empty() {
+            context.send(Rows(if fresh.len() == batch.len() { batch } else { batch.select(fresh) }));
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+/// Thins out a stream whose layout is exactly the columns to compare.
+pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
+    let layout = input.layout.clone();
+    let keys: Vec<usize> = (0..layout.len()).collect();
+    let first_keys = keys.clone();
+    let first =
+        compiler.attach("Distinct", &Feed::Rows(input), layout, move || Distinct::new(first_keys.clone()));
+    if !first.parallel {
+        return first;
+    }
+    let vertex = compiler.vertex("Distinct", compiler.options(1), move || Distinct::new(keys.clone()));
+    compiler.gather(&first, vertex, 0);
+    Stream { vertex, output: 0, parallel: false, ..first }
+}
+
+/// Narrows a stream to these columns (and the hidden one).
+pub(crate) fn narrow(
+    compiler: &mut Compiler,
+    input: Stream,
+    columns: &[Var],
+) -> Result<Stream, ExecuteError> {
+    let mut layout = Layout::default();
+    for variable in compiler.row().iter().chain(columns) {
+        Compiler::position(&input.layout, *variable)?;
+        if layout.position(*variable).is_none() {
+            layout.push(*variable);
+        }
+    }
+    if layout == input.layout {
+        return Ok(input);
+    }
+    let wanted: VarSet = layout.variables().iter().copied().collect();
+    let (picks, layout) = compiler.carry(&input.layout, &wanted);
+    Ok(compiler.attach_step("Narrow", &Feed::Rows(input), layout, move || Narrow(picks.clone())))
+}
+
+struct Narrow(std::sync::Arc<[usize]>);
+
+impl crate::turn::Step for Narrow {
+    fn step(&mut self, _: usize, batch: Batch, _: &mut crate::turn::Here) -> Try<Batch> {
+        Ok(batch.project(&self.0))
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Distinct,
+    _: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = compiler.with_row(node.columns.iter().copied().collect());
+    let input = compiler.plan(&node.input, &below)?;
+    let input = narrow(compiler, input, &node.columns)?;
+    Ok(attach(compiler, input))
+}

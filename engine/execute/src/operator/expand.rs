@@ -1,0 +1,329 @@
+//! Expand: the edges of a vertex, for each row.
+//!
+//! Batch in, slices of neighbours out: the far ends become one new column, all columns carried along share one new row map, and the
+//! edges themselves are only written where someone reads them. A hub's list is left and re-entered in the middle. With `into`, both
+//! ends are bound and the edges between them are found by search in the shorter way the store has.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::labels::LabelCheck;
+use crate::limits::ROWS_PER_LOOK;
+use crate::liveness::VarSet;
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Step, Try, Turn};
+use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
+use plan::LabelExpr;
+use plan::expr::Name;
+use std::sync::Arc;
+use store::{AdjacencyView, Snapshot};
+
+/// Neighbours looked at in one slice of work: some tens of microseconds.
+const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
+
+/// The edge types of these names; `None` where names are given but none of them is known, so that there is nothing to find.
+pub(crate) fn edge_types(names: &[Name], snapshot: &Snapshot) -> Option<Vec<EdgeTypeId>> {
+    let found: Vec<EdgeTypeId> = names.iter().filter_map(|name| snapshot.catalog().edge_type(name)).collect();
+    (names.is_empty() || !found.is_empty()).then_some(found)
+}
+
+#[derive(Clone)]
+struct Plan {
+    from: usize,
+    /// Column of the far end, where it is bound.
+    to: Option<usize>,
+    types: Vec<Name>,
+    direction: Direction,
+    labels: LabelExpr,
+    keep_edge: bool,
+    keep_to: bool,
+}
+
+/// One way of looking: a view, and whether its edges lead away from the vertex.
+struct Side {
+    view: AdjacencyView,
+    outgoing: bool,
+    /// Self-loops were met on the other side.
+    skip_loops: bool,
+}
+
+/// The views to look at. Both ways are two views only where the direction of a found edge must be told.
+fn sides(snapshot: &Snapshot, types: &[EdgeTypeId], direction: Direction, apart: bool) -> Vec<Side> {
+    let side = |direction, outgoing, skip_loops| Side {
+        view: snapshot.adjacency(types, direction),
+        outgoing,
+        skip_loops,
+    };
+    match direction {
+        Direction::Out => vec![side(Direction::Out, true, false)],
+        Direction::In => vec![side(Direction::In, false, false)],
+        Direction::Both if apart => vec![side(Direction::Out, true, false), side(Direction::In, false, true)],
+        Direction::Both => vec![side(Direction::Both, true, false)],
+    }
+}
+
+/// What is known once the view is taken.
+struct Bound {
+    sides: Vec<Side>,
+    labels: LabelCheck,
+    snapshot: Snapshot,
+}
+
+impl Bound {
+    /// Takes the view, and tells the transaction what this batch reads.
+    fn bind(held: &mut Option<Bound>, plan: &Plan, batch: &Batch, here: &mut Here) {
+        let snapshot = here.snapshot().clone();
+        let types = edge_types(&plan.types, &snapshot);
+        if here.environment.is_recording() {
+            let column = batch.column(plan.from);
+            let vertices = (0..batch.len()).filter_map(|row| column.vertex(row));
+            here.environment
+                .record(|reads| reads.adjacencies(vertices, types.as_deref().unwrap_or(&[]), plan.direction));
+        }
+        if held.is_none() {
+            let apart = plan.keep_edge && plan.to.is_some();
+            let sides = types.map_or_else(Vec::new, |types| sides(&snapshot, &types, plan.direction, apart));
+            *held = Some(Bound { sides, labels: LabelCheck::new(&plan.labels, &snapshot), snapshot });
+        }
+    }
+}
+
+struct Expand {
+    plan: Arc<Plan>,
+    bound: Option<Bound>,
+    row: usize,
+    /// Place in the list of the current row.
+    place: usize,
+    neighbours: Vec<u32>,
+    /// Edges of the current row, where they are kept.
+    listed: Vec<EdgeRef>,
+    /// The list of the current row lies in `neighbours` or `listed`: it need not be assembled again.
+    assembled: bool,
+    found: Vec<EdgeId>,
+    far: Vec<VertexId>,
+    edges: Vec<EdgeRef>,
+}
+
+impl Expand {
+    fn new(plan: Arc<Plan>) -> Expand {
+        Expand {
+            plan,
+            bound: None,
+            row: 0,
+            place: 0,
+            neighbours: Vec::new(),
+            listed: Vec::new(),
+            assembled: false,
+            found: Vec::new(),
+            far: Vec::new(),
+            edges: Vec::new(),
+        }
+    }
+    fn next_row(&mut self) {
+        (self.row, self.place, self.assembled) = (self.row + 1, 0, false);
+    }
+
+    /// Far ends alone: a slice of the list of `from`. Returns how many were looked at and whether the list is done.
+    fn take_ends(
+        &mut self,
+        bound: &mut Bound,
+        from: VertexId,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+    ) -> Try<(usize, bool)> {
+        let side = &bound.sides[0];
+        let list: &[u32] = match self.assembled {
+            true => &self.neighbours,
+            false => side.view.neighbours(from.dense(), &mut self.neighbours)?,
+        };
+        let start = list.as_ptr();
+        let any = bound.labels.is_any();
+        let room = rows_max.saturating_sub(rows.len()).max(1);
+        let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX.min(room) });
+        let (done, looked) = (end == list.len(), end - self.place);
+        for far in &list[self.place..end] {
+            let far = VertexId::from_dense(*far);
+            if any || bound.labels.admits(far, &bound.snapshot)? {
+                rows.push(self.row as u32);
+                if self.plan.keep_to {
+                    self.far.push(far);
+                }
+            }
+        }
+        self.place = end;
+        self.assembled = !done && !self.neighbours.is_empty() && start == self.neighbours.as_ptr();
+        Ok((looked, done))
+    }
+
+    /// Edges with far ends, likewise. The list is written out once, in stored direction, however often it is re-entered.
+    fn take_edges(
+        &mut self,
+        bound: &mut Bound,
+        from: VertexId,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+    ) -> Try<(usize, bool)> {
+        if !self.assembled {
+            self.listed.clear();
+            bound.sides[0].view.for_each_edge(from.dense(), |edge| self.listed.push(edge))?;
+            self.assembled = true;
+        }
+        let room = rows_max.saturating_sub(rows.len()).max(1);
+        let end = self.listed.len().min(self.place + NEIGHBOURS_PER_SLICE_MAX.min(room));
+        let (done, looked) = (end == self.listed.len(), end - self.place);
+        for edge in &self.listed[self.place..end] {
+            let far = if edge.source == from { edge.target } else { edge.source };
+            if bound.labels.admits(far, &bound.snapshot)? {
+                rows.push(self.row as u32);
+                self.edges.push(*edge);
+                if self.plan.keep_to {
+                    self.far.push(far);
+                }
+            }
+        }
+        self.place = end;
+        Ok((looked, done))
+    }
+
+    /// The edges between two bound ends.
+    fn take_between(
+        &mut self,
+        bound: &mut Bound,
+        from: VertexId,
+        to: VertexId,
+        rows: &mut Vec<u32>,
+    ) -> Try<()> {
+        if !bound.labels.admits(to, &bound.snapshot)? {
+            return Ok(());
+        }
+        for side in &bound.sides {
+            if side.skip_loops && from == to {
+                continue;
+            }
+            self.found.clear();
+            side.view.find(from.dense(), to.dense(), &mut self.found)?;
+            let (source, target) = if side.outgoing { (from, to) } else { (to, from) };
+            rows.extend(self.found.iter().map(|_| self.row as u32));
+            if self.plan.keep_edge {
+                self.edges.extend(self.found.iter().map(|id| EdgeRef { id: *id, source, target }));
+            }
+        }
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+    ) -> Try<Progress> {
+        let mut looked = 0;
+        while self.row < batch.len() {
+            if rows.len() >= rows_max || looked > NEIGHBOURS_PER_SLICE_MAX {
+                return Ok(Progress::More);
+            }
+            let from = batch.column(self.plan.from).vertex(self.row);
+            let Some(from) = from.filter(|_| !bound.sides.is_empty()) else {
+                self.next_row();
+                continue;
+            };
+            if let Some(to) = self.plan.to {
+                if let Some(to) = batch.column(to).vertex(self.row) {
+                    self.take_between(bound, from, to, rows)?;
+                }
+                self.next_row();
+                looked += 1;
+                continue;
+            }
+            let (seen, done) = match self.plan.keep_edge {
+                true => self.take_edges(bound, from, rows, rows_max)?,
+                false => self.take_ends(bound, from, rows, rows_max)?,
+            };
+            looked += seen + 1;
+            if done {
+                self.next_row();
+            }
+        }
+        Ok(Progress::Done)
+    }
+}
+
+impl FanOut for Expand {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        Bound::bind(&mut self.bound, &self.plan, batch, here);
+        (self.row, self.place, self.assembled) = (0, 0, false);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let mut bound = self.bound.take().expect("a batch was begun");
+        let progress = self.slice(&mut bound, batch, rows, rows_max);
+        self.bound = Some(bound);
+        progress
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        if self.plan.keep_edge {
+            columns.push(Column::Edge(std::mem::take(&mut self.edges), Nulls::none()));
+        }
+        if self.plan.keep_to {
+            columns.push(Column::Vertex(std::mem::take(&mut self.far), Nulls::none()));
+        }
+        columns
+    }
+}
+
+/// An expand whose rows are only counted: rows without columns, as many as there are edges.
+struct ExpandCount {
+    plan: Arc<Plan>,
+    bound: Option<Bound>,
+}
+
+impl Step for ExpandCount {
+    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
+        Bound::bind(&mut self.bound, &self.plan, &batch, here);
+        let bound = self.bound.as_ref().expect("just bound");
+        let mut count = 0;
+        for from in (0..batch.len()).filter_map(|row| batch.column(self.plan.from).vertex(row)) {
+            for side in &bound.sides {
+                count += side.view.degree(from.dense())? as usize;
+            }
+        }
+        Ok(Batch::new(Vec::new(), count))
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Expand,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let only_count = std::mem::take(&mut compiler.only_count);
+    let new = node.edge.into_iter().chain((!node.into).then_some(node.to));
+    let below = required.clone().without(new).with([node.from]).with(node.into.then_some(node.to));
+    let feed = compiler.feed(&node.input, &below)?;
+    let layout = feed.layout();
+    let plan = Arc::new(Plan {
+        from: Compiler::position(&layout, node.from)?,
+        to: node.into.then(|| Compiler::position(&layout, node.to)).transpose()?,
+        types: node.types.clone(),
+        direction: node.direction,
+        labels: node.labels.clone(),
+        keep_edge: node.edge.is_some_and(|edge| required.contains(edge)),
+        keep_to: !node.into && required.contains(node.to),
+    });
+    let countable = only_count && !node.into && node.labels.is_any() && compiler.inside.is_none();
+    if countable && !plan.keep_edge && !plan.keep_to {
+        let make = move || ExpandCount { plan: plan.clone(), bound: None };
+        return Ok(compiler.attach_step("Expand", &feed, Default::default(), make));
+    }
+    let mut columns = Vec::new();
+    columns.extend(node.edge.filter(|_| plan.keep_edge));
+    columns.extend(Some(node.to).filter(|_| plan.keep_to));
+    Ok(compiler.attach_fan_out("Expand", &feed, required, &columns, move || Expand::new(plan.clone())))
+}

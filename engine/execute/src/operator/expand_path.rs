@@ -1,0 +1,266 @@
+//! ExpandPath: runs of edges from a vertex, for each row: variable length, distinct ends, shortest paths.
+//!
+//! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: what is not asked for is
+//! never listed. Which search, is decided by what is asked: distinct ends are a breadth-first search, shortest paths between bound
+//! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration, guided towards the far end
+//! where that is bound. The far end's labels filter what comes out.
+
+use crate::ExecuteError;
+use crate::adjacency::{EdgeCondition, Walk};
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::labels::LabelCheck;
+use crate::liveness::VarSet;
+use crate::operator::expand::edge_types;
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::{Batch, Column, Direction, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
+use paths::Hops;
+use plan::LabelExpr;
+use plan::expr::Name;
+use plan::pattern::{PathMode, Selector};
+use std::sync::Arc;
+use store::Snapshot;
+
+mod search;
+
+use search::{Found, Search};
+
+pub(crate) struct Expansion {
+    from: usize,
+    to: Option<usize>,
+    types: Vec<Name>,
+    direction: Direction,
+    labels: LabelExpr,
+    hops: Hops,
+    mode: PathMode,
+    selector: Selector,
+    distinct_ends: bool,
+    predicate: Option<Arc<Compiled>>,
+    reversed: bool,
+    keep_edges: bool,
+    keep_length: bool,
+    keep_to: bool,
+}
+
+/// What is known once the view is taken.
+struct Bound {
+    snapshot: Snapshot,
+    types: Option<Arc<Vec<EdgeTypeId>>>,
+    labels: LabelCheck,
+}
+
+struct ExpandPath {
+    plan: Arc<Expansion>,
+    bound: Option<Bound>,
+    row: usize,
+    search: Option<Search>,
+    found: Found,
+    charged: usize,
+    ends: Vec<VertexId>,
+    lengths: Vec<i64>,
+    edges: Vec<Value>,
+}
+
+/// The walks of one row: along the path, and against it.
+pub(crate) struct Walks {
+    pub(crate) along: Arc<Walk>,
+    pub(crate) against: Arc<Walk>,
+}
+
+impl ExpandPath {
+    fn walks(&self, batch: &Batch, here: &Here, bound: &Bound, types: &Arc<Vec<EdgeTypeId>>) -> Walks {
+        let condition = self.plan.predicate.as_ref().map(|predicate| EdgeCondition {
+            predicate: predicate.clone(),
+            row: if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) },
+        });
+        let environment = &here.environment;
+        let direction = self.plan.direction;
+        Walks {
+            along: Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment)),
+            against: Arc::new(Walk::new(&bound.snapshot, types, direction.reversed(), None, environment)),
+        }
+    }
+
+    /// The search for the current row; none where there is nothing to find.
+    fn begin_row(&self, batch: &Batch, here: &Here, bound: &mut Bound) -> Try<Option<Search>> {
+        let vertex = |at: usize| batch.column(at).vertex(self.row).filter(|vertex| *vertex != NO_VERTEX);
+        let Some(from) = vertex(self.plan.from) else { return Ok(None) };
+        let to = self.plan.to.map(vertex);
+        if to == Some(None) || from.dense() >= bound.snapshot.vertex_bound() {
+            return Ok(None);
+        }
+        let to = to.flatten();
+        if let Some(to) = to {
+            if to.dense() >= bound.snapshot.vertex_bound() || !bound.labels.admits(to, &bound.snapshot)? {
+                return Ok(None);
+            }
+        }
+        let Some(types) = bound.types.clone() else {
+            // No such edges at all: only the empty path is left.
+            let trivial = self.plan.hops.min == 0 && to.is_none_or(|to| to == from);
+            return Ok(trivial.then(|| Search::point(from.dense())));
+        };
+        let walks = self.walks(batch, here, bound, &types);
+        Search::new(&self.plan, walks, from.dense(), to.map(VertexId::dense)).map(Some)
+    }
+
+    /// Moves what the search found into the output; ends that lack the labels fall away.
+    fn take_found(&mut self, bound: &mut Bound, rows: &mut Vec<u32>) -> Try<()> {
+        let walk = self.search.as_ref().and_then(Search::walk);
+        for at in 0..self.found.ends.len() {
+            let end = VertexId::from_dense(self.found.ends[at]);
+            if self.plan.to.is_none() && !bound.labels.admits(end, &bound.snapshot)? {
+                continue;
+            }
+            rows.push(self.row as u32);
+            if self.plan.keep_to {
+                self.ends.push(end);
+            }
+            if self.plan.keep_length {
+                self.lengths.push(self.found.lengths[at] as i64);
+            }
+            if self.plan.keep_edges {
+                self.edges.push(self.found.edges(at, walk, self.plan.reversed));
+            }
+        }
+        self.found.clear();
+        Ok(())
+    }
+
+    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let bytes = self.search.as_ref().map_or(0, Search::bytes);
+        if bytes > self.charged {
+            turn.context.charge(bytes - self.charged)?;
+        } else {
+            turn.context.release(self.charged - bytes);
+        }
+        self.charged = bytes;
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            if rows.len() >= rows_max {
+                return Ok(Progress::More);
+            }
+            if self.search.is_none() {
+                self.search = self.begin_row(batch, turn.here, bound)?;
+            }
+            let Some(search) = &mut self.search else {
+                self.row += 1;
+                continue;
+            };
+            let progress = search.step(&mut self.found, rows_max - rows.len())?;
+            self.take_found(bound, rows)?;
+            if progress == Progress::Done {
+                self.search = None;
+                self.row += 1;
+            }
+            self.charge(turn)?;
+            if progress == Progress::More {
+                return Ok(Progress::More);
+            }
+        }
+        Ok(Progress::Done)
+    }
+}
+
+impl FanOut for ExpandPath {
+    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+        if self.bound.is_none() {
+            let snapshot = here.snapshot().clone();
+            let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
+            self.bound =
+                Some(Bound { types, labels: LabelCheck::new(&self.plan.labels, &snapshot), snapshot });
+        }
+        (self.row, self.search) = (0, None);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let mut bound = self.bound.take().expect("a batch was begun");
+        let progress = self.slice(&mut bound, batch, rows, rows_max, turn);
+        self.bound = Some(bound);
+        progress
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        if self.plan.keep_edges {
+            columns.push(Column::Any(std::mem::take(&mut self.edges)));
+        }
+        if self.plan.keep_length {
+            columns.push(Column::Int(std::mem::take(&mut self.lengths), Nulls::none()));
+        }
+        if self.plan.keep_to {
+            columns.push(Column::Vertex(std::mem::take(&mut self.ends), Nulls::none()));
+        }
+        columns
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::ExpandPath,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let new = node.edges.into_iter().chain(node.length).chain((!node.into).then_some(node.to));
+    let mut below = required.clone().without(new).with([node.from]).with(node.into.then_some(node.to));
+    if let Some((edge, predicate)) = &node.edge_predicate {
+        below = below.reading([predicate]).without([*edge]);
+    }
+    let feed = compiler.feed(&node.input, &below)?;
+    let layout = feed.layout();
+    let predicate = match &node.edge_predicate {
+        Some((edge, predicate)) => {
+            let mut with_edge = layout.clone();
+            with_edge.push(*edge);
+            Some(Arc::new(compiler.expression(predicate, &with_edge)?))
+        }
+        None => None,
+    };
+    let plan = Arc::new(Expansion {
+        from: Compiler::position(&layout, node.from)?,
+        to: node.into.then(|| Compiler::position(&layout, node.to)).transpose()?,
+        types: node.types.clone(),
+        direction: node.direction,
+        labels: node.labels.clone(),
+        hops: Hops::new(node.min, node.max.unwrap_or(Hops::UNBOUNDED)),
+        mode: node.mode,
+        selector: node.selector,
+        distinct_ends: node.distinct_ends,
+        predicate,
+        reversed: node.edges_reversed,
+        keep_edges: node.edges.is_some_and(|edges| required.contains(edges)),
+        keep_length: node.length.is_some_and(|length| required.contains(length)),
+        keep_to: !node.into && required.contains(node.to),
+    });
+    let mut columns = Vec::new();
+    columns.extend(node.edges.filter(|_| plan.keep_edges));
+    columns.extend(node.length.filter(|_| plan.keep_length));
+    columns.extend(Some(node.to).filter(|_| plan.keep_to));
+    let make = move || ExpandPath {
+        plan: plan.clone(),
+        bound: None,
+        row: 0,
+        search: None,
+        found: Found::default(),
+        charged: 0,
+        ends: Vec::new(),
+        lengths: Vec::new(),
+        edges: Vec::new(),
+    };
+    Ok(compiler.attach_fan_out("ExpandPath", &feed, required, &columns, make))
+}

@@ -1,0 +1,341 @@
+//! The search of one row: which one, and how its answers become ends, lengths and lists of edges.
+
+use super::{Expansion, Walks};
+use crate::adjacency::Walk;
+use crate::turn::{Progress, Try};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use model::{Direction, EdgeId, Value, VertexId};
+use paths::{
+    AllShortestPair, Hops, Keep, Listing, Orientation, Path, PathError, PathList, Reach, ShortestFrom,
+    Targets, Toward, TrailBatch, Trails, Work,
+};
+use plan::pattern::{PathMode, Selector};
+use std::sync::Arc;
+
+/// Edges a search visits in one slice: some tens of microseconds.
+const EDGES_PER_SLICE: u64 = 16_384;
+
+type Along = Arc<Walk>;
+
+/// Answers of one slice, row by row.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) ends: Vec<u32>,
+    pub(super) lengths: Vec<u32>,
+    /// Vertices and edges of each, where they are wanted.
+    runs: Vec<Path>,
+}
+
+impl Found {
+    pub(super) fn clear(&mut self) {
+        self.ends.clear();
+        self.lengths.clear();
+        self.runs.clear();
+    }
+    fn push(&mut self, path: Path) {
+        self.ends.push(*path.vertices.last().expect("a path has a vertex"));
+        self.lengths.push(path.length());
+        self.runs.push(path);
+    }
+    /// The list of the edges of answer `at`.
+    pub(super) fn edges(&self, at: usize, walk: Option<&Walk>, reversed: bool) -> Value {
+        let (Some(run), Some(walk)) = (self.runs.get(at), walk) else { return Value::list(Vec::new()) };
+        let vertex = |at: usize| VertexId::from_dense(run.vertices[at]);
+        let edge = |(at, id): (usize, &u64)| Value::edge(walk.edge(EdgeId(*id), vertex(at), vertex(at + 1)));
+        let mut list: Vec<Value> = run.edges.iter().enumerate().map(edge).collect();
+        if reversed {
+            list.reverse();
+        }
+        Value::list(list)
+    }
+}
+
+/// A search in progress.
+pub(super) struct Search {
+    walk: Option<Along>,
+    form: Form,
+    /// Ends given already, where each counts once and the search does not see to it.
+    given: Option<HashSet<u32, FixedState>>,
+    /// An end that does not count: the source, where no vertex may repeat.
+    excluded: Option<u32>,
+    keeps_paths: bool,
+}
+
+enum Form {
+    /// The path without edges.
+    Point(u32),
+    Reach(Box<Reach<Along>>),
+    /// One wave; then the paths to each of its ends.
+    From {
+        search: Box<ShortestFrom<Along, Along>>,
+        listing: Option<PathList<Along>>,
+        single: bool,
+        runs: bool,
+        searched: bool,
+    },
+    Pair {
+        search: Box<AllShortestPair<Along, Along>>,
+        single: bool,
+    },
+    Trails {
+        search: Box<Trails<Along>>,
+        batch: TrailBatch,
+    },
+    /// Distances to the bound far end, for the guide.
+    Guide {
+        search: Box<ShortestFrom<Along, Along>>,
+        source: u32,
+        target: u32,
+        hops: Hops,
+        mode: paths::PathMode,
+        batch: TrailBatch,
+    },
+    Guided {
+        search: Box<Trails<Along, Toward>>,
+        batch: TrailBatch,
+    },
+    /// Every path in turn has been replaced; nothing is left.
+    Over,
+}
+
+fn orientation(plan: &Expansion) -> Orientation {
+    // A walk may go out and back over one edge, as if there were two.
+    match plan.direction {
+        Direction::Both if plan.mode != PathMode::Walk => Orientation::Undirected,
+        _ => Orientation::Directed,
+    }
+}
+
+fn mode(mode: PathMode) -> paths::PathMode {
+    match mode {
+        PathMode::Walk => paths::PathMode::Walk,
+        PathMode::Trail => paths::PathMode::Trail,
+        PathMode::Acyclic => paths::PathMode::Acyclic,
+        PathMode::Simple => paths::PathMode::Simple,
+    }
+}
+
+impl Search {
+    /// The path without edges alone.
+    pub(super) fn point(vertex: u32) -> Search {
+        Search { walk: None, form: Form::Point(vertex), given: None, excluded: None, keeps_paths: true }
+    }
+    /// The search that the plan asks for.
+    pub(super) fn new(plan: &Expansion, walks: Walks, from: u32, to: Option<u32>) -> Try<Search> {
+        let by_distance = plan.hops.min <= 1;
+        let distinct = plan.distinct_ends && plan.selector == Selector::Every;
+        let form = match (plan.selector, to) {
+            (Selector::Every, Some(to)) if distinct && by_distance => pair(plan, &walks, from, to, true)?,
+            (Selector::Every, None) if distinct && by_distance => {
+                let keep = if plan.keep_length { Keep::Levels } else { Keep::Ends };
+                Form::Reach(Box::new(Reach::new(
+                    walks.along.clone(),
+                    &[from],
+                    plan.hops,
+                    orientation(plan),
+                    keep,
+                )?))
+            }
+            (Selector::Every, None) => {
+                let search = Trails::new(walks.along.clone(), from, plan.hops, mode(plan.mode))?;
+                Form::Trails { search: Box::new(search), batch: trail_batch(plan) }
+            }
+            (Selector::Every, Some(to)) => guide(plan, &walks, from, to)?,
+            (selector, Some(to)) => pair(plan, &walks, from, to, selector == Selector::AnyShortest)?,
+            (selector, None) => {
+                let (along, against) = (walks.along.clone(), walks.against.clone());
+                let search =
+                    ShortestFrom::new(along, against, from, Targets::All, plan.hops, orientation(plan))?;
+                let single = selector == Selector::AnyShortest || plan.distinct_ends;
+                let runs = plan.keep_edges || !single;
+                Form::From { search: Box::new(search), listing: None, single, runs, searched: false }
+            }
+        };
+        let given = (distinct && !by_distance).then(HashSet::default);
+        let excluded =
+            (distinct && by_distance && plan.mode == PathMode::Acyclic && plan.hops.min > 0).then_some(from);
+        Ok(Search { walk: Some(walks.along), form, given, excluded, keeps_paths: plan.keep_edges })
+    }
+
+    /// The way it walks.
+    pub(super) fn walk(&self) -> Option<&Walk> {
+        self.walk.as_deref()
+    }
+
+    /// A slice of work: appends at most about `rows_max` answers.
+    pub(super) fn step(&mut self, found: &mut Found, rows_max: usize) -> Try<Progress> {
+        let outcome = self.advance(found, rows_max);
+        let failure = self.walk.as_ref().and_then(|walk| walk.take_failure());
+        let progress = match (outcome, failure) {
+            (_, Some(failure)) => return Err(failure),
+            (outcome, None) => outcome?,
+        };
+        if self.given.is_some() || self.excluded.is_some() {
+            self.thin_out(found);
+        }
+        Ok(progress)
+    }
+
+    fn thin_out(&mut self, found: &mut Found) {
+        let fresh = |end: &u32, given: &mut Option<HashSet<u32, FixedState>>| {
+            self.excluded != Some(*end) && given.as_mut().is_none_or(|given| given.insert(*end))
+        };
+        let keep: Vec<bool> = found.ends.iter().map(|end| fresh(end, &mut self.given)).collect();
+        let mut at = keep.iter();
+        found.ends.retain(|_| *at.next().unwrap_or(&true));
+        at = keep.iter();
+        found.lengths.retain(|_| *at.next().unwrap_or(&true));
+        at = keep.iter();
+        found.runs.retain(|_| *at.next().unwrap_or(&true));
+    }
+
+    fn advance(&mut self, found: &mut Found, rows_max: usize) -> Result<Progress, PathError> {
+        let mut work = Work::new(EDGES_PER_SLICE);
+        match &mut self.form {
+            Form::Over => Ok(Progress::Done),
+            Form::Point(vertex) => {
+                found.push(Path { vertices: vec![*vertex], edges: Vec::new() });
+                Ok(Progress::Done)
+            }
+            Form::Reach(search) => {
+                let progress = search.step(&mut work)?;
+                let drained = search.drain_ends(&mut found.ends, &mut found.lengths, rows_max);
+                Ok(done_if(progress == paths::Progress::Done && drained < rows_max))
+            }
+            Form::From { search, listing, single, runs, searched } => {
+                *searched = *searched || search.step(&mut work)? == paths::Progress::Done;
+                match (*searched, *runs) {
+                    (false, _) => Ok(Progress::More),
+                    (true, false) => Ok(done_if(
+                        search.drain_ends(&mut found.ends, &mut found.lengths, rows_max) < rows_max,
+                    )),
+                    (true, true) => list_paths(search, listing, *single, found, rows_max, &mut work),
+                }
+            }
+            Form::Pair { search, single } => loop {
+                match search.next_path(&mut work)? {
+                    Listing::More => return Ok(Progress::More),
+                    Listing::End => return Ok(Progress::Done),
+                    Listing::Path(path) => found.push(path),
+                }
+                if *single || found.ends.len() >= rows_max {
+                    return Ok(done_if(*single));
+                }
+            },
+            Form::Trails { search, batch } => {
+                batch.clear();
+                let progress = search.fill(&mut work, batch, rows_max)?;
+                take_trails(batch, self.keeps_paths, found);
+                Ok(done_if(progress == paths::Progress::Done))
+            }
+            Form::Guided { search, batch } => {
+                batch.clear();
+                let progress = search.fill(&mut work, batch, rows_max)?;
+                take_trails(batch, self.keeps_paths, found);
+                Ok(done_if(progress == paths::Progress::Done))
+            }
+            Form::Guide { search, .. } => {
+                if search.step(&mut work)? == paths::Progress::Done {
+                    self.follow_guide()?;
+                }
+                Ok(Progress::More)
+            }
+        }
+    }
+
+    /// The distances to the far end are known: now the paths.
+    fn follow_guide(&mut self) -> Result<(), PathError> {
+        let form = std::mem::replace(&mut self.form, Form::Over);
+        let (Form::Guide { search, source, target, hops, mode, batch }, Some(walk)) =
+            (form, self.walk.clone())
+        else {
+            return Ok(());
+        };
+        let guide = Toward { target, distances: search.into_distances() };
+        let search = Trails::guided(walk, source, hops, mode, guide)?;
+        self.form = Form::Guided { search: Box::new(search), batch };
+        Ok(())
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let form = match &self.form {
+            Form::Over | Form::Point(_) => 0,
+            Form::Reach(search) => search.bytes(),
+            Form::From { search, listing, .. } => {
+                search.bytes() + listing.as_ref().map_or(0, PathList::bytes)
+            }
+            Form::Pair { search, .. } => search.bytes(),
+            Form::Trails { search, batch } => search.bytes() + batch.bytes(),
+            Form::Guide { search, .. } => search.bytes(),
+            Form::Guided { search, batch } => search.bytes() + batch.bytes(),
+        };
+        form + self.given.as_ref().map_or(0, |given| given.capacity() * 5)
+    }
+}
+
+fn done_if(done: bool) -> Progress {
+    if done { Progress::Done } else { Progress::More }
+}
+
+fn trail_batch(plan: &Expansion) -> TrailBatch {
+    if plan.keep_edges { TrailBatch::with_paths() } else { TrailBatch::ends_only() }
+}
+
+fn pair(plan: &Expansion, walks: &Walks, from: u32, to: u32, single: bool) -> Result<Form, PathError> {
+    let (along, against) = (walks.along.clone(), walks.against.clone());
+    let search = AllShortestPair::new(along, against, from, to, plan.hops, orientation(plan))?;
+    Ok(Form::Pair { search: Box::new(search), single })
+}
+
+fn guide(plan: &Expansion, walks: &Walks, from: u32, to: u32) -> Result<Form, PathError> {
+    let hops = Hops::new(0, plan.hops.max);
+    let (along, against) = (walks.against.clone(), walks.against.clone());
+    let search = ShortestFrom::new(along, against, to, Targets::All, hops, Orientation::Directed)?;
+    let (source, hops, mode, batch) = (from, plan.hops, mode(plan.mode), trail_batch(plan));
+    Ok(Form::Guide { search: Box::new(search), source, target: to, hops, mode, batch })
+}
+
+fn take_trails(batch: &TrailBatch, keeps_paths: bool, found: &mut Found) {
+    found.ends.extend_from_slice(&batch.ends);
+    found.lengths.extend_from_slice(&batch.lengths);
+    if keeps_paths {
+        for row in 0..batch.len() {
+            let (vertices, edges) = batch.path(row);
+            found.runs.push(Path { vertices: vertices.to_vec(), edges: edges.to_vec() });
+        }
+    }
+}
+
+/// The paths to one end after another.
+fn list_paths(
+    search: &mut ShortestFrom<Along, Along>,
+    listing: &mut Option<PathList<Along>>,
+    single: bool,
+    found: &mut Found,
+    rows_max: usize,
+    work: &mut Work<'_>,
+) -> Result<Progress, PathError> {
+    while found.ends.len() < rows_max {
+        let Some(list) = listing else {
+            let (mut ends, mut distances) = (Vec::new(), Vec::new());
+            if search.drain_ends(&mut ends, &mut distances, 1) == 0 {
+                return Ok(Progress::Done);
+            }
+            *listing = search.paths_to(ends[0])?;
+            continue;
+        };
+        match search.next_path(list, work)? {
+            Listing::More => return Ok(Progress::More),
+            Listing::End => *listing = None,
+            Listing::Path(path) => {
+                found.push(path);
+                if single {
+                    *listing = None;
+                }
+            }
+        }
+    }
+    Ok(Progress::More)
+}

@@ -1,0 +1,50 @@
+//! Extend: adds computed columns; a later item may read an earlier one.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::reads::EntityReads;
+use crate::stream::Stream;
+use crate::turn::{Here, Step, Try};
+use model::Batch;
+use std::sync::Arc;
+
+#[derive(Clone)]
+struct Extend {
+    items: Arc<Vec<Compiled>>,
+    reads: Arc<EntityReads>,
+    carry: Arc<[usize]>,
+}
+
+impl Step for Extend {
+    fn step(&mut self, _: usize, mut batch: Batch, here: &mut Here) -> Try<Batch> {
+        self.reads.record(&batch, here);
+        for item in self.items.iter() {
+            let column = item.evaluate_carried(&batch, &here.scope())?;
+            batch.push_carried(column);
+        }
+        Ok(batch.project(&self.carry))
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Extend,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let expressions = || node.items.iter().map(|(_, expression)| expression);
+    let above = required.clone().reading(expressions());
+    let feed =
+        compiler.feed(&node.input, &above.without(node.items.iter().map(|(variable, _)| *variable)))?;
+    let mut layout = feed.layout();
+    let reads = Arc::new(EntityReads::of(expressions(), &layout));
+    let mut items = Vec::new();
+    for (variable, expression) in &node.items {
+        items.push(compiler.expression(expression, &layout)?);
+        layout.push(*variable);
+    }
+    let (carry, kept) = compiler.carry(&layout, required);
+    let extend = Extend { items: Arc::new(items), reads, carry };
+    Ok(compiler.attach_step("Extend", &feed, kept, move || extend.clone()))
+}

@@ -1,0 +1,45 @@
+//! Filter: rows for which the predicate is true. Writes one row map a batch, whatever the number of columns.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::reads::EntityReads;
+use crate::stream::Stream;
+use crate::turn::{Here, Step, Try};
+use model::Batch;
+use std::sync::Arc;
+
+#[derive(Clone)]
+struct Filter {
+    predicate: Arc<Compiled>,
+    reads: Arc<EntityReads>,
+    carry: Arc<[usize]>,
+    selected: Vec<u32>,
+}
+
+impl Step for Filter {
+    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
+        self.reads.record(&batch, here);
+        self.predicate.select(&batch, &here.scope(), &mut self.selected)?;
+        let kept = batch.project(&self.carry);
+        if self.selected.len() == batch.len() {
+            return Ok(kept);
+        }
+        Ok(kept.select(std::mem::take(&mut self.selected)))
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Filter,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let feed = compiler.feed(&node.input, &required.clone().reading([&node.predicate]))?;
+    let layout = feed.layout();
+    let (carry, kept) = compiler.carry(&layout, required);
+    let predicate = Arc::new(compiler.expression(&node.predicate, &layout)?);
+    let reads = Arc::new(EntityReads::of([&node.predicate], &layout));
+    let filter = Filter { predicate, reads, carry, selected: Vec::new() };
+    Ok(compiler.attach_step("Filter", &feed, kept, move || filter.clone()))
+}

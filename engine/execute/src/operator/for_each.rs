@@ -1,0 +1,62 @@
+//! ForEach: updates for each element of a list; adds no column.
+//!
+//! ```text
+//!         ┌─ rows ─────────────────────────────────────────► Hold
+//!   input ┤                                                   │ until the body has ended
+//!         └─ Unwind ─► ApplyOpen ─► body ─► ApplyClose ───────┘
+//! ```
+//!
+//! A body of one clause takes all elements in one instance, as a clause sees its own earlier writes; a longer body is run element by
+//! element, so that each sees what the whole body did for those before.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::liveness::VarSet;
+use crate::operator::{apply, hold, unwind};
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use dataflow::{Context, Flow, Operator, Outcome};
+use plan::Plan;
+use plan::algebra::ApplyKind;
+
+/// Hands every batch on twice.
+struct Tee;
+
+impl Operator<Rows> for Tee {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        context.send_to(0, Rows(batch.clone()));
+        context.send_to(1, Rows(batch));
+        Ok(Flow::Ready)
+    }
+}
+
+/// Is the body a single clause?
+fn is_single(body: &Plan) -> bool {
+    matches!(apply::inputs(body).as_slice(), [Plan::Argument(_) | Plan::Unit])
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::ForEach,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    compiler.environment.transaction()?;
+    let below =
+        required.clone().with(node.imports.iter().copied()).reading([&node.list]).without([node.variable]);
+    let below = below.with(node.imports.iter().copied().filter(|variable| *variable != node.variable));
+    let input = compiler.plan(&node.input, &below)?;
+    let tee = compiler.vertex("ForEach", compiler.options(1), || Tee);
+    compiler.gather(&input, tee, 0);
+    let rows = Stream { vertex: tee, output: 0, parallel: false, fans_out: false, ..input };
+    let elements = Stream { output: 1, ..rows.clone() };
+
+    let imports: Vec<_> =
+        node.imports.iter().copied().filter(|variable| *variable != node.variable).collect();
+    let needed: VarSet = imports.iter().copied().chain([node.variable]).collect();
+    let elements = unwind::attach(compiler, &Feed::Rows(elements), &node.list, node.variable, &needed)?;
+    let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
+    let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
+    let opened = apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows))?;
+    let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
+    Ok(hold::attach_both(compiler, rows, Some(done)))
+}

@@ -1,0 +1,253 @@
+//! Join: pairs of rows that agree on some columns (a hash join); all pairs where there are none.
+//!
+//! The build side comes first, on whatever executors it comes to, into one place that the twins share; the first probe puts it
+//! together into one batch with a table from hash to row, once, while its twins wait. A pair then costs two row numbers: output
+//! columns are the two sides' own, each behind a row map. Null joins with nothing.
+
+use crate::ExecuteError;
+use crate::columns::concatenate;
+use crate::compile::Compiler;
+use crate::expression::{Layout, hash_columns};
+use crate::liveness::VarSet;
+use crate::rows::Rows;
+use crate::stream::Stream;
+use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::batch::Carried;
+use model::compare::equivalent;
+use model::{Batch, Column};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+struct Joining {
+    build_on: Vec<usize>,
+    probe_on: Vec<usize>,
+    build_width: usize,
+    build_carry: Vec<usize>,
+    probe_carry: Vec<usize>,
+    batch_rows: usize,
+}
+
+/// No further row of this hash.
+const END: u32 = u32::MAX;
+
+/// The build side, put together.
+struct Table {
+    rows: Batch,
+    keys: Vec<Carried>,
+    /// First row of a hash; hashes are spread well enough to be keys themselves.
+    heads: HashMap<u64, u32, FixedState>,
+    /// Next row of the same hash.
+    next: Vec<u32>,
+}
+
+impl Table {
+    fn new(plan: &Joining, batches: &[Batch]) -> Table {
+        let rows = concatenate(batches, plan.build_width);
+        let keys: Vec<Carried> = plan.build_on.iter().map(|at| rows.column(*at).clone()).collect();
+        let mut table = Table { keys, heads: HashMap::default(), next: Vec::new(), rows };
+        if !table.keys.is_empty() {
+            let mut hashes = Vec::new();
+            hash_columns(&table.keys, table.rows.len(), &mut hashes);
+            table.next = vec![END; table.rows.len()];
+            // From the back, so that rows of one hash are met in their order.
+            for row in
+                (0..table.rows.len()).rev().filter(|row| !table.keys.iter().any(|key| key.is_null(*row)))
+            {
+                let head = table.heads.entry(hashes[row]).or_insert(END);
+                table.next[row] = std::mem::replace(head, row as u32);
+            }
+        }
+        table
+    }
+}
+
+/// The build side as the twins share it.
+#[derive(Default)]
+struct Built {
+    batches: Mutex<Vec<Batch>>,
+    building: AtomicBool,
+    table: OnceLock<Table>,
+}
+
+struct Join {
+    plan: Arc<Joining>,
+    built: Arc<Built>,
+    probe: Option<Batch>,
+    hashes: Vec<u64>,
+    row: usize,
+    /// Next build row of the current probe row; none: not looked up yet.
+    at: Option<u32>,
+}
+
+impl Join {
+    /// The table, if it is there or this call can put it together.
+    fn table(&self) -> bool {
+        if self.built.table.get().is_some() {
+            return true;
+        }
+        if self.built.building.swap(true, Ordering::AcqRel) {
+            return false;
+        }
+        let batches = std::mem::take(&mut *self.built.batches.lock());
+        self.built.table.get_or_init(|| Table::new(&self.plan, &batches));
+        true
+    }
+    fn begin(&mut self, batch: Batch) {
+        let keys: Vec<Carried> = self.plan.probe_on.iter().map(|at| batch.column(*at).clone()).collect();
+        hash_columns(&keys, batch.len(), &mut self.hashes);
+        (self.row, self.at) = (0, None);
+        self.probe = Some(batch);
+    }
+    /// Appends pairs until there are enough, or the batch is done.
+    fn pairs(&mut self, probe: &Batch, table: &Table, probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
+        while self.row < probe.len() && probe_rows.len() < self.plan.batch_rows {
+            let at = match self.at {
+                Some(at) => at,
+                None if table.keys.is_empty() => {
+                    if table.rows.is_empty() {
+                        END
+                    } else {
+                        0
+                    }
+                }
+                None => table.heads.get(&self.hashes[self.row]).copied().unwrap_or(END),
+            };
+            if at == END {
+                (self.row, self.at) = (self.row + 1, None);
+                continue;
+            }
+            let on = self.plan.probe_on.iter().zip(&table.keys);
+            if on
+                .into_iter()
+                .all(|(probe_at, build)| same(probe.column(*probe_at), self.row, build, at as usize))
+            {
+                probe_rows.push(self.row as u32);
+                build_rows.push(at);
+            }
+            self.at = Some(match table.keys.is_empty() {
+                true if at as usize + 1 == table.rows.len() => END,
+                true => at + 1,
+                false => table.next[at as usize],
+            });
+        }
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        let Some(probe) = self.probe.take() else { return Ok(Flow::Ready) };
+        if !self.table() {
+            self.probe = Some(probe);
+            return Ok(Flow::Waiting);
+        }
+        let built = self.built.clone();
+        let table = built.table.get().expect("put together above");
+        while self.row < probe.len() {
+            let (mut probe_rows, mut build_rows) = (Vec::new(), Vec::new());
+            self.pairs(&probe, table, &mut probe_rows, &mut build_rows);
+            if !probe_rows.is_empty() {
+                context.send(Rows(self.output(&probe, table, probe_rows, build_rows)));
+            }
+            if context.should_yield() && self.row < probe.len() {
+                self.probe = Some(probe);
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+    fn output(&self, probe: &Batch, table: &Table, probe_rows: Vec<u32>, build_rows: Vec<u32>) -> Batch {
+        let len = probe_rows.len();
+        let left = probe.project(&self.plan.probe_carry);
+        let mut output =
+            if left.width() == 0 { Batch::new(Vec::new(), len) } else { left.select(probe_rows) };
+        if !self.plan.build_carry.is_empty() {
+            let right = table.rows.project(&self.plan.build_carry).select(build_rows);
+            (0..right.width()).for_each(|at| output.push_carried(right.column(at).clone()));
+        }
+        output
+    }
+}
+
+fn same(probe: &Carried, row: usize, build: &Carried, at: usize) -> bool {
+    match (probe.column(), build.column()) {
+        (Column::Vertex(a, _), Column::Vertex(b, _)) => a[probe.at(row)] == b[build.at(at)],
+        (Column::Int(a, nulls), Column::Int(b, _)) => {
+            !nulls.contains(probe.at(row)) && a[probe.at(row)] == b[build.at(at)]
+        }
+        _ => !probe.is_null(row) && equivalent(&probe.get(row), &build.get(at)),
+    }
+}
+
+impl Operator<Rows> for Join {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if port == 0 {
+            let batch = batch.flatten();
+            context.charge(batch.bytes())?;
+            self.built.batches.lock().push(batch);
+            return Ok(Flow::Ready);
+        }
+        self.begin(batch);
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+}
+
+fn columns(
+    compiler: &Compiler,
+    node: &plan::algebra::Join,
+    build: &Stream,
+    probe: &Stream,
+    required: &VarSet,
+) -> Result<(Joining, Layout), ExecuteError> {
+    let on: Vec<plan::Var> = compiler.row().into_iter().chain(node.on.iter().copied()).collect();
+    let positions = |stream: &Stream| -> Result<Vec<usize>, ExecuteError> {
+        on.iter().map(|variable| Compiler::position(&stream.layout, *variable)).collect()
+    };
+    let (probe_carry, mut layout) = compiler.carry(&probe.layout, required);
+    let (mut build_carry, mut build_layout) = (Vec::new(), Vec::new());
+    for (at, variable) in build.layout.variables().iter().enumerate() {
+        if required.contains(*variable) && layout.position(*variable).is_none() {
+            build_carry.push(at);
+            build_layout.push(*variable);
+            layout.push(*variable);
+        }
+    }
+    let joining = Joining {
+        build_on: positions(build)?,
+        probe_on: positions(probe)?,
+        build_width: build.layout.len(),
+        build_carry,
+        probe_carry: probe_carry.to_vec(),
+        batch_rows: compiler.environment.batch_rows,
+    };
+    Ok((joining, layout))
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Join,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = compiler.with_row(required.clone().with(node.on.iter().copied()));
+    let build = compiler.plan(&node.build, &below)?;
+    let probe = compiler.plan(&node.probe, &below)?;
+    let (joining, layout) = columns(compiler, node, &build, &probe, required)?;
+    let plan = Arc::new(joining);
+    // Inside a scope each instance builds its own table; outside, the twins share one.
+    let shared = compiler.inside.is_none().then(Arc::<Built>::default);
+    let options = VertexOptions { port_order: 1, ..compiler.options(2) };
+    let vertex = compiler.vertex("Join", options, move || Join {
+        plan: plan.clone(),
+        built: shared.clone().unwrap_or_default(),
+        probe: None,
+        hashes: Vec::new(),
+        row: 0,
+        at: None,
+    });
+    compiler.connect(&Stream { fans_out: false, ..build }, vertex, 0);
+    let ordered = probe.ordered;
+    let parallel = compiler.connect(&probe, vertex, 1);
+    Ok(Stream { vertex, output: 0, layout, parallel, ordered, fans_out: true })
+}

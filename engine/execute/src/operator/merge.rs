@@ -1,0 +1,415 @@
+//! Merge: for each row in turn the embeddings of a pattern, or, where there is none, creates one.
+//!
+//! ```text
+//!   MergeOpen ─ some rows ─► inner plan ─► MergeClose (creates, sets) ─► Hold
+//!       ▲                                      │
+//!       └───────── how many rows are done ─────┘
+//! ```
+//!
+//! A row must see what earlier rows made. Matching one row at a time would be slow, so where the pattern is simple (one vertex, or one
+//! edge between bound ends) and ON CREATE and ON MATCH leave alone what it matches by, a batch is matched at once: a created vertex or
+//! edge can then only match later rows that mean the same, and those are found by comparing what they ask for. An edge asked for the
+//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row.
+
+use crate::ExecuteError;
+use crate::compile::{Compiler, Inside};
+use crate::expression::{Compiled, Layout};
+use crate::limits::MERGE_ROWS_MAX;
+use crate::liveness::VarSet;
+use crate::operator::apply::{self, ScopeRows};
+use crate::operator::create::{Created, Creation, Shape};
+use crate::operator::hold;
+use crate::operator::set::{self, Changes};
+use crate::operator::write::Dirty;
+use crate::rows::Rows;
+use crate::stream::Stream;
+use crate::turn::{Here, Try};
+use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::compare::GroupKey;
+use model::{Batch, Column, Nulls, Value};
+use plan::algebra::{CreateEdge, CreateVertex, SetItem};
+use plan::{Expr, Var};
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Merging {
+    /// Columns of the outer row that the inner plan reads.
+    imports: Vec<usize>,
+    arguments: usize,
+    rows_max: usize,
+    creation: Creation,
+    on_create: Changes,
+    on_match: Changes,
+    paths: Vec<Compiled>,
+    /// Columns of the inner rows that hold the outer row's number and the pattern's variables.
+    inner_row: usize,
+    inner: Vec<usize>,
+    /// Columns of the whole row (outer, pattern, paths) that are kept.
+    carry: Vec<usize>,
+    names: Vec<String>,
+    scope_rows: Arc<ScopeRows>,
+    /// Rows of the last instance that are done.
+    done: AtomicUsize,
+}
+
+/// Gathers all rows, then opens one instance after another.
+struct MergeOpen {
+    plan: Arc<Merging>,
+    waiting: VecDeque<Batch>,
+    place: usize,
+    /// An instance is open.
+    open: bool,
+    complete: bool,
+}
+
+impl MergeOpen {
+    fn open(&mut self, context: &mut Context<'_, Rows>) {
+        let batch = self.waiting.front().expect("the caller looked");
+        let rows = crate::columns::piece(batch, self.place, self.plan.rows_max);
+        let tag = context.open_instance();
+        self.plan.scope_rows.open(context.executor(), tag, rows.len());
+        let mut argument =
+            Batch::new(vec![Column::Int((0..rows.len() as i64).collect(), Nulls::none())], rows.len());
+        self.plan.imports.iter().for_each(|at| argument.push_carried(rows.column(*at).clone()));
+        for output in 0..self.plan.arguments {
+            context.send_tagged(output, tag, Rows(argument.clone()));
+        }
+        context.send_tagged(self.plan.arguments, tag, Rows(rows));
+        (0..=self.plan.arguments).for_each(|output| context.end_instance(output, tag));
+        self.open = true;
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if !self.complete {
+            return Ok(Flow::Ready);
+        }
+        loop {
+            if self.open {
+                if self.plan.scope_rows.live(context.executor()) > 0 {
+                    return Ok(Flow::Waiting);
+                }
+                self.open = false;
+                self.place += self.plan.done.swap(0, Ordering::AcqRel).max(1);
+                if self.waiting.front().is_some_and(|batch| self.place >= batch.len()) {
+                    self.waiting.pop_front();
+                    self.place = 0;
+                }
+            }
+            if self.waiting.is_empty() {
+                return Ok(Flow::Ready);
+            }
+            self.open(context);
+        }
+    }
+}
+
+impl Operator<Rows> for MergeOpen {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let batch = batch.flatten();
+        context.charge(batch.bytes())?;
+        self.waiting.push_back(batch);
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+}
+
+/// What a row asks for: equal asks mean the same vertex or edge.
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Ask(GroupKey);
+
+fn ask(shape: &Shape, ends: &[(Value, Value)]) -> Ask {
+    let maps = shape.vertices.iter().chain(&shape.edges).cloned();
+    let ends = ends.iter().flat_map(|(source, target)| [source.clone(), target.clone()]);
+    Ask(GroupKey(Value::list(maps.chain(ends).collect())))
+}
+
+fn swapped(ends: &[(Value, Value)]) -> Vec<(Value, Value)> {
+    ends.iter().map(|(source, target)| (target.clone(), source.clone())).collect()
+}
+
+/// Takes the rows of one instance with what they matched, and writes.
+struct MergeClose {
+    plan: Arc<Merging>,
+    outer: Option<Batch>,
+    /// By outer row, the pattern's values of each match.
+    matches: Vec<Vec<Created>>,
+    here: Here,
+    dirty: Dirty,
+    made: HashMap<Ask, Created, FixedState>,
+    output: Vec<Vec<Value>>,
+}
+
+impl MergeClose {
+    /// One row with the pattern's values behind it.
+    fn whole(&self, outer: &Batch, row: usize, values: &Created) -> Batch {
+        let mut whole = if outer.width() == 0 { Batch::unit() } else { outer.select(vec![row as u32]) };
+        values.iter().for_each(|value| whole.push(Column::Constant(value.clone(), 1)));
+        whole
+    }
+    fn emit(&mut self, whole: Batch) -> Try<()> {
+        let mut whole = whole;
+        for path in &self.plan.paths {
+            let value = path.evaluate_row(&whole, 0, &self.here.scope())?;
+            whole.push(Column::Constant(value, 1));
+        }
+        self.output.push(self.plan.carry.iter().map(|at| whole.get(0, *at)).collect());
+        Ok(())
+    }
+    fn set(&mut self, on_create: bool, whole: &Batch) -> Try<()> {
+        let plan = self.plan.clone();
+        let changes = if on_create { &plan.on_create } else { &plan.on_match };
+        changes.record(whole, &self.here);
+        changes.apply(whole, 0, &mut self.here, &mut self.dirty)
+    }
+    /// Works one row off; false if it must be matched anew first.
+    fn row(&mut self, outer: &Batch, row: usize) -> Try<bool> {
+        let plan = self.plan.clone();
+        self.dirty.before_reading(plan.creation.reads(), outer, row, &mut self.here)?;
+        let shape = plan.creation.shape(outer, row, &mut self.here)?;
+        let ends = plan.creation.ends(outer, row);
+        check(&shape, &ends, &plan)?;
+        let ask_this = ask(&shape, &ends);
+        let mut found = std::mem::take(&mut self.matches[row]);
+        if found.is_empty() {
+            if let Some(made) = self.made.get(&ask_this) {
+                found.push(made.clone());
+            } else if !ends.is_empty() && self.made.contains_key(&ask(&shape, &swapped(&ends))) {
+                return Ok(false);
+            }
+        }
+        if found.is_empty() {
+            let created = plan.creation.create(shape, outer, row, &self.here, &mut self.dirty)?;
+            let whole = self.whole(outer, row, &created);
+            self.made.insert(ask_this, created);
+            self.set(true, &whole)?;
+            self.emit(whole)?;
+            return Ok(true);
+        }
+        for values in found {
+            let whole = self.whole(outer, row, &values);
+            self.set(false, &whole)?;
+            self.emit(whole)?;
+        }
+        Ok(true)
+    }
+    fn work(&mut self) -> Try<()> {
+        let Some(outer) = self.outer.take() else { return Ok(()) };
+        self.plan.creation.reads().record(&outer, &self.here);
+        let mut row = 0;
+        while row < outer.len() && self.row(&outer, row)? {
+            row += 1;
+        }
+        self.plan.done.store(row, Ordering::Release);
+        // What the next rows are matched against.
+        self.here.refresh()
+    }
+}
+
+/// A null where the pattern needs a value would never be found again, so it is refused.
+fn check(shape: &Shape, ends: &[(Value, Value)], plan: &Merging) -> Try<()> {
+    if ends.iter().any(|(source, target)| source.is_null() || target.is_null()) && plan.creation.is_simple() {
+        return Err(ExecuteError::MergeNull("an end of the Relationship is null".into()).into());
+    }
+    for (map, name) in shape.vertices.iter().chain(&shape.edges).zip(&plan.names) {
+        if let Value::Map(map) = map
+            && let Some((key, _)) = map.iter().find(|(_, value)| value.is_null())
+        {
+            return Err(ExecuteError::MergeNull(format!("property `{key}` of {name} is null")).into());
+        }
+    }
+    Ok(())
+}
+
+impl Operator<Rows> for MergeClose {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        if port == 0 {
+            self.matches = vec![Vec::new(); batch.len()];
+            self.outer = Some(batch);
+            return Ok(Flow::Ready);
+        }
+        for row in 0..batch.len() {
+            let number = batch.get(row, self.plan.inner_row).as_int().unwrap_or(0) as usize;
+            self.matches[number].push(self.plan.inner.iter().map(|at| batch.get(row, *at)).collect());
+        }
+        Ok(Flow::Ready)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.work()?;
+        let rows = std::mem::take(&mut self.output);
+        if !rows.is_empty() {
+            context.send(Rows(Batch::from_rows(self.plan.carry.len(), &rows)));
+        }
+        self.plan.scope_rows.close(context.executor(), context.tag());
+        Ok(Flow::Ready)
+    }
+}
+
+/// Property keys and labels that the pattern matches by.
+fn keys<'a>(vertices: &'a [CreateVertex], edges: &'a [CreateEdge]) -> Option<HashSet<&'a str>> {
+    let maps =
+        vertices.iter().map(|vertex| &vertex.properties).chain(edges.iter().map(|edge| &edge.properties));
+    let mut keys = HashSet::new();
+    for map in maps.flatten() {
+        let Expr::Map(entries) = map else { return None };
+        keys.extend(entries.iter().map(|(key, _)| &**key));
+    }
+    Some(keys)
+}
+
+/// May rows be matched in batches?
+fn is_batched(node: &plan::algebra::Merge) -> bool {
+    let Some(keys) = keys(&node.vertices, &node.edges) else { return false };
+    let harmless = |item: &SetItem| match item {
+        SetItem::Property(_, key, _) => !keys.contains(&**key),
+        SetItem::AddLabels(..) => true,
+        SetItem::DynamicProperty(..) | SetItem::Properties { .. } | SetItem::RemoveLabels(..) => false,
+    };
+    node.on_create.iter().chain(&node.on_match).all(harmless)
+}
+
+fn pattern(node: &plan::algebra::Merge) -> Vec<Var> {
+    let vertices = node.vertices.iter().map(|vertex| vertex.variable);
+    vertices.chain(node.edges.iter().map(|edge| edge.variable)).collect()
+}
+
+/// What must come from below.
+fn below(node: &plan::algebra::Merge, required: &VarSet) -> VarSet {
+    let maps = node.vertices.iter().map(|vertex| &vertex.properties);
+    let maps = maps.chain(node.edges.iter().map(|edge| &edge.properties)).flatten();
+    let items = || node.on_create.iter().chain(&node.on_match).cloned().collect::<Vec<_>>();
+    let all = items();
+    let ends = node.edges.iter().flat_map(|edge| [edge.source, edge.target]);
+    let parts = node.paths.iter().flat_map(|(_, parts)| parts.iter().copied());
+    let set = required.clone().reading(maps).reading(set::expressions(&all)).with(set::subjects(&all));
+    let set =
+        set.with(ends).with(parts).without(pattern(node)).without(node.paths.iter().map(|(path, _)| *path));
+    set.with(node.imports.iter().copied())
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Merge,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    compiler.environment.transaction()?;
+    let input = compiler.plan(&node.input, &below(node, required))?;
+    let open = compiler.options(1);
+    let scope_rows = Arc::new(ScopeRows::new(compiler.executors));
+    let row = compiler.fresh();
+    let mut argument = Layout::new(&[row]);
+    node.imports.iter().for_each(|variable| {
+        argument.push(*variable);
+    });
+    // The inner plan is compiled before the vertex that opens its scope can be made, so that one is told its plan later.
+    let plan: Arc<std::sync::OnceLock<Arc<Merging>>> = Arc::default();
+    let opener = plan.clone();
+    let vertex =
+        compiler.vertex("MergeOpen", VertexOptions { must_finish: true, ..open }, move || MergeOpen {
+            plan: opener.get().expect("set before the graph is submitted").clone(),
+            waiting: VecDeque::new(),
+            place: 0,
+            open: false,
+            complete: false,
+        });
+    compiler.gather(&input, vertex, 0);
+    let stream =
+        Stream { vertex, output: 0, layout: argument, parallel: false, ordered: true, fans_out: false };
+    let (inner, options) = inside(compiler, node, &stream, row, &scope_rows)?;
+    let (merging, layout) = merging(compiler, node, required, &input.layout, &inner, row, scope_rows)?;
+    let merging = plan.get_or_init(|| Arc::new(merging)).clone();
+    let (environment, arguments) = (compiler.environment.clone(), merging.arguments);
+    let close = compiler.vertex("Merge", options, move || MergeClose {
+        plan: merging.clone(),
+        outer: None,
+        matches: Vec::new(),
+        here: Here::new(&environment),
+        dirty: Dirty::default(),
+        made: HashMap::default(),
+        output: Vec::new(),
+    });
+    compiler.builder.connect(vertex, arguments, close, 0, Route::Local);
+    compiler.builder.connect(inner.vertex, inner.output, close, 1, Route::Local);
+    let stream =
+        Stream { vertex: close, output: 0, layout, parallel: false, ordered: input.ordered, fans_out: false };
+    hold::attach(compiler, stream)
+}
+
+/// Compiles the inner plan in a scope of its own.
+fn inside(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Merge,
+    argument: &Stream,
+    row: Var,
+    rows: &Arc<ScopeRows>,
+) -> Result<(Stream, VertexOptions), ExecuteError> {
+    let scope = compiler.builder.scope(compiler.options(1).scope);
+    let inside = Inside { scope, row, argument: argument.clone(), rows: rows.clone() };
+    let outside = compiler.inside.replace(inside);
+    let required: VarSet = pattern(node).into_iter().chain([row]).collect();
+    let inner = compiler.plan(&node.inner, &required);
+    let options = VertexOptions { port_order: 1, must_finish: true, ..compiler.options(2) };
+    compiler.inside = outside;
+    Ok((inner?, options))
+}
+
+fn merging(
+    compiler: &Compiler,
+    node: &plan::algebra::Merge,
+    required: &VarSet,
+    outer: &Layout,
+    inner: &Stream,
+    row: Var,
+    scope_rows: Arc<ScopeRows>,
+) -> Result<(Merging, Layout), ExecuteError> {
+    let positions = |variables: &[Var], layout: &Layout| -> Result<Vec<usize>, ExecuteError> {
+        variables.iter().map(|variable| Compiler::position(layout, *variable)).collect()
+    };
+    let creation = Creation::new(compiler, &node.vertices, &node.edges, outer)?;
+    let pattern = pattern(node);
+    let mut whole = outer.clone();
+    pattern.iter().for_each(|variable| {
+        whole.push(*variable);
+    });
+    let on_create = Changes::new(compiler, &node.on_create, &whole)?;
+    let on_match = Changes::new(compiler, &node.on_match, &whole)?;
+    let mut paths = Vec::new();
+    for (path, parts) in &node.paths {
+        paths.push(compiler.expression(&Expr::PathOf(parts.clone()), &whole)?);
+        whole.push(*path);
+    }
+    let (carry, layout) = compiler.carry(&whole, required);
+    let batched = creation.is_simple() && is_batched(node);
+    let merging = Merging {
+        imports: positions(&node.imports, outer)?,
+        arguments: apply::arguments(&node.inner),
+        rows_max: if batched { MERGE_ROWS_MAX } else { 1 },
+        creation,
+        on_create,
+        on_match,
+        paths,
+        inner_row: Compiler::position(&inner.layout, row)?,
+        inner: positions(&pattern, &inner.layout)?,
+        carry: carry.to_vec(),
+        names: names(node),
+        scope_rows,
+        done: AtomicUsize::new(0),
+    };
+    Ok((merging, layout))
+}
+
+fn names(node: &plan::algebra::Merge) -> Vec<String> {
+    let vertices = node.vertices.iter().map(|vertex| format!("a Node (:{})", vertex.labels.join(":")));
+    vertices.chain(node.edges.iter().map(|edge| format!("a Relationship [:{}]", edge.edge_type))).collect()
+}

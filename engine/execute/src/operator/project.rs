@@ -1,0 +1,60 @@
+//! Project: exactly these columns (WITH and RETURN). A column that is only renamed is shared, not copied.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::{Compiled, Layout};
+use crate::liveness::VarSet;
+use crate::reads::EntityReads;
+use crate::stream::Stream;
+use crate::turn::{Here, Step, Try};
+use model::Batch;
+use model::batch::Carried;
+use std::sync::Arc;
+
+#[derive(Clone)]
+struct Project {
+    items: Arc<Vec<Compiled>>,
+    reads: Arc<EntityReads>,
+}
+
+impl Step for Project {
+    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
+        self.reads.record(&batch, here);
+        let mut columns: Vec<Carried> = Vec::with_capacity(self.items.len());
+        for item in self.items.iter() {
+            columns.push(item.evaluate_carried(&batch, &here.scope())?);
+        }
+        Ok(with_columns(columns, batch.len()))
+    }
+}
+
+/// A batch of these carried columns.
+fn with_columns(columns: Vec<Carried>, len: usize) -> Batch {
+    let mut batch = Batch::new(Vec::new(), len);
+    columns.into_iter().for_each(|column| batch.push_carried(column));
+    batch
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Project,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let wanted: Vec<_> = node.items.iter().filter(|(variable, _)| required.contains(*variable)).collect();
+    let below = VarSet::new().reading(wanted.iter().map(|(_, expression)| expression));
+    let feed = compiler.feed(&node.input, &compiler.with_row(below))?;
+    let layout = feed.layout();
+    let mut kept = Layout::default();
+    let mut items = Vec::new();
+    if let Some(row) = compiler.row() {
+        items.push(Compiled::column(Compiler::position(&layout, row)?));
+        kept.push(row);
+    }
+    for (variable, expression) in &wanted {
+        items.push(compiler.expression(expression, &layout)?);
+        kept.push(*variable);
+    }
+    let reads = Arc::new(EntityReads::of(wanted.iter().map(|(_, expression)| expression), &layout));
+    let project = Project { items: Arc::new(items), reads };
+    Ok(compiler.attach_step("Project", &feed, kept, move || project.clone()))
+}

@@ -1,0 +1,203 @@
+//! ScanVertices: every vertex that satisfies a label condition.
+//!
+//! At a leaf all executors draw chunks from one dispatcher until it is empty, so the scan balances itself. With an input it runs for
+//! each row: a nested loop, which the planner only asks for where one side is small.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Layout;
+use crate::labels;
+use crate::limits::SCAN_CHUNKS_ALONE_MAX;
+use crate::liveness::VarSet;
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use model::{Batch, ChunkNo, Column, Nulls, VertexId};
+use plan::LabelExpr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use store::LabelFilter;
+
+/// The chunks of one scan, drawn one by one by all executors.
+#[derive(Default)]
+struct Dispatcher {
+    chunks: OnceLock<(LabelFilter, Vec<ChunkNo>)>,
+    next: AtomicUsize,
+}
+
+struct ScanLeaf {
+    labels: LabelExpr,
+    keep: bool,
+    dispatcher: Arc<Dispatcher>,
+    here: Here,
+    started: bool,
+    found: Vec<VertexId>,
+    sent: usize,
+}
+
+impl ScanLeaf {
+    fn start(&mut self, context: &mut Context<'_, Rows>) {
+        self.started = true;
+        let snapshot = self.here.snapshot();
+        let (filter, chunks) = self.dispatcher.chunks.get_or_init(|| {
+            let filter = labels::filter(&self.labels, snapshot.catalog());
+            let chunks = snapshot.scan_chunks(&filter);
+            (filter, chunks)
+        });
+        if context.is_home() {
+            self.here
+                .environment
+                .record(|reads| labels::scanned(filter).into_iter().for_each(|label| reads.scan(label)));
+            if chunks.len() > SCAN_CHUNKS_ALONE_MAX {
+                context.invite_peers();
+            }
+        }
+    }
+    /// Draws the next chunk; false if there is none.
+    fn draw(&mut self) -> Try<bool> {
+        let (filter, chunks) = self.dispatcher.chunks.get().expect("set before the first draw");
+        let Some(chunk) = chunks.get(self.dispatcher.next.fetch_add(1, Ordering::Relaxed)) else {
+            return Ok(false);
+        };
+        self.found.clear();
+        self.sent = 0;
+        self.here.snapshot().scan_chunk(*chunk, filter, &mut self.found)?;
+        Ok(true)
+    }
+    fn send(&mut self, context: &mut Context<'_, Rows>) {
+        let end = self.found.len().min(self.sent + self.here.environment.batch_rows);
+        let vertices = &self.found[self.sent..end];
+        let columns =
+            if self.keep { vec![Column::Vertex(vertices.to_vec(), Nulls::none())] } else { Vec::new() };
+        context.send(Rows(Batch::new(columns, vertices.len())));
+        self.sent = end;
+    }
+}
+
+impl Operator<Rows> for ScanLeaf {
+    fn receive(&mut self, _: usize, _: Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if !self.started {
+            self.start(context);
+        }
+        loop {
+            if self.sent < self.found.len() {
+                self.send(context);
+            } else if !self.draw()? {
+                return Ok(Flow::Ready);
+            }
+            if context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
+    }
+}
+
+/// The scan for each row: walks all chunks anew for every input row, keeping the last one it read.
+struct ScanEach {
+    labels: LabelExpr,
+    keep: bool,
+    filter: LabelFilter,
+    chunks: Option<Vec<ChunkNo>>,
+    /// Which chunk `found` holds.
+    loaded: Option<usize>,
+    found: Vec<VertexId>,
+    row: usize,
+    chunk: usize,
+    place: usize,
+    vertices: Vec<VertexId>,
+}
+
+impl FanOut for ScanEach {
+    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+        (self.row, self.chunk, self.place) = (0, 0, 0);
+        if self.chunks.is_none() {
+            let snapshot = here.snapshot().clone();
+            self.filter = labels::filter(&self.labels, snapshot.catalog());
+            self.chunks = Some(snapshot.scan_chunks(&self.filter));
+            here.environment.record(|reads| {
+                labels::scanned(&self.filter).into_iter().for_each(|label| reads.scan(label))
+            });
+        }
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let chunks = self.chunks.as_ref().expect("a batch was begun");
+        while self.row < batch.len() {
+            if self.chunk == chunks.len() {
+                (self.row, self.chunk, self.place) = (self.row + 1, 0, 0);
+                continue;
+            }
+            if self.loaded != Some(self.chunk) {
+                self.found.clear();
+                turn.here.snapshot().scan_chunk(chunks[self.chunk], &self.filter, &mut self.found)?;
+                self.loaded = Some(self.chunk);
+            }
+            let end = self.found.len().min(self.place + rows_max.saturating_sub(rows.len()));
+            rows.extend(std::iter::repeat_n(self.row as u32, end - self.place));
+            if self.keep {
+                self.vertices.extend_from_slice(&self.found[self.place..end]);
+            }
+            self.place = end;
+            if end == self.found.len() {
+                (self.chunk, self.place) = (self.chunk + 1, 0);
+            }
+            if rows.len() >= rows_max {
+                return Ok(Progress::More);
+            }
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        let vertices = std::mem::take(&mut self.vertices);
+        if self.keep { vec![Column::Vertex(vertices, Nulls::none())] } else { Vec::new() }
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::ScanVertices,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let feed = compiler.feed(&node.input, &required.clone().without([node.vertex]))?;
+    let keep = required.contains(node.vertex);
+    let new: Vec<_> = keep.then_some(node.vertex).into_iter().collect();
+    let labels = node.labels.clone();
+    if let Feed::Rows(_) = feed {
+        let make = move || ScanEach {
+            labels: labels.clone(),
+            keep,
+            filter: LabelFilter::Any,
+            chunks: None,
+            loaded: None,
+            found: Vec::new(),
+            row: 0,
+            chunk: 0,
+            place: 0,
+            vertices: Vec::new(),
+        };
+        return Ok(compiler.attach_fan_out("ScanVertices", &feed, required, &new, make));
+    }
+    let dispatcher = Arc::new(Dispatcher::default());
+    let environment = compiler.environment.clone();
+    let vertex = compiler.vertex("ScanVertices", VertexOptions::source(), move || ScanLeaf {
+        labels: labels.clone(),
+        keep,
+        dispatcher: dispatcher.clone(),
+        here: Here::new(&environment),
+        started: false,
+        found: Vec::new(),
+        sent: 0,
+    });
+    let layout = Layout::new(&new);
+    Ok(Stream { vertex, output: 0, layout, parallel: true, ordered: false, fans_out: false })
+}

@@ -1,0 +1,96 @@
+//! SeekIds: the vertices with these ids (an integer or a list of integers); ids of no vertex yield no row, an id given twice one row.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::batch::Carried;
+use model::{Batch, Column, Nulls, Value, VertexId};
+use std::sync::Arc;
+
+struct SeekIds {
+    ids: Arc<Compiled>,
+    keep: bool,
+    values: Option<Carried>,
+    row: usize,
+    /// Vertices of the current row that are still to be handed on, last first.
+    pending: Option<Vec<VertexId>>,
+    vertices: Vec<VertexId>,
+}
+
+impl SeekIds {
+    fn look_up(&self, value: Value, here: &mut Here) -> Try<Vec<VertexId>> {
+        let mut ids: Vec<i64> = match value {
+            Value::List(list) => list.iter().filter_map(Value::as_int).collect(),
+            single => single.as_int().into_iter().collect(),
+        };
+        ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+        ids.dedup();
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids.into_iter().filter(|id| (0..=u32::MAX as i64).contains(id)) {
+            let vertex = VertexId(id as u64);
+            here.environment.record(|reads| reads.existence(vertex));
+            if here.snapshot().exists(vertex)? {
+                found.push(vertex);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl FanOut for SeekIds {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        self.values = Some(self.ids.evaluate_carried(batch, &here.scope())?);
+        (self.row, self.pending) = (0, None);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            let mut pending = match self.pending.take() {
+                Some(pending) => pending,
+                None => {
+                    self.look_up(self.values.as_ref().expect("a batch was begun").get(self.row), turn.here)?
+                }
+            };
+            let take = pending.len().min(rows_max.saturating_sub(rows.len()));
+            rows.extend(std::iter::repeat_n(self.row as u32, take));
+            self.vertices.extend(pending.drain(pending.len() - take..).rev());
+            if pending.is_empty() {
+                self.row += 1;
+            } else {
+                self.pending = Some(pending);
+            }
+            if rows.len() >= rows_max {
+                return Ok(if self.row < batch.len() { Progress::More } else { Progress::Done });
+            }
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        let vertices = std::mem::take(&mut self.vertices);
+        if self.keep { vec![Column::Vertex(vertices, Nulls::none())] } else { Vec::new() }
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::SeekIds,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = required.clone().without([node.vertex]).reading([&node.ids]);
+    let feed = compiler.feed(&node.input, &below)?;
+    let ids = Arc::new(compiler.expression(&node.ids, &feed.layout())?);
+    let keep = required.contains(node.vertex);
+    let make =
+        move || SeekIds { ids: ids.clone(), keep, values: None, row: 0, pending: None, vertices: Vec::new() };
+    let new: Vec<_> = keep.then_some(node.vertex).into_iter().collect();
+    Ok(compiler.attach_fan_out("SeekIds", &feed, required, &new, make))
+}

@@ -1,0 +1,279 @@
+//! Set: changes properties and labels for each row (SET and REMOVE), item by item; a row sees what earlier rows changed.
+
+use crate::ExecuteError;
+use crate::access::Counting;
+use crate::compile::Compiler;
+use crate::expression::{Compiled, Layout};
+use crate::liveness::VarSet;
+use crate::operator::write::{self, Dirty, RowWriter, storable};
+use crate::reads::{Entities, EntityReads};
+use crate::stream::Stream;
+use crate::turn::{Here, Try};
+use model::{Batch, EdgeRef, KeyId, LabelId, Value, VertexId};
+use plan::Expr;
+use plan::algebra::SetItem;
+use plan::expr::Name;
+use std::sync::Arc;
+
+enum Change {
+    Property { subject: Compiled, key: Name, value: Compiled },
+    Dynamic { subject: Compiled, key: Compiled, value: Compiled },
+    Properties { subject: usize, value: Compiled, merge: bool },
+    Labels { subject: usize, add: Vec<LabelId>, remove: Vec<LabelId> },
+}
+
+/// A list of changes, compiled.
+pub(crate) struct Changes {
+    /// Each with what it reads of the graph.
+    items: Vec<(Change, EntityReads)>,
+}
+
+/// A vertex or an edge.
+#[derive(Clone, Copy)]
+enum Entity {
+    Vertex(VertexId),
+    Edge(EdgeRef),
+}
+
+/// The expressions of changes, for what they read.
+pub(crate) fn expressions(items: &[SetItem]) -> Vec<&Expr> {
+    items
+        .iter()
+        .flat_map(|item| match item {
+            SetItem::Property(subject, _, value) => vec![subject, value],
+            SetItem::DynamicProperty(subject, key, value) => vec![subject, key, value],
+            SetItem::Properties { value, .. } => vec![value],
+            SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
+        })
+        .collect()
+}
+
+/// The variables that changes name directly.
+pub(crate) fn subjects(items: &[SetItem]) -> impl Iterator<Item = plan::Var> + '_ {
+    items.iter().filter_map(|item| match item {
+        SetItem::Properties { variable, .. }
+        | SetItem::AddLabels(variable, _)
+        | SetItem::RemoveLabels(variable, _) => Some(*variable),
+        _ => None,
+    })
+}
+
+impl Changes {
+    pub(crate) fn new(
+        compiler: &Compiler,
+        items: &[SetItem],
+        layout: &Layout,
+    ) -> Result<Changes, ExecuteError> {
+        let compiled =
+            items.iter().map(|item| Changes::item(compiler, item, layout)).collect::<Result<_, _>>()?;
+        Ok(Changes { items: compiled })
+    }
+    fn item(
+        compiler: &Compiler,
+        item: &SetItem,
+        layout: &Layout,
+    ) -> Result<(Change, EntityReads), ExecuteError> {
+        let transaction = compiler.environment.transaction()?;
+        let compile = |expression: &Expr| compiler.expression(expression, layout);
+        let labels =
+            |names: &[Name]| names.iter().map(|name| transaction.label(name)).collect::<Result<Vec<_>, _>>();
+        let change = match item {
+            SetItem::Property(subject, key, value) => {
+                Change::Property { subject: compile(subject)?, key: key.clone(), value: compile(value)? }
+            }
+            SetItem::DynamicProperty(subject, key, value) => {
+                Change::Dynamic { subject: compile(subject)?, key: compile(key)?, value: compile(value)? }
+            }
+            SetItem::Properties { variable, value, merge } => Change::Properties {
+                subject: Compiler::position(layout, *variable)?,
+                value: compile(value)?,
+                merge: *merge,
+            },
+            SetItem::AddLabels(variable, names) => {
+                let subject = Compiler::position(layout, *variable)?;
+                Change::Labels { subject, add: labels(names)?, remove: Vec::new() }
+            }
+            SetItem::RemoveLabels(variable, names) => {
+                let subject = Compiler::position(layout, *variable)?;
+                Change::Labels { subject, add: Vec::new(), remove: labels(names)? }
+            }
+        };
+        let reads = match item {
+            // The subject itself is only pointed at.
+            SetItem::Property(_, _, value) | SetItem::DynamicProperty(_, _, value) => {
+                EntityReads::of([value], layout)
+            }
+            _ => EntityReads::of(expressions(std::slice::from_ref(item)), layout),
+        };
+        Ok((change, reads))
+    }
+    /// Applies all changes to one row.
+    pub(crate) fn apply(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
+        for (change, reads) in &self.items {
+            dirty.before_reading(reads, batch, row, here)?;
+            apply(change, batch, row, here, dirty)?;
+        }
+        Ok(())
+    }
+    /// Tells the transaction what the changes of a batch read.
+    pub(crate) fn record(&self, batch: &Batch, here: &Here) {
+        self.items.iter().for_each(|(_, reads)| reads.record(batch, here));
+    }
+}
+
+fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
+    match change {
+        Change::Property { subject, key, value } => {
+            let scope = here.scope();
+            let (subject, value) =
+                (subject.evaluate_row(batch, row, &scope)?, value.evaluate_row(batch, row, &scope)?);
+            match entity(&subject)? {
+                Some(entity) => set(entity, key, value, here, dirty),
+                None => Ok(()),
+            }
+        }
+        Change::Dynamic { subject, key, value } => {
+            let scope = here.scope();
+            let (subject, key) =
+                (subject.evaluate_row(batch, row, &scope)?, key.evaluate_row(batch, row, &scope)?);
+            let value = value.evaluate_row(batch, row, &scope)?;
+            let Some(key) = key.as_str() else {
+                let message = format!("a property key must be a String, not a {}", key.value_type().name());
+                return Err(ExecuteError::WrongType(message).into());
+            };
+            match entity(&subject)? {
+                Some(entity) => set(entity, key, value, here, dirty),
+                None => Ok(()),
+            }
+        }
+        Change::Properties { subject, value, merge } => {
+            let Some(entity) = entity(&batch.get(row, *subject))? else { return Ok(()) };
+            let value = value.evaluate_row(batch, row, &here.scope())?;
+            set_all(entity, value, *merge, here, dirty)
+        }
+        Change::Labels { subject, add, remove } => match entity(&batch.get(row, *subject))? {
+            Some(Entity::Vertex(vertex)) => {
+                let (added, removed) = here.environment.transaction()?.change_labels(vertex, add, remove)?;
+                Counting::add(&here.environment.counting.labels_added, added as u64);
+                Counting::add(&here.environment.counting.labels_removed, removed as u64);
+                dirty.vertex(vertex);
+                Ok(())
+            }
+            Some(Entity::Edge(_)) => {
+                Err(ExecuteError::WrongType("a Relationship has no labels".into()).into())
+            }
+            None => Ok(()),
+        },
+    }
+}
+
+fn entity(value: &Value) -> Try<Option<Entity>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Vertex(vertex) => Ok(Some(Entity::Vertex(*vertex))),
+        Value::Edge(edge) => Ok(Some(Entity::Edge(**edge))),
+        other => {
+            let message = format!(
+                "properties can be set on a Node or a Relationship, not on a {}",
+                other.value_type().name()
+            );
+            Err(ExecuteError::WrongType(message).into())
+        }
+    }
+}
+
+fn set(entity: Entity, key: &str, value: Value, here: &Here, dirty: &mut Dirty) -> Try<()> {
+    let transaction = here.environment.transaction()?;
+    let value = storable(value, key)?;
+    set_key(entity, transaction.key(key)?, value, here, dirty)
+}
+
+fn set_key(entity: Entity, key: KeyId, value: Value, here: &Here, dirty: &mut Dirty) -> Try<()> {
+    let transaction = here.environment.transaction()?;
+    match entity {
+        Entity::Vertex(vertex) => {
+            transaction.set_property(vertex, key, value)?;
+            dirty.vertex(vertex);
+        }
+        Entity::Edge(edge) => {
+            transaction.set_edge_property(edge, key, value)?;
+            dirty.edge(edge.id);
+        }
+    }
+    Counting::add(&here.environment.counting.properties_set, 1);
+    Ok(())
+}
+
+/// Properties of a vertex or an edge as they are now.
+fn current(entity: Entity, here: &mut Here, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
+    let mut found = Entities::default();
+    match entity {
+        Entity::Vertex(vertex) => found.vertices.push(vertex),
+        Entity::Edge(edge) => found.edges.push(edge.id),
+    }
+    dirty.before_looking(&found, here)?;
+    match entity {
+        Entity::Vertex(vertex) => {
+            here.environment.record(|reads| reads.vertex(vertex));
+            Ok(here.snapshot().properties(vertex)?)
+        }
+        Entity::Edge(edge) => {
+            here.environment.record(|reads| reads.edge(edge.id));
+            Ok(here.snapshot().edge_properties(edge.id)?)
+        }
+    }
+}
+
+fn set_all(subject: Entity, value: Value, merge: bool, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
+    let new = match value {
+        Value::Map(_) | Value::Null => write::properties(value, here.environment.transaction()?)?,
+        Value::Vertex(_) | Value::Edge(_) => match entity(&value)? {
+            Some(source) => current(source, here, dirty)?,
+            None => Vec::new(),
+        },
+        other => {
+            let message = format!(
+                "properties are set from a Map, Node or Relationship, not from a {}",
+                other.value_type().name()
+            );
+            return Err(ExecuteError::WrongType(message).into());
+        }
+    };
+    if !merge {
+        for (key, _) in current(subject, here, dirty)? {
+            if !new.iter().any(|(other, _)| *other == key) {
+                set_key(subject, key, Value::Null, here, dirty)?;
+            }
+        }
+    }
+    new.into_iter().try_for_each(|(key, value)| set_key(subject, key, value, here, dirty))
+}
+
+struct Set {
+    changes: Arc<Changes>,
+    dirty: Dirty,
+}
+
+impl RowWriter for Set {
+    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
+        if row == 0 {
+            self.changes.record(batch, here);
+        }
+        self.changes.apply(batch, row, here, &mut self.dirty)
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Set,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = required.clone().reading(expressions(&node.items)).with(subjects(&node.items));
+    let feed = compiler.feed(&node.input, &below)?;
+    let layout = feed.layout();
+    let changes = Arc::new(Changes::new(compiler, &node.items, &layout)?);
+    write::attach(compiler, "Set", feed, layout, move || Set {
+        changes: changes.clone(),
+        dirty: Dirty::default(),
+    })
+}

@@ -1,0 +1,235 @@
+//! Sort: orders rows; with a limit it keeps the first rows only (top-k), on every executor first and then at home.
+//!
+//! Rows of equal keys keep the order they came in. A top-k keeps some more rows than asked for and cuts when there are twice as many,
+//! so its cost per row is a comparison with the last row that still counts. Inside a sub-query the outer row leads the keys, and the
+//! limit counts for each outer row.
+
+use crate::ExecuteError;
+use crate::columns::{concatenate, piece};
+use crate::compile::Compiler;
+use crate::expression::{Compiled, Layout};
+use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
+use crate::liveness::VarSet;
+use crate::operator::limit::row_count;
+use crate::reads::EntityReads;
+use crate::stream::Stream;
+use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use model::batch::Carried;
+use model::compare::total_order;
+use model::{Batch, Column, Value};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+struct Key {
+    expression: Compiled,
+    descending: bool,
+}
+
+struct Sorting {
+    keys: Vec<Key>,
+    reads: EntityReads,
+    /// Rows to keep.
+    limit: Option<usize>,
+    /// The limit counts by the first key.
+    by_row: bool,
+    width: usize,
+    carry: Arc<[usize]>,
+}
+
+/// Compares two rows of evaluated keys.
+fn compare(plan: &Sorting, keys: &[Carried], a: usize, b: usize) -> Ordering {
+    for (key, column) in plan.keys.iter().zip(keys) {
+        let order = match column.column() {
+            Column::Int(values, nulls) if nulls.is_empty() => values[column.at(a)].cmp(&values[column.at(b)]),
+            Column::Text(texts, nulls) if nulls.is_empty() => {
+                texts.get(column.at(a)).as_bytes().cmp(texts.get(column.at(b)).as_bytes())
+            }
+            Column::Any(values) => total_order(&values[column.at(a)], &values[column.at(b)]),
+            _ => total_order(&column.get(a), &column.get(b)),
+        };
+        if order.is_ne() {
+            return if key.descending { order.reverse() } else { order };
+        }
+    }
+    Ordering::Equal
+}
+
+struct Sort {
+    plan: Arc<Sorting>,
+    /// Rows kept, keys in the columns behind the row's own.
+    held: Vec<Batch>,
+    held_rows: usize,
+    charged: usize,
+    /// Keys of the last row that counts, once there are enough.
+    bar: Option<Vec<Value>>,
+    sorted: Option<Batch>,
+    next: usize,
+}
+
+impl Sort {
+    fn new(plan: Arc<Sorting>) -> Sort {
+        Sort { plan, held: Vec::new(), held_rows: 0, charged: 0, bar: None, sorted: None, next: 0 }
+    }
+    /// Does batch row `row` come before the bar?
+    fn counts(&self, keys: &[Carried], row: usize) -> bool {
+        let Some(bar) = &self.bar else { return true };
+        for ((key, column), bar) in self.plan.keys.iter().zip(keys).zip(bar) {
+            let order = total_order(&column.get(row), bar);
+            let order = if key.descending { order.reverse() } else { order };
+            if order.is_ne() {
+                return order.is_lt();
+            }
+        }
+        false
+    }
+    /// All rows held in order; with a limit, cut.
+    fn sort(&mut self) -> Batch {
+        let all = concatenate(&std::mem::take(&mut self.held), self.plan.width + self.plan.keys.len());
+        let keys: Vec<Carried> =
+            (0..self.plan.keys.len()).map(|key| all.column(self.plan.width + key).clone()).collect();
+        let mut order: Vec<u32> = (0..all.len() as u32).collect();
+        order.sort_by(|a, b| compare(&self.plan, &keys, *a as usize, *b as usize));
+        if let Some(limit) = self.plan.limit {
+            self.cut(&mut order, &keys, limit);
+        }
+        self.held_rows = order.len();
+        if self.plan.width + self.plan.keys.len() == 0 {
+            Batch::new(Vec::new(), order.len())
+        } else {
+            all.select(order)
+        }
+    }
+    fn cut(&mut self, order: &mut Vec<u32>, keys: &[Carried], limit: usize) {
+        if !self.plan.by_row {
+            order.truncate(limit);
+            if let Some(last) = order.last().filter(|_| order.len() == limit) {
+                self.bar = Some(keys.iter().map(|key| key.get(*last as usize)).collect());
+            }
+            return;
+        }
+        let (mut row, mut kept) = (None, 0);
+        order.retain(|at| {
+            let this = keys[0].get(*at as usize).as_int();
+            if this != row {
+                (row, kept) = (this, 0);
+            }
+            kept += 1;
+            kept <= limit
+        });
+    }
+}
+
+impl Breaker for Sort {
+    fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        if self.plan.limit == Some(0) {
+            return Ok(());
+        }
+        self.plan.reads.record(&batch, turn.here);
+        let scope = turn.here.scope();
+        let keys = self.plan.keys.iter().map(|key| key.expression.evaluate_carried(&batch, &scope));
+        let keys = keys.collect::<Result<Vec<Carried>, _>>()?;
+        let mut kept = batch.project(&self.plan.carry);
+        keys.iter().for_each(|key| kept.push_carried(key.clone()));
+        if self.bar.is_some() {
+            let rows: Vec<u32> =
+                (0..batch.len() as u32).filter(|row| self.counts(&keys, *row as usize)).collect();
+            if rows.is_empty() {
+                return Ok(());
+            }
+            kept = kept.select(rows);
+        }
+        let kept = kept.flatten();
+        let bytes = kept.bytes();
+        self.charged += bytes;
+        self.held_rows += kept.len();
+        self.held.push(kept);
+        turn.context.charge(bytes)?;
+        if self.plan.limit.is_some_and(|limit| self.held_rows > 2 * limit + TOP_ROWS_SLACK)
+            && !self.plan.by_row
+        {
+            let cut = self.sort().flatten();
+            turn.context.release(self.charged);
+            self.charged = cut.bytes();
+            turn.context.charge(self.charged)?;
+            self.held.push(cut);
+        }
+        Ok(())
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        if self.sorted.is_none() {
+            let sorted = self.sort();
+            let columns: Vec<usize> = (0..self.plan.width).collect();
+            self.sorted = Some(sorted.project(&columns));
+        }
+        let sorted = self.sorted.as_ref().expect("just set");
+        let rows = piece(sorted, self.next, turn.here.environment.batch_rows);
+        self.next += rows.len();
+        let done = self.next == sorted.len();
+        turn.emit(rows);
+        Ok(if done { Progress::Done } else { Progress::More })
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Sort,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let expressions = || node.keys.iter().map(|key| &key.expr);
+    let limit = node.limit.as_ref().map(|limit| row_count(compiler, limit, "LIMIT")).transpose()?;
+    let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX / 4).min(usize::MAX / 4));
+    let below = required.clone().reading(expressions());
+    let mut input = compiler.plan(&node.input, &below)?;
+    let partial = limit.is_some_and(|limit| limit <= TOP_PARTIAL_ROWS_MAX)
+        && compiler.inside.is_none()
+        && input.parallel;
+    if partial {
+        // What comes through the partial top-k must still be sortable.
+        let plan = Arc::new(sorting(compiler, node, &input.layout, &below, limit)?);
+        input = attach(compiler, input, plan, &below, false);
+    }
+    let plan = Arc::new(sorting(compiler, node, &input.layout, required, limit)?);
+    Ok(attach(compiler, input, plan, required, true))
+}
+
+fn attach(
+    compiler: &mut Compiler,
+    input: Stream,
+    plan: Arc<Sorting>,
+    required: &VarSet,
+    gather: bool,
+) -> Stream {
+    let (_, layout) = compiler.carry(&input.layout, required);
+    let environment = compiler.environment.clone();
+    let vertex = compiler.vertex("Sort", compiler.options(1), move || {
+        Breaking::new(Sort::new(plan.clone()), Here::new(&environment), 1)
+    });
+    let parallel = match gather {
+        true => {
+            compiler.gather(&input, vertex, 0);
+            false
+        }
+        false => compiler.connect(&Stream { fans_out: false, ..input.clone() }, vertex, 0),
+    };
+    Stream { vertex, output: 0, layout, parallel, ordered: gather, fans_out: false }
+}
+
+fn sorting(
+    compiler: &Compiler,
+    node: &plan::algebra::Sort,
+    layout: &Layout,
+    required: &VarSet,
+    limit: Option<usize>,
+) -> Result<Sorting, ExecuteError> {
+    let mut keys = Vec::new();
+    if let Some(row) = compiler.row() {
+        let expression = Compiled::column(Compiler::position(layout, row)?);
+        keys.push(Key { expression, descending: false });
+    }
+    for key in &node.keys {
+        keys.push(Key { expression: compiler.expression(&key.expr, layout)?, descending: key.descending });
+    }
+    let (carry, kept) = compiler.carry(layout, required);
+    let reads = EntityReads::of(node.keys.iter().map(|key| &key.expr), layout);
+    Ok(Sorting { keys, reads, limit, by_row: compiler.inside.is_some(), width: kept.len(), carry })
+}

@@ -1,0 +1,38 @@
+//! Unit: one row without columns, where every query begins.
+//!
+//! Inside a sub-query it is the enclosing row itself, with nothing imported.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Layout;
+use crate::rows::Rows;
+use crate::stream::Stream;
+use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use model::Batch;
+
+struct Unit;
+
+impl Operator<Rows> for Unit {
+    fn receive(&mut self, _: usize, _: Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        context.send(Rows(Batch::unit()));
+        Ok(Flow::Ready)
+    }
+}
+
+pub(crate) fn compile(compiler: &mut Compiler) -> Result<Stream, ExecuteError> {
+    if compiler.inside.is_some() {
+        return super::argument::compile(compiler, &[]);
+    }
+    let vertex = compiler.vertex("Unit", VertexOptions::source(), || Unit);
+    Ok(Stream {
+        vertex,
+        output: 0,
+        layout: Layout::default(),
+        parallel: false,
+        ordered: false,
+        fans_out: false,
+    })
+}

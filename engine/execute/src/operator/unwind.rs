@@ -1,0 +1,109 @@
+//! Unwind: one row for each element of a list. A long list is left and re-entered in the middle; null yields no row, any other value
+//! that is no list yields itself.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::reads::EntityReads;
+use crate::stream::{Feed, Stream};
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::batch::Carried;
+use model::{Batch, Column, ColumnBuilder, Value};
+use plan::{Expr, Var};
+use std::sync::Arc;
+
+struct Unwind {
+    list: Arc<Compiled>,
+    reads: Arc<EntityReads>,
+    keep: bool,
+    lists: Option<Carried>,
+    row: usize,
+    element: usize,
+    elements: ColumnBuilder,
+}
+
+impl FanOut for Unwind {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        self.reads.record(batch, here);
+        self.lists = Some(self.list.evaluate_carried(batch, &here.scope())?);
+        (self.row, self.element) = (0, 0);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let lists = self.lists.as_ref().expect("a batch was begun");
+        while self.row < batch.len() {
+            match lists.get(self.row) {
+                Value::Null => {}
+                Value::List(list) => {
+                    let end = list.len().min(self.element + rows_max.saturating_sub(rows.len()));
+                    rows.extend(std::iter::repeat_n(self.row as u32, end - self.element));
+                    if self.keep {
+                        list[self.element..end].iter().for_each(|value| self.elements.push(value.clone()));
+                    }
+                    self.element = end;
+                    if end < list.len() {
+                        return Ok(Progress::More);
+                    }
+                }
+                single => {
+                    rows.push(self.row as u32);
+                    if self.keep {
+                        self.elements.push(single);
+                    }
+                }
+            }
+            (self.row, self.element) = (self.row + 1, 0);
+            if rows.len() >= rows_max && self.row < batch.len() {
+                return Ok(Progress::More);
+            }
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        if self.keep { vec![std::mem::take(&mut self.elements).finish()] } else { Vec::new() }
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Unwind,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = required.clone().without([node.variable]).reading([&node.list]);
+    let feed = compiler.feed(&node.input, &below)?;
+    attach(compiler, &feed, &node.list, node.variable, required)
+}
+
+/// Puts an Unwind of `list` behind a feed.
+pub(crate) fn attach(
+    compiler: &mut Compiler,
+    feed: &Feed,
+    list: &Expr,
+    variable: Var,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let layout = feed.layout();
+    let reads = Arc::new(EntityReads::of([list], &layout));
+    let list = Arc::new(compiler.expression(list, &layout)?);
+    let keep = required.contains(variable);
+    let make = move || Unwind {
+        list: list.clone(),
+        reads: reads.clone(),
+        keep,
+        lists: None,
+        row: 0,
+        element: 0,
+        elements: ColumnBuilder::new(),
+    };
+    let new = if keep { vec![variable] } else { Vec::new() };
+    let stream = compiler.attach_fan_out("Unwind", feed, required, &new, make);
+    // Elements are cheap and people expect their order: what works on them may share its own output out.
+    Ok(Stream { fans_out: false, ..stream })
+}

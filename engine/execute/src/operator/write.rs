@@ -1,0 +1,218 @@
+//! What all writing operators share: they run in one place, see all their input before the first change, work row by row, and show
+//! what they wrote before they hand anything on.
+//!
+//! A row reads what earlier rows of the same clause wrote. The view is not refreshed for every row, though, but only when a row is
+//! about to look into an entity that was changed since ([`Dirty`]).
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::{Compiled, Layout};
+use crate::limits::ROWS_PER_LOOK;
+use crate::reads::{Entities, EntityReads};
+use crate::stream::{Feed, Stream};
+use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use dataflow::VertexOptions;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use model::{Batch, Column, EdgeId, KeyId, Value, ValueType, VertexId};
+use std::collections::VecDeque;
+use transact::Transaction;
+
+/// A clause that changes the graph row by row.
+pub(crate) trait RowWriter: Send {
+    /// Works one row off.
+    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()>;
+    /// The new columns of the rows since the last call: called at the end of each batch.
+    fn columns(&mut self) -> Vec<Column> {
+        Vec::new()
+    }
+    /// After the last row: what was put off.
+    fn finish(&mut self, here: &mut Here) -> Try<()> {
+        let _ = here;
+        Ok(())
+    }
+}
+
+/// Runs a [`RowWriter`].
+pub(crate) struct Writing<W> {
+    writer: W,
+    input: VecDeque<Batch>,
+    row: usize,
+    output: VecDeque<Batch>,
+    shown: bool,
+}
+
+impl<W: RowWriter> Writing<W> {
+    fn work(&mut self, here: &mut Here) -> Try<bool> {
+        let Some(batch) = self.input.front() else { return Ok(false) };
+        let end = batch.len().min(self.row + ROWS_PER_LOOK);
+        for row in self.row..end {
+            self.writer.write(batch, row, here)?;
+        }
+        self.row = end;
+        if end == batch.len() {
+            let mut batch = self.input.pop_front().expect("looked at above");
+            self.writer.columns().into_iter().for_each(|column| batch.push(column));
+            self.output.push_back(batch);
+            self.row = 0;
+        }
+        Ok(true)
+    }
+}
+
+impl<W: RowWriter> Breaker for Writing<W> {
+    fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let batch = batch.flatten();
+        turn.context.charge(batch.bytes())?;
+        self.input.push_back(batch);
+        Ok(())
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        if self.work(turn.here)? {
+            return Ok(Progress::More);
+        }
+        if !std::mem::replace(&mut self.shown, true) {
+            self.writer.finish(turn.here)?;
+            turn.here.refresh()?;
+            return Ok(Progress::More);
+        }
+        match self.output.pop_front() {
+            Some(batch) => {
+                turn.emit(batch);
+                Ok(Progress::More)
+            }
+            None => Ok(Progress::Done),
+        }
+    }
+}
+
+/// Puts a writer behind a stream; `new` are the columns it adds.
+pub(crate) fn attach<W, F>(
+    compiler: &mut Compiler,
+    name: &str,
+    feed: Feed,
+    layout: Layout,
+    make: F,
+) -> Result<Stream, ExecuteError>
+where
+    W: RowWriter + 'static,
+    F: Fn() -> W + Send + Sync + 'static,
+{
+    compiler.environment.transaction()?;
+    let input = match feed {
+        Feed::Rows(stream) => stream,
+        Feed::Unit => super::unit::compile(compiler)?,
+    };
+    let environment = compiler.environment.clone();
+    let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
+    let vertex = compiler.vertex(name, options, move || {
+        let writing =
+            Writing { writer: make(), input: VecDeque::new(), row: 0, output: VecDeque::new(), shown: false };
+        Breaking::new(writing, Here::new(&environment), 1)
+    });
+    compiler.gather(&input, vertex, 0);
+    Ok(Stream { vertex, output: 0, layout, parallel: false, fans_out: false, ..input })
+}
+
+/// Entities that were changed since the view was taken.
+#[derive(Default)]
+pub(crate) struct Dirty {
+    vertices: HashSet<VertexId, FixedState>,
+    edges: HashSet<EdgeId, FixedState>,
+}
+
+impl Dirty {
+    pub(crate) fn vertex(&mut self, vertex: VertexId) {
+        self.vertices.insert(vertex);
+    }
+    pub(crate) fn edge(&mut self, edge: EdgeId) {
+        self.edges.insert(edge);
+    }
+    /// A value of these columns of the row is about to be looked into: refreshes the view if it has changed.
+    pub(crate) fn before_reading(
+        &mut self,
+        reads: &EntityReads,
+        batch: &Batch,
+        row: usize,
+        here: &mut Here,
+    ) -> Try<()> {
+        if reads.columns().is_empty() || (self.vertices.is_empty() && self.edges.is_empty()) {
+            return Ok(());
+        }
+        let mut found = Entities::default();
+        reads.columns().iter().for_each(|at| found.value(&batch.get(row, *at)));
+        self.before_looking(&found, here)
+    }
+    /// Likewise, for these entities.
+    pub(crate) fn before_looking(&mut self, found: &Entities, here: &mut Here) -> Try<()> {
+        let vertices = found.vertices.iter().any(|vertex| self.vertices.contains(vertex));
+        if vertices || found.edges.iter().any(|edge| self.edges.contains(edge)) {
+            here.refresh()?;
+            self.vertices.clear();
+            self.edges.clear();
+        }
+        Ok(())
+    }
+}
+
+/// A value as a property may hold it.
+pub(crate) fn storable(value: Value, key: &str) -> Result<Value, ExecuteError> {
+    let refuse = |what: &str| Err(ExecuteError::PropertyType(format!("Property `{key}` cannot hold {what}")));
+    match &value {
+        Value::Map(_) => refuse("a Map"),
+        Value::Vertex(_) => refuse("a Node"),
+        Value::Edge(_) => refuse("a Relationship"),
+        Value::Path(_) => refuse("a Path"),
+        Value::List(list) => {
+            let kind = |value: &Value| match value.value_type() {
+                ValueType::Float => ValueType::Int,
+                other => other,
+            };
+            let scalar = |value: &Value| {
+                !matches!(
+                    value,
+                    Value::Null
+                        | Value::List(_)
+                        | Value::Map(_)
+                        | Value::Vertex(_)
+                        | Value::Edge(_)
+                        | Value::Path(_)
+                )
+            };
+            match list.first() {
+                Some(first) if list.iter().all(|value| scalar(value) && kind(value) == kind(first)) => {
+                    Ok(value)
+                }
+                None => Ok(value),
+                _ => refuse("a list that is not of values of one simple type"),
+            }
+        }
+        _ => Ok(value),
+    }
+}
+
+/// The pairs of an evaluated property map, storable, with key numbers.
+pub(crate) fn properties(map: Value, transaction: &Transaction) -> Try<Vec<(KeyId, Value)>> {
+    match map {
+        Value::Null => Ok(Vec::new()),
+        Value::Map(map) => {
+            let mut pairs = Vec::with_capacity(map.len());
+            for (key, value) in map.iter() {
+                pairs.push((transaction.key(key)?, storable(value.clone(), key)?));
+            }
+            Ok(pairs)
+        }
+        other => {
+            let message = format!("properties must be a Map, but are a {}", other.value_type().name());
+            Err(ExecuteError::WrongType(message).into())
+        }
+    }
+}
+
+/// Evaluates a property map for one row.
+pub(crate) fn evaluate(map: &Option<Compiled>, batch: &Batch, row: usize, here: &mut Here) -> Try<Value> {
+    match map {
+        Some(map) => Ok(map.evaluate_row(batch, row, &here.scope())?),
+        None => Ok(Value::Null),
+    }
+}

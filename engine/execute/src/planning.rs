@@ -1,0 +1,70 @@
+//! What the planner asks, answered from a snapshot's statistics and catalogue.
+
+use model::schema::SchemaTarget;
+use model::{Direction, EdgeTypeId, KeyId, LabelId};
+use plan::Planning;
+use store::Snapshot;
+
+/// Statistics and indexes as of one snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotPlanning {
+    snapshot: Snapshot,
+}
+
+impl SnapshotPlanning {
+    /// What this snapshot knows.
+    pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
+        SnapshotPlanning { snapshot }
+    }
+    fn label(&self, name: &str) -> Option<LabelId> {
+        self.snapshot.catalog().label(name)
+    }
+    fn types(&self, names: &[&str]) -> Vec<EdgeTypeId> {
+        match names {
+            [] => self.snapshot.statistics().edge_types(),
+            _ => names.iter().filter_map(|name| self.snapshot.catalog().edge_type(name)).collect(),
+        }
+    }
+    fn keys(&self, keys: &[&str]) -> Option<Vec<KeyId>> {
+        keys.iter().map(|key| self.snapshot.catalog().key(key)).collect()
+    }
+    /// The index on these keys in some order.
+    fn find(&self, label: &str, keys: &[&str]) -> Option<&model::schema::IndexDefinition> {
+        let (target, wanted) = (SchemaTarget::Vertices(self.label(label)?), self.keys(keys)?);
+        let covers =
+            |have: &[KeyId]| have.len() == wanted.len() && wanted.iter().all(|key| have.contains(key));
+        self.snapshot.catalog().indexes().iter().find(|index| index.target == target && covers(&index.keys))
+    }
+}
+
+impl Planning for SnapshotPlanning {
+    fn vertices(&self, label: Option<&str>) -> f64 {
+        let statistics = self.snapshot.statistics();
+        match label {
+            None => statistics.vertices() as f64,
+            Some(name) => self.label(name).map_or(0, |label| statistics.vertices_with_label(label)) as f64,
+        }
+    }
+    fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64 {
+        let label = near.map(|name| self.label(name));
+        if label == Some(None) {
+            return 0.0;
+        }
+        let count = |edge_type| self.snapshot.statistics().edges_near(edge_type, direction, label.flatten());
+        self.types(types).into_iter().map(count).sum::<u64>() as f64
+    }
+    fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
+        // Counted from the other end: of all edges of these types, those whose far end carries the label.
+        let all = self.edges(None, types, direction.reversed());
+        if all == 0.0 { 1.0 } else { self.edges(Some(far), types, direction.reversed()) / all }
+    }
+    fn index(&self, label: &str, keys: &[&str]) -> Option<Vec<String>> {
+        let index = self.find(label, keys)?;
+        let name = |key: &KeyId| self.snapshot.catalog().key_name(*key).map(|name| name.to_string());
+        index.keys.iter().map(name).collect()
+    }
+    fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
+        let index = self.find(label, keys)?;
+        Some(self.snapshot.statistics().index(index.id)?.distinct as f64)
+    }
+}

@@ -1,0 +1,94 @@
+//! What an expression reads of the graph, for the read set of a transaction: the vertices and edges in the columns it is given.
+//!
+//! Reads are recorded a batch at a time, before the expression is evaluated, and only inside a transaction. An expression that does
+//! not look into entities records nothing; of one that does, every entity in its columns is recorded, which may be a few too many.
+
+use crate::expression::Layout;
+use crate::turn::Here;
+use model::batch::Carried;
+use model::{Batch, Column, EdgeId, Value, VertexId};
+use plan::{Expr, Function};
+
+/// Columns whose entities an expression looks into.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EntityReads {
+    columns: Vec<usize>,
+}
+
+impl EntityReads {
+    /// What these expressions read over rows of this layout.
+    pub(crate) fn of<'a>(expressions: impl IntoIterator<Item = &'a Expr>, layout: &Layout) -> EntityReads {
+        let mut columns: Vec<usize> = Vec::new();
+        for expression in expressions {
+            if expression.any(&mut looks_into_entities) {
+                columns.extend(
+                    expression.free_variables().into_iter().filter_map(|variable| layout.position(variable)),
+                );
+            }
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        EntityReads { columns }
+    }
+    /// The columns.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+    /// Tells the transaction, if there is one, which entities of the batch are read.
+    pub(crate) fn record(&self, batch: &Batch, here: &Here) {
+        if self.columns.is_empty() || !here.environment.is_recording() {
+            return;
+        }
+        let mut found = Entities::default();
+        self.columns.iter().for_each(|at| found.column(batch.column(*at), batch.len()));
+        here.environment.record(|reads| {
+            reads.vertices(found.vertices.iter().copied());
+            found.edges.iter().for_each(|edge| reads.edge(*edge));
+        });
+    }
+}
+
+fn looks_into_entities(expression: &Expr) -> bool {
+    match expression {
+        Expr::Property(..) | Expr::HasLabels(..) | Expr::Index(..) | Expr::MapProjection(..) => true,
+        Expr::Call(function, _) => matches!(
+            function,
+            Function::Labels | Function::Keys | Function::Properties | Function::Exists | Function::IsEmpty
+        ),
+        _ => false,
+    }
+}
+
+/// Entities found in values, however deep.
+#[derive(Default)]
+pub(crate) struct Entities {
+    pub(crate) vertices: Vec<VertexId>,
+    pub(crate) edges: Vec<EdgeId>,
+}
+
+impl Entities {
+    pub(crate) fn column(&mut self, carried: &Carried, len: usize) {
+        match carried.column() {
+            Column::Bool(..) | Column::Int(..) | Column::Float(..) | Column::Text(..) => {}
+            Column::Vertex(..) => self.vertices.extend((0..len).filter_map(|row| carried.vertex(row))),
+            Column::Edge(..) => {
+                self.edges.extend((0..len).filter_map(|row| carried.edge(row)).map(|edge| edge.id))
+            }
+            Column::Constant(value, _) => self.value(value),
+            Column::Any(values) => (0..len).for_each(|row| self.value(&values[carried.at(row)])),
+        }
+    }
+    pub(crate) fn value(&mut self, value: &Value) {
+        match value {
+            Value::Vertex(vertex) => self.vertices.push(*vertex),
+            Value::Edge(edge) => self.edges.push(edge.id),
+            Value::Path(path) => {
+                self.vertices.extend(&path.vertices);
+                self.edges.extend(path.edges.iter().map(|edge| edge.id));
+            }
+            Value::List(list) => list.iter().for_each(|value| self.value(value)),
+            Value::Map(map) => map.values().for_each(|value| self.value(value)),
+            _ => {}
+        }
+    }
+}

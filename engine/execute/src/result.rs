@@ -1,0 +1,108 @@
+//! What a client reads: batches, one end, and what the statement did.
+
+use crate::ExecuteError;
+use crate::access::{Counters, Environment};
+use crate::rows::Rows;
+use dataflow::{Fault, QueryHandle, QueryId};
+use model::Batch;
+use plan::expr::Name;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+
+/// What one plan node did so far, summed over the vertices it became.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeProfile {
+    /// Its operators' names, or empty if it became none of its own.
+    pub operators: Vec<String>,
+    /// Rows it received.
+    pub rows_in: u64,
+    /// Rows it handed on.
+    pub rows_out: u64,
+    /// Batches it handed on.
+    pub batches: u64,
+    /// Time in its calls, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Most bytes held at once.
+    pub bytes_peak: u64,
+}
+
+/// The rows of a running statement. Dropping it cancels the statement if it still runs.
+pub struct ResultStream {
+    handle: QueryHandle<Rows>,
+    columns: Vec<Name>,
+    /// Plan node of each vertex.
+    nodes: Vec<usize>,
+    node_count: usize,
+    environment: Arc<Environment>,
+}
+
+impl ResultStream {
+    pub(crate) fn new(
+        handle: QueryHandle<Rows>,
+        columns: Vec<Name>,
+        nodes: Vec<usize>,
+        node_count: usize,
+        environment: Arc<Environment>,
+    ) -> ResultStream {
+        ResultStream { handle, columns, nodes, node_count, environment }
+    }
+    /// Column titles; empty for a statement without RETURN, which yields no rows.
+    pub fn columns(&self) -> &[Name] {
+        &self.columns
+    }
+    /// Number of the running query, for lists and kills.
+    pub fn id(&self) -> QueryId {
+        self.handle.id()
+    }
+    /// Waits for the next batch: flat columns in the order of [`ResultStream::columns`]. `None` after the last; an error comes once.
+    #[allow(clippy::should_implement_trait, reason = "a wait, not an iteration")]
+    pub fn next(&mut self) -> Option<Result<Batch, ExecuteError>> {
+        self.handle.next().map(rows_or_error)
+    }
+    /// The next batch if there is one now: `None` means nothing yet, `Some(None)` the end.
+    pub fn try_next(&mut self) -> Option<Option<Result<Batch, ExecuteError>>> {
+        self.handle.try_next().map(|next| next.map(rows_or_error))
+    }
+    /// As [`ResultStream::try_next`], after waiting at most this long.
+    pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<Batch, ExecuteError>>> {
+        self.handle.next_timeout(timeout).map(|next| next.map(rows_or_error))
+    }
+    /// Calls `waker`, on an executor's thread, whenever a batch or the end became available.
+    pub fn set_waker(&mut self, waker: Arc<dyn Fn() + Send + Sync>) {
+        self.handle.set_waker(waker);
+    }
+    /// Ends the statement with [`ExecuteError::Cancelled`] unless it ended before.
+    pub fn cancel(&self, reason: &str) {
+        self.handle.cancel(reason);
+    }
+    /// What it changed so far.
+    pub fn counters(&self) -> Counters {
+        self.environment.counting.read()
+    }
+    /// The graph as the statement sees it now: what entities in its rows are shown from.
+    pub fn view(&self) -> Snapshot {
+        self.environment.view()
+    }
+    /// What each plan node did so far, by pre-order number (a node, then its inputs as they stand in its struct).
+    pub fn profile(&self) -> Vec<NodeProfile> {
+        let mut profile = vec![NodeProfile::default(); self.node_count];
+        for (vertex, node) in self.handle.profile().into_iter().zip(&self.nodes) {
+            let into = &mut profile[*node];
+            // Of several vertices in a row, what comes in is the first one's and what goes out is the last one's.
+            if into.operators.is_empty() {
+                into.rows_in = vertex.rows_in;
+            }
+            into.rows_out = vertex.rows_out;
+            into.batches = vertex.batches;
+            into.cpu_ns += vertex.cpu_ns;
+            into.bytes_peak += vertex.bytes_peak;
+            into.operators.push(vertex.name);
+        }
+        profile
+    }
+}
+
+fn rows_or_error(next: Result<Rows, Fault>) -> Result<Batch, ExecuteError> {
+    next.map(|Rows(batch)| batch).map_err(ExecuteError::from)
+}

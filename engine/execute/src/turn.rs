@@ -1,0 +1,222 @@
+//! The few shapes that operators have, and what they may ask for while they run.
+//!
+//! A [`Step`] turns one batch into one. A [`FanOut`] turns each row into any number of rows, and can be left and re-entered in the
+//! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape is adapted to the dataflow runtime
+//! once, here; an operator's own file holds only what is its own.
+
+use crate::access::Environment;
+use crate::expression::Scope;
+use crate::rows::Rows;
+use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
+use model::{Batch, Column};
+use std::sync::Arc;
+use store::Snapshot;
+
+/// What an operator does may fail in many ways; the result stream sorts them out.
+pub(crate) type Try<T> = Result<T, Failure>;
+
+/// An operator's place in its statement: what is shared, and the view it took when its first rows came.
+pub(crate) struct Here {
+    pub(crate) environment: Arc<Environment>,
+    snapshot: Option<Snapshot>,
+}
+
+impl Here {
+    pub(crate) fn new(environment: &Arc<Environment>) -> Here {
+        Here { environment: environment.clone(), snapshot: None }
+    }
+    /// The view; taken at the first call.
+    pub(crate) fn snapshot(&mut self) -> &Snapshot {
+        self.snapshot.get_or_insert_with(|| self.environment.view())
+    }
+    /// The view and the request, for expressions.
+    pub(crate) fn scope(&mut self) -> Scope<'_> {
+        let snapshot = self.snapshot.get_or_insert_with(|| self.environment.view());
+        Scope::new(snapshot, &self.environment.request)
+    }
+    /// Writes what is pending and reads on behind it: for writing operators that must see their own writes.
+    pub(crate) fn refresh(&mut self) -> Try<()> {
+        self.snapshot = Some(self.environment.refresh()?);
+        Ok(())
+    }
+}
+
+/// One batch in, one batch out.
+pub(crate) trait Step: Send {
+    fn step(&mut self, port: usize, batch: Batch, here: &mut Here) -> Try<Batch>;
+}
+
+/// Runs a [`Step`].
+pub(crate) struct Stepping<S> {
+    pub(crate) step: S,
+    pub(crate) here: Here,
+}
+
+impl<S: Step> Operator<Rows> for Stepping<S> {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let batch = self.step.step(port, batch, &mut self.here)?;
+        if !batch.is_empty() {
+            context.send(Rows(batch));
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+/// Did a slice of work exhaust the batch?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    More,
+    Done,
+}
+
+/// Each row in becomes any number of rows out.
+pub(crate) trait FanOut: Send {
+    /// A new batch of input.
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()>;
+    /// Works for a slice of some tens of microseconds, or until `rows` has `rows_max` entries: appends to `rows` the input row of
+    /// each output row, and keeps the new columns' values.
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress>;
+    /// The new columns of the rows since the last call.
+    fn columns(&mut self) -> Vec<Column>;
+}
+
+/// What a breaker or fan-out may ask for.
+pub(crate) struct Turn<'a, 'c> {
+    pub(crate) here: &'a mut Here,
+    pub(crate) context: &'a mut Context<'c, Rows>,
+}
+
+impl Turn<'_, '_> {
+    /// Hands on a batch, unless it is empty.
+    pub(crate) fn emit(&mut self, batch: Batch) {
+        if !batch.is_empty() {
+            self.context.send(Rows(batch));
+        }
+    }
+}
+
+/// Runs a [`FanOut`].
+pub(crate) struct Fanning<F> {
+    fan: F,
+    here: Here,
+    carry: Arc<[usize]>,
+    current: Option<Batch>,
+    rows: Vec<u32>,
+}
+
+impl<F: FanOut> Fanning<F> {
+    /// `carry`: the columns of the input that are kept.
+    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>) -> Fanning<F> {
+        Fanning { fan, here, carry, current: None, rows: Vec::new() }
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        let Some(batch) = &self.current else { return Ok(Flow::Ready) };
+        let rows_max = self.here.environment.batch_rows;
+        loop {
+            let mut turn = Turn { here: &mut self.here, context };
+            let progress = self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?;
+            if self.rows.len() >= rows_max || (progress == Progress::Done && !self.rows.is_empty()) {
+                let rows = std::mem::take(&mut self.rows);
+                let mut output = batch.project(&self.carry).select(rows);
+                self.fan.columns().into_iter().for_each(|column| output.push(column));
+                context.send(Rows(output));
+            }
+            if progress == Progress::Done {
+                self.current = None;
+                return Ok(Flow::Ready);
+            }
+            if context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
+    }
+}
+
+impl<F: FanOut> Operator<Rows> for Fanning<F> {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if batch.is_empty() {
+            return Ok(Flow::Ready);
+        }
+        self.fan.begin(&batch, &mut self.here)?;
+        self.current = Some(batch);
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+}
+
+/// All input first, then output.
+pub(crate) trait Breaker: Send {
+    /// A batch of input.
+    fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()>;
+    /// A slice of the work after the end of the input; emits as it goes.
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress>;
+}
+
+/// Runs a [`Breaker`].
+pub(crate) struct Breaking<B> {
+    breaker: B,
+    here: Here,
+    ports_open: usize,
+    draining: bool,
+}
+
+impl<B: Breaker> Breaking<B> {
+    pub(crate) fn new(breaker: B, here: Here, ports: usize) -> Breaking<B> {
+        Breaking { breaker, here, ports_open: ports, draining: false }
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        while self.draining {
+            let progress = self.breaker.drain(&mut Turn { here: &mut self.here, context })?;
+            self.draining = progress == Progress::More;
+            if self.draining && context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+impl<B: Breaker> Operator<Rows> for Breaking<B> {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context })?;
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.draining = true;
+        self.run(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.ports_open -= 1;
+        self.draining = self.ports_open == 0;
+        self.run(context)
+    }
+}
+
+/// An operator at a leaf of the plan: it is given the one empty row itself.
+pub(crate) struct Leaf<O> {
+    pub(crate) inner: O,
+    pub(crate) started: bool,
+}
+
+impl<O: Operator<Rows>> Operator<Rows> for Leaf<O> {
+    fn receive(&mut self, port: usize, rows: Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        self.inner.receive(port, rows, context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if std::mem::replace(&mut self.started, true) {
+            return self.inner.resume(context);
+        }
+        self.inner.receive(0, Rows(Batch::unit()), context)
+    }
+}
