@@ -60,9 +60,9 @@ pub(crate) fn show(what: Show, database: &Database, snapshot: &Snapshot) -> Tabl
         Show::Functions => functions(),
         Show::Procedures => table(
             &["name", "signature", "description"],
-            execute::procedure::ALL
+            execute::procedure::PROCEDURES
                 .iter()
-                .map(|procedure| vec![procedure.name.into(), procedure.signature.into(), procedure.help.into()])
+                .map(|procedure| vec![procedure.name.into(), procedure.signature().into(), procedure.help.into()])
                 .collect(),
         ),
         Show::Queries => queries(database),

@@ -69,7 +69,7 @@ impl Database {
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let open = OpenOptions { create: options.create, ..OpenOptions::default() };
-        let disk: Arc<dyn world::disk::Disk> = Arc::new(RealDisk::new());
+        let disk: Arc<dyn world::disk::Disk> = Arc::new(RealDisk);
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk, path)), &open)?;
         let runtime = execute::runtime(options.executors).map_err(|error| {
             Error::new("Tanglewood.DatabaseError.General.Threads", format!("executor threads cannot be started: {error}"))
@@ -170,7 +170,7 @@ impl Database {
             return Ok(planned);
         }
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot))?;
+        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
         let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
         let planned = Arc::new(Planned::new(statement, writes, snapshot));
         self.inner.plans.put(text, planned.clone());

@@ -10,7 +10,6 @@ use crate::profile::Profiling;
 use crate::result::RequestKind;
 use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue};
 use execute::{Access, Counters, Execution, ResultStream};
-use parking_lot::Mutex;
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
 use std::sync::Arc;
@@ -43,7 +42,7 @@ pub struct Session {
 }
 
 struct Open {
-    transaction: Arc<Mutex<Transaction>>,
+    transaction: Arc<Transaction>,
     mode: Mode,
     broken: bool,
 }
@@ -84,7 +83,7 @@ impl Session {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
             return Err(Error::new(code, "a transaction is open already in this session").hint("commit or roll it back first"));
         }
-        let transaction = Arc::new(Mutex::new(self.database.engine().begin(mode)));
+        let transaction = Arc::new(self.database.engine().begin(mode));
         self.transaction = Some(Open { transaction, mode, broken: false });
         Ok(())
     }
@@ -92,11 +91,11 @@ impl Session {
     pub fn commit(&mut self) -> Result<u64, Error> {
         let open = self.take_open()?;
         if open.broken {
-            open.transaction.lock().rollback();
+            open.transaction.rollback();
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
             return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
         }
-        let place = open.transaction.lock().commit()?;
+        let place = open.transaction.commit()?;
         self.database.after_commit();
         Ok(place)
     }
@@ -108,7 +107,7 @@ impl Session {
     }
     /// Forgets the open transaction.
     pub fn rollback(&mut self) -> Result<(), Error> {
-        self.take_open()?.transaction.lock().rollback();
+        self.take_open()?.transaction.rollback();
         Ok(())
     }
     fn take_open(&mut self) -> Result<Open, Error> {
@@ -194,7 +193,7 @@ impl Session {
     /// What this session sees now.
     fn view(&self) -> Snapshot {
         match &self.transaction {
-            Some(open) => open.transaction.lock().snapshot(),
+            Some(open) => open.transaction.snapshot(),
             None => self.database.engine().snapshot(),
         }
     }
@@ -209,10 +208,10 @@ impl Session {
     fn run_inside(
         &self,
         request: &Request<'_>,
-        transaction: Arc<Mutex<Transaction>>,
+        transaction: Arc<Transaction>,
         mode: Mode,
     ) -> Result<QueryResult, Error> {
-        let snapshot = transaction.lock().snapshot();
+        let snapshot = transaction.snapshot();
         match (request.planned.writes, mode) {
             (false, Mode::Read) => self.read(request, Access::Read(snapshot.clone()), snapshot),
             (false, Mode::Write) => self.read(request, Access::Write(transaction), snapshot),
@@ -222,7 +221,7 @@ impl Session {
             }
             (true, Mode::Write) => {
                 let written = self.write(request, transaction.clone())?;
-                let snapshot = transaction.lock().snapshot();
+                let snapshot = transaction.snapshot();
                 Ok(written.answer(request, snapshot))
             }
         }
@@ -232,12 +231,9 @@ impl Session {
     fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
         let mut pause = RETRY_PAUSE;
         for attempt in 1.. {
-            let transaction = Arc::new(Mutex::new(self.database.engine().begin(Mode::Write)));
+            let transaction = Arc::new(self.database.engine().begin(Mode::Write));
             let outcome = self.write(request, transaction.clone()).and_then(|written| {
-                let (place, snapshot) = {
-                    let transaction = transaction.lock();
-                    (transaction.commit()?, transaction.snapshot())
-                };
+                let (place, snapshot) = (transaction.commit()?, transaction.snapshot());
                 self.database.after_commit();
                 let mut result = written.answer(request, snapshot);
                 result.set_place(place);
@@ -254,8 +250,8 @@ impl Session {
         unreachable!("the loop ends by returning")
     }
 
-    fn write(&self, request: &Request<'_>, transaction: Arc<Mutex<Transaction>>) -> Result<Written, Error> {
-        let snapshot = transaction.lock().snapshot();
+    fn write(&self, request: &Request<'_>, transaction: Arc<Transaction>) -> Result<Written, Error> {
+        let snapshot = transaction.snapshot();
         let mut stream = self.start(request, Access::Write(transaction))?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next().transpose()? {

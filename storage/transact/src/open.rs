@@ -4,7 +4,8 @@
 
 use crate::checkpoint::Blobs;
 use crate::{CommitRecord, Engine, TransactError, record};
-use durable::{BackingStore, LocalFolder, LogOptions, OpenMode, Volatile};
+use durable::{BackingStore, BlobRef, LocalFolder, LogOptions, OpenMode, Volatile};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use store::{Change, Snapshot, Store, StoreOptions};
@@ -75,12 +76,20 @@ pub fn open_backing(
             Store::from_snapshot(Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?)
         }
     };
+    retire_blobs(&store.current(), backing.as_ref())?;
     report.replayed = replay(&store, backing.as_ref())?;
     let engine = Engine::new(store, backing, options.clock.clone());
     if let Some(place) = report.checkpoint {
         engine.shared.set_checkpointed_place(place);
     }
     Ok((engine, report))
+}
+
+/// Removes blob files that the checkpoint does not refer to. Only here: while the database is open, an old snapshot may still
+/// read a chunk that a newer checkpoint no longer needs.
+fn retire_blobs(snapshot: &Snapshot, backing: &dyn BackingStore) -> Result<(), TransactError> {
+    let files: BTreeSet<u32> = snapshot.blobs().iter().map(|key| BlobRef::decode(&key.0).file).collect();
+    Ok(backing.retire(&files.into_iter().collect::<Vec<_>>())?)
 }
 
 fn replay(store: &Store, backing: &dyn BackingStore) -> Result<u64, TransactError> {
