@@ -34,8 +34,11 @@ impl Bitmap {
     }
 }
 
-/// Found vertices, level after level. Room is made before a piece of a list is absorbed, so that adding a vertex is a
-/// store and an addition without a branch: half of all tests in a search are unpredictable.
+/// Found vertices, level after level.
+///
+/// A piece of a list is absorbed in two passes. The first only reads bits, and writes every vertex whose bit is clear
+/// behind the found ones: without a branch, since half of these tests are unpredictable, and without a store to the
+/// bitmap, which the next read would wait for. The second goes over those few and sets their bits.
 #[derive(Default)]
 pub(crate) struct Found {
     room: Vec<u32>,
@@ -56,23 +59,35 @@ impl Found {
         &self.room[..self.used]
     }
 
-    pub(crate) fn make_room(&mut self, count: usize) {
+    fn make_room(&mut self, count: usize) {
         let wanted = self.used + count;
         if self.room.len() < wanted {
             self.room.resize(wanted.max(self.room.len() * 2), 0);
         }
     }
 
-    /// Adds `vertex` if `is_new`. Room must have been made.
+    /// Adds the vertices of `piece` that are new and admitted, each once.
     #[inline(always)]
-    pub(crate) fn push_if(&mut self, vertex: u32, is_new: bool) {
-        self.room[self.used] = vertex;
-        self.used += is_new as usize;
+    pub(crate) fn absorb(&mut self, piece: &[u32], visited: &mut Bitmap, admits: impl Fn(u32) -> bool) {
+        self.make_room(piece.len());
+        let mut end = self.used;
+        for &vertex in piece {
+            self.room[end] = vertex;
+            end += !visited.contains(vertex) as usize;
+        }
+        for at in self.used..end {
+            let vertex = self.room[at];
+            if visited.insert(vertex) && admits(vertex) {
+                self.room[self.used] = vertex;
+                self.used += 1;
+            }
+        }
     }
 
     pub(crate) fn push(&mut self, vertex: u32) {
         self.make_room(1);
-        self.push_if(vertex, true);
+        self.room[self.used] = vertex;
+        self.used += 1;
     }
 
     /// Forgets the first `count` vertices.

@@ -212,11 +212,7 @@ impl<A: Adjacency> Reach<A> {
         let Reach { graph, scratch, visited, found, edge_cursor, .. } = self;
         let rest = &graph.neighbours(vertex, scratch)[*edge_cursor..];
         let piece = work.piece(rest.len());
-        found.make_room(piece);
-        for &far in &rest[..piece] {
-            let is_new = visited.insert(far) && graph.admits_vertex(far);
-            found.push_if(far, is_new);
-        }
+        found.absorb(&rest[..piece], visited, |far| graph.admits_vertex(far));
         (piece, piece == rest.len())
     }
 
@@ -225,13 +221,14 @@ impl<A: Adjacency> Reach<A> {
         let (neighbours, edges) = graph.edges(vertex, edge_scratch);
         let piece = work.piece(neighbours.len() - *edge_cursor);
         let range = *edge_cursor..*edge_cursor + piece;
-        found.make_room(piece);
         for (&far, &edge) in neighbours[range.clone()].iter().zip(&edges[range.clone()]) {
             let is_new = !visited.contains(far)
                 && graph.admits_edge(edge, vertex, far)
                 && visited.insert(far)
                 && graph.admits_vertex(far);
-            found.push_if(far, is_new);
+            if is_new {
+                found.push(far);
+            }
         }
         (piece, range.end == neighbours.len())
     }

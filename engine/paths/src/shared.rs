@@ -219,16 +219,33 @@ impl<A: Adjacency> SharedReach<A> {
             (self.graph.neighbours(vertex, scratch), &[][..])
         };
         let end = *edge_cursor + work.piece(neighbours.len() - *edge_cursor);
-        for at in *edge_cursor..end {
-            let far = neighbours[at];
-            let is_seen = self.visited[far as usize / 64].load(Ordering::Relaxed) >> (far % 64) & 1 == 1;
-            if is_seen || (asks_edges && !self.graph.admits_edge(edges[at], vertex, far)) {
-                continue;
+        let before = found.len();
+        if asks_edges {
+            for at in *edge_cursor..end {
+                let far = neighbours[at];
+                if !is_marked(&self.visited, far) && self.graph.admits_edge(edges[at], vertex, far) {
+                    found.push(far);
+                }
             }
+        } else {
+            // As in `Found::absorb`: first what looks new, without a branch, then what is.
+            found.resize(before + end - *edge_cursor, 0);
+            let mut kept = before;
+            for &far in &neighbours[*edge_cursor..end] {
+                found[kept] = far;
+                kept += !is_marked(&self.visited, far) as usize;
+            }
+            found.truncate(kept);
+        }
+        let mut kept = before;
+        for at in before..found.len() {
+            let far = found[at];
             if mark(&self.visited, far) && self.graph.admits_vertex(far) {
-                found.push(far);
+                found[kept] = far;
+                kept += 1;
             }
         }
+        found.truncate(kept);
         work.charge(end - *edge_cursor);
         *edge_cursor = end;
         end == neighbours.len()
@@ -300,4 +317,9 @@ impl<A: Adjacency> SharedReach<A> {
 fn mark(visited: &[AtomicU64], vertex: u32) -> bool {
     let bit = 1 << (vertex % 64);
     visited[vertex as usize / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
+}
+
+#[inline(always)]
+fn is_marked(visited: &[AtomicU64], vertex: u32) -> bool {
+    visited[vertex as usize / 64].load(Ordering::Relaxed) >> (vertex % 64) & 1 == 1
 }
