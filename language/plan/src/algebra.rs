@@ -83,17 +83,19 @@ pub struct SeekVertices {
 /// What is looked up in an index.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seek {
-    /// Each key equals its expression.
+    /// Each key equals its expression, as `=` compares: null finds nothing.
     Equal(Vec<Expr>),
     /// The only key equals one of the elements of this list (each element counts once).
     In(Expr),
-    /// The only key lies between bounds; the flag says whether a bound is included.
+    /// The only key lies between bounds; the flag says whether a bound is included. The predicate is tested again above, so values
+    /// of other types may be found too.
     Range(Option<(Expr, bool)>, Option<(Expr, bool)>),
     /// The only key is text that starts with this.
     Prefix(Expr),
 }
 
-/// For each input row, the vertices with these ids (an integer or a list of integers).
+/// For each input row, the vertices with these ids: an integer, or a list whose elements count once each; what is no integer
+/// finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeekIds {
     /// Rows to extend; `Unit` at a leaf.
@@ -156,7 +158,8 @@ pub struct ExpandPath {
     pub mode: PathMode,
     /// Which runs count.
     pub selector: Selector,
-    /// Each far end once, however many runs lead there: set by a rewrite where nothing above can tell the difference.
+    /// Each far end once, however many runs lead there: set by a rewrite where nothing above can tell the difference, and where the
+    /// ends are those of a breadth-first search over at least `min` (0 or 1) and at most `max` levels.
     pub distinct_ends: bool,
     /// A condition on every edge, spoken over this variable (it may also read the input row).
     pub edge_predicate: Option<(Var, Expr)>,

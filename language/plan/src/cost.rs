@@ -23,6 +23,8 @@ pub(crate) const FILTER_COST: f64 = 0.5;
 pub(crate) const BUILD_COST: f64 = 2.0;
 /// A row looked up in a hash table.
 pub(crate) const PROBE_COST: f64 = 1.2;
+/// A row that a join yields: as much as one that an expand reads, yields and hands on, as the adjacency is a hash table already.
+pub(crate) const JOINED_COST: f64 = 3.0;
 /// Levels of a run that estimates follow; beyond, most graphs are exhausted.
 pub(crate) const RUN_LEVELS_MAX: u32 = 6;
 /// Share of rows an equality keeps where no index knows better.

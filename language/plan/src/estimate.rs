@@ -6,6 +6,7 @@
 use crate::algebra::*;
 use crate::cost;
 use crate::expr::{Expr, LabelExpr, Name, Var};
+use crate::functions::Function;
 use crate::statistics::Planning;
 
 /// What is known of a plan's rows.
@@ -152,7 +153,7 @@ impl Estimator<'_> {
             Plan::Expand(node) => self.expand(node, &mut input),
             Plan::ExpandPath(node) => self.expand_path(node, &mut input),
             Plan::Filter(node) => {
-                input.rows *= cost::selectivity(planning, &node.predicate, &|var| input.label(var));
+                input.rows *= self.filter_share(node, &input);
                 self.learn_filter(&node.predicate, &mut input)
             }
             Plan::Project(node) => rename(&mut input, &node.items),
@@ -206,6 +207,13 @@ impl Estimator<'_> {
         input.learn(self.planning, node.to, &node.labels);
     }
 
+    /// Share of rows that a filter keeps; what a seek just below has answered already keeps all.
+    fn filter_share(&self, node: &Filter, input: &Known) -> f64 {
+        let conjuncts = node.predicate.clone().conjuncts().into_iter();
+        let open = conjuncts.filter(|conjunct| !is_answered(&node.input, conjunct));
+        open.map(|conjunct| cost::selectivity(self.planning, &conjunct, &|var| input.label(var))).product()
+    }
+
     /// A filter on labels teaches a label.
     fn learn_filter(&self, predicate: &Expr, input: &mut Known) {
         for conjunct in predicate.clone().conjuncts() {
@@ -228,6 +236,22 @@ impl Estimator<'_> {
         };
         keys.iter().map(|(_, expr)| each(expr)).product::<f64>().min(input.rows)
     }
+}
+
+/// Does the conjunct only repeat what this seek looked up?
+fn is_answered(plan: &Plan, conjunct: &Expr) -> bool {
+    let Expr::Binary(_, left, right) = conjunct else { return false };
+    [left, right].into_iter().any(|side| match (plan, &**side) {
+        (Plan::SeekVertices(seek), Expr::Property(subject, key)) => {
+            matches!(seek.seek, Seek::Range(..))
+                && seek.keys.contains(key)
+                && **subject == Expr::Variable(seek.vertex)
+        }
+        (Plan::SeekIds(seek), Expr::Call(Function::Id | Function::ElementId, arguments)) => {
+            arguments[..] == [Expr::Variable(seek.vertex)]
+        }
+        _ => false,
+    })
 }
 
 /// What is known of variables is known of their new names.

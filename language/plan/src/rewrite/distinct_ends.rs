@@ -9,8 +9,8 @@
 
 use super::substitute::has_volatile;
 use crate::algebra::*;
-use crate::expr::{BinaryOperator, Expr, Var};
-use crate::functions::AggregateFunction;
+use crate::expr::{BinaryOperator, Expr, UnaryOperator, Var};
+use crate::functions::{AggregateFunction, Function};
 use crate::pattern::{PathMode, Selector};
 use model::Direction;
 
@@ -70,16 +70,34 @@ fn keeps_columns(plan: &Plan) -> bool {
     ) || matches!(plan, Plan::ScanVertices(_) | Plan::SeekVertices(_) | Plan::SeekIds(_))
 }
 
-/// Pairs of variables that every row that matters holds unequal.
+/// Pairs of variables that every row that matters holds unequal: `a <> b`, `NOT a = b`, and the same of their ids.
 fn inequalities(predicate: &Expr) -> Vec<(Var, Var)> {
-    let pair = |conjunct: &Expr| match conjunct {
-        Expr::Binary(BinaryOperator::NotEqual, a, b) => match (&**a, &**b) {
-            (Expr::Variable(a), Expr::Variable(b)) => Some((*a, *b)),
+    let vertex = |side: &Expr| match side {
+        Expr::Variable(var) => Some(*var),
+        Expr::Call(Function::Id | Function::ElementId, arguments) => match arguments[..] {
+            [Expr::Variable(var)] => Some(var),
             _ => None,
         },
         _ => None,
     };
+    let is_call = |side: &Expr| matches!(side, Expr::Call(..));
+    let pair = |conjunct: &Expr| {
+        let (a, b) = unequal_sides(conjunct)?;
+        (is_call(a) == is_call(b)).then_some((vertex(a)?, vertex(b)?))
+    };
     predicate.clone().conjuncts().iter().filter_map(pair).collect()
+}
+
+/// The sides of `a <> b` and of `NOT a = b`.
+fn unequal_sides(conjunct: &Expr) -> Option<(&Expr, &Expr)> {
+    match conjunct {
+        Expr::Binary(BinaryOperator::NotEqual, a, b) => Some((a, b)),
+        Expr::Unary(UnaryOperator::Not, inner) => match &**inner {
+            Expr::Binary(BinaryOperator::Equal, a, b) => Some((a, b)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn admits(node: &ExpandPath, unequal: &[(Var, Var)]) -> bool {

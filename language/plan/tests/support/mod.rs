@@ -4,5 +4,6 @@
 pub mod build;
 pub mod chance;
 pub mod evaluate;
+pub mod figures;
 pub mod graph;
 pub mod run;

@@ -3,7 +3,7 @@
 //! Invariant of [`Built`]: of the pattern's edges exactly those in `edges` have been found, any two of them that could be the
 //! same one have been compared, and every predicate has been applied whose variables are all in `columns`.
 
-use super::problem::{INPUT, Problem, Set, Side, may_coincide};
+use super::problem::{Edge, INPUT, Problem, Set, Side, may_coincide};
 use super::search::{Step, Ways};
 use super::starts::How;
 use crate::algebra::*;
@@ -139,23 +139,20 @@ fn walk(problem: &Problem<'_>, mut built: Built, number: usize, edge: usize, sid
 
 /// Notes an edge (and with it perhaps its far end) as found: it must differ from those it may coincide with.
 fn found_edge(problem: &Problem<'_>, built: &mut Built, edge: usize, end: Option<Var>) {
-    let pattern = &problem.edges[edge].pattern;
-    let others = built.edges.iter().map(|other| &problem.edges[*other].pattern);
-    let distinct = distinct_from(pattern, others.filter(|other| may_coincide(pattern, other)));
+    let found = &problem.edges[edge];
+    let others = built.edges.iter().map(|other| &problem.edges[*other]);
+    let distinct = distinct_from(found, others.filter(|other| may_coincide(found, other)));
     built.edges.push(edge);
-    let new: Vec<Var> = end.into_iter().chain([pattern.variable]).collect();
+    let new: Vec<Var> = end.into_iter().chain([found.pattern.variable]).collect();
     settle(problem, built, &new, distinct.into_iter().collect(), &[])
 }
 
-fn distinct_from<'a>(
-    pattern: &crate::PatternEdge,
-    others: impl Iterator<Item = &'a crate::PatternEdge>,
-) -> Option<Expr> {
-    let mut together: Vec<Var> = others.map(|other| other.variable).collect();
+fn distinct_from<'a>(found: &Edge, others: impl Iterator<Item = &'a Edge>) -> Option<Expr> {
+    let mut together: Vec<Var> = others.map(|other| other.pattern.variable).collect();
     if together.is_empty() {
         return None;
     }
-    together.push(pattern.variable);
+    together.push(found.pattern.variable);
     Some(Expr::EdgesDistinct(together))
 }
 
@@ -219,11 +216,11 @@ fn expand(
 /// Joins two parts found independently; edges of one must differ from edges of the other.
 fn join(problem: &Problem<'_>, left: Built, right: Built) -> Built {
     let on: Vec<Var> = left.columns.iter().copied().filter(|var| right.columns.contains(var)).collect();
-    let pattern = |edge: &usize| &problem.edges[*edge].pattern;
+    let found = |edge: &usize| &problem.edges[*edge];
     let mut distinct = Vec::new();
     for edge in &right.edges {
-        let others = left.edges.iter().map(pattern).filter(|other| may_coincide(pattern(edge), other));
-        distinct.extend(distinct_from(pattern(edge), others))
+        let others = left.edges.iter().map(found).filter(|other| may_coincide(found(edge), other));
+        distinct.extend(distinct_from(found(edge), others))
     }
     let planning = problem.planning;
     let (a, b) =

@@ -1,4 +1,4 @@
-//! Rewrite `order_match`: a pattern becomes scans, seeks, expands and joins.
+//! Rewrite `order_match`: patterns become scans, seeks, expands and joins.
 //!
 //! Idea: what has been bound so far is a set of pattern vertices; every way to bind a set has the same rows (`problem`), so only
 //! the cheapest way to each set is kept (`search`: dynamic programming over sets, greedy beyond a limit), and the winner is
@@ -13,10 +13,11 @@ mod problem;
 mod search;
 mod starts;
 
-use crate::algebra::{Match, Plan};
+use crate::algebra::Plan;
 use crate::error::PlanError;
 use crate::estimate::{Known, known};
 use crate::names::Names;
+use crate::pattern::Pattern;
 use crate::statistics::Planning;
 
 /// Replaces every `Match` in the plan. `outer` is what is known of the enclosing `Apply`'s rows.
@@ -26,36 +27,49 @@ pub(crate) fn order_match(
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<(), PlanError> {
-    let has_body = matches!(plan, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_));
-    let mut children = plan.children_mut();
-    if has_body {
-        let body = children.pop().expect("these operators have an input and a body");
-        let input = children.pop().expect("these operators have an input and a body");
-        order_match(input, outer, planning, names)?;
-        let inside = known(input, planning, outer);
-        order_match(body, &inside, planning, names)?;
-    } else {
-        for child in children {
-            order_match(child, outer, planning, names)?;
-        }
-    }
     if matches!(plan, Plan::Match(_)) {
-        let Plan::Match(found) = plan.take() else { unreachable!("just tested") };
-        *plan = order_one(*found, outer, planning, names)?;
+        let (mut input, patterns) = together(plan.take());
+        order_match(&mut input, outer, planning, names)?;
+        *plan = order_one(input, patterns, outer, planning, names)?;
+        return Ok(());
     }
-    Ok(())
+    if !matches!(plan, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_)) {
+        let mut children = plan.children_mut().into_iter();
+        return children.try_for_each(|child| order_match(child, outer, planning, names));
+    }
+    let mut children = plan.children_mut();
+    let body = children.pop().expect("these operators have an input and a body");
+    let input = children.pop().expect("these operators have an input and a body");
+    order_match(input, outer, planning, names)?;
+    let inside = known(input, planning, outer);
+    order_match(body, &inside, planning, names)
+}
+
+/// The patterns of MATCH clauses that follow one another, first clause first, and what they start from: they are ordered as one,
+/// as long as every order can be considered.
+fn together(plan: Plan) -> (Plan, Vec<Pattern>) {
+    let (mut input, mut patterns, mut vertices) = (plan, Vec::new(), 0);
+    while let Plan::Match(node) = input {
+        debug_assert!(!node.optional, "optional matches are applies by now");
+        vertices += node.pattern.vertices.len();
+        if !patterns.is_empty() && vertices > search::DYNAMIC_VERTICES_MAX {
+            return (Plan::Match(node), patterns);
+        }
+        patterns.insert(0, node.pattern);
+        input = node.input
+    }
+    (input, patterns)
 }
 
 fn order_one(
-    found: Match,
+    input: Plan,
+    patterns: Vec<Pattern>,
     outer: &Known,
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<Plan, PlanError> {
-    debug_assert!(!found.optional, "optional matches are applies by now");
-    let Match { input, pattern, .. } = found;
     let below = known(&input, planning, outer);
-    let problem = problem::Problem::new(&input, pattern, below, planning, names);
+    let problem = problem::Problem::new(&input, patterns, below, planning, names);
     let found = search::search(&problem);
     build::build(&problem, &found, input)
 }

@@ -47,6 +47,8 @@ pub(super) struct Vertex {
 /// An edge to find.
 pub(super) struct Edge {
     pub pattern: PatternEdge,
+    /// The MATCH it stands in: edges of one are distinct.
+    pub group: usize,
     /// Bits of its ends.
     pub from: Set,
     pub to: Set,
@@ -102,26 +104,47 @@ pub(super) enum Side {
     To,
 }
 
-/// Could these two be, or contain, the same edge? Shortest paths and walks stand apart from relationship uniqueness.
-pub(super) fn may_coincide(a: &PatternEdge, b: &PatternEdge) -> bool {
-    let counts = |edge: &PatternEdge| match &edge.run {
+/// Could these two be, or contain, the same edge, and must not? Shortest paths and walks stand apart from relationship uniqueness.
+pub(super) fn may_coincide(a: &Edge, b: &Edge) -> bool {
+    let counts = |edge: &Edge| match &edge.pattern.run {
         None => true,
         Some(run) => run.selector == Selector::Every && run.mode != PathMode::Walk,
     };
-    let overlap =
-        a.types.is_empty() || b.types.is_empty() || a.types.iter().any(|name| b.types.contains(name));
-    counts(a) && counts(b) && overlap
+    let (some, others) = (&a.pattern.types, &b.pattern.types);
+    let overlap = some.is_empty() || others.is_empty() || some.iter().any(|name| others.contains(name));
+    a.group == b.group && counts(a) && counts(b) && overlap
+}
+
+/// Several patterns as one, and for each edge the number of its pattern.
+fn merge(patterns: Vec<Pattern>) -> (Pattern, Vec<usize>) {
+    let (mut all, mut groups) = (Pattern::default(), Vec::new());
+    for (group, pattern) in patterns.into_iter().enumerate() {
+        for vertex in pattern.vertices {
+            match all.vertices.iter_mut().find(|known| known.variable == vertex.variable) {
+                Some(known) => {
+                    let labels = std::mem::replace(&mut known.labels, LabelExpr::Any);
+                    known.labels = labels.and(vertex.labels)
+                }
+                None => all.vertices.push(vertex),
+            }
+        }
+        groups.extend(pattern.edges.iter().map(|_| group));
+        all.edges.extend(pattern.edges);
+        all.predicates.extend(pattern.predicates)
+    }
+    (all, groups)
 }
 
 impl<'a> Problem<'a> {
     pub fn new(
         input: &Plan,
-        mut pattern: Pattern,
+        patterns: Vec<Pattern>,
         known: Known,
         planning: &'a dyn Planning,
         names: &mut Names<'_>,
     ) -> Problem<'a> {
         let input_columns = input.columns();
+        let (mut pattern, groups) = merge(patterns);
         absorb_labels(&mut pattern, &input_columns);
         condition_bound_vertices(&mut pattern, &input_columns);
         rename_bound_edges(&mut pattern, &input_columns, names);
@@ -139,13 +162,13 @@ impl<'a> Problem<'a> {
         problem.add_vertices(pattern.vertices);
         let all: Vec<PatternEdge> = pattern.edges;
         let needs = problem.edge_needs(&all);
-        for (edge, need) in all.into_iter().zip(needs) {
-            problem.add_edge(edge, need)
+        for ((edge, need), group) in all.into_iter().zip(needs).zip(groups) {
+            problem.add_edge(edge, need, group)
         }
         for expr in pattern.predicates {
             problem.add_predicate(expr)
         }
-        super::starts::find(&mut problem);
+        super::starts::find(&mut problem, names);
         problem
     }
 
@@ -217,7 +240,7 @@ impl<'a> Problem<'a> {
         edges.iter().zip(conditions).map(|(edge, conditions)| (conditions, conditions | ends(edge))).collect()
     }
 
-    fn add_edge(&mut self, pattern: PatternEdge, (conditions, need): (Set, Set)) {
+    fn add_edge(&mut self, pattern: PatternEdge, (conditions, need): (Set, Set), group: usize) {
         let (from, to) = (self.bit(pattern.from), self.bit(pattern.to));
         let all = cost::vertices(self.planning, None);
         let fan = |near: Var, direction: Direction| {
@@ -231,7 +254,7 @@ impl<'a> Problem<'a> {
         let fan_from = fan(pattern.from, pattern.direction);
         let fan_to = fan(pattern.to, pattern.direction.reversed());
         let share = self.edge_share(&pattern, fan_from, fan_to);
-        self.edges.push(Edge { pattern, from, to, conditions, need, fan_from, fan_to, share })
+        self.edges.push(Edge { pattern, group, from, to, conditions, need, fan_from, fan_to, share })
     }
 
     /// Edges for each pair of ends: what one end meets, times the share with the other end's labels, over its number.

@@ -145,7 +145,8 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
                 continue;
             }
             let (small, large) = (rows[other].min(rows[part]), rows[other].max(rows[part]));
-            let cost = a.cost + b.cost + small * cost::BUILD_COST + large * cost::PROBE_COST + rows[set];
+            let each = small * cost::BUILD_COST + large * cost::PROBE_COST + rows[set] * cost::JOINED_COST;
+            let cost = a.cost + b.cost + each;
             offer(&mut ways[set], Way { before: other as Set, step: Step::Join(part as Set), cost })
         }
         part = (part - 1) & inner;

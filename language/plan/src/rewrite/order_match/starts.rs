@@ -1,13 +1,15 @@
 //! Ways to find a vertex without walking to it: by id, or through a property index.
 //!
 //! Each start names the predicates it answers. A range is answered only in part: an index orders values of all types in one
-//! line, and a comparison is true within one type, so its predicates are tested again.
+//! line, and a comparison is true within one type, so its predicates are tested again. An element id is only relied on to end in
+//! `:number`, and tested again too.
 
 use super::problem::{Problem, Set};
 use crate::algebra::Seek;
 use crate::cost;
 use crate::expr::{BinaryOperator, Expr, Name, Var};
 use crate::functions::Function;
+use crate::names::Names;
 
 /// Keys of one vertex that are tried in combination for a composite index: 2^4 look-ups in the catalogue.
 const COMPOSITE_KEYS_MAX: usize = 4;
@@ -48,23 +50,24 @@ enum Kind {
 }
 
 /// Finds the starts of every vertex.
-pub(super) fn find(problem: &mut Problem<'_>) {
+pub(super) fn find(problem: &mut Problem<'_>, names: &mut Names<'_>) {
     for number in 0..problem.vertices.len() {
-        let starts = starts_of(problem, number);
+        let starts = starts_of(problem, number, names);
         problem.vertices[number].seeks = starts;
     }
 }
 
-fn starts_of(problem: &Problem<'_>, number: usize) -> Vec<Start> {
+fn starts_of(problem: &Problem<'_>, number: usize, names: &mut Names<'_>) -> Vec<Start> {
     let vertex = &problem.vertices[number];
     let var = vertex.variable;
     let mut starts = Vec::new();
     let mut tests = Vec::new();
     for (number, predicate) in problem.predicates.iter().enumerate() {
-        if let Some(ids) = ids_of(&predicate.expr, var).filter(|ids| usable(problem, ids, var)) {
-            let rows = if matches!(ids, Expr::List(_)) { cost::list_length(&ids) } else { 1.0 };
-            let need = problem.need(&ids.free_variables());
-            starts.push(Start { how: How::Ids(ids), answered: vec![number], need, rows })
+        if let Some(ids) = by_ids(&predicate.expr, var, names).filter(|ids| usable(problem, &ids.wanted, var))
+        {
+            let need = problem.need(&ids.wanted.free_variables());
+            let answered = if ids.exact { vec![number] } else { Vec::new() };
+            starts.push(Start { how: How::Ids(ids.wanted), answered, need, rows: ids.rows })
         }
         let test = test_of(&predicate.expr, var, number);
         tests.extend(test.filter(|test| usable(problem, &test.value, var)));
@@ -87,19 +90,50 @@ fn usable(problem: &Problem<'_>, value: &Expr, var: Var) -> bool {
     !free.contains(&var) && !free.iter().any(own_edge) && !crate::rewrite::substitute::is_volatile(value)
 }
 
-/// `id(v) = x`, `id(v) IN list`.
-fn ids_of(predicate: &Expr, var: Var) -> Option<Expr> {
-    let is_id = |expr: &Expr| match expr {
-        Expr::Call(Function::Id, arguments) => arguments[..] == [Expr::Variable(var)],
-        _ => false,
-    };
-    match predicate {
-        Expr::Binary(BinaryOperator::Equal | BinaryOperator::In, a, value) if is_id(a) => {
-            Some((**value).clone())
+/// Ids that a predicate admits.
+struct Ids {
+    wanted: Expr,
+    /// Does the look-up alone say what the predicate says?
+    exact: bool,
+    rows: f64,
+}
+
+/// `id(v) = x`, `id(v) IN list`, and the same of `elementId`, whose last part is the number.
+fn by_ids(predicate: &Expr, var: Var, names: &mut Names<'_>) -> Option<Ids> {
+    let Expr::Binary(operator, left, right) = predicate else { return None };
+    let asks = |side: &Expr| match side {
+        Expr::Call(function @ (Function::Id | Function::ElementId), arguments) => {
+            (arguments[..] == [Expr::Variable(var)]).then_some(*function)
         }
-        Expr::Binary(BinaryOperator::Equal, value, a) if is_id(a) => Some((**value).clone()),
         _ => None,
+    };
+    let (function, value, many) = match (operator, asks(left), asks(right)) {
+        (BinaryOperator::Equal, Some(function), _) => (function, (**right).clone(), false),
+        (BinaryOperator::Equal, None, Some(function)) => (function, (**left).clone(), false),
+        (BinaryOperator::In, Some(function), _) => (function, (**right).clone(), true),
+        _ => return None,
+    };
+    let rows = if many { cost::list_length(&value) } else { 1.0 };
+    if function == Function::Id {
+        // A list is no id, but would be looked up as ids: only what is plainly one number needs no test.
+        let exact = many || value.as_int_literal().is_some();
+        return Some(Ids { wanted: value, exact, rows });
     }
+    let wanted = if many {
+        let variable = names.fresh("id");
+        let map = Some(Box::new(number_of(Expr::Variable(variable))));
+        Expr::Comprehension { variable, list: Box::new(value), predicate: None, map }
+    } else {
+        number_of(value)
+    };
+    Some(Ids { wanted, exact: false, rows })
+}
+
+/// The number at the end of an element id; null if there is none.
+fn number_of(element_id: Expr) -> Expr {
+    let text = Expr::Call(Function::ToStringOrNull, vec![element_id]);
+    let parts = Expr::Call(Function::Split, vec![text, Expr::literal(model::Value::string(":"))]);
+    Expr::Call(Function::ToIntegerOrNull, vec![Expr::Call(Function::Last, vec![parts])])
 }
 
 fn test_of(predicate: &Expr, var: Var, number: usize) -> Option<Test> {

@@ -1,0 +1,357 @@
+//! What each rewrite makes of a plan, as text. The expected plans are in `tests/plans/`; `TANGLEWOOD_BLESS=1` writes them anew,
+//! and the difference is then read like code.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+use model::Direction::{Both, In, Out};
+use model::Value;
+use support::build::*;
+use support::figures::Figures;
+use tanglewood_plan::algebra::*;
+use tanglewood_plan::expr::*;
+use tanglewood_plan::pattern::*;
+use tanglewood_plan::{
+    AggregateFunction, Function, LabelExpr, Plan, Statement, StatementKind, estimates, explain, optimize,
+};
+
+const FIGURES: &str = "all 10000; Person 5000; City 100; Tag 2000; edges 60000; KNOWS> 40000; KNOWS< 40000; KNOWS- 80000; \
+    LIVES> 5000; LIVES< 5000; Person KNOWS> 40000; Person KNOWS< 40000; Person LIVES> 5000; City LIVES< 5000; far KNOWS> Person 1; \
+    far KNOWS< Person 1; far KNOWS- Person 1; far LIVES> City 1; far LIVES< Person 1; \
+    index Person(name) 4500; index Person(first,last) 5000; index Person(age) 80; index City(name) 100";
+
+/// Plans the statement and compares it with the text of this name.
+fn check(name: &str, statement: Statement) {
+    check_with(name, FIGURES, statement)
+}
+
+fn check_with(name: &str, figures: &str, statement: Statement) {
+    let figures = Figures::new(figures);
+    let planned = optimize(statement, &figures).unwrap();
+    let StatementKind::Query { plan, .. } = &planned.kind else {
+        unreachable!("only queries are written here")
+    };
+    let told = explain::render(&planned, &estimates(plan, &figures), None);
+    let file = format!("{}/tests/plans/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var("TANGLEWOOD_BLESS").is_ok() {
+        return std::fs::write(file, told).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(told == expected, "{name}: expected\n{expected}\ngot\n{told}");
+}
+
+fn named(var: Var, name: &str) -> Expr {
+    equal(Expr::property(var, "name"), Value::string(name))
+}
+
+fn columns(plan: Plan, columns: &[Var]) -> Plan {
+    project(plan, columns.iter().map(|var| (*var, read(*var))).collect())
+}
+
+/// `MATCH …` over nothing, all of these columns returned.
+fn matched(name: &str, table: Table, pattern: PatternText, kept: &[Var]) {
+    check(name, table.query(columns(pattern.over(Plan::Unit), kept), kept))
+}
+
+#[test]
+fn starts() {
+    let mut t = Table::default();
+    let (p, k, f) = (t.var("p"), t.var("k"), t.var("f"));
+    let pattern = PatternText::default().vertex(p, "Person").vertex(f, "Person").edge(k, p, f, "KNOWS", Out);
+    let with = |predicate: Expr| pattern.clone().so_that(predicate);
+    let table = || Table(t.0.clone());
+    matched("start_index_equal", table(), with(named(p, "Ada")), &[f]);
+    matched("start_index_from_far_end", table(), with(named(f, "Ada")), &[p]);
+    let or = Expr::binary(BinaryOperator::Or, named(p, "Ada"), named(p, "Bea"));
+    matched("start_index_or_as_in", table(), with(or), &[f]);
+    let prefix = Expr::binary(
+        BinaryOperator::StartsWith,
+        Expr::property(p, "name"),
+        Expr::literal(Value::string("A")),
+    );
+    matched("start_index_prefix", table(), with(prefix), &[f]);
+    let age = |operator, age: i64| Expr::binary(operator, Expr::property(p, "age"), Expr::literal(age));
+    let within = [age(BinaryOperator::GreaterEqual, 20), age(BinaryOperator::Less, 30)];
+    matched("start_index_range", table(), with(Expr::all(within)), &[f]);
+    let id =
+        Expr::binary(BinaryOperator::Equal, Expr::Call(Function::Id, vec![read(p)]), Expr::literal(7_i64));
+    matched("start_id", table(), with(id), &[f]);
+    let id = Expr::binary(
+        BinaryOperator::Equal,
+        Expr::Call(Function::ElementId, vec![read(p)]),
+        Expr::Parameter("id".into()),
+    );
+    matched("start_element_id", table(), with(id), &[f]);
+    let first = equal(Expr::property(p, "first"), Value::string("Ada"));
+    let last = equal(Expr::property(p, "last"), Value::string("Byron"));
+    matched("start_index_composite", table(), with(last).so_that(first), &[f]);
+}
+
+#[test]
+fn orders() {
+    let mut t = Table::default();
+    let (a, b, c, d) = (t.var("a"), t.var("b"), t.var("c"), t.var("d"));
+    let (r, s, u) = (t.var("r"), t.var("s"), t.var("u"));
+    let table = || Table(t.0.clone());
+    let lives = PatternText::default().vertex(a, "Person").vertex(b, "City").edge(r, a, b, "LIVES", Out);
+    matched("order_rare_label_first", table(), lives.clone(), &[a]);
+    let triangle = PatternText::default().vertex(a, "Person").vertex(b, "Person").vertex(c, "Person");
+    let triangle =
+        triangle.edge(r, a, b, "KNOWS", Out).edge(s, b, c, "KNOWS", Out).edge(u, c, a, "KNOWS", Out);
+    matched("order_triangle", table(), triangle.clone(), &[a, b, c]);
+    matched("order_triangle_from_name", table(), triangle.so_that(named(b, "Ada")), &[a, c]);
+    let apart = PatternText::default().vertex(a, "City").vertex(b, "City");
+    matched("order_disconnected", table(), apart, &[a, b]);
+    let both = PatternText::default().vertex(a, "Person").vertex(b, "Person").edge(r, a, b, "KNOWS", Out);
+    matched(
+        "order_both_ends_by_index",
+        table(),
+        both.so_that(named(a, "Ada")).so_that(named(b, "Bea")),
+        &[r],
+    );
+    let far = PatternText::default().vertex(a, "Person").vertex(b, "").vertex(c, "Person");
+    let far = far.edge(r, a, b, "LIVES", Out).edge(s, c, b, "LIVES", Out);
+    matched("order_meet_in_city", table(), far.so_that(named(a, "Ada")), &[c]);
+    let mixed = PatternText::default().vertex(a, "Person").vertex(b, "Person").vertex(c, "City");
+    let mixed = mixed.edge(r, a, b, "KNOWS", Out).edge(s, b, c, "LIVES", Out);
+    matched("order_types_differ_no_uniqueness", table(), mixed, &[a, c]);
+    let people = PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    let second = lives.clone().so_that(named(b, "Rome")).over(people);
+    check("order_two_clauses_as_one", table().query(columns(second, &[a]), &[a]));
+    let rows = unwind(Plan::Unit, Expr::Parameter("names".into()), d);
+    let by_row = Expr::binary(BinaryOperator::Equal, Expr::property(a, "name"), read(d));
+    let pattern = lives.so_that(by_row).over(rows);
+    check("order_index_for_each_row", table().query(columns(pattern, &[a, b]), &[a, b]));
+}
+
+#[test]
+fn runs() {
+    let mut t = Table::default();
+    let (a, b, r, p, n) = (t.var("a"), t.var("b"), t.var("r"), t.var("p"), t.var("n"));
+    let table = || Table(t.0.clone());
+    let ends = PatternText::default().vertex(a, "Person").vertex(b, "Person");
+    let pattern = ends.clone().run(r, a, b, "KNOWS", Out, trail(1, Some(3)));
+    matched("run_kept", table(), pattern.clone().so_that(named(a, "Ada")), &[b, r]);
+    matched("run_from_right_end", table(), pattern.clone().so_that(named(b, "Ada")), &[a, r]);
+    let shortest = Run {
+        min: 1,
+        max: None,
+        selector: Selector::AnyShortest,
+        mode: PathMode::Trail,
+        edge_predicate: None,
+    };
+    let shortest = ends.clone().run(r, a, b, "KNOWS", Both, Some(shortest));
+    let between = shortest.so_that(named(a, "Ada")).so_that(named(b, "Bea"));
+    matched("run_shortest_between", table(), between.clone(), &[r]);
+    let length = Expr::Call(Function::Length, vec![read(p)]);
+    let path = extend(between.over(Plan::Unit), vec![(p, Expr::PathOf(vec![a, r, b]))]);
+    check("length_only", table().query(project(path, vec![(n, length)]), &[n]));
+    let x = Table(t.0.clone()).var("x");
+    let each = Expr::binary(BinaryOperator::Greater, Expr::property(x, "since"), Expr::literal(2000_i64));
+    let all = Expr::Quantified {
+        quantifier: Quantifier::All,
+        variable: x,
+        list: Box::new(read(r)),
+        predicate: Box::new(each),
+    };
+    let mut more = table();
+    more.var("x");
+    matched("run_condition_on_every_edge", more, pattern.so_that(named(a, "Ada")).so_that(all), &[b]);
+}
+
+#[test]
+fn sets() {
+    let mut t = Table::default();
+    let (a, b, r, c, s, n) = (t.var("a"), t.var("b"), t.var("r"), t.var("c"), t.var("s"), t.var("n"));
+    let table = || Table(t.0.clone());
+    let ends = PatternText::default().vertex(a, "Person").vertex(b, "Person").so_that(named(a, "Ada"));
+    let reach =
+        |min, direction| ends.clone().run(r, a, b, "KNOWS", direction, trail(min, Some(3))).over(Plan::Unit);
+    let count = |plan| aggregate(plan, Vec::new(), vec![(n, AggregateFunction::Count, Some(read(b)), true)]);
+    check("distinct_ends", table().query(count(reach(1, Out)), &[n]));
+    check("distinct_ends_not_from_two", table().query(count(reach(2, Out)), &[n]));
+    check("distinct_ends_not_undirected", table().query(count(reach(1, Both)), &[n]));
+    let other = Expr::binary(BinaryOperator::NotEqual, read(a), read(b));
+    check(
+        "distinct_ends_undirected_but_the_start",
+        table().query(distinct(filter(reach(1, Both), other), vec![b]), &[b]),
+    );
+    let rows = |plan| aggregate(plan, Vec::new(), vec![(n, AggregateFunction::CountRows, None, false)]);
+    check("distinct_ends_not_if_rows_count", table().query(rows(reach(1, Out)), &[n]));
+    let hops = PatternText::default().vertex(a, "City").vertex(b, "Person").vertex(c, "Person");
+    let hops = hops.edge(r, b, a, "LIVES", Out).edge(s, b, c, "KNOWS", Out);
+    let hops = hops.over(Plan::Unit);
+    check("dedup_frontier", table().query(distinct(hops, vec![c]), &[c]));
+    let first = PatternText::default()
+        .vertex(a, "Person")
+        .vertex(b, "Person")
+        .edge(r, a, b, "KNOWS", Out)
+        .over(Plan::Unit);
+    let second = PatternText::default()
+        .vertex(b, "")
+        .vertex(c, "Person")
+        .edge(s, b, c, "KNOWS", Out)
+        .over(first.clone());
+    check("dedup_frontier_between_clauses", table().query(distinct(second, vec![c]), &[c]));
+    let chain = PatternText::default().vertex(a, "Person").vertex(b, "Person").vertex(c, "Person");
+    let chain = chain.edge(r, a, b, "KNOWS", Out).edge(s, b, c, "KNOWS", Out).over(Plan::Unit);
+    check("dedup_frontier_not_over_uniqueness", table().query(distinct(chain, vec![c]), &[c]));
+}
+
+#[test]
+fn subqueries() {
+    let mut t = Table::default();
+    let (a, b, r, n, x) = (t.var("a"), t.var("b"), t.var("r"), t.var("n"), t.var("x"));
+    let table = || Table(t.0.clone());
+    let people = || PatternText::default().vertex(a, "Person");
+    let friends = |from: Var| {
+        let pattern =
+            PatternText::default().vertex(from, "").vertex(b, "City").edge(r, from, b, "LIVES", Out);
+        pattern.over(argument(&[from]))
+    };
+    let exists = || subquery(SubqueryKind::Exists, &[a], friends(a));
+    let count = || subquery(SubqueryKind::Count, &[a], friends(a));
+    matched("lift_exists", table(), people().so_that(exists()), &[a]);
+    matched(
+        "lift_not_exists",
+        table(),
+        people().so_that(Expr::Unary(UnaryOperator::Not, Box::new(exists()))),
+        &[a],
+    );
+    let none = Expr::binary(BinaryOperator::Equal, count(), Expr::literal(0_i64));
+    matched("lift_count_zero", table(), people().so_that(none), &[a]);
+    let either = Expr::binary(BinaryOperator::Or, exists(), named(a, "Ada"));
+    matched("lift_exists_or", table(), people().so_that(either), &[a]);
+    let plan = project(people().over(Plan::Unit), vec![(a, read(a)), (n, count())]);
+    check("lift_count", table().query(plan, &[a, n]));
+    let collect = extend(friends(a), vec![(x, Expr::property(b, "name"))]);
+    let plan =
+        project(people().over(Plan::Unit), vec![(n, subquery(SubqueryKind::Collect(x), &[a], collect))]);
+    check("lift_collect", table().query(plan, &[n]));
+    let gathered = aggregate(
+        people().over(Plan::Unit),
+        Vec::new(),
+        vec![(n, AggregateFunction::Collect, Some(read(a)), false)],
+    );
+    let predicate = Box::new(subquery(SubqueryKind::Exists, &[x], friends(x)));
+    let any =
+        Expr::Quantified { quantifier: Quantifier::Any, variable: x, list: Box::new(read(n)), predicate };
+    check("lift_from_quantifier", table().query(filter(gathered, any), &[n]));
+    let plan = PatternText::default().vertex(a, "").vertex(b, "City").edge(r, a, b, "LIVES", Out);
+    let plan = plan.so_that(named(b, "Rome")).optionally(people().over(Plan::Unit));
+    check("optional_match", table().query(columns(plan, &[a, b]), &[a, b]));
+}
+
+#[test]
+fn shapes() {
+    let mut t = Table::default();
+    let (a, b, n, m) = (t.var("a"), t.var("b"), t.var("n"), t.var("m"));
+    let table = || Table(t.0.clone());
+    let people = || PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    let name = Expr::property(a, "name");
+    let plan = project(people(), vec![(n, name.clone()), (a, read(a))]);
+    check(
+        "push_filter_through_with",
+        table().query(filter(plan, equal(read(n), Value::string("Ada"))), &[n]),
+    );
+    let first = Plan::Limit(Box::new(Limit { input: people(), count: Expr::literal(10_i64) }));
+    check("push_filter_not_through_limit", table().query(filter(first, named(a, "Ada")), &[a]));
+    let towns = PatternText::default().vertex(b, "City").over(Plan::Unit);
+    let both = vec![(m, a, b)];
+    let union = Plan::Union(Box::new(Union { left: people(), right: towns, columns: both, distinct: true }));
+    check("push_filter_into_union", table().query(filter(union, named(m, "Rome")), &[m]));
+    let count =
+        aggregate(people(), vec![(n, name.clone())], vec![(m, AggregateFunction::CountRows, None, false)]);
+    let kept = Expr::all([equal(read(n), Value::string("Ada")), equal(read(m), 2_i64)]);
+    check("push_filter_into_keys", table().query(filter(count, kept), &[n]));
+    let sum = Expr::binary(BinaryOperator::Add, Expr::literal(1_i64), Expr::literal(2_i64));
+    let zero = Expr::binary(BinaryOperator::Divide, Expr::literal(1_i64), Expr::literal(0_i64));
+    let plan = filter(project(people(), vec![(n, sum), (m, zero)]), Expr::literal(true));
+    check("fold_constants", table().query(plan, &[n, m]));
+    let keys = vec![SortKey { expr: name.clone(), descending: true }];
+    let sorted = Plan::Sort(Box::new(Sort { input: people(), keys, limit: None }));
+    let skipped = Plan::Skip(Box::new(Skip { input: sorted, count: Expr::literal(5_i64) }));
+    let plan = Plan::Limit(Box::new(Limit { input: columns(skipped, &[a]), count: Expr::literal(10_i64) }));
+    check("split_top_k", table().query(plan, &[a]));
+    let wide = extend(people(), vec![(n, name.clone()), (m, read(n))]);
+    let plan = project(
+        project(wide, vec![(a, read(a)), (n, read(n)), (b, Expr::property(a, "age"))]),
+        vec![(m, read(b))],
+    );
+    check("prune_columns", table().query(plan, &[m]));
+}
+
+#[test]
+fn a_long_chain_is_ordered_greedily() {
+    let mut t = Table::default();
+    let vertices: Vec<Var> = (0..40).map(|number| t.var(&format!("v{number}"))).collect();
+    let mut pattern = PatternText::default();
+    for var in &vertices {
+        pattern = pattern.vertex(*var, "Person")
+    }
+    for pair in vertices.windows(2) {
+        let edge = t.var(&format!("e{}", pair[0].0));
+        pattern = pattern.edge(edge, pair[0], pair[1], if pair[0].0 % 2 == 0 { "KNOWS" } else { "LIVES" }, In)
+    }
+    let plan = columns(pattern.so_that(named(vertices[20], "Ada")).over(Plan::Unit), &vertices[..1]);
+    let statement = optimize(t.query(plan, &vertices[..1]), &Figures::new(FIGURES)).unwrap();
+    let StatementKind::Query { plan, .. } = &statement.kind else { unreachable!("a query was written") };
+    let listed = explain::nodes(plan, &statement.variables);
+    assert_eq!(listed.iter().filter(|node| node.name == "Expand").count(), 39);
+    let seek = listed.iter().find(|node| node.name == "SeekVertices").unwrap();
+    assert!(seek.detail.starts_with("(v20:Person)"), "starts at {}", seek.detail);
+}
+
+#[test]
+fn what_is_too_large_or_impossible_is_refused() {
+    let refuse = |statement: Statement| optimize(statement, &Figures::new(FIGURES)).unwrap_err();
+    let mut t = Table::default();
+    let a = t.var("a");
+    let deep = (0..1_100).fold(Plan::Unit, |plan, _| distinct(plan, Vec::new()));
+    assert_eq!(refuse(Table(t.0.clone()).query(deep, &[])).code, "PlanTooLarge");
+    let nested = (0..1_100).fold(Expr::literal(1_i64), |expr, _| Expr::List(vec![expr]));
+    assert_eq!(
+        refuse(Table(t.0.clone()).query(project(Plan::Unit, vec![(a, nested)]), &[a])).code,
+        "PlanTooLarge"
+    );
+    let wide = (0..200).fold(PatternText::default(), |pattern, number| pattern.vertex(Var(number), ""));
+    assert_eq!(refuse(Table(t.0.clone()).query(wide.over(Plan::Unit), &[])).code, "PlanTooLarge");
+    let (b, r, x) = (t.var("b"), t.var("r"), t.var("x"));
+    let inner = PatternText::default().vertex(x, "").over(argument(&[x]));
+    let test = Some((x, subquery(SubqueryKind::Exists, &[x], inner)));
+    let run = Run {
+        min: 1,
+        max: None,
+        selector: Selector::AnyShortest,
+        mode: PathMode::Trail,
+        edge_predicate: test,
+    };
+    let pattern = PatternText::default().vertex(a, "").vertex(b, "").run(r, a, b, "", Out, Some(run));
+    let refused = refuse(t.query(pattern.over(Plan::Unit), &[a]));
+    assert_eq!((refused.code, refused.hint.is_empty()), ("UnsupportedQuery", false));
+}
+
+/// The deepest plan and expression that the limits admit are planned on a thread's ordinary stack.
+#[test]
+fn the_deepest_admitted_query_is_planned() {
+    let mut t = Table::default();
+    let (a, n) = (t.var("a"), t.var("n"));
+    let start = PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    let deep =
+        (0..900).fold(start, |plan, _| unwind(filter_not_null(plan, a), Expr::Parameter("list".into()), n));
+    let _ = LabelExpr::Any;
+    let planned = optimize(Table(t.0.clone()).query(deep, &[a]), &Figures::new(FIGURES));
+    assert!(planned.is_err_and(|error| error.code == "PlanTooLarge"), "1,800 operators are too many");
+    let start = PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    let deep =
+        (0..480).fold(start, |plan, _| unwind(filter_not_null(plan, a), Expr::Parameter("list".into()), n));
+    let long = (0..900).map(|number| named(a, &format!("n{number}")));
+    let long = long.reduce(|a, b| Expr::binary(BinaryOperator::Or, a, b)).unwrap();
+    let planned = optimize(t.query(filter(deep, long), &[a]), &Figures::new(FIGURES)).unwrap();
+    let StatementKind::Query { plan, .. } = &planned.kind else { unreachable!("a query was written") };
+    assert!(explain::nodes(plan, &planned.variables).len() > 480);
+}
+
+fn filter_not_null(plan: Plan, var: Var) -> Plan {
+    filter(plan, Expr::Unary(UnaryOperator::IsNotNull, Box::new(read(var))))
+}

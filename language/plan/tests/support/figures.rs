@@ -1,0 +1,64 @@
+//! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`.
+
+use model::Direction;
+use tanglewood_plan::Planning;
+
+/// Figures by name; what is not said follows from what is.
+pub struct Figures(Vec<(String, f64)>);
+
+impl Figures {
+    pub fn new(text: &str) -> Figures {
+        let pairs = text.split(';').map(str::trim).filter(|line| !line.is_empty());
+        Figures(
+            pairs
+                .map(|line| {
+                    let (name, figure) = line.rsplit_once(' ').expect("a name and a figure");
+                    (name.to_string(), figure.parse().expect("a figure"))
+                })
+                .collect(),
+        )
+    }
+    fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, figure)| *figure)
+    }
+    fn arrow(types: &[&str], direction: Direction) -> String {
+        let arrow = match direction {
+            Direction::Out => ">",
+            Direction::In => "<",
+            Direction::Both => "-",
+        };
+        format!("{}{arrow}", types.join("|"))
+    }
+}
+
+impl Planning for Figures {
+    fn vertices(&self, label: Option<&str>) -> f64 {
+        let all = self.get("all").unwrap_or(10_000.0);
+        label.map_or(all, |label| self.get(label).unwrap_or(all / 10.0))
+    }
+    fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64 {
+        let arrow = Figures::arrow(types, direction);
+        let all = self.get(&arrow).or(self.get("edges")).unwrap_or(50_000.0);
+        let Some(near) = near else { return all };
+        let share = self.vertices(Some(near)) / self.vertices(None);
+        self.get(&format!("{near} {arrow}")).unwrap_or(all * share)
+    }
+    fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
+        let told = self.get(&format!("far {} {far}", Figures::arrow(types, direction)));
+        told.unwrap_or(self.vertices(Some(far)) / self.vertices(None))
+    }
+    fn index(&self, label: &str, keys: &[&str]) -> Option<Vec<String>> {
+        let same = |name: &str| {
+            let (on, listed) = name.strip_prefix("index ")?.split_once('(')?;
+            let listed: Vec<String> = listed.trim_end_matches(')').split(',').map(String::from).collect();
+            let all =
+                listed.len() == keys.len() && keys.iter().all(|key| listed.iter().any(|other| other == key));
+            (on == label && all).then_some(listed)
+        };
+        self.0.iter().find_map(|(name, _)| same(name))
+    }
+    fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
+        let ordered = self.index(label, keys)?;
+        self.get(&format!("index {label}({})", ordered.join(",")))
+    }
+}
