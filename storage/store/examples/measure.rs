@@ -97,7 +97,7 @@ fn best_of<T>(rounds: usize, mut work: impl FnMut() -> T) -> (f64, T) {
     let mut last = None;
     for _ in 0..rounds {
         let start = Instant::now();
-        last = Some(work());
+        last = Some(std::hint::black_box(work()));
         best = best.min(millis(start));
     }
     (best, last.unwrap())
@@ -123,16 +123,31 @@ fn compare_search(what: &str, snapshot: &Snapshot, pairs: &[(u32, u32)]) {
         view_best += time;
         assert_eq!(found, expected);
     }
-    println!("search {what}: flat {flat_best:.2} ms, view {view_best:.2} ms, ratio {:.3}", view_best / flat_best);
+    println!(
+        "search {what}: flat {flat_best:.2} ms, view {view_best:.2} ms, ratio {:.3}",
+        view_best / flat_best
+    );
     let (flat_time, sum) = best_of(5, || {
-        (0..bound).map(|v| neighbours[offsets[v] as usize..offsets[v + 1] as usize].iter().map(|n| *n as u64).sum::<u64>()).sum::<u64>()
+        (0..std::hint::black_box(bound))
+            .map(|v| {
+                neighbours[offsets[v] as usize..offsets[v + 1] as usize]
+                    .iter()
+                    .map(|n| *n as u64)
+                    .sum::<u64>()
+            })
+            .sum::<u64>()
     });
     let mut scratch = Vec::new();
     let (view_time, same) = best_of(5, || {
-        (0..bound as u32).map(|v| view.neighbours(v, &mut scratch).unwrap().iter().map(|n| *n as u64).sum::<u64>()).sum::<u64>()
+        (0..std::hint::black_box(bound) as u32)
+            .map(|v| view.neighbours(v, &mut scratch).unwrap().iter().map(|n| *n as u64).sum::<u64>())
+            .sum::<u64>()
     });
     assert_eq!(sum, same);
-    println!("sweep  {what}: flat {flat_time:.2} ms, view {view_time:.2} ms, ratio {:.3}", view_time / flat_time);
+    println!(
+        "sweep  {what}: flat {flat_time:.2} ms, view {view_time:.2} ms, ratio {:.3}",
+        view_time / flat_time
+    );
 }
 
 fn import(store: &Store, pairs: &[(u32, u32)], labels: LabelSetId) -> Vec<u32> {
@@ -146,7 +161,10 @@ fn import(store: &Store, pairs: &[(u32, u32)], labels: LabelSetId) -> Vec<u32> {
     bulk.edges(TYPE, mapped, Vec::new()).unwrap();
     let collected = millis(start);
     let snapshot = bulk.finish(&store.current(), 1, &parallel).unwrap();
-    println!("import: {VERTICES} vertices, {EDGES} edges: {:.0} ms ({collected:.0} ms of it collecting)", millis(start));
+    println!(
+        "import: {VERTICES} vertices, {EDGES} edges: {:.0} ms ({collected:.0} ms of it collecting)",
+        millis(start)
+    );
     store.publish(snapshot);
     ids
 }
@@ -167,7 +185,10 @@ fn measure_applies(what: &str, store: &Store, count: usize, mut make: impl FnMut
         store.publish(current.apply(current.place() + 1, &[&[change]]).unwrap());
         worst = worst.max(one.elapsed().as_secs_f64() * 1e6);
     }
-    println!("apply {what}: {:.2} us mean, {worst:.0} us worst, {count} applies", millis(start) * 1e3 / count as f64);
+    println!(
+        "apply {what}: {:.2} us mean, {worst:.0} us worst, {count} applies",
+        millis(start) * 1e3 / count as f64
+    );
 }
 
 #[derive(Default)]
@@ -208,11 +229,12 @@ fn main() {
     store.names().intern_edge_type("T").unwrap();
     let label = store.names().intern_label("L").unwrap();
     let labels = store.names().intern_label_set(&[label]).unwrap();
-    ["number", "name"].iter().for_each(|key| drop(store.names().intern_key(key).unwrap()));
+    ["number", "name"].iter().for_each(|key| assert!(store.names().intern_key(key).is_ok()));
     let pairs = random_pairs();
     let ids = import(&store, &pairs, labels);
     measure_memory(&store);
-    let mut pairs: Vec<(u32, u32)> = pairs.iter().map(|(a, b)| (ids[*a as usize], ids[*b as usize])).collect();
+    let mut pairs: Vec<(u32, u32)> =
+        pairs.iter().map(|(a, b)| (ids[*a as usize], ids[*b as usize])).collect();
     compare_search("clean", &store.current(), &pairs);
 
     let mut state = 7;
@@ -230,10 +252,17 @@ fn main() {
     measure_checkpoint(&store.current());
 
     let hub = store.allocator().vertex(labels).unwrap();
-    measure_applies("hub's birth", &store, 1, |_| Change::CreateVertex { id: hub, labels, properties: Vec::new() });
+    measure_applies("hub's birth", &store, 1, |_| Change::CreateVertex {
+        id: hub,
+        labels,
+        properties: Vec::new(),
+    });
     let edge_from_hub = |n: usize| {
         let target = VertexId::from_dense(ids[n % VERTICES]);
-        Change::CreateEdge { edge: EdgeRef { id: store.allocator().edge(hub, TYPE).unwrap(), source: hub, target }, properties: Vec::new() }
+        Change::CreateEdge {
+            edge: EdgeRef { id: store.allocator().edge(hub, TYPE).unwrap(), source: hub, target },
+            properties: Vec::new(),
+        }
     };
     let group: Vec<Change> = (0..100_000).map(edge_from_hub).collect();
     store.publish(store.current().apply(3, &[&group]).unwrap());

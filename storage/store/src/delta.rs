@@ -1,10 +1,12 @@
 //! What changed in a chunk since its base was made: small, immutable once shared, copied along one path on write.
 //!
 //! ```text
-//! Delta ─ dirty bits (adjacency) ─ 64 pages of 64 slots ─ Page ─ Arc<VertexDelta> ─ ListDelta {added, removed}
+//! Delta ─ dirty bits (adjacency)
+//!       ├ 16 branches ─ 16 leaves ─ up to 16 Arc<VertexDelta> ─ ListDelta {added, removed}
 //!       └ overridden edge properties by (type, edge slot)
 //! ```
-//! A write copies the delta's head (about 1 KiB), one page and one vertex: never the base, never a hub's list.
+//! A write copies the delta's head, one branch, one leaf and one vertex: at most 48 pointers, since each one copied touches a
+//! reference count that may lie in cold memory; never the base, never a hub's list.
 
 use crate::edge_set::EdgeSet;
 use crate::table::Lane;
@@ -82,18 +84,25 @@ pub(crate) fn set_property(properties: &mut Vec<(KeyId, Value)>, key: KeyId, val
     }
 }
 
+/// Sixteen slots.
 #[derive(Clone, Debug, Default)]
-struct Page {
-    mask: u64,
+struct Leaf {
+    mask: u16,
     /// One for every bit of the mask, in slot order.
     vertices: Vec<Arc<VertexDelta>>,
+}
+
+/// Sixteen leaves: 256 slots.
+#[derive(Clone, Debug, Default)]
+struct Branch {
+    leaves: [Option<Arc<Leaf>>; 16],
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Delta {
     /// Vertices with a list delta.
     pub(crate) dirty: SlotBits,
-    pages: [Option<Arc<Page>>; 64],
+    branches: [Option<Arc<Branch>>; 16],
     /// Lanes some list delta speaks of, sorted.
     pub(crate) lanes: Vec<Lane>,
     /// Overrides of edge properties, in key order; null removes.
@@ -106,7 +115,7 @@ impl Default for Delta {
     fn default() -> Delta {
         Delta {
             dirty: [0; 64],
-            pages: [const { None }; 64],
+            branches: [const { None }; 16],
             lanes: Vec::new(),
             edge_properties: OrdMap::new(),
             weight: 0,
@@ -117,20 +126,21 @@ impl Default for Delta {
 impl Delta {
     #[inline]
     pub(crate) fn vertex(&self, slot: usize) -> Option<&VertexDelta> {
-        let page = self.pages[slot / 64].as_ref()?;
-        let below = 1u64 << (slot % 64);
-        (page.mask & below != 0).then(|| &*page.vertices[(page.mask & (below - 1)).count_ones() as usize])
+        let leaf = self.branches[slot / 256].as_ref()?.leaves[slot / 16 % 16].as_ref()?;
+        let here = 1u16 << (slot % 16);
+        (leaf.mask & here != 0).then(|| &*leaf.vertices[(leaf.mask & (here - 1)).count_ones() as usize])
     }
     /// The vertex to write to, made if it is not there; what others share is copied first.
     pub(crate) fn vertex_mut(&mut self, slot: usize) -> &mut VertexDelta {
-        let page = Arc::make_mut(self.pages[slot / 64].get_or_insert_default());
-        let below = 1u64 << (slot % 64);
-        let at = (page.mask & (below - 1)).count_ones() as usize;
-        if page.mask & below == 0 {
-            page.mask |= below;
-            page.vertices.insert(at, Arc::default());
+        let branch = Arc::make_mut(self.branches[slot / 256].get_or_insert_default());
+        let leaf = Arc::make_mut(branch.leaves[slot / 16 % 16].get_or_insert_default());
+        let here = 1u16 << (slot % 16);
+        let at = (leaf.mask & (here - 1)).count_ones() as usize;
+        if leaf.mask & here == 0 {
+            leaf.mask |= here;
+            leaf.vertices.insert(at, Arc::default());
         }
-        Arc::make_mut(&mut page.vertices[at])
+        Arc::make_mut(&mut leaf.vertices[at])
     }
     /// The list to write to; marks vertex and lane as dirty.
     pub(crate) fn list_mut(&mut self, slot: usize, lane: Lane) -> &mut ListDelta {
@@ -142,12 +152,16 @@ impl Delta {
     }
     /// Calls `found` with every changed vertex, in slot order.
     pub(crate) fn for_each<'a>(&'a self, mut found: impl FnMut(usize, &'a VertexDelta)) {
-        for (number, page) in self.pages.iter().enumerate() {
-            let Some(page) = page else { continue };
-            let mut left = page.mask;
-            for vertex in &page.vertices {
-                found(number * 64 + left.trailing_zeros() as usize, vertex);
-                left &= left - 1;
+        let branches =
+            self.branches.iter().enumerate().filter_map(|(at, branch)| Some((at, branch.as_ref()?)));
+        for (high, branch) in branches {
+            let leaves = branch.leaves.iter().enumerate().filter_map(|(at, leaf)| Some((at, leaf.as_ref()?)));
+            for (middle, leaf) in leaves {
+                let mut left = leaf.mask;
+                for vertex in &leaf.vertices {
+                    found(high * 256 + middle * 16 + left.trailing_zeros() as usize, vertex);
+                    left &= left - 1;
+                }
             }
         }
     }

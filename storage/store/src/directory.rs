@@ -69,9 +69,9 @@ impl Cell {
 }
 
 /// Bits of a chunk number that pick the cell within a leaf: a leaf is copied on every write, so it is small.
-const LEAF_BITS: u32 = 6;
+const LEAF_BITS: u32 = 4;
 /// Bits that pick the leaf within a branch.
-const BRANCH_BITS: u32 = 7;
+const BRANCH_BITS: u32 = 6;
 
 type Leaf = Vec<Option<Arc<Cell>>>;
 
