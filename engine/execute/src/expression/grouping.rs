@@ -21,9 +21,15 @@ fn state() -> FixedState {
 
 /// The hash of one value; equivalent values hash alike.
 pub fn hash_one(value: &Value) -> u64 {
-    let mut hasher = state().build_hasher();
-    hash_value(value, &mut hasher);
-    hasher.finish()
+    match value {
+        Value::String(text) => hash_text(text),
+        Value::Edge(edge) => state().hash_one(edge.id),
+        value => {
+            let mut hasher = state().build_hasher();
+            hash_value(value, &mut hasher);
+            hasher.finish()
+        }
+    }
 }
 
 /// For each batch row the hash of its keys, combined; `hashes` is overwritten. Rows with equivalent keys hash alike, whatever
@@ -64,12 +70,7 @@ fn hash_column(key: &Carried, hashes: &mut [u64]) {
         }
         Column::Any(values) => {
             for (row, held) in hashes.iter_mut().enumerate() {
-                let hash = match &values[key.at(row)] {
-                    Value::Edge(edge) => state().hash_one(edge.id),
-                    Value::String(text) => hash_text(text),
-                    value => hash_one(value),
-                };
-                combine(held, hash);
+                combine(held, hash_one(&values[key.at(row)]));
             }
         }
     }
