@@ -6,6 +6,7 @@
 mod expression;
 mod pattern;
 mod schema;
+mod walk;
 
 pub use expression::*;
 pub use pattern::*;

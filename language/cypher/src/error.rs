@@ -38,6 +38,9 @@ pub enum ErrorKind {
     NotSupported,
     ProcedureNotFound,
     RelationshipUniquenessViolation,
+    RequiresDirectedRelationship,
+    /// A value of a known type is used as one of another.
+    TypeMismatch,
     UndefinedVariable,
     UnexpectedSyntax,
     UnknownFunction,
@@ -50,6 +53,7 @@ impl ErrorKind {
     pub fn code(self) -> &'static str {
         match self {
             ErrorKind::ProcedureNotFound => "Neo.ClientError.Procedure.ProcedureNotFound",
+            ErrorKind::TypeMismatch => "Neo.ClientError.Statement.TypeError",
             _ => "Neo.ClientError.Statement.SyntaxError",
         }
     }

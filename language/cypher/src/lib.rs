@@ -1,7 +1,8 @@
 //! Cypher: text to syntax tree to plan, and what is wrong with the text.
 //!
 //! In reading order: a text is cut into statements by [`split_statements`]; one statement becomes a tree
-//! ([`ast`]) through [`parse`].
+//! ([`ast`]) through [`parse`], and the tree becomes a plan through [`lower`]; [`compile`] does both. What is wrong is a
+//! [`CypherError`] with the place in the text.
 #![warn(missing_docs)]
 
 pub mod limits;
@@ -17,7 +18,10 @@ pub mod ast;
 mod parser;
 mod print;
 
+mod lower;
+
 pub use error::{CypherError, ErrorKind};
+pub use lower::{PROCEDURES, Procedure, compile, lower};
 pub use parser::parse;
 pub use print::print;
 pub use span::Span;

@@ -62,6 +62,7 @@ fn read_block(file: &str, lines: &[&str]) -> Vec<Scenario> {
     };
     let mut examples: Vec<Vec<String>> = Vec::new();
     let mut in_examples = false;
+    let mut under_test = false;
     let mut at = 1;
     while at < lines.len() {
         let line = lines[at].trim();
@@ -74,13 +75,14 @@ fn read_block(file: &str, lines: &[&str]) -> Vec<Scenario> {
             let (query, end) = doc_string(lines, at);
             let step = lines[at - 2].trim();
             at = end;
-            match step.contains("When executing query") {
+            under_test = step.contains("When executing query");
+            match under_test {
                 true => scenario.query = query,
                 false => scenario.auxiliary.push(query),
             }
         } else if line.contains("should be raised at") {
             scenario.error = expected_error(line);
-        } else if line.contains("the result should be") && at < lines.len() && lines[at].trim().starts_with('|') {
+        } else if under_test && line.contains("the result should be") && at < lines.len() && lines[at].trim().starts_with('|') {
             scenario.columns.get_or_insert(cells(lines[at].trim()));
         }
     }

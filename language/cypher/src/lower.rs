@@ -1,0 +1,158 @@
+//! Syntax tree to plan: names become variables, clauses become operators, and what the tree alone cannot show to be wrong is
+//! found out: unknown names, clashing kinds, misplaced aggregates.
+//!
+//! Patterns stay unordered (`Plan::Match`); where to begin and which way to walk is the planner's to say. The walk over the tree
+//! carries a [`Scope`] (which names mean what here) and the plan built so far, clause by clause.
+//!
+//! Invariant: a plan variable means one thing in a statement. Passing a variable on under its name keeps its number; any
+//! other column gets a new one.
+
+mod aggregate;
+mod call;
+mod check;
+mod create;
+mod expression;
+mod function;
+mod group;
+mod matching;
+mod pattern;
+mod procedure;
+mod projection;
+mod query;
+mod schema;
+mod scope;
+mod sort;
+mod subquery;
+mod types;
+mod update;
+mod value;
+
+use std::sync::Arc;
+
+use plan::expr::{Expr, Name, Var};
+use plan::statement::{Mode, Statement, StatementKind};
+
+use crate::ast;
+use crate::error::{CypherError, ErrorKind};
+use crate::parser;
+use crate::span::Span;
+use aggregate::Aggregation;
+use scope::Scope;
+use sort::Sorting;
+use types::Type;
+
+pub use procedure::{PROCEDURES, Procedure};
+
+/// What a lowering step returns; boxed as in the parser, for the sake of the frames of the recursion.
+pub(crate) type Lowered<T> = Result<T, Box<CypherError>>;
+
+/// Parses and lowers one statement.
+pub fn compile(text: &str) -> Result<Statement, CypherError> {
+    lower(text, &parser::parse(text)?)
+}
+
+/// Lowers a parsed statement; `text` is what it was parsed from, which names its columns.
+pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, CypherError> {
+    let mut lowerer = Lowerer::new(text);
+    let kind = lowerer.body(&statement.body).map_err(|error| *error)?;
+    let mode = match statement.mode {
+        ast::Mode::Run => Mode::Run,
+        ast::Mode::Explain => Mode::Explain,
+        ast::Mode::Profile => Mode::Profile,
+    };
+    Ok(Statement { kind, variables: lowerer.variables, parameters: lowerer.parameters, mode, hints: lowerer.hints })
+}
+
+/// An expression with what is known of its value's type.
+pub(crate) struct Typed {
+    pub expr: Expr,
+    pub kind: Type,
+}
+
+/// What lowering one statement accumulates.
+pub(crate) struct Lowerer<'t> {
+    text: &'t str,
+    variables: Vec<Name>,
+    parameters: Vec<Name>,
+    hints: Vec<String>,
+    /// Every variable that was read, in order: what a subquery read since it began is what it imports.
+    used: Vec<Var>,
+    /// Set while a column of a grouping projection is lowered.
+    aggregation: Option<Aggregation>,
+    /// Set while a sort key is lowered.
+    sorting: Option<Sorting>,
+}
+
+impl<'t> Lowerer<'t> {
+    fn new(text: &'t str) -> Lowerer<'t> {
+        Lowerer {
+            text,
+            variables: Vec::new(),
+            parameters: Vec::new(),
+            hints: Vec::new(),
+            used: Vec::new(),
+            aggregation: None,
+            sorting: None,
+        }
+    }
+
+    fn body(&mut self, body: &ast::StatementBody) -> Lowered<StatementKind> {
+        match body {
+            ast::StatementBody::Query(query) => self.top_query(query),
+            ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
+            ast::StatementBody::Show(show) => self.show(show).map(StatementKind::Show),
+            ast::StatementBody::Terminate(targets) => self.terminate(targets).map(StatementKind::Kill),
+        }
+    }
+
+    /// A new variable under a name of the text.
+    fn variable(&mut self, name: &str) -> Var {
+        self.variables.push(Arc::from(name));
+        Var(self.variables.len() as u32 - 1)
+    }
+
+    /// A new variable that no text can name.
+    fn unnamed(&mut self, what: &str) -> Var {
+        let number = self.variables.len();
+        self.variable(&format!(" {what}{number}"))
+    }
+
+    fn parameter(&mut self, name: &str) -> Name {
+        if let Some(known) = self.parameters.iter().find(|known| known.as_ref() == name) {
+            return known.clone();
+        }
+        let name: Name = Arc::from(name);
+        self.parameters.push(name.clone());
+        name
+    }
+
+    /// Looks a variable up, or says that it is not defined.
+    fn find<'s>(&mut self, scope: &'s Scope, name: &str, span: Span) -> Lowered<&'s scope::Binding> {
+        let Some(binding) = scope.get(name) else { return Err(undefined(scope, name, span)) };
+        match &binding.instead {
+            Some(expr) => self.used.extend(expr.free_variables()),
+            None => self.used.push(binding.var),
+        }
+        Ok(binding)
+    }
+}
+
+fn undefined(scope: &Scope, name: &str, span: Span) -> Box<CypherError> {
+    let error = CypherError::new(ErrorKind::UndefinedVariable, format!("variable `{name}` is not defined"), span);
+    Box::new(error.with_suggestion(crate::suggest::nearest(name, scope.names())))
+}
+
+/// An error of a kind at a place.
+pub(crate) fn fail<T>(kind: ErrorKind, message: impl Into<String>, span: Span) -> Lowered<T> {
+    Err(Box::new(CypherError::new(kind, message, span)))
+}
+
+/// The same, with a hint.
+pub(crate) fn fail_with_hint<T>(kind: ErrorKind, message: impl Into<String>, span: Span, hint: &str) -> Lowered<T> {
+    Err(Box::new(CypherError::new(kind, message, span).with_hint(hint)))
+}
+
+/// A name of the syntax tree as a name of the plan.
+pub(crate) fn name(name: &ast::Name) -> Name {
+    Arc::from(name.text.as_str())
+}

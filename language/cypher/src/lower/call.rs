@@ -1,0 +1,231 @@
+//! `CALL { }`: a query run for each row, and `CALL procedure(…)`.
+
+use std::sync::Arc;
+
+use plan::Plan;
+use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
+use plan::expr::{Expr, Name};
+use plan::statement::StatementKind;
+
+use super::procedure::{self, Procedure};
+use super::query::{Column, Place, Rows};
+use super::scope::Scope;
+use super::subquery::{carry, has_with, set_argument};
+use super::types::Type;
+use super::{Lowered, Lowerer, fail, fail_with_hint};
+use crate::ast::{self, CallSubquery, Clause, ClauseKind, ExpressionKind, Imports, Projection, Query, SingleQuery};
+use crate::error::ErrorKind;
+use crate::span::Span;
+
+impl Lowerer<'_> {
+    pub(super) fn call_subquery(&mut self, call: &CallSubquery, rows: &mut Rows, span: Span) -> Lowered<()> {
+        if call.in_transactions.is_some() {
+            let hint = "without it the whole statement is one transaction";
+            return fail_with_hint(ErrorKind::NotSupported, "IN TRANSACTIONS is not supported", span, hint);
+        }
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let leaf = Plan::Argument(Vec::new());
+        let (scope, place) = match &call.imports {
+            None => (rows.scope.clone(), Place::ImportingCall),
+            Some(imports) => (self.scope_clause(imports, &rows.scope)?, Place::Call),
+        };
+        let outcome = self.query(&call.query, &leaf, &scope, place)?;
+        let imports = self.imports_since(first_own, first_used);
+        let mut inner = outcome.plan;
+        if place == Place::Call && has_with(&call.query) {
+            carry(&mut inner, &imports);
+        }
+        set_argument(&mut inner, &imports);
+        let kind = self.join_back(call, outcome.columns, rows, span)?;
+        rows.plan = Plan::Apply(Box::new(Apply { input: rows.plan.take(), inner, imports, kind }));
+        Ok(())
+    }
+
+    /// The names that a scope clause lets in.
+    fn scope_clause(&mut self, imports: &Imports, scope: &Scope) -> Lowered<Scope> {
+        let Imports::Names(names) = imports else { return Ok(scope.as_outer()) };
+        let mut inner = Scope::default();
+        for name in names {
+            let binding = self.find(scope, &name.text, name.span)?;
+            inner.declare(&name.text, binding.var, binding.kind.clone());
+        }
+        Ok(inner.as_outer())
+    }
+
+    fn join_back(
+        &mut self,
+        call: &CallSubquery,
+        columns: Option<Vec<Column>>,
+        rows: &mut Rows,
+        span: Span,
+    ) -> Lowered<ApplyKind> {
+        let Some(columns) = columns else { return Ok(ApplyKind::Unit) };
+        for column in &columns {
+            if rows.scope.get(&column.name).is_some() {
+                let message = format!("the subquery returns `{}`, which is already declared outside", column.name);
+                return fail_with_hint(ErrorKind::VariableAlreadyBound, message, span, "rename it with AS");
+            }
+            rows.scope.declare(&column.name, column.var, column.kind.clone());
+        }
+        let vars = columns.iter().map(|column| column.var).collect();
+        Ok(if call.optional { ApplyKind::Optional(vars) } else { ApplyKind::Inner(vars) })
+    }
+
+    /// A query inside `CALL { }` without scope clause: a leading `WITH` says what it sees. Returns that and the other clauses.
+    pub(super) fn importing_with<'q>(&mut self, query: &'q SingleQuery, scope: &Scope) -> Lowered<(Scope, &'q [Clause])> {
+        let Some((Clause { kind: ClauseKind::With(projection, condition), span }, rest)) = query.clauses.split_first() else {
+            return Ok((Scope::default(), &query.clauses));
+        };
+        if !is_importing(projection) || condition.is_some() {
+            let names_outer = projection.items.iter().any(|item| match &item.expression.kind {
+                ExpressionKind::Variable(name) => scope.get(name).is_some(),
+                _ => false,
+            });
+            if !names_outer {
+                return Ok((Scope::default(), &query.clauses));
+            }
+            let message = "the WITH that begins a subquery may only name variables";
+            let hint = "import with WITH a, b and go on with another WITH";
+            return fail_with_hint(ErrorKind::UnexpectedSyntax, message, *span, hint);
+        }
+        let mut inner = Scope::default();
+        if projection.star {
+            for binding in scope.columns() {
+                self.used.push(binding.var);
+                inner.declare(&binding.name, binding.var, binding.kind.clone());
+            }
+        }
+        for item in &projection.items {
+            if let ExpressionKind::Variable(name) = &item.expression.kind {
+                let binding = self.find(scope, name, item.span)?;
+                inner.declare(name, binding.var, binding.kind.clone());
+            }
+        }
+        Ok((inner, rest))
+    }
+
+    // --- procedures ---
+
+    /// A statement that is one procedure call: its columns are the result.
+    pub(super) fn standalone_call(&mut self, query: &Query) -> Lowered<Option<StatementKind>> {
+        let [Clause { kind: ClauseKind::CallProcedure(call), span }] = query.first.clauses.as_slice() else {
+            return Ok(None);
+        };
+        if !query.unions.is_empty() {
+            return Ok(None);
+        }
+        let procedure = find_procedure(call, *span)?;
+        let everything = ast::Yield { star: true, items: Vec::new(), condition: None };
+        let mut call = call.clone();
+        call.yields = Some(call.yields.unwrap_or(everything));
+        let parameter = |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
+        call.arguments = call.arguments.or_else(|| Some(procedure.arguments.iter().map(parameter).collect()));
+        let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
+        let yielded = self.call_with(&call, procedure, &mut rows)?;
+        let columns = yielded.into_iter().map(|column| (column.name, column.var)).collect();
+        Ok(Some(StatementKind::Query { plan: rows.plan, columns }))
+    }
+
+    /// A procedure call among other clauses.
+    pub(super) fn call_procedure(&mut self, call: &ast::CallProcedure, rows: &mut Rows, span: Span) -> Lowered<()> {
+        let procedure = find_procedure(call, span)?;
+        if call.arguments.is_none() {
+            let message = "arguments can only be left to the parameters when the call stands alone";
+            return fail_with_hint(ErrorKind::InvalidArgumentPassingMode, message, span, "add ()");
+        }
+        match &call.yields {
+            Some(yields) if yields.star => {
+                let message = "YIELD * can only be used when the call stands alone";
+                return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, "name the columns");
+            }
+            None if !procedure.yields.is_empty() => {
+                let message = "a call among other clauses needs YIELD";
+                let hint = format!("it yields {}", procedure.yields.join(", "));
+                return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, &hint);
+            }
+            _ => {}
+        }
+        self.call_with(call, procedure, rows).map(|_| ())
+    }
+
+    fn call_with(
+        &mut self,
+        call: &ast::CallProcedure,
+        procedure: &'static Procedure,
+        rows: &mut Rows,
+    ) -> Lowered<Vec<Column>> {
+        if call.optional {
+            let span = call.name[0].span;
+            return fail(ErrorKind::NotSupported, "OPTIONAL CALL of a procedure is not supported", span);
+        }
+        let arguments = self.procedure_arguments(call, procedure, rows)?;
+        let mut columns = Vec::new();
+        let mut yields = Vec::new();
+        for (field, name, span) in yielded_fields(call, procedure)? {
+            if rows.scope.get(&name).is_some() {
+                let message = format!("variable `{name}` is already declared");
+                return fail_with_hint(ErrorKind::VariableAlreadyBound, message, span, "rename it with AS");
+            }
+            let var = self.variable(&name);
+            rows.scope.declare(&name, var, Type::Any);
+            columns.push(Column { name: Arc::from(name.as_str()), var, kind: Type::Any });
+            yields.push((Name::from(field), var));
+        }
+        let name = Name::from(procedure.name);
+        rows.plan = Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
+        if let Some(condition) = call.yields.as_ref().and_then(|yields| yields.condition.as_ref()) {
+            let predicate = self.predicate(condition, &mut rows.scope)?.expr;
+            rows.plan = Plan::Filter(Box::new(Filter { input: rows.plan.take(), predicate }));
+        }
+        Ok(columns)
+    }
+
+    fn procedure_arguments(
+        &mut self,
+        call: &ast::CallProcedure,
+        procedure: &Procedure,
+        rows: &mut Rows,
+    ) -> Lowered<Vec<Expr>> {
+        let arguments = call.arguments.as_deref().unwrap_or_default();
+        if arguments.len() != procedure.arguments.len() {
+            let (wanted, found) = (procedure.arguments.len(), arguments.len());
+            let message = format!("{} takes {wanted} arguments, not {found}", procedure.name);
+            return fail(ErrorKind::InvalidNumberOfArguments, message, call.name[0].span);
+        }
+        arguments.iter().map(|argument| Ok(self.expression(argument, &mut rows.scope)?.expr)).collect()
+    }
+}
+
+fn is_importing(projection: &Projection) -> bool {
+    let plain = |item: &ast::ProjectionItem| {
+        matches!(&item.expression.kind, ExpressionKind::Variable(name)
+            if item.alias.as_ref().is_none_or(|alias| alias.text == *name))
+    };
+    let bare = projection.order.is_empty() && projection.skip.is_none() && projection.limit.is_none();
+    bare && !projection.distinct && projection.items.iter().all(plain)
+}
+
+fn find_procedure(call: &ast::CallProcedure, span: Span) -> Lowered<&'static Procedure> {
+    let full_name: Vec<&str> = call.name.iter().map(|part| part.text.as_str()).collect();
+    procedure::find(&full_name.join("."), span)
+}
+
+/// What a call yields: field, name, place.
+fn yielded_fields(call: &ast::CallProcedure, procedure: &'static Procedure) -> Lowered<Vec<(&'static str, String, Span)>> {
+    let whole = call.name[0].span;
+    let Some(yields) = &call.yields else { return Ok(Vec::new()) };
+    if yields.star {
+        return Ok(procedure.yields.iter().map(|field| (*field, field.to_string(), whole)).collect());
+    }
+    let mut fields = Vec::new();
+    for (column, alias) in &yields.items {
+        let Some(field) = procedure.yields.iter().find(|field| **field == column.text) else {
+            let message = format!("{} does not yield `{}`", procedure.name, column.text);
+            let hint = format!("it yields {}", procedure.yields.join(", "));
+            return fail_with_hint(ErrorKind::UndefinedVariable, message, column.span, &hint);
+        };
+        let name = alias.as_ref().unwrap_or(column);
+        fields.push((*field, name.text.clone(), name.span));
+    }
+    Ok(fields)
+}

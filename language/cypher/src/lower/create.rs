@@ -1,0 +1,366 @@
+//! `CREATE` and `MERGE`: patterns that are made.
+//!
+//! One `Create` makes what a clause names, nodes before relationships. Where a property reads something made by the same
+//! clause, the clause is cut there into two.
+
+use plan::Plan;
+use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge};
+use plan::expr::{Expr, Name, Var};
+use plan::pattern::{Pattern, PatternEdge, PatternVertex};
+use plan::LabelExpr;
+
+use super::matching::compute;
+use super::pattern::{already_declared, direction, type_conflict};
+use super::query::Rows;
+use super::scope::Scope;
+use super::subquery::set_argument;
+use super::types::Type;
+use super::{Lowered, Lowerer, fail, fail_with_hint, name};
+use crate::ast::{
+    self, Direction, Expression, LabelExpression, NodePattern, PathPattern, PatternElement, RelationshipPattern, Selector,
+};
+use crate::error::ErrorKind;
+use crate::span::Span;
+
+/// What a clause has still to make.
+#[derive(Default)]
+struct Pending {
+    vertices: Vec<CreateVertex>,
+    edges: Vec<CreateEdge>,
+}
+
+impl Pending {
+    fn makes(&self, var: Var) -> bool {
+        self.vertices.iter().any(|vertex| vertex.variable == var) || self.edges.iter().any(|edge| edge.variable == var)
+    }
+
+    fn flush(&mut self, rows: &mut Rows) {
+        let Pending { vertices, edges } = std::mem::take(self);
+        if !vertices.is_empty() || !edges.is_empty() {
+            rows.plan = Plan::Create(Box::new(Create { input: rows.plan.take(), vertices, edges }));
+        }
+    }
+}
+
+/// A node of a pattern that is made.
+struct MadeNode {
+    var: Var,
+    /// Its labels, if it is new.
+    labels: Option<Vec<Name>>,
+}
+
+impl Lowerer<'_> {
+    pub(super) fn create(&mut self, patterns: &[PathPattern], rows: &mut Rows) -> Lowered<()> {
+        let mut pending = Pending::default();
+        let mut computed = Vec::new();
+        for path in patterns {
+            let parts = self.create_path(path, rows, &mut pending)?;
+            if let Some(variable) = &path.variable {
+                let var = self.new_variable(variable, &rows.scope)?;
+                rows.scope.declare_instead(&variable.text, var, Type::Path, Expr::PathOf(parts.clone()));
+                computed.push((variable.text.clone(), var, Expr::PathOf(parts)));
+            }
+        }
+        pending.flush(rows);
+        compute(computed, rows);
+        Ok(())
+    }
+
+    fn create_path(&mut self, path: &PathPattern, rows: &mut Rows, pending: &mut Pending) -> Lowered<Vec<Var>> {
+        let mut parts: Vec<Var> = Vec::new();
+        let mut waiting: Option<&RelationshipPattern> = None;
+        for element in plain_elements(path, "CREATE")? {
+            match element {
+                Made::Relationship(relationship) => waiting = Some(relationship),
+                Made::Node(node) => {
+                    let to = self.create_node(node, path, rows, pending)?;
+                    if let Some(relationship) = waiting.take() {
+                        let from = *parts.last().expect("a relationship stands between two nodes");
+                        parts.push(self.create_edge(relationship, [from, to], rows, pending)?);
+                    }
+                    parts.push(to);
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    fn create_node(
+        &mut self,
+        node: &NodePattern,
+        path: &PathPattern,
+        rows: &mut Rows,
+        pending: &mut Pending,
+    ) -> Lowered<Var> {
+        let made = self.made_node(node, path, &rows.scope, "CREATE")?;
+        let Some(labels) = made.labels else { return Ok(made.var) };
+        let properties = self.made_properties(node.properties.as_ref(), rows, pending)?;
+        pending.vertices.push(CreateVertex { variable: made.var, labels, properties });
+        if let Some(variable) = &node.variable {
+            rows.scope.declare(&variable.text, made.var, Type::Node);
+        }
+        Ok(made.var)
+    }
+
+    /// A node of a pattern that is made: known already, then it may not be described again, or new.
+    fn made_node(&mut self, node: &NodePattern, path: &PathPattern, scope: &Scope, clause: &str) -> Lowered<MadeNode> {
+        no_condition(node.condition.as_ref(), clause)?;
+        let described = node.labels.is_some() || node.properties.is_some();
+        let known = node.variable.as_ref().filter(|variable| scope.get(&variable.text).is_some());
+        if let Some(variable) = known {
+            let binding = self.find(scope, &variable.text, variable.span)?;
+            if binding.instead.is_some() || !binding.kind.may_be(&[Type::Node]) {
+                return type_conflict(variable, &binding.kind, "Node");
+            }
+            if described || path.elements.len() == 1 {
+                let message = already_declared(variable);
+                let hint = "use SET to change a known node, or another name for a new one";
+                return fail_with_hint(ErrorKind::VariableAlreadyBound, message, variable.span, hint);
+            }
+            return Ok(MadeNode { var: binding.var, labels: None });
+        }
+        let labels = node.labels.as_ref().map(|labels| made_labels(labels, node.span)).transpose()?;
+        let var = match &node.variable {
+            Some(variable) => self.variable(&variable.text),
+            None => self.unnamed("node"),
+        };
+        Ok(MadeNode { var, labels: Some(labels.unwrap_or_default()) })
+    }
+
+    fn create_edge(
+        &mut self,
+        relationship: &RelationshipPattern,
+        [left, right]: [Var; 2],
+        rows: &mut Rows,
+        pending: &mut Pending,
+    ) -> Lowered<Var> {
+        if relationship.direction == Direction::Either {
+            let message = "a relationship that is created needs a direction";
+            let hint = "write -[:TYPE]-> or <-[:TYPE]-";
+            return fail_with_hint(ErrorKind::RequiresDirectedRelationship, message, relationship.span, hint);
+        }
+        let (variable, edge_type) = self.made_edge(relationship, &rows.scope, "CREATE")?;
+        let properties = self.made_properties(relationship.properties.as_ref(), rows, pending)?;
+        if let Some(name) = &relationship.variable {
+            rows.scope.declare(&name.text, variable, Type::Relationship);
+        }
+        let [source, target] = ends(relationship, left, right);
+        pending.edges.push(CreateEdge { variable, edge_type, source, target, properties });
+        Ok(variable)
+    }
+
+    /// The variable and the type of a relationship that is made.
+    fn made_edge(&mut self, relationship: &RelationshipPattern, scope: &Scope, clause: &str) -> Lowered<(Var, Name)> {
+        no_condition(relationship.condition.as_ref(), clause)?;
+        if relationship.length.is_some() || relationship.quantifier.is_some() {
+            let message = format!("{clause} makes single relationships, not runs of them");
+            return fail(ErrorKind::CreatingVarLength, message, relationship.span);
+        }
+        let Some(LabelExpression::Name(edge_type)) = &relationship.types else {
+            let message = format!("{clause} needs exactly one type for each relationship");
+            let hint = "write -[:TYPE]->";
+            return fail_with_hint(ErrorKind::NoSingleRelationshipType, message, relationship.span, hint);
+        };
+        let var = match &relationship.variable {
+            Some(variable) => self.new_variable(variable, scope)?,
+            None => self.unnamed("relationship"),
+        };
+        Ok((var, name(edge_type)))
+    }
+
+    fn new_variable(&mut self, variable: &ast::Name, scope: &Scope) -> Lowered<Var> {
+        if scope.get(&variable.text).is_some() {
+            return fail_with_hint(
+                ErrorKind::VariableAlreadyBound,
+                already_declared(variable),
+                variable.span,
+                "use another name",
+            );
+        }
+        Ok(self.variable(&variable.text))
+    }
+
+    /// The properties of something that is made. What they read must have been made before.
+    fn made_properties(
+        &mut self,
+        properties: Option<&Expression>,
+        rows: &mut Rows,
+        pending: &mut Pending,
+    ) -> Lowered<Option<Expr>> {
+        let Some(properties) = properties else { return Ok(None) };
+        let expr = self.expression(properties, &mut rows.scope)?.expr;
+        if expr.free_variables().into_iter().any(|var| pending.makes(var)) {
+            pending.flush(rows);
+        }
+        Ok(Some(expr))
+    }
+
+    // --- MERGE ---
+
+    pub(super) fn merge(&mut self, merge: &ast::Merge, rows: &mut Rows) -> Lowered<()> {
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let mut merging = Merging::default();
+        self.merge_path(&merge.pattern, &mut rows.scope, &mut merging)?;
+        let imports = self.imports_since(first_own, first_used);
+        let Merging { pattern, pending, parts } = merging;
+        let leaf = Plan::Argument(Vec::new());
+        let mut inner = Plan::Match(Box::new(Match { input: leaf, pattern, optional: false }));
+        set_argument(&mut inner, &imports);
+        let mut paths = Vec::new();
+        if let Some(variable) = &merge.pattern.variable {
+            let var = self.new_variable(variable, &rows.scope)?;
+            rows.scope.declare(&variable.text, var, Type::Path);
+            paths.push((var, parts));
+        }
+        let on_create = self.set_items(&merge.on_create, &mut rows.scope)?;
+        let on_match = self.set_items(&merge.on_match, &mut rows.scope)?;
+        let Pending { vertices, edges } = pending;
+        let input = rows.plan.take();
+        let merge = Merge { input, inner, imports, vertices, edges, on_create, on_match, paths };
+        rows.plan = Plan::Merge(Box::new(merge));
+        Ok(())
+    }
+
+    fn merge_path(&mut self, path: &PathPattern, scope: &mut Scope, merging: &mut Merging) -> Lowered<()> {
+        let mut waiting: Option<&RelationshipPattern> = None;
+        for element in plain_elements(path, "MERGE")? {
+            match element {
+                Made::Relationship(relationship) => waiting = Some(relationship),
+                Made::Node(node) => {
+                    let to = self.merge_node(node, path, scope, merging)?;
+                    if let Some(relationship) = waiting.take() {
+                        let from = *merging.parts.last().expect("a relationship stands between two nodes");
+                        let edge = self.merge_edge(relationship, [from, to], scope, merging)?;
+                        merging.parts.push(edge);
+                    }
+                    merging.parts.push(to);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_node(
+        &mut self,
+        node: &NodePattern,
+        path: &PathPattern,
+        scope: &mut Scope,
+        merging: &mut Merging,
+    ) -> Lowered<Var> {
+        let made = self.made_node(node, path, scope, "MERGE")?;
+        let vertices = &mut merging.pattern.vertices;
+        let Some(labels) = made.labels else {
+            if !vertices.iter().any(|vertex| vertex.variable == made.var) {
+                vertices.push(PatternVertex { variable: made.var, labels: LabelExpr::Any });
+            }
+            return Ok(made.var);
+        };
+        let wanted = labels.iter().cloned().map(LabelExpr::Has).fold(LabelExpr::Any, LabelExpr::and);
+        vertices.push(PatternVertex { variable: made.var, labels: wanted });
+        let properties = self.merged_properties(made.var, node.properties.as_ref(), scope, merging)?;
+        merging.pending.vertices.push(CreateVertex { variable: made.var, labels, properties });
+        if let Some(variable) = &node.variable {
+            scope.declare(&variable.text, made.var, Type::Node);
+        }
+        Ok(made.var)
+    }
+
+    fn merge_edge(
+        &mut self,
+        relationship: &RelationshipPattern,
+        [left, right]: [Var; 2],
+        scope: &mut Scope,
+        merging: &mut Merging,
+    ) -> Lowered<Var> {
+        let (variable, edge_type) = self.made_edge(relationship, scope, "MERGE")?;
+        let properties = self.merged_properties(variable, relationship.properties.as_ref(), scope, merging)?;
+        if let Some(name) = &relationship.variable {
+            scope.declare(&name.text, variable, Type::Relationship);
+        }
+        let types = vec![edge_type.clone()];
+        let direction = direction(relationship.direction);
+        merging.pattern.edges.push(PatternEdge { variable, from: left, to: right, types, direction, run: None });
+        let [source, target] = ends(relationship, left, right);
+        merging.pending.edges.push(CreateEdge { variable, edge_type, source, target, properties });
+        Ok(variable)
+    }
+
+    /// The same properties twice: as conditions on what is found, and as the map of what is made.
+    fn merged_properties(
+        &mut self,
+        owner: Var,
+        properties: Option<&Expression>,
+        scope: &mut Scope,
+        merging: &mut Merging,
+    ) -> Lowered<Option<Expr>> {
+        let Some(map) = properties else { return Ok(None) };
+        self.properties_equal(&Expr::Variable(owner), properties, scope, &mut merging.pattern.predicates)?;
+        Ok(Some(self.expression(map, scope)?.expr))
+    }
+}
+
+/// What a `MERGE` finds or makes.
+#[derive(Default)]
+struct Merging {
+    pattern: Pattern,
+    pending: Pending,
+    parts: Vec<Var>,
+}
+
+/// An element of a pattern that can be made.
+enum Made<'a> {
+    Node(&'a NodePattern),
+    Relationship(&'a RelationshipPattern),
+}
+
+fn plain_elements<'a>(path: &'a PathPattern, clause: &str) -> Lowered<Vec<Made<'a>>> {
+    if path.selector != Selector::Every || path.mode.is_some() {
+        let message = format!("{clause} cannot make a shortest path");
+        return fail(ErrorKind::UnexpectedSyntax, message, path.span);
+    }
+    let element = |element: &'a PatternElement| match element {
+        PatternElement::Node(node) => Ok(Made::Node(node)),
+        PatternElement::Relationship(relationship) => Ok(Made::Relationship(relationship)),
+        PatternElement::Group(group) => {
+            fail(ErrorKind::UnexpectedSyntax, format!("{clause} cannot make a path in brackets"), group.span)
+        }
+    };
+    path.elements.iter().map(element).collect()
+}
+
+/// `:A:B` or `:A&B`: all of them are made.
+fn made_labels(labels: &LabelExpression, span: Span) -> Lowered<Vec<Name>> {
+    let single = |part: &LabelExpression| match part {
+        LabelExpression::Name(label) => Some(name(label)),
+        _ => None,
+    };
+    let names = match labels {
+        LabelExpression::Name(label) => Some(vec![name(label)]),
+        LabelExpression::And(parts) => parts.iter().map(single).collect(),
+        _ => None,
+    };
+    match names {
+        Some(mut names) => {
+            let mut seen = std::collections::HashSet::new();
+            names.retain(|label| seen.insert(label.clone()));
+            Ok(names)
+        }
+        None => {
+            let hint = "write (:A:B)";
+            fail_with_hint(ErrorKind::UnexpectedSyntax, "a node that is made takes plain labels", span, hint)
+        }
+    }
+}
+
+fn no_condition(condition: Option<&Expression>, clause: &str) -> Lowered<()> {
+    match condition {
+        None => Ok(()),
+        Some(condition) => {
+            fail(ErrorKind::UnexpectedSyntax, format!("WHERE cannot stand in a pattern of {clause}"), condition.span)
+        }
+    }
+}
+
+fn ends(relationship: &RelationshipPattern, left: Var, right: Var) -> [Var; 2] {
+    if relationship.direction == Direction::Incoming { [right, left] } else { [left, right] }
+}

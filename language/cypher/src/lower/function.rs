@@ -1,0 +1,149 @@
+//! Calls of functions: which one, with how many arguments, of what types, giving what.
+
+use plan::expr::{Expr, UnaryOperator};
+use plan::{AggregateFunction, Function};
+
+use super::aggregate::aggregate_of;
+use super::scope::Scope;
+use super::types::Type;
+use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
+use crate::ast::{ExpressionKind, FunctionCall};
+use crate::error::{CypherError, ErrorKind};
+use crate::span::Span;
+use crate::suggest::nearest;
+
+impl Lowerer<'_> {
+    pub(super) fn call(&mut self, call: &FunctionCall, span: Span, scope: &mut Scope) -> Lowered<Typed> {
+        if let Some(function) = aggregate_of(call) {
+            return self.aggregate_call(function, call, span, scope);
+        }
+        let Some(function) = Function::by_name(&call.full_name()) else { return Err(unknown(call)) };
+        if call.distinct {
+            let message = format!("DISTINCT has no meaning in {}, which does not aggregate", function.name());
+            return fail(ErrorKind::UnexpectedSyntax, message, span);
+        }
+        check_arity(call, function.arity(), function.signature(), span)?;
+        if function == Function::Exists {
+            return self.exists_call(call, scope);
+        }
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            arguments.push(self.expression(argument, scope)?);
+        }
+        if let (Some(first), Some(argument)) = (arguments.first(), call.arguments.first()) {
+            check_argument(function, &first.kind, argument.span)?;
+        }
+        let kind = result_type(function, &arguments);
+        let exprs = arguments.into_iter().map(|argument| argument.expr).collect();
+        Ok(Typed { expr: Expr::Call(function, exprs), kind })
+    }
+
+    /// `exists((a)-->(b))`, `exists(n.property)`.
+    fn exists_call(&mut self, call: &FunctionCall, scope: &mut Scope) -> Lowered<Typed> {
+        let argument = &call.arguments[0];
+        match &argument.kind {
+            ExpressionKind::Pattern(pattern) => self.pattern_exists(pattern, scope),
+            ExpressionKind::Property(..) | ExpressionKind::Index(..) => {
+                let value = Box::new(self.expression(argument, scope)?.expr);
+                Ok(Typed { expr: Expr::Unary(UnaryOperator::IsNotNull, value), kind: Type::Boolean })
+            }
+            _ => fail_with_hint(
+                ErrorKind::InvalidArgumentType,
+                "exists takes a property or a pattern",
+                argument.span,
+                "use IS NOT NULL for other values",
+            ),
+        }
+    }
+}
+
+fn unknown(call: &FunctionCall) -> Box<CypherError> {
+    let full_name = call.full_name();
+    let span = call.name.iter().fold(call.name[0].span, |span, part| span.to(part.span));
+    let error = CypherError::new(ErrorKind::UnknownFunction, format!("there is no function {full_name}"), span);
+    let aggregates = AggregateFunction::ALL.iter().map(|function| function.name());
+    let names = Function::ALL.iter().map(|function| function.name()).chain(aggregates);
+    let hint = match full_name.to_ascii_lowercase().as_str() {
+        "len" | "length" => Some("size"),
+        "tostr" | "str" => Some("toString"),
+        "int" => Some("toInteger"),
+        "concat" => Some("+"),
+        "average" | "mean" => Some("avg"),
+        "now" => Some("datetime"),
+        "ifnull" | "nvl" => Some("coalesce"),
+        "distance" => Some("point.distance"),
+        _ => nearest(&full_name, names),
+    };
+    Box::new(error.with_suggestion(hint))
+}
+
+/// Whether a call has as many arguments as its function takes.
+pub(super) fn check_arity(
+    call: &FunctionCall,
+    (least, most): (usize, usize),
+    signature: &str,
+    span: Span,
+) -> Lowered<()> {
+    let count = call.arguments.len();
+    if (least..=most).contains(&count) {
+        return Ok(());
+    }
+    let wanted = match (least, most) {
+        (1, 1) => "one argument".to_string(),
+        (least, most) if least == most => format!("{least} arguments"),
+        (least, usize::MAX) => format!("at least {least} arguments"),
+        (least, most) => format!("{least} to {most} arguments"),
+    };
+    let message = format!("{} takes {wanted}, not {count}", call.full_name());
+    fail_with_hint(ErrorKind::InvalidNumberOfArguments, message, span, signature)
+}
+
+/// Refuses first arguments that the function can never take.
+fn check_argument(function: Function, kind: &Type, span: Span) -> Lowered<()> {
+    let list = Type::list(Type::Any);
+    let accepted: &[Type] = match function {
+        Function::Labels => &[Type::Node],
+        Function::Type | Function::StartNode | Function::EndNode => &[Type::Relationship],
+        Function::Id | Function::ElementId => &[Type::Node, Type::Relationship],
+        Function::Properties | Function::Keys => &[Type::Node, Type::Relationship, Type::Map],
+        Function::Length | Function::Nodes | Function::Relationships => &[Type::Path],
+        Function::Size => &[list, Type::String],
+        Function::Head | Function::Last | Function::Tail => &[list],
+        _ => return Ok(()),
+    };
+    if kind.may_be(accepted) {
+        return Ok(());
+    }
+    let message = format!("{} does not take a value of type {}", function.name(), kind.name());
+    fail_with_hint(ErrorKind::InvalidArgumentType, message, span, function.signature())
+}
+
+/// The type of a call's value.
+fn result_type(function: Function, arguments: &[Typed]) -> Type {
+    let first = || arguments.first().map_or(Type::Any, |argument| argument.kind.clone());
+    match function {
+        Function::Id | Function::Length | Function::Size | Function::ToInteger | Function::Sign => Type::Integer,
+        Function::ToIntegerOrNull | Function::Timestamp | Function::CharLength => Type::Integer,
+        Function::ElementId | Function::Type | Function::ToString | Function::ToStringOrNull => Type::String,
+        Function::ToUpper | Function::ToLower | Function::Upper | Function::Lower | Function::Trim => Type::String,
+        Function::LTrim | Function::RTrim | Function::Replace | Function::Substring | Function::Left => Type::String,
+        Function::Right | Function::RandomUuid | Function::ValueType => Type::String,
+        Function::Labels | Function::Keys | Function::Split => Type::list(Type::String),
+        Function::Properties => Type::Map,
+        Function::StartNode | Function::EndNode => Type::Node,
+        Function::Nodes => Type::list(Type::Node),
+        Function::Relationships => Type::list(Type::Relationship),
+        Function::Head | Function::Last => first().element(),
+        Function::Tail | Function::Reverse => first(),
+        Function::Range => Type::list(Type::Integer),
+        Function::ToFloat | Function::ToFloatOrNull | Function::Sqrt | Function::Rand | Function::Pi => Type::Float,
+        Function::ToBoolean | Function::ToBooleanOrNull | Function::IsEmpty | Function::IsNaN => Type::Boolean,
+        Function::Date | Function::Time | Function::LocalTime | Function::DateTime => Type::Composed,
+        Function::LocalDateTime | Function::Duration | Function::Point => Type::Composed,
+        Function::Coalesce => {
+            let kinds = arguments.iter().map(|argument| argument.kind.clone());
+            kinds.reduce(Type::join).unwrap_or(Type::Any)
+        }
+        _ => Type::Any,
+    }
+}

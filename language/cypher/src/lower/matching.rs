@@ -1,0 +1,101 @@
+//! `MATCH`, `OPTIONAL MATCH` and `UNWIND`: the clauses that bring rows.
+
+use plan::Plan;
+use plan::algebra::{Extend, Match, Unwind};
+use plan::pattern::{PathMode, Pattern};
+
+use super::pattern::{Matched, Names};
+use super::query::Rows;
+use super::{Lowered, Lowerer, fail, fail_with_hint};
+use crate::ast::{self, Expression, Hint, Name};
+use crate::error::ErrorKind;
+
+impl Lowerer<'_> {
+    pub(super) fn match_clause(&mut self, clause: &ast::Match, rows: &mut Rows) -> Lowered<()> {
+        let mut matched = self.pattern(&clause.patterns, &mut rows.scope, Names::New)?;
+        if let Some(condition) = &clause.condition {
+            let predicate = self.predicate(condition, &mut rows.scope)?.expr;
+            matched.pattern.predicates.extend(predicate.conjuncts());
+        }
+        self.hints.extend(clause.hints.iter().map(hint_text));
+        if clause.repeatable_elements {
+            if clause.optional {
+                let span = clause.patterns[0].span;
+                return fail(ErrorKind::NotSupported, "OPTIONAL MATCH REPEATABLE ELEMENTS is not supported", span);
+            }
+            repeatable(matched, rows);
+        } else {
+            find(matched, clause.optional, rows);
+        }
+        Ok(())
+    }
+
+    pub(super) fn unwind(&mut self, list: &Expression, variable: &Name, rows: &mut Rows) -> Lowered<()> {
+        let value = self.expression(list, &mut rows.scope)?;
+        if rows.scope.get(&variable.text).is_some() {
+            let message = format!("variable `{}` is already declared", variable.text);
+            return fail_with_hint(ErrorKind::VariableAlreadyBound, message, variable.span, "use another name");
+        }
+        let var = self.variable(&variable.text);
+        rows.scope.declare(&variable.text, var, value.kind.element());
+        rows.plan = Plan::Unwind(Box::new(Unwind { input: rows.plan.take(), list: value.expr, variable: var }));
+        Ok(())
+    }
+}
+
+/// Puts a pattern on top of the rows, and the names computed from it.
+pub(super) fn find(matched: Matched, optional: bool, rows: &mut Rows) {
+    let Matched { pattern, computed } = matched;
+    rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional }));
+    compute(computed, rows);
+}
+
+/// The names become columns.
+pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut Rows) {
+    if computed.is_empty() {
+        return;
+    }
+    for (name, ..) in &computed {
+        if let Some(binding) = rows.scope.get_mut(name) {
+            binding.instead = None;
+        }
+    }
+    let items = computed.into_iter().map(|(_, var, value)| (var, value)).collect();
+    rows.plan = Plan::Extend(Box::new(Extend { input: rows.plan.take(), items }));
+}
+
+/// `REPEATABLE ELEMENTS`: one pattern an edge, because edges are distinct within a pattern only.
+fn repeatable(matched: Matched, rows: &mut Rows) {
+    let Matched { pattern: Pattern { vertices, edges, predicates }, computed } = matched;
+    let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
+    let mut patterns = Vec::new();
+    let joined = |var| edges.iter().any(|edge| edge.from == var || edge.to == var);
+    let alone: Vec<_> = first.vertices.into_iter().filter(|vertex| !joined(vertex.variable)).collect();
+    if !alone.is_empty() {
+        patterns.push(Pattern { vertices: alone, ..Pattern::default() });
+    }
+    for mut edge in edges {
+        if let Some(run) = &mut edge.run {
+            run.mode = if run.mode == PathMode::Trail { PathMode::Walk } else { run.mode };
+        }
+        let ends = vertices.iter().filter(|vertex| [edge.from, edge.to].contains(&vertex.variable));
+        patterns.push(Pattern { vertices: ends.cloned().collect(), edges: vec![edge], predicates: Vec::new() });
+    }
+    if let Some(last) = patterns.last_mut() {
+        last.predicates = predicates;
+    }
+    for pattern in patterns {
+        rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional: false }));
+    }
+    compute(computed, rows);
+}
+
+fn hint_text(hint: &Hint) -> String {
+    let join = |names: &[Name]| names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ");
+    match hint {
+        Hint::Index(variable, label, keys) => format!("INDEX {}:{}({})", variable.text, label.text, join(keys)),
+        Hint::Scan(variable, label) => format!("SCAN {}:{}", variable.text, label.text),
+        Hint::Join(variables) => format!("JOIN ON {}", join(variables)),
+    }
+}
+

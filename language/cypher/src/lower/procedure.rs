@@ -1,0 +1,47 @@
+//! The procedures that `CALL` knows, with what they take and yield.
+
+use super::Lowered;
+use crate::error::{CypherError, ErrorKind};
+use crate::span::Span;
+use crate::suggest::nearest;
+
+/// A procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Procedure {
+    /// Its full name.
+    pub name: &'static str,
+    /// Names of its arguments.
+    pub arguments: &'static [&'static str],
+    /// Names of the columns it yields.
+    pub yields: &'static [&'static str],
+    /// One line of documentation.
+    pub help: &'static str,
+}
+
+/// Every procedure.
+pub const PROCEDURES: &[Procedure] = &[
+    Procedure { name: "db.labels", arguments: &[], yields: &["label"], help: "Labels in use" },
+    Procedure {
+        name: "db.relationshipTypes",
+        arguments: &[],
+        yields: &["relationshipType"],
+        help: "Relationship types in use",
+    },
+    Procedure { name: "db.propertyKeys", arguments: &[], yields: &["propertyKey"], help: "Property keys in use" },
+    Procedure {
+        name: "dbms.components",
+        arguments: &[],
+        yields: &["name", "versions", "edition"],
+        help: "Name and version of the server",
+    },
+];
+
+/// The procedure of a name, whatever its case.
+pub(super) fn find(name: &str, span: Span) -> Lowered<&'static Procedure> {
+    if let Some(found) = PROCEDURES.iter().find(|procedure| procedure.name.eq_ignore_ascii_case(name)) {
+        return Ok(found);
+    }
+    let error = CypherError::new(ErrorKind::ProcedureNotFound, format!("there is no procedure {name}"), span);
+    let known = PROCEDURES.iter().map(|procedure| procedure.name);
+    Err(Box::new(error.with_suggestion(nearest(name, known))))
+}

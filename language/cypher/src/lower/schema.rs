@@ -1,0 +1,138 @@
+//! Schema commands, `SHOW` and `KILL QUERY`.
+
+use model::ValueType;
+use plan::expr::Name;
+use plan::statement::{Rule, SchemaCommand, Show, Target};
+
+use super::{Lowered, Lowerer, fail, fail_with_hint, name};
+use crate::ast::{self, Expression, ExpressionKind, IndexKind, Literal, Requirement, SchemaEntity, ShowTarget};
+use crate::error::ErrorKind;
+use crate::span::Span;
+
+impl Lowerer<'_> {
+    pub(super) fn schema_command(&mut self, command: &ast::SchemaCommand) -> Lowered<SchemaCommand> {
+        match command {
+            ast::SchemaCommand::CreateIndex(index) => self.create_index(index),
+            ast::SchemaCommand::CreateConstraint(constraint) => self.create_constraint(constraint),
+            ast::SchemaCommand::DropIndex(drop) => {
+                Ok(SchemaCommand::DropIndex { name: name(&drop.name), if_exists: drop.if_exists })
+            }
+            ast::SchemaCommand::DropConstraint(drop) => {
+                Ok(SchemaCommand::DropConstraint { name: name(&drop.name), if_exists: drop.if_exists })
+            }
+        }
+    }
+
+    fn create_index(&mut self, index: &ast::CreateIndex) -> Lowered<SchemaCommand> {
+        let span = entity_span(&index.entity);
+        match index.kind {
+            IndexKind::Range | IndexKind::Text | IndexKind::Point => {}
+            IndexKind::Lookup => {
+                let message = "look-up indexes on labels and types always exist";
+                return fail(ErrorKind::NotSupported, message, span);
+            }
+            IndexKind::Fulltext | IndexKind::Vector => {
+                let hint = "CREATE INDEX makes an index for equality, ranges and prefixes";
+                return fail_with_hint(ErrorKind::NotSupported, "this kind of index is not supported", span, hint);
+            }
+        }
+        Ok(SchemaCommand::CreateIndex {
+            name: index.name.as_ref().map(name),
+            target: target(&index.entity)?,
+            keys: keys(&index.properties)?,
+            if_not_exists: index.if_not_exists,
+        })
+    }
+
+    fn create_constraint(&mut self, constraint: &ast::CreateConstraint) -> Lowered<SchemaCommand> {
+        let rule = match &constraint.requirement {
+            Requirement::Unique => Rule::Unique,
+            Requirement::NotNull => Rule::Exists,
+            Requirement::Key => Rule::NodeKey,
+            Requirement::Type(text) => Rule::Typed(value_type(text, constraint.properties[0].span)?),
+        };
+        let single = matches!(rule, Rule::Exists | Rule::Typed(_));
+        if single && constraint.properties.len() > 1 {
+            let message = "this constraint is about one property";
+            return fail(ErrorKind::UnexpectedSyntax, message, constraint.properties[1].span);
+        }
+        Ok(SchemaCommand::CreateConstraint {
+            name: constraint.name.as_ref().map(name),
+            target: target(&constraint.entity)?,
+            keys: keys(&constraint.properties)?,
+            rule,
+            if_not_exists: constraint.if_not_exists,
+        })
+    }
+
+    pub(super) fn show(&mut self, show: &ast::Show) -> Lowered<Show> {
+        if show.yields.is_some() || show.projection.is_some() {
+            let message = "SHOW lists everything; YIELD, WHERE and RETURN are not supported after it";
+            return fail(ErrorKind::NotSupported, message, Span::new(0, self.text.len()));
+        }
+        match show.target {
+            ShowTarget::Indexes => Ok(Show::Indexes),
+            ShowTarget::Constraints => Ok(Show::Constraints),
+            ShowTarget::Functions => Ok(Show::Functions),
+            ShowTarget::Procedures => Ok(Show::Procedures),
+            ShowTarget::Queries => Ok(Show::Queries),
+            ShowTarget::Databases => {
+                let message = "there is one database, the one that is open";
+                fail(ErrorKind::NotSupported, message, Span::new(0, self.text.len()))
+            }
+        }
+    }
+
+    /// The one query that `KILL QUERY` names.
+    pub(super) fn terminate(&mut self, targets: &[Expression]) -> Lowered<String> {
+        match targets {
+            [Expression { kind: ExpressionKind::Literal(Literal::String(id)), .. }] => Ok(id.clone()),
+            [Expression { kind: ExpressionKind::Literal(Literal::Integer(id)), .. }] => Ok(id.to_string()),
+            [target] => fail(ErrorKind::InvalidArgumentType, "the query is named by a string or a number", target.span),
+            _ => fail(ErrorKind::NotSupported, "one query is ended at a time", targets[1].span),
+        }
+    }
+}
+
+fn entity_span(entity: &SchemaEntity) -> Span {
+    let (SchemaEntity::Node(variable, _) | SchemaEntity::Relationship(variable, _)) = entity;
+    variable.span
+}
+
+fn target(entity: &SchemaEntity) -> Lowered<Target> {
+    match entity {
+        SchemaEntity::Node(_, labels) if labels.len() == 1 => Ok(Target::Vertices(name(&labels[0]))),
+        SchemaEntity::Relationship(_, types) if types.len() == 1 => Ok(Target::Edges(name(&types[0]))),
+        _ => fail(ErrorKind::UnexpectedSyntax, "one label or relationship type is needed here", entity_span(entity)),
+    }
+}
+
+fn keys(properties: &[ast::Name]) -> Lowered<Vec<Name>> {
+    let mut seen = std::collections::HashSet::new();
+    for property in properties {
+        if !seen.insert(property.text.as_str()) {
+            let message = format!("property `{}` stands twice", property.text);
+            return fail(ErrorKind::UnexpectedSyntax, message, property.span);
+        }
+    }
+    Ok(properties.iter().map(name).collect())
+}
+
+fn value_type(text: &str, span: Span) -> Lowered<ValueType> {
+    let bare = text.strip_suffix(" NOT NULL").unwrap_or(text);
+    Ok(match bare {
+        "BOOLEAN" | "BOOL" => ValueType::Bool,
+        "INTEGER" | "INT" | "SIGNED INTEGER" => ValueType::Int,
+        "FLOAT" => ValueType::Float,
+        "STRING" | "VARCHAR" => ValueType::String,
+        "DATE" => ValueType::Date,
+        "LOCAL TIME" => ValueType::LocalTime,
+        "ZONED TIME" | "TIME" => ValueType::Time,
+        "LOCAL DATETIME" => ValueType::LocalDateTime,
+        "ZONED DATETIME" | "DATETIME" => ValueType::DateTime,
+        "DURATION" => ValueType::Duration,
+        "POINT" => ValueType::Point,
+        "LIST" => ValueType::List,
+        _ => return fail(ErrorKind::NotSupported, format!("properties of type {text} cannot be demanded"), span),
+    })
+}

@@ -1,0 +1,215 @@
+//! Queries and patterns inside expressions. Each becomes a plan of its own that starts from the outer variables it reads.
+
+use plan::Plan;
+use plan::algebra::Project;
+use plan::expr::{Expr, Subquery, SubqueryKind, Var};
+use plan::{Function, expr};
+
+use super::matching;
+use super::pattern::Names;
+use super::query::{Place, Rows};
+use super::scope::Scope;
+use super::types::Type;
+use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
+use crate::ast::{self, ClauseKind, Expression, ExpressionKind, PathPattern, Query, Selector};
+use crate::error::ErrorKind;
+use crate::span::Span;
+
+/// What a subquery's plan answers with, and of what type.
+type Answer = (Plan, SubqueryKind, Type);
+
+impl Lowerer<'_> {
+    /// `EXISTS { }`, `COUNT { }`, `COLLECT { }`.
+    pub(super) fn subquery(&mut self, expression: &Expression, scope: &Scope) -> Lowered<Typed> {
+        match &expression.kind {
+            ExpressionKind::Exists(subquery) => self.within(expression.span, |lowerer| {
+                let plan = lowerer.subquery_plan(subquery, scope)?;
+                Ok((plan, SubqueryKind::Exists, Type::Boolean))
+            }),
+            ExpressionKind::Count(subquery) => self.within(expression.span, |lowerer| {
+                let plan = lowerer.subquery_plan(subquery, scope)?;
+                Ok((plan, SubqueryKind::Count, Type::Integer))
+            }),
+            ExpressionKind::Collect(query) => {
+                self.within(expression.span, |lowerer| lowerer.collect_query(query, scope, expression.span))
+            }
+            _ => fail(ErrorKind::UnexpectedSyntax, "a subquery is needed here", expression.span),
+        }
+    }
+
+    /// Runs `lower` for a plan that starts from `Argument`, and fills in what it imports.
+    fn within(&mut self, span: Span, lower: impl FnOnce(&mut Self) -> Lowered<Answer>) -> Lowered<Typed> {
+        let aggregation = self.aggregation.take();
+        let sorting = self.sorting.take();
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let answer = lower(self);
+        self.aggregation = aggregation;
+        self.sorting = sorting;
+        let (mut plan, kind, of_type) = answer?;
+        let imports = self.imports_since(first_own, first_used);
+        self.check_imports(&imports, span)?;
+        set_argument(&mut plan, &imports);
+        Ok(Typed { expr: Expr::Subquery(Box::new(Subquery { kind, imports, plan })), kind: of_type })
+    }
+
+    /// The variables used since a moment that are older than it, each once.
+    pub(super) fn imports_since(&self, first_own: usize, first_used: usize) -> Vec<Var> {
+        let mut imports = Vec::new();
+        for var in &self.used[first_used..] {
+            if (var.0 as usize) < first_own && !imports.contains(var) {
+                imports.push(*var);
+            }
+        }
+        imports
+    }
+
+    fn subquery_plan(&mut self, subquery: &ast::Subquery, scope: &Scope) -> Lowered<Plan> {
+        match subquery {
+            ast::Subquery::Pattern(patterns, condition) => {
+                let mut rows = inner_rows(scope);
+                self.find_inner(patterns, condition.as_deref(), Names::New, &mut rows)?;
+                Ok(rows.plan)
+            }
+            ast::Subquery::Query(query) => self.inner_query(query, scope, Place::Test).map(|(plan, _)| plan),
+        }
+    }
+
+    /// A whole query inside an expression. The outer names stay in sight across `WITH`, so their columns are carried along.
+    fn inner_query(&mut self, query: &Query, scope: &Scope, place: Place) -> Lowered<(Plan, Vec<(Var, Type)>)> {
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let leaf = Plan::Argument(Vec::new());
+        let mut outcome = self.query(query, &leaf, &scope.as_outer(), place)?;
+        if has_with(query) {
+            let imports = self.imports_since(first_own, first_used);
+            carry(&mut outcome.plan, &imports);
+        }
+        let columns = outcome.columns.unwrap_or_default();
+        Ok((outcome.plan, columns.into_iter().map(|column| (column.var, column.kind)).collect()))
+    }
+
+    fn collect_query(&mut self, query: &Query, scope: &Scope, span: Span) -> Lowered<Answer> {
+        let (plan, columns) = self.inner_query(query, scope, Place::Collect)?;
+        match columns.as_slice() {
+            [(var, kind)] => Ok((plan, SubqueryKind::Collect(*var), Type::list(kind.clone()))),
+            _ => fail(ErrorKind::UnexpectedSyntax, "COLLECT needs a query that returns one column", span),
+        }
+    }
+
+    fn find_inner(
+        &mut self,
+        patterns: &[PathPattern],
+        condition: Option<&Expression>,
+        names: Names,
+        rows: &mut Rows,
+    ) -> Lowered<()> {
+        let mut matched = self.pattern(patterns, &mut rows.scope, names)?;
+        if let Some(condition) = condition {
+            let predicate = self.predicate(condition, &mut rows.scope)?.expr;
+            matched.pattern.predicates.extend(predicate.conjuncts());
+        }
+        matching::find(matched, false, rows);
+        Ok(())
+    }
+
+    /// A pattern that is a condition: it holds where the pattern is found.
+    pub(super) fn pattern_exists(&mut self, pattern: &PathPattern, scope: &Scope) -> Lowered<Typed> {
+        self.within(pattern.span, |lowerer| {
+            let mut rows = inner_rows(scope);
+            lowerer.find_inner(std::slice::from_ref(pattern), None, Names::Known, &mut rows)?;
+            Ok((rows.plan, SubqueryKind::Exists, Type::Boolean))
+        })
+    }
+
+    /// `shortestPath(…)` and `allShortestPaths(…)` as values.
+    pub(super) fn pattern_value(&mut self, pattern: &PathPattern, span: Span, scope: &Scope) -> Lowered<Typed> {
+        if !matches!(pattern.selector, Selector::ShortestPath | Selector::AllShortestPaths) {
+            let message = "a pattern is a condition, not a value";
+            let hint = "write EXISTS { (a)-->(b) }, COUNT { (a)-->(b) } or [(a)-->(b) | b]";
+            return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, hint);
+        }
+        let paths = self.within(span, |lowerer| {
+            let mut rows = inner_rows(scope);
+            let name = " path".to_string();
+            let named = ast::Name { text: name.clone(), span };
+            let pattern = PathPattern { variable: Some(named), ..pattern.clone() };
+            lowerer.find_inner(std::slice::from_ref(&pattern), None, Names::Known, &mut rows)?;
+            let var = rows.scope.get(&name).expect("the path was just declared").var;
+            Ok((rows.plan, SubqueryKind::Collect(var), Type::list(Type::Path)))
+        })?;
+        if pattern.selector == Selector::AllShortestPaths {
+            return Ok(paths);
+        }
+        Ok(Typed { expr: Expr::Call(Function::Head, vec![paths.expr]), kind: Type::Path })
+    }
+
+    /// `[(a)-->(b) WHERE condition | projection]`.
+    pub(super) fn pattern_comprehension(&mut self, expression: &Expression, scope: &Scope) -> Lowered<Typed> {
+        let ExpressionKind::PatternComprehension { pattern, condition, projection } = &expression.kind else {
+            return fail(ErrorKind::UnexpectedSyntax, "this expression has no value", expression.span);
+        };
+        if let Some(span) = super::aggregate::find(projection) {
+            let message = "an aggregate cannot stand inside an expression over a list";
+            return fail(ErrorKind::InvalidAggregation, message, span);
+        }
+        self.within(expression.span, |lowerer| {
+            let mut rows = inner_rows(scope);
+            lowerer.find_inner(std::slice::from_ref(pattern), condition.as_deref(), Names::New, &mut rows)?;
+            let value = lowerer.expression(projection, &mut rows.scope)?;
+            let column = lowerer.unnamed("element");
+            let items = vec![(column, value.expr)];
+            let plan = Plan::Project(Box::new(Project { input: rows.plan, items }));
+            Ok((plan, SubqueryKind::Collect(column), Type::list(value.kind)))
+        })
+    }
+}
+
+fn inner_rows(scope: &Scope) -> Rows {
+    Rows { plan: Plan::Argument(Vec::new()), scope: scope.as_outer() }
+}
+
+/// Fills in the columns that a plan starts from, at the leaves of its main line.
+pub(super) fn set_argument(plan: &mut Plan, columns: &[Var]) {
+    let mut waiting = vec![plan];
+    while let Some(plan) = waiting.pop() {
+        match plan {
+            Plan::Argument(found) => *found = columns.to_vec(),
+            Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
+            other => waiting.extend(other.input_mut()),
+        }
+    }
+}
+
+/// Whether a query projects before its end.
+pub(super) fn has_with(query: &Query) -> bool {
+    let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|union| &union.query));
+    parts.flat_map(|part| &part.clauses).any(|clause| matches!(clause.kind, ClauseKind::With(..)))
+}
+
+/// Keeps the imported columns across the projections of a plan's main line.
+pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
+    let mut waiting = vec![plan];
+    while let Some(plan) = waiting.pop() {
+        match plan {
+            Plan::Project(project) => carry_items(&mut project.items, imports),
+            Plan::Aggregate(aggregate) if !aggregate.keys.is_empty() => carry_items(&mut aggregate.keys, imports),
+            Plan::Distinct(distinct) => {
+                let missing: Vec<Var> = imports.iter().copied().filter(|var| !distinct.columns.contains(var)).collect();
+                distinct.columns.extend(missing);
+            }
+            _ => {}
+        }
+        match plan {
+            Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
+            other => waiting.extend(other.input_mut()),
+        }
+    }
+}
+
+fn carry_items(items: &mut Vec<(Var, expr::Expr)>, imports: &[Var]) {
+    for var in imports {
+        if !items.iter().any(|(item, _)| item == var) {
+            items.push((*var, Expr::Variable(*var)));
+        }
+    }
+}
+

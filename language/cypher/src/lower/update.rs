@@ -1,0 +1,157 @@
+//! `SET`, `REMOVE`, `DELETE` and `FOREACH`.
+
+use plan::Plan;
+use plan::algebra::{Delete, ForEach, Set, SetItem};
+use plan::expr::Expr;
+
+use super::query::Rows;
+use super::scope::Scope;
+use super::subquery::set_argument;
+use super::types::Type;
+use super::{Lowered, Lowerer, fail, fail_with_hint, name};
+use crate::ast::{self, Expression, ExpressionKind, Foreach, Name, RemoveItem};
+use crate::error::ErrorKind;
+
+impl Lowerer<'_> {
+    pub(super) fn set(&mut self, items: &[ast::SetItem], rows: &mut Rows) -> Lowered<()> {
+        let items = self.set_items(items, &mut rows.scope)?;
+        rows.plan = Plan::Set(Box::new(Set { input: rows.plan.take(), items }));
+        Ok(())
+    }
+
+    pub(super) fn set_items(&mut self, items: &[ast::SetItem], scope: &mut Scope) -> Lowered<Vec<SetItem>> {
+        items.iter().map(|item| self.set_item(item, scope)).collect()
+    }
+
+    fn set_item(&mut self, item: &ast::SetItem, scope: &mut Scope) -> Lowered<SetItem> {
+        match item {
+            ast::SetItem::Property(owner, key, value) => {
+                let owner = self.owner(owner, scope)?;
+                Ok(SetItem::Property(owner, name(key), self.expression(value, scope)?.expr))
+            }
+            ast::SetItem::DynamicProperty(owner, key, value) => {
+                let owner = self.owner(owner, scope)?;
+                let key = self.expression(key, scope)?.expr;
+                Ok(SetItem::DynamicProperty(owner, key, self.expression(value, scope)?.expr))
+            }
+            ast::SetItem::Replace(variable, value) => self.set_properties(variable, value, false, scope),
+            ast::SetItem::Merge(variable, value) => self.set_properties(variable, value, true, scope),
+            ast::SetItem::Labels(variable, labels) => {
+                let var = self.labelled(variable, scope)?;
+                Ok(SetItem::AddLabels(var, labels.iter().map(name).collect()))
+            }
+        }
+    }
+
+    fn set_properties(
+        &mut self,
+        variable: &Name,
+        value: &Expression,
+        merge: bool,
+        scope: &mut Scope,
+    ) -> Lowered<SetItem> {
+        let binding = self.find(scope, &variable.text, variable.span)?;
+        if !binding.kind.may_be(&[Type::Node, Type::Relationship]) {
+            return super::pattern::type_conflict(variable, &binding.kind, "Node or Relationship");
+        }
+        let var = binding.var;
+        let map = self.expression(value, scope)?;
+        if !map.kind.may_be(&[Type::Map, Type::Node, Type::Relationship]) {
+            let message = format!("properties are set from a map, not from a value of type {}", map.kind.name());
+            return fail_with_hint(ErrorKind::InvalidArgumentType, message, value.span, "to set one property write n.key = value");
+        }
+        Ok(SetItem::Properties { variable: var, value: map.expr, merge })
+    }
+
+    /// What a property is set on or removed from.
+    fn owner(&mut self, owner: &Expression, scope: &mut Scope) -> Lowered<Expr> {
+        let value = self.expression(owner, scope)?;
+        if value.kind.may_be(&[Type::Node, Type::Relationship]) {
+            return Ok(value.expr);
+        }
+        let message = format!("only nodes and relationships have properties to change, not a {}", value.kind.name());
+        fail(ErrorKind::InvalidArgumentType, message, owner.span)
+    }
+
+    fn labelled(&mut self, variable: &Name, scope: &Scope) -> Lowered<plan::Var> {
+        let binding = self.find(scope, &variable.text, variable.span)?;
+        if binding.kind.may_be(&[Type::Node]) {
+            return Ok(binding.var);
+        }
+        super::pattern::type_conflict(variable, &binding.kind, "Node")
+    }
+
+    pub(super) fn remove(&mut self, items: &[RemoveItem], rows: &mut Rows) -> Lowered<()> {
+        let null = || Expr::literal(model::Value::Null);
+        let mut lowered = Vec::with_capacity(items.len());
+        for item in items {
+            lowered.push(match item {
+                RemoveItem::Property(owner, key) => {
+                    SetItem::Property(self.owner(owner, &mut rows.scope)?, name(key), null())
+                }
+                RemoveItem::DynamicProperty(owner, key) => {
+                    let owner = self.owner(owner, &mut rows.scope)?;
+                    SetItem::DynamicProperty(owner, self.expression(key, &mut rows.scope)?.expr, null())
+                }
+                RemoveItem::Labels(variable, labels) => {
+                    let var = self.labelled(variable, &rows.scope)?;
+                    SetItem::RemoveLabels(var, labels.iter().map(name).collect())
+                }
+            });
+        }
+        rows.plan = Plan::Set(Box::new(Set { input: rows.plan.take(), items: lowered }));
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, delete: &ast::Delete, rows: &mut Rows) -> Lowered<()> {
+        let mut targets = Vec::with_capacity(delete.targets.len());
+        for target in &delete.targets {
+            if matches!(target.kind, ExpressionKind::HasLabels(..)) {
+                let message = "DELETE removes nodes, relationships and paths, not labels";
+                return fail_with_hint(ErrorKind::InvalidDelete, message, target.span, "use REMOVE n:Label");
+            }
+            let value = self.expression(target, &mut rows.scope)?;
+            if !value.kind.may_be(&[Type::Node, Type::Relationship, Type::Path, Type::list(Type::Any)]) {
+                let message = format!("DELETE takes nodes, relationships and paths, not a value of type {}", value.kind.name());
+                return fail(ErrorKind::InvalidArgumentType, message, target.span);
+            }
+            targets.push(value.expr);
+        }
+        rows.plan = Plan::Delete(Box::new(Delete { input: rows.plan.take(), targets, detach: delete.detach }));
+        Ok(())
+    }
+
+    pub(super) fn foreach(&mut self, foreach: &Foreach, rows: &mut Rows) -> Lowered<()> {
+        let list = self.expression(&foreach.list, &mut rows.scope)?;
+        if !list.kind.may_be_list() {
+            let message = format!("FOREACH needs a list, not a value of type {}", list.kind.name());
+            return fail(ErrorKind::InvalidArgumentType, message, foreach.list.span);
+        }
+        if rows.scope.get(&foreach.variable.text).is_some() {
+            let message = super::pattern::already_declared(&foreach.variable);
+            return fail(ErrorKind::VariableAlreadyBound, message, foreach.variable.span);
+        }
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let variable = self.variable(&foreach.variable.text);
+        let mut inner = Rows { plan: Plan::Argument(Vec::new()), scope: rows.scope.clone() };
+        inner.scope.declare(&foreach.variable.text, variable, list.kind.element());
+        for clause in &foreach.body {
+            self.foreach_clause(clause, &mut inner)?;
+        }
+        let imports = self.imports_since(first_own, first_used);
+        let mut columns = imports.clone();
+        columns.push(variable);
+        set_argument(&mut inner.plan, &columns);
+        let node = ForEach { input: rows.plan.take(), variable, list: list.expr, body: inner.plan, imports };
+        rows.plan = Plan::ForEach(Box::new(node));
+        Ok(())
+    }
+
+    fn foreach_clause(&mut self, clause: &ast::Clause, rows: &mut Rows) -> Lowered<()> {
+        if matches!(clause.kind, ast::ClauseKind::CallSubquery(_)) {
+            let message = "CALL cannot stand inside FOREACH";
+            return fail_with_hint(ErrorKind::InvalidClauseComposition, message, clause.span, "use UNWIND instead of FOREACH");
+        }
+        self.update(clause, rows)
+    }
+}
