@@ -154,32 +154,38 @@ pub fn from_map(kind: Kind, map: &Map, now: (i64, u32)) -> Result<Value, Tempora
     if let Some(instant) = fields.epoch(wanted.as_ref())? {
         return Ok(instant);
     }
-    let mut base = fields.selected()?;
-    if let (Some(from), Some(to), Some(nanos)) = (&base.zone, &wanted, base.nanos) {
-        base = match (kind, base.date) {
-            (Kind::DateTime, date) => {
-                let given = date.is_some();
-                let date = if given { date } else { fields.date(None)? };
-                let date = date.ok_or_else(|| TemporalError::new("year must be specified"))?;
-                let local = LocalDateTime::new(date, LocalTime { nanos });
-                let moved = ZonedDateTime::of_local(local, from);
-                let shown = ZonedDateTime::of_instant(moved.seconds, moved.nanos, to);
-                Parts::of(&Value::from(shown)).unwrap_or_default()
-            }
-            _ => {
-                let time = ZonedTime { nanos, offset_seconds: from.offset_at(now.0) };
-                let nanos = Some(time.with_offset(to.offset_at(now.0)).nanos);
-                Parts { nanos, zone: Some(to.clone()), ..base }
-            }
-        };
-    }
-    let zone = match (wanted.or(base.zone), kind) {
+    let base = fields.selected()?;
+    let date = if kind.has_date() { fields.date(base.date)? } else { None };
+    let parts = match (&base.zone, &wanted, base.nanos) {
+        (Some(from), Some(to), Some(nanos)) => shown_elsewhere(kind, date, nanos, from, to, now.0)?,
+        _ => Parts { date, nanos: base.nanos, zone: wanted.or(base.zone) },
+    };
+    let zone = match (parts.zone, kind) {
         (Some(zone), Kind::Time) => Some(Zone::Offset(zone.offset_at(now.0))),
         (zone, _) => zone,
     };
-    let date = if kind.has_date() { fields.date(base.date)? } else { None };
-    let nanos = if kind.has_time() { Some(fields.time(base.nanos, false)?) } else { None };
-    Parts { date, nanos, zone }.make(kind)
+    let nanos = if kind.has_time() { Some(fields.time(parts.nanos, false)?) } else { None };
+    Parts { date: parts.date, nanos, zone }.make(kind)
+}
+
+/// What a clock in zone `to` shows when one in zone `from` shows this date and time; a time of day alone uses the offsets of now.
+fn shown_elsewhere(
+    kind: Kind,
+    date: Option<Date>,
+    nanos: u64,
+    from: &Zone,
+    to: &Zone,
+    now_seconds: i64,
+) -> Result<Parts, TemporalError> {
+    if kind == Kind::DateTime {
+        let date = date.ok_or_else(|| TemporalError::new("year must be specified"))?;
+        let there = ZonedDateTime::of_local(LocalDateTime::new(date, LocalTime { nanos }), from);
+        let here = ZonedDateTime::of_instant(there.seconds, there.nanos, to);
+        return Ok(Parts::of(&Value::from(here)).unwrap_or_default());
+    }
+    let there = ZonedTime { nanos, offset_seconds: from.offset_at(now_seconds) };
+    let here = there.with_offset(to.offset_at(now_seconds));
+    Ok(Parts { date, nanos: Some(here.nanos), zone: Some(to.clone()) })
 }
 
 /// The fields of a map that describes an instant.
