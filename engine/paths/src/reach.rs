@@ -1,6 +1,7 @@
 //! The distinct vertices within some hops of one source, or of a set of sources taken together.
 //!
-//! Idea: breadth-first search; the found vertices in order of distance are at once frontier and answer.
+//! Idea: breadth-first search; the found vertices in order of distance are at once frontier and answer. A dense level
+//! is expanded in the order of ids: half the time of the order of finding, where lists come from all over memory.
 //! Invariant: the level being expanded is `level_start..level_end` of `found`, and everything behind it is one hop farther.
 //! Trails: whatever a walk reaches a shortest path reaches, and a shortest path is a trail, so a plain search is
 //! right for every end but the sources. A source is an end at zero hops, or when a path comes back: directed, when it
@@ -9,11 +10,13 @@
 
 use crate::adjacency::{Adjacency, EdgeScratch};
 use crate::error::PathError;
-use crate::frontier::{Bitmap, Found, checked_sources};
+use crate::frontier::{Bitmap, Found, checked_sources, is_dense, put_in_order};
 use crate::hops::{Hops, Orientation};
 use crate::returns::Returns;
 use crate::work::{Progress, Work};
 
+/// At most so many vertices are put into order at once: under a tenth of a millisecond.
+const ORDERED_MAX: usize = 1 << 15;
 /// What is kept of the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
@@ -40,6 +43,9 @@ pub struct Reach<A> {
     level_end: usize,
     cursor: usize,
     edge_cursor: usize,
+    /// Up to here the level has been put into order, where that pays.
+    ordered: usize,
+    ordering: Option<Bitmap>,
     depth: u32,
     ends_count: u64,
     drained: usize,
@@ -83,6 +89,8 @@ impl<A: Adjacency> Reach<A> {
             level_end,
             cursor: 0,
             edge_cursor: 0,
+            ordered: 0,
+            ordering: None,
             depth: 0,
             graph,
             hops,
@@ -164,6 +172,7 @@ impl<A: Adjacency> Reach<A> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.visited.bytes()
+            + self.ordering.as_ref().map_or(0, Bitmap::bytes)
             + self.found.bytes()
             + self.level_starts.capacity() * size_of::<usize>()
             + (self.scratch.capacity() + self.sources.capacity()) * 4
@@ -181,6 +190,7 @@ impl<A: Adjacency> Reach<A> {
         if self.keep == Keep::Count {
             self.found.drop_front(self.level_end);
             self.cursor = 0;
+            self.ordered = 0;
         } else {
             self.level_starts.push(self.level_end);
         }
@@ -188,8 +198,23 @@ impl<A: Adjacency> Reach<A> {
         true
     }
 
+    /// Puts the next block of the level into the order of ids, if it is dense and none of it was drained.
+    fn order_block(&mut self) {
+        let end = self.level_end.min(self.cursor + ORDERED_MAX);
+        let bound = self.graph.vertex_bound();
+        self.ordered = end;
+        let is_free = self.keep == Keep::Count || self.drained <= self.cursor || self.drained >= end;
+        if is_free && is_dense(end - self.cursor, bound) {
+            let spare = self.ordering.get_or_insert_with(|| Bitmap::new(bound));
+            put_in_order(self.found.part(self.cursor..end), spare);
+        }
+    }
+
     /// One piece of one vertex's list.
     fn expand(&mut self, work: &mut Work<'_>) {
+        if self.cursor >= self.ordered {
+            self.order_block();
+        }
         let vertex = self.found.get(self.cursor);
         let is_again = self.sources_return && self.depth > 0 && self.sources.binary_search(&vertex).is_ok();
         if is_again || self.hops.max == 0 {

@@ -9,7 +9,7 @@
 
 use crate::adjacency::{Adjacency, EdgeScratch};
 use crate::error::PathError;
-use crate::frontier::checked_sources;
+use crate::frontier::{Bitmap, checked_sources, is_dense, put_in_order};
 use crate::hops::{Hops, Orientation};
 use crate::morsel::{Morsel, MorselDispatcher, MorselPolicy};
 use crate::reach::Keep;
@@ -18,6 +18,9 @@ use crate::work::{Progress, Work};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// The largest level that is put into order: about half a millisecond of one worker's time.
+const ORDERED_MAX: usize = 1 << 18;
 
 /// What a worker's turn says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,7 +257,11 @@ impl<A: Adjacency> SharedReach<A> {
     /// Called by the worker that finished the level.
     fn publish_next(&self, level: &Level) {
         let parts = std::mem::take(&mut *self.handed_in.lock());
-        let vertices = parts.concat();
+        let mut vertices = parts.concat();
+        let bound = self.graph.vertex_bound();
+        if vertices.len() <= ORDERED_MAX && is_dense(vertices.len(), bound) {
+            put_in_order(&mut vertices, &mut Bitmap::new(bound));
+        }
         self.worker_bytes.store(0, Ordering::Relaxed);
         self.ends_count.fetch_add(vertices.len() as u64, Ordering::Relaxed);
         let depth = level.depth + 1;
