@@ -2,7 +2,7 @@
 //!
 //! A view is one layer for each (type, way); a layer is a flat array over chunk numbers that holds each chunk's table and, where
 //! some list changed since its base was made, its delta. A clean vertex of a one-layer view is a plain slice of the base: two
-//! loads more than flat CSR (the layer's cell, the table's head), no version test beyond the dirty bit, no lock, no copy. A dirty
+//! loads more than flat CSR (the layer, its cell), no version test beyond the dirty bit, no lock, no copy. A dirty
 //! vertex, or one seen through several layers, is assembled in the caller's scratch. Layers are cached by the snapshot and filled
 //! chunk by chunk on first touch, so a view of a large graph costs nothing for what it does not visit.
 
@@ -16,15 +16,26 @@ use model::{ChunkNo, Direction, EdgeId, EdgeTypeId, VertexId};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// One chunk in one lane.
+/// One chunk in one lane; within a cache line.
 struct LayerCell {
+    /// The table's own arrays, so that a look-up does not pass through its head.
+    offsets: Arc<[u32]>,
+    neighbours: Arc<[u32]>,
     table: Arc<EdgeTable>,
     /// Only where some list of this lane changed.
     delta: Option<Arc<Delta>>,
 }
 
 impl LayerCell {
-    #[inline]
+    /// The edges of a clean vertex.
+    #[inline(always)]
+    fn clean(&self, slot: usize) -> &[u32] {
+        match (self.offsets.get(slot), self.offsets.get(slot + 1)) {
+            (Some(start), Some(end)) => &self.neighbours[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+    #[inline(always)]
     fn is_dirty(&self, slot: usize) -> bool {
         self.delta.as_ref().is_some_and(|delta| bit(&delta.dirty, slot))
     }
@@ -60,7 +71,9 @@ impl Layer {
         let table = content.and_then(|content| content.base.table(self.lane)).cloned();
         let delta = content.and_then(|content| content.delta.clone());
         let delta = delta.filter(|delta| delta.lanes.binary_search(&self.lane).is_ok());
-        Ok(self.cells[chunk].get_or_init(|| LayerCell { table: table.unwrap_or_else(no_edges), delta }))
+        let table = table.unwrap_or_else(no_edges);
+        let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
+        Ok(self.cells[chunk].get_or_init(|| LayerCell { offsets, neighbours, table, delta }))
     }
     /// Calls `found` with the packed edges of `vertex`, in order.
     fn for_each(&self, vertex: u32, snapshot: &Snapshot, found: impl FnMut(u64)) -> Result<(), StoreError> {
@@ -185,7 +198,7 @@ impl AdjacencyView {
             if let Some(cell) = layer.cells.get(chunk).and_then(OnceLock::get)
                 && !cell.is_dirty(slot)
             {
-                return Ok(cell.table.list(slot));
+                return Ok(cell.clean(slot));
             }
         }
         self.assemble(vertex, scratch)

@@ -6,7 +6,7 @@
 
 use crate::edge_set::pack;
 use model::EdgeTypeId;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Edge type and way (out or in), as one number that sorts by type first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,8 +32,9 @@ const NO_POSITION: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct EdgeTable {
-    pub(crate) offsets: Box<[u32]>,
-    pub(crate) neighbours: Box<[u32]>,
+    /// Shared, so that a view holds them without a load of this head.
+    pub(crate) offsets: Arc<[u32]>,
+    pub(crate) neighbours: Arc<[u32]>,
     /// Edge slot by position; `None` where slot = position.
     pub(crate) slots: Option<Box<[u32]>>,
     /// Position by edge slot, made when first asked for.
@@ -42,9 +43,9 @@ pub(crate) struct EdgeTable {
 
 impl EdgeTable {
     pub(crate) fn empty() -> EdgeTable {
-        EdgeTable::new(Box::new([0]), Box::new([]), None)
+        EdgeTable::new(Arc::new([0]), Arc::new([]), None)
     }
-    pub(crate) fn new(offsets: Box<[u32]>, neighbours: Box<[u32]>, slots: Option<Box<[u32]>>) -> EdgeTable {
+    pub(crate) fn new(offsets: Arc<[u32]>, neighbours: Arc<[u32]>, slots: Option<Box<[u32]>>) -> EdgeTable {
         debug_assert_eq!(offsets.last().copied(), Some(neighbours.len() as u32));
         let implicit =
             slots.as_ref().is_some_and(|slots| slots.iter().enumerate().all(|(at, slot)| at as u32 == *slot));

@@ -272,7 +272,7 @@ fn out_part(
         }
     }
     let first = allocator.take_edges(chunk as ChunkNo, edge_type, sorted.len())?;
-    let neighbours: Box<[u32]> = sorted.iter().map(|pair| pair.target).collect();
+    let neighbours: Arc<[u32]> = sorted.iter().map(|pair| pair.target).collect();
     let slot_bound = first + sorted.len() as u32;
     let slots = (first > 0).then(|| (first..slot_bound).collect());
     let columns = edge_values(&sorted, first, batches);
