@@ -14,6 +14,19 @@
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |
 //! | the cheapest path by weight? | [`WeightedShortest`] |
 //!
+//! ```
+//! use tanglewood_paths::{Hops, Keep, Orientation, Progress, Reach, Work, csr::Csr};
+//!
+//! let graph = Csr::outgoing(4, &[(0, 1), (1, 2), (2, 0), (2, 3)]);
+//! let mut reach = Reach::new(&graph, &[0], Hops::new(1, 3), Orientation::Directed, Keep::Levels)?;
+//! while reach.step(&mut Work::new(1000))? == Progress::More {}
+//!
+//! let (mut ends, mut distances) = (Vec::new(), Vec::new());
+//! reach.drain_ends(&mut ends, &mut distances, 1024);
+//! assert_eq!((ends, distances), (vec![1, 2, 0, 3], vec![1, 2, 3, 3]));
+//! # Ok::<(), tanglewood_paths::PathError>(())
+//! ```
+//!
 //! A search owns its graph as a type parameter `A: Adjacency`; `&A`, `Arc<A>` and `Box<A>` implement the trait too.
 
 mod adjacency;
