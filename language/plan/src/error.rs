@@ -7,14 +7,15 @@ use crate::algebra::Plan;
 use crate::expr::Expr;
 use std::fmt;
 
-/// Operators on one line from root to leaf. A clause is one to three operators; the longest scripts seen have some hundred clauses.
+/// Operators on one line from root to leaf, a pattern counting as many as it can become. A clause is one to three operators; the
+/// longest scripts seen have some hundred clauses.
 pub const PLAN_DEPTH_MAX: usize = 1_000;
 /// Nested parts of one expression. A chain of `OR` counts one a link, and generated queries write hundreds of them.
 pub const EXPR_DEPTH_MAX: usize = 1_000;
 /// Vertices of one MATCH: sets of them are words of 128 bits, and one bit stands for all that is already bound.
 pub const PATTERN_VERTICES_MAX: usize = 127;
 /// Edges of one MATCH.
-pub const PATTERN_EDGES_MAX: usize = 512;
+pub const PATTERN_EDGES_MAX: usize = 256;
 
 /// A request that cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +59,11 @@ enum Part<'a> {
 
 /// Measures a plan with an explicit stack; an error if anything in it is deeper or wider than the limits.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
-    let mut open = vec![Part::Plan(plan, 1)];
+    let mut open = vec![Part::Plan(plan, 0)];
     while let Some(part) = open.pop() {
         match part {
-            Part::Plan(plan, depth) => {
+            Part::Plan(plan, above) => {
+                let depth = above + operators(plan);
                 if depth > PLAN_DEPTH_MAX {
                     let hint = "split the query into several statements";
                     return Err(PlanError::too_large(
@@ -72,7 +74,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                 }
                 check_pattern(plan)?;
                 plan.expressions(&mut |expr| open.push(Part::Expr(expr, 1)));
-                open.extend(plan.children().into_iter().map(|child| Part::Plan(child, depth + 1)));
+                open.extend(plan.children().into_iter().map(|child| Part::Plan(child, depth)));
             }
             Part::Expr(expr, depth) => {
                 if depth > EXPR_DEPTH_MAX {
@@ -84,13 +86,21 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                     ));
                 }
                 if let Expr::Subquery(subquery) = expr {
-                    open.push(Part::Plan(&subquery.plan, depth + 1));
+                    open.push(Part::Plan(&subquery.plan, depth));
                 }
                 expr.children(&mut |child| open.push(Part::Expr(child, depth + 1)));
             }
         }
     }
     Ok(())
+}
+
+/// Operators that a node becomes at most: a pattern's vertices are found, its edges walked, and both tested.
+fn operators(plan: &Plan) -> usize {
+    match plan {
+        Plan::Match(node) => 1 + 2 * (node.pattern.vertices.len() + node.pattern.edges.len()),
+        _ => 1,
+    }
 }
 
 fn check_pattern(plan: &Plan) -> Result<(), PlanError> {

@@ -17,6 +17,7 @@ use crate::rewrite::optional_match::optional_match;
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
+use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
 use crate::statement::{Statement, StatementKind};
 use crate::statistics::Planning;
@@ -43,6 +44,8 @@ fn rewrite(
     // Everything inside expressions must be plan before filters are moved, or a filter would be moved away from its sub-query.
     optional_match(plan);
     lift_subqueries(plan, names)?;
+    // Conditions on a path must speak of its runs before they are tested while walking.
+    simplify_paths(plan);
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
     push_filters(plan);
     order_match(plan, &Known::one_row(), planning, names)?;

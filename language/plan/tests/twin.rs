@@ -177,7 +177,10 @@ impl Writer<'_> {
         {
             let variable = self.fresh("y");
             let predicate = Box::new(equal(Expr::property(variable, "p"), 1_i64));
-            let list = Box::new(read(*run));
+            let path = Expr::PathOf(vec![here[0], *run, here[0]]);
+            let of_path = self.chance.percent(50);
+            let list = if of_path { Expr::Call(Function::Relationships, vec![path]) } else { read(*run) };
+            let list = Box::new(list);
             let quantifier = self.chance.pick(&[Quantifier::All, Quantifier::Any, Quantifier::None]);
             pattern.predicates.push(Expr::Quantified { quantifier, variable, list, predicate })
         }
@@ -325,7 +328,11 @@ impl Writer<'_> {
             5 if !(self.runs.is_empty() && self.vague.is_empty()) => {
                 let run = self.chance.pick(&[self.runs.clone(), self.vague.clone()].concat());
                 let path = self.fresh("path");
-                let parts = vec![self.vertices[0], run, self.vertices[0]];
+                let start = self.vertices[0];
+                let mut parts = vec![start, run, start];
+                if !self.edges.is_empty() && self.chance.percent(50) {
+                    parts.extend([self.chance.pick(&self.edges), start])
+                }
                 let plan = extend(plan, vec![(path, Expr::PathOf(parts))]);
                 let length = Expr::Call(Function::Length, vec![read(path)]);
                 let items = vertices.iter().map(|var| (*var, read(*var))).chain([(column, length)]).collect();

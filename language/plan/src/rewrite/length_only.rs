@@ -6,24 +6,24 @@
 //! its length must stay null where an optional match found nothing. Cost: the plan is read once for each path and each run.
 
 use crate::algebra::*;
-use crate::expr::{BinaryOperator, Expr, Var};
+use crate::expr::{Expr, Var};
 use crate::functions::Function;
 use crate::names::Names;
 
 /// Replaces lengths in the plan; `kept` are the variables that the statement answers with.
 pub(crate) fn length_only(plan: &mut Plan, kept: &[Var], names: &mut Names<'_>) {
-    for (path, runs, singles) in paths(plan) {
-        let exported =
-            |columns: &[Var]| !columns.contains(&path) || runs.iter().all(|run| columns.contains(run));
-        if kept.contains(&path) || !only_by(plan, path, Function::Length) || !all_exports(plan, &exported) {
+    for path in paths(plan) {
+        let exported = |columns: &[Var]| {
+            !columns.contains(&path.variable) || path.runs.iter().all(|run| columns.contains(run))
+        };
+        if kept.contains(&path.variable)
+            || !only_by(plan, path.variable, Function::Length)
+            || !all_exports(plan, &exported)
+        {
             continue;
         }
-        let sizes = runs.iter().map(|run| Expr::Call(Function::Size, vec![Expr::Variable(*run)]));
-        let singles = (singles > 0).then(|| Expr::literal(singles as i64));
-        let sum = sizes.chain(singles).reduce(|a, b| Expr::binary(BinaryOperator::Add, a, b));
-        let sum = sum.expect("a path with a run has a part");
-        replace_calls(plan, Function::Length, path, &sum);
-        drop_path(plan, path)
+        replace_calls(plan, Function::Length, path.variable, &path.length);
+        drop_path(plan, path.variable)
     }
     for run in runs(plan) {
         if !kept.contains(&run) && only_by(plan, run, Function::Size) {
@@ -34,20 +34,24 @@ pub(crate) fn length_only(plan: &mut Plan, kept: &[Var], names: &mut Names<'_>) 
     }
 }
 
-/// Paths made in the plan: the variable, the runs among its parts, the number of its single edges.
-fn paths(plan: &Plan) -> Vec<(Var, Vec<Var>, usize)> {
+/// A path made in the plan, with a run among its parts.
+struct MadePath {
+    variable: Var,
+    runs: Vec<Var>,
+    /// Its length, from its parts.
+    length: Expr,
+}
+
+fn paths(plan: &Plan) -> Vec<MadePath> {
     let all_runs = runs(plan);
     let mut found = Vec::new();
     visit(plan, &mut |node| {
         let Plan::Extend(extend) = node else { return };
-        for (var, expr) in &extend.items {
+        for (variable, expr) in &extend.items {
             let Expr::PathOf(parts) = expr else { continue };
-            let edges: Vec<Var> = parts.iter().copied().skip(1).step_by(2).collect();
-            let (runs, singles): (Vec<Var>, Vec<Var>) =
-                edges.into_iter().partition(|edge| all_runs.contains(edge));
-            if !runs.is_empty() {
-                found.push((*var, runs, singles.len()))
-            }
+            let runs = parts.iter().copied().filter(|part| all_runs.contains(part)).collect();
+            let length = super::simplify_paths::length(parts, &all_runs);
+            found.extend(length.map(|length| MadePath { variable: *variable, runs, length }))
         }
     });
     found

@@ -150,6 +150,7 @@ fn call(function: Function, mut arguments: Vec<Value>) -> Value {
     match (function, first) {
         (_, Value::Null) => Value::Null,
         (Function::Id, Value::Vertex(vertex)) => Value::Int(vertex.0 as i64),
+        (Function::Relationships, Value::List(items)) => Value::List(items),
         (Function::Size | Function::Length, Value::List(items)) => Value::Int(items.len() as i64),
         other => panic!("the evaluator does not know {other:?}"),
     }
