@@ -12,15 +12,17 @@ use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 /// Carries out a catalogue command; returns how many indexes or constraints it added or removed.
 pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<u64, Error> {
     let changed = match command {
-        SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => engine.create_index(&IndexRequest {
-            name: name.as_ref().map(|name| name.to_string()),
-            target: resolve(engine, target)?,
-            keys: resolve_keys(engine, keys)?,
-            if_not_exists: *if_not_exists,
-        })?,
+        SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => {
+            engine.create_index(&IndexRequest {
+                name: name.as_ref().map(|name| name.to_string()),
+                target: resolve(engine, target)?,
+                keys: resolve_keys(engine, keys)?,
+                if_not_exists: *if_not_exists,
+            })?
+        }
         SchemaCommand::DropIndex { name, if_exists } => engine.drop_index(name, *if_exists)?,
-        SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
-            engine.create_constraint(&ConstraintRequest {
+        SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => engine
+            .create_constraint(&ConstraintRequest {
                 name: name.as_ref().map(|name| name.to_string()),
                 target: resolve(engine, target)?,
                 keys: resolve_keys(engine, keys)?,
@@ -31,8 +33,7 @@ pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<u64, Err
                     PlanRule::Typed(value_type) => Rule::Typed(*value_type),
                 },
                 if_not_exists: *if_not_exists,
-            })?
-        }
+            })?,
         SchemaCommand::DropConstraint { name, if_exists } => engine.drop_constraint(name, *if_exists)?,
     };
     Ok(changed as u64)
@@ -62,7 +63,9 @@ pub(crate) fn show(what: Show, database: &Database, snapshot: &Snapshot) -> Tabl
             &["name", "signature", "description"],
             execute::procedure::PROCEDURES
                 .iter()
-                .map(|procedure| vec![procedure.name.into(), procedure.signature().into(), procedure.help.into()])
+                .map(|procedure| {
+                    vec![procedure.name.into(), procedure.signature().into(), procedure.help.into()]
+                })
                 .collect(),
         ),
         Show::Queries => queries(database),
@@ -86,7 +89,8 @@ fn indexes(catalog: &Catalog) -> Table {
             owner.map(|constraint| constraint.name.as_str()).into(),
         ]
     });
-    let titles = ["id", "name", "state", "type", "entityType", "labelsOrTypes", "properties", "owningConstraint"];
+    let titles =
+        ["id", "name", "state", "type", "entityType", "labelsOrTypes", "properties", "owningConstraint"];
     table(&titles, rows.collect())
 }
 
@@ -100,9 +104,20 @@ fn constraints(catalog: &Catalog) -> Table {
             ConstraintRule::Typed(value_type) => ("NODE_PROPERTY_TYPE", value_type.name().into()),
         };
         let name = constraint.name.as_str().into();
-        vec![Value::Int(at as i64), name, rule.into(), entity.into(), names, key_names(&constraint.keys, catalog), property_type]
+        vec![
+            Value::Int(at as i64),
+            name,
+            rule.into(),
+            entity.into(),
+            names,
+            key_names(&constraint.keys, catalog),
+            property_type,
+        ]
     });
-    table(&["id", "name", "type", "entityType", "labelsOrTypes", "properties", "propertyType"], rows.collect())
+    table(
+        &["id", "name", "type", "entityType", "labelsOrTypes", "properties", "propertyType"],
+        rows.collect(),
+    )
 }
 
 fn about(target: SchemaTarget, catalog: &Catalog) -> (&'static str, Value) {
@@ -114,7 +129,9 @@ fn about(target: SchemaTarget, catalog: &Catalog) -> (&'static str, Value) {
 }
 
 fn key_names(keys: &[model::KeyId], catalog: &Catalog) -> Value {
-    Value::list(keys.iter().filter_map(|key| catalog.key_name(*key)).map(|name| name.clone().into()).collect())
+    Value::list(
+        keys.iter().filter_map(|key| catalog.key_name(*key)).map(|name| name.clone().into()).collect(),
+    )
 }
 
 fn functions() -> Table {
@@ -122,7 +139,9 @@ fn functions() -> Table {
     let aggregate = AggregateFunction::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), true));
     let rows = scalar.chain(aggregate);
     let mut rows: Vec<Vec<Value>> = rows
-        .map(|(name, signature, help, aggregating)| vec![name.into(), signature.into(), help.into(), aggregating.into()])
+        .map(|(name, signature, help, aggregating)| {
+            vec![name.into(), signature.into(), help.into(), aggregating.into()]
+        })
         .collect();
     rows.sort_by(|a, b| a[0].as_str().cmp(&b[0].as_str()));
     table(&["name", "signature", "description", "aggregating"], rows)
@@ -130,7 +149,13 @@ fn functions() -> Table {
 
 fn queries(database: &Database) -> Table {
     let rows = database.running().into_iter().map(|query| {
-        vec![query.id.into(), query.text.into(), query.tenant.into(), (query.elapsed_ms as i64).into(), (query.bytes as i64).into()]
+        vec![
+            query.id.into(),
+            query.text.into(),
+            query.tenant.into(),
+            (query.elapsed_ms as i64).into(),
+            (query.bytes as i64).into(),
+        ]
     });
     table(&["queryId", "query", "tenant", "elapsedMillis", "bytes"], rows.collect())
 }

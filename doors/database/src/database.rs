@@ -72,7 +72,10 @@ impl Database {
         let disk: Arc<dyn world::disk::Disk> = Arc::new(RealDisk);
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk, path)), &open)?;
         let runtime = execute::runtime(options.executors).map_err(|error| {
-            Error::new("Tanglewood.DatabaseError.General.Threads", format!("executor threads cannot be started: {error}"))
+            Error::new(
+                "Tanglewood.DatabaseError.General.Threads",
+                format!("executor threads cannot be started: {error}"),
+            )
         })?;
         let inner = Inner {
             engine,
@@ -112,9 +115,8 @@ impl Database {
     }
     /// Reads files of other systems into the database; see [`ImportOptions`].
     pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
-        ingest::import(self.engine(), options).map_err(|error| {
-            Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) }
-        })
+        ingest::import(self.engine(), options)
+            .map_err(|error| Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) })
     }
     /// Writes a checkpoint, so that the next open need not replay the log.
     pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {
@@ -170,7 +172,8 @@ impl Database {
             return Ok(planned);
         }
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
+        let statement =
+            plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
         let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
         let planned = Arc::new(Planned::new(statement, writes, snapshot));
         self.inner.plans.put(text, planned.clone());

@@ -67,7 +67,9 @@ pub fn hydrate(value: &Value, snapshot: &Snapshot) -> Result<Hydrated, Error> {
             Hydrated::List(list.iter().map(|item| hydrate(item, snapshot)).collect::<Result<_, _>>()?)
         }
         Value::Map(map) if map.values().any(holds_entity) => Hydrated::Map(
-            map.iter().map(|(key, item)| Ok((key.clone(), hydrate(item, snapshot)?))).collect::<Result<_, Error>>()?,
+            map.iter()
+                .map(|(key, item)| Ok((key.clone(), hydrate(item, snapshot)?)))
+                .collect::<Result<_, Error>>()?,
         ),
         plain => Hydrated::Plain(plain.clone()),
     })
@@ -87,14 +89,18 @@ fn node(id: VertexId, snapshot: &Snapshot) -> Result<Node, Error> {
         return Ok(Node { id, labels: Vec::new(), properties: Vec::new() });
     }
     let catalog = snapshot.catalog();
-    let mut labels: Vec<Arc<str>> =
-        catalog.labels_of(snapshot.labels(id)?).iter().filter_map(|label| catalog.label_name(*label).cloned()).collect();
+    let mut labels: Vec<Arc<str>> = catalog
+        .labels_of(snapshot.labels(id)?)
+        .iter()
+        .filter_map(|label| catalog.label_name(*label).cloned())
+        .collect();
     labels.sort();
     Ok(Node { id, labels, properties: named(snapshot.properties(id)?, snapshot) })
 }
 
 fn relationship(edge: EdgeRef, snapshot: &Snapshot) -> Result<Relationship, Error> {
-    let edge_type = snapshot.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into());
+    let edge_type =
+        snapshot.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into());
     let properties = match snapshot.edge(edge.id)? {
         Some(_) => named(snapshot.edge_properties(edge.id)?, snapshot),
         None => Vec::new(),
@@ -104,7 +110,8 @@ fn relationship(edge: EdgeRef, snapshot: &Snapshot) -> Result<Relationship, Erro
 
 fn path_parts(path: &Path, snapshot: &Snapshot) -> Result<Hydrated, Error> {
     let nodes = path.vertices.iter().map(|vertex| node(*vertex, snapshot)).collect::<Result<_, _>>()?;
-    let relationships = path.edges.iter().map(|edge| relationship(*edge, snapshot)).collect::<Result<_, _>>()?;
+    let relationships =
+        path.edges.iter().map(|edge| relationship(*edge, snapshot)).collect::<Result<_, _>>()?;
     Ok(Hydrated::Path(nodes, relationships))
 }
 

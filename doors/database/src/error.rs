@@ -103,5 +103,9 @@ impl From<StoreError> for Error {
 pub(crate) fn in_text(error: CypherError, text: &str) -> Error {
     let rendered = error.render(text);
     let excerpt: Vec<&str> = rendered.lines().skip(1).take(3).collect();
-    Error { hint: error.hint.clone(), excerpt: Some(excerpt.join("\n")), ..Error::new(error.code, error.message) }
+    Error {
+        hint: error.hint.clone(),
+        excerpt: Some(excerpt.join("\n")),
+        ..Error::new(error.code, error.message)
+    }
 }

@@ -48,7 +48,9 @@ pub(crate) fn explained(statement: &Statement, snapshot: &Snapshot, mut summary:
 
 fn estimates(statement: &Statement, snapshot: &Snapshot) -> Vec<f64> {
     match &statement.kind {
-        StatementKind::Query { plan, .. } => plan::estimate::estimates(plan, &SnapshotPlanning::new(snapshot.clone())),
+        StatementKind::Query { plan, .. } => {
+            plan::estimate::estimates(plan, &SnapshotPlanning::new(snapshot.clone()))
+        }
         _ => Vec::new(),
     }
 }

@@ -65,7 +65,12 @@ enum Source {
 }
 
 impl QueryResult {
-    pub(crate) fn of_batches(columns: Vec<Arc<str>>, batches: Vec<Batch>, snapshot: Snapshot, summary: Summary) -> QueryResult {
+    pub(crate) fn of_batches(
+        columns: Vec<Arc<str>>,
+        batches: Vec<Batch>,
+        snapshot: Snapshot,
+        summary: Summary,
+    ) -> QueryResult {
         let source = Source::Batches(batches.into());
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
     }

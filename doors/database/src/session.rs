@@ -81,7 +81,8 @@ impl Session {
     pub fn begin(&mut self, mode: Mode) -> Result<(), Error> {
         if self.in_transaction() {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
-            return Err(Error::new(code, "a transaction is open already in this session").hint("commit or roll it back first"));
+            return Err(Error::new(code, "a transaction is open already in this session")
+                .hint("commit or roll it back first"));
         }
         let transaction = Arc::new(self.database.engine().begin(mode));
         self.transaction = Some(Open { transaction, mode, broken: false });
@@ -112,7 +113,9 @@ impl Session {
     }
     fn take_open(&mut self) -> Result<Open, Error> {
         let code = "Neo.ClientError.Transaction.TransactionNotFound";
-        self.transaction.take().ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
+        self.transaction
+            .take()
+            .ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
     }
 
     /// Runs one statement.
@@ -122,11 +125,18 @@ impl Session {
     }
 
     /// Runs one statement within limits of its own.
-    pub fn query_within(&mut self, text: &str, params: Params, limits: &Limits) -> Result<QueryResult, Error> {
+    pub fn query_within(
+        &mut self,
+        text: &str,
+        params: Params,
+        limits: &Limits,
+    ) -> Result<QueryResult, Error> {
         let started_ns = monotonic_ns();
         if self.transaction.as_ref().is_some_and(|open| open.broken) {
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(Error::new(code, "an earlier statement of the transaction failed").hint("roll it back"));
+            return Err(
+                Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
+            );
         }
         let outcome = self.run(text, params, limits, started_ns);
         if outcome.is_err() {
@@ -136,7 +146,12 @@ impl Session {
     }
 
     /// Runs one statement that may only read, outside a transaction or in one.
-    pub fn query_reading(&mut self, text: &str, params: Params, limits: &Limits) -> Result<QueryResult, Error> {
+    pub fn query_reading(
+        &mut self,
+        text: &str,
+        params: Params,
+        limits: &Limits,
+    ) -> Result<QueryResult, Error> {
         let planned = self.database.plan(text, &self.view())?;
         if planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_)) {
             let code = "Neo.ClientError.Statement.AccessMode";
@@ -145,17 +160,31 @@ impl Session {
         self.query_within(text, params, limits)
     }
 
-    fn run(&mut self, text: &str, params: Params, limits: &Limits, started_ns: u64) -> Result<QueryResult, Error> {
+    fn run(
+        &mut self,
+        text: &str,
+        params: Params,
+        limits: &Limits,
+        started_ns: u64,
+    ) -> Result<QueryResult, Error> {
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
         if let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) {
             let message = format!("the query needs the parameter ${missing}, which was not given");
             let given: Vec<String> = params.keys().map(|name| format!("${name}")).collect();
-            let hint = if given.is_empty() { "no parameter was given".into() } else { format!("given: {}", given.join(", ")) };
+            let hint = if given.is_empty() {
+                "no parameter was given".into()
+            } else {
+                format!("given: {}", given.join(", "))
+            };
             return Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint));
         }
         if planned.statement.mode == StatementMode::Explain {
-            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary(&planned, &snapshot)));
+            return Ok(crate::profile::explained(
+                &planned.statement,
+                &snapshot,
+                summary(&planned, &snapshot),
+            ));
         }
         match &planned.statement.kind {
             StatementKind::Query { .. } => {
@@ -172,7 +201,10 @@ impl Session {
             StatementKind::Schema(command) => {
                 if self.in_transaction() {
                     let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
-                    return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+                    return Err(Error::new(
+                        code,
+                        "indexes and constraints are changed outside of transactions",
+                    ));
                 }
                 let changes = catalogue::alter(self.database.engine(), command)?;
                 let snapshot = self.database.engine().snapshot();
@@ -181,11 +213,21 @@ impl Session {
             }
             StatementKind::Show(show) => {
                 let (columns, batch) = catalogue::show(*show, &self.database, &snapshot);
-                Ok(QueryResult::of_batches(columns, vec![batch], snapshot.clone(), summary(&planned, &snapshot)))
+                Ok(QueryResult::of_batches(
+                    columns,
+                    vec![batch],
+                    snapshot.clone(),
+                    summary(&planned, &snapshot),
+                ))
             }
             StatementKind::Kill(id) => {
                 let (columns, batch) = catalogue::kill(id, &self.database)?;
-                Ok(QueryResult::of_batches(columns, vec![batch], snapshot.clone(), summary(&planned, &snapshot)))
+                Ok(QueryResult::of_batches(
+                    columns,
+                    vec![batch],
+                    snapshot.clone(),
+                    summary(&planned, &snapshot),
+                ))
             }
         }
     }
@@ -257,7 +299,8 @@ impl Session {
         while let Some(batch) = stream.next().transpose()? {
             batches.push(batch);
         }
-        let profile = Profiling::wanted(request.planned, &snapshot).map(|profiling| profiling.describe(&stream.profile()));
+        let profile = Profiling::wanted(request.planned, &snapshot)
+            .map(|profiling| profiling.describe(&stream.profile()));
         Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
     }
 
@@ -271,7 +314,13 @@ impl Session {
         };
         let options = self.database.execute_options(&running);
         let parameters = request.params.clone();
-        let stream = Execution::start(self.database.runtime(), &request.planned.statement, access, parameters, options)?;
+        let stream = Execution::start(
+            self.database.runtime(),
+            &request.planned.statement,
+            access,
+            parameters,
+            options,
+        )?;
         self.interrupter.starts(stream.id());
         Ok(stream)
     }

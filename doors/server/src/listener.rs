@@ -128,7 +128,12 @@ fn loopback(text: &str) -> Result<SocketAddr, ServeError> {
     if address.ip().is_loopback() { Ok(address) } else { Err(ServeError::NotLoopback(address)) }
 }
 
-async fn accept(listener: TcpListener, database: Database, mut stopped: watch::Receiver<bool>, open: Arc<AtomicUsize>) {
+async fn accept(
+    listener: TcpListener,
+    database: Database,
+    mut stopped: watch::Receiver<bool>,
+    open: Arc<AtomicUsize>,
+) {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     loop {
         let stream = tokio::select! {
@@ -194,7 +199,11 @@ async fn converse(
 }
 
 /// Puts messages together until the client closes, sends nonsense, or the conversation ends.
-async fn read(mut socket: OwnedReadHalf, sender: mpsc::Sender<Vec<u8>>, on_reset: impl Fn()) -> std::io::Result<()> {
+async fn read(
+    mut socket: OwnedReadHalf,
+    sender: mpsc::Sender<Vec<u8>>,
+    on_reset: impl Fn(),
+) -> std::io::Result<()> {
     let mut assembler = Assembler::default();
     let mut bytes = vec![0; READ_BYTES];
     loop {
@@ -219,7 +228,11 @@ async fn read(mut socket: OwnedReadHalf, sender: mpsc::Sender<Vec<u8>>, on_reset
     }
 }
 
-fn talk(mut connection: Connection, mut receiver: mpsc::Receiver<Vec<u8>>, mut sink: SocketSink) -> std::io::Result<()> {
+fn talk(
+    mut connection: Connection,
+    mut receiver: mpsc::Receiver<Vec<u8>>,
+    mut sink: SocketSink,
+) -> std::io::Result<()> {
     while let Some(message) = receiver.blocking_recv() {
         if connection.handle(&message, &mut sink)? == Next::Close {
             break;

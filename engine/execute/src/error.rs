@@ -162,6 +162,17 @@ impl From<transact::TransactError> for ExecuteError {
         ExecuteError::Transact(error)
     }
 }
+/// What an operator returned with `?`, found again by its type.
+fn from_failure(failure: dataflow::Failure) -> ExecuteError {
+    failure
+        .downcast::<ExecuteError>()
+        .map(|error| *error)
+        .or_else(|failure| failure.downcast::<EvalError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<store::StoreError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<transact::TransactError>().map(|error| (*error).into()))
+        .unwrap_or_else(|other| ExecuteError::Plan(other.to_string()))
+}
+
 impl From<Fault> for ExecuteError {
     fn from(fault: Fault) -> ExecuteError {
         match fault {
@@ -169,10 +180,7 @@ impl From<Fault> for ExecuteError {
             Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
             Fault::OverBudget { limit, held } => ExecuteError::OverBudget { limit, held },
             Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
-            Fault::Operator(failure) => match failure.downcast::<ExecuteError>() {
-                Ok(error) => *error,
-                Err(other) => ExecuteError::Plan(other.to_string()),
-            },
+            Fault::Operator(failure) => from_failure(failure),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Constraints: checked on what a transaction touched, against the graph as it would be after the commit.
 //!
-//! Uniqueness is kept by the store's unique indexes, which refuse a second entry; here are the rules about presence and type, and
-//! the validation of existing data when a constraint is created.
+//! Uniqueness is one look-up in the constraint's own index; the store refuses to build a unique index over data that breaks it.
+//! Here too is the validation of existing data when another constraint is created.
 
 use crate::TransactError;
 use crate::footprint::labels;
@@ -15,7 +15,8 @@ pub const OFFENDERS_SHOWN_MAX: usize = 10;
 
 /// Checks what `changes` touched in `after`.
 pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), TransactError> {
-    if after.catalog().constraints().is_empty() {
+    let indexes = after.catalog().indexes();
+    if after.catalog().constraints().is_empty() && !indexes.iter().any(|index| index.unique) {
         return Ok(());
     }
     let (mut vertices, mut edges) = (BTreeSet::new(), BTreeSet::new());
@@ -32,8 +33,48 @@ pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), Transact
             _ => {}
         }
     }
-    vertices.into_iter().try_for_each(|vertex| check_vertex(vertex, after))?;
+    vertices.into_iter().try_for_each(|vertex| {
+        check_unique(vertex, after)?;
+        check_vertex(vertex, after)
+    })?;
     edges.into_iter().try_for_each(|edge| check_edge(edge, after))
+}
+
+/// No other vertex holds the same values in a unique index.
+fn check_unique(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError> {
+    let indexes = || after.catalog().indexes().iter().filter(|index| index.unique);
+    if indexes().next().is_none() {
+        return Ok(());
+    }
+    let labels = labels(after, vertex)?;
+    for index in indexes() {
+        let SchemaTarget::Vertices(label) = index.target else { continue };
+        if !labels.contains(&label) {
+            continue;
+        }
+        let values: Vec<Value> =
+            index.keys.iter().map(|key| after.property(vertex, *key)).collect::<Result<_, _>>()?;
+        if values.iter().any(Value::is_null) {
+            continue;
+        }
+        if let Some(other) = after.seek(index.id, &values)?.into_iter().find(|found| *found != vertex) {
+            let label = after.catalog().label_name(label).map_or("", |name| name);
+            let keys: Vec<&str> = index
+                .keys
+                .iter()
+                .filter_map(|key| after.catalog().key_name(*key))
+                .map(|name| name.as_ref())
+                .collect();
+            let what = format!(
+                "node {} has label `{label}` and the same `{}` as node {}",
+                vertex.0,
+                keys.join("`, `"),
+                other.0
+            );
+            return Err(TransactError::Constraint { name: index.name.clone(), what });
+        }
+    }
+    Ok(())
 }
 
 fn check_vertex(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError> {

@@ -119,7 +119,10 @@ impl Connection {
     pub fn handle(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
         let next = match Request::parse(bytes) {
             Err(malformed) => {
-                self.fail(&Error::new("Neo.ClientError.Request.Invalid", format!("malformed message: {}", malformed.0)));
+                self.fail(&Error::new(
+                    "Neo.ClientError.Request.Invalid",
+                    format!("malformed message: {}", malformed.0),
+                ));
                 Next::Close
             }
             Ok(request) => self.dispatch(request, sink)?,
@@ -158,7 +161,10 @@ impl Connection {
 
     fn hello(&mut self) {
         self.state = if self.version.has_logon() { State::Authentication } else { State::Ready };
-        let hints = Value::map([("connection.recv_timeout_seconds", Value::Int(120)), ("telemetry.enabled", false.into())]);
+        let hints = Value::map([
+            ("connection.recv_timeout_seconds", Value::Int(120)),
+            ("telemetry.enabled", false.into()),
+        ]);
         self.succeed(map([
             ("server", AGENT.into()),
             ("connection_id", format!("bolt-{}", self.connection_id).into()),
@@ -194,7 +200,9 @@ impl Connection {
     }
 
     fn run(&mut self, text: &str, params: &Map, extra: &Map) -> Result<Map, Error> {
-        if self.results.len() >= RESULTS_OPEN_MAX || (!self.session.in_transaction() && !self.results.is_empty()) {
+        if self.results.len() >= RESULTS_OPEN_MAX
+            || (!self.session.in_transaction() && !self.results.is_empty())
+        {
             let message = "too many results are open; read or discard them first";
             return Err(Error::new("Neo.ClientError.Request.Invalid", message));
         }
@@ -304,7 +312,11 @@ impl Connection {
         message::record(&mut packer, batch.width());
         for at in 0..batch.width() {
             match batch.get(row, at) {
-                value @ (Value::Vertex(_) | Value::Edge(_) | Value::Path(_) | Value::List(_) | Value::Map(_)) => {
+                value @ (Value::Vertex(_)
+                | Value::Edge(_)
+                | Value::Path(_)
+                | Value::List(_)
+                | Value::Map(_)) => {
                     let hydrated = database::entity::hydrate(&value, result.snapshot())?;
                     pack_hydrated(&mut packer, &hydrated, self.version);
                 }
@@ -340,7 +352,10 @@ impl Connection {
             Value::map([("addresses", Value::list(vec![self.address.clone().into()])), ("role", role.into())])
         };
         let servers = ["WRITE", "READ", "ROUTE"].map(server).to_vec();
-        map([("rt", Value::map([("ttl", Value::Int(300)), ("db", "neo4j".into()), ("servers", Value::list(servers))]))])
+        map([(
+            "rt",
+            Value::map([("ttl", Value::Int(300)), ("db", "neo4j".into()), ("servers", Value::list(servers))]),
+        )])
     }
 
     fn finished(&self, summary: &Summary) -> Map {
@@ -363,7 +378,8 @@ impl Connection {
             metadata.insert("stats".into(), Value::Map(Arc::new(stats)));
         }
         if let Some(plan) = &summary.plan {
-            metadata.insert(if summary.profiled { "profile" } else { "plan" }.into(), database::plan_value(plan));
+            metadata
+                .insert(if summary.profiled { "profile" } else { "plan" }.into(), database::plan_value(plan));
         }
         metadata
     }

@@ -27,7 +27,9 @@ pub fn negotiate(bytes: &[u8; HANDSHAKE_BYTES]) -> Option<Version> {
     bytes[4..].chunks_exact(4).find_map(|proposal| {
         let (range, minor, major) = (proposal[1], proposal[2], proposal[3]);
         let lowest = minor.saturating_sub(range);
-        SUPPORTED.into_iter().find(|version| version.major == major && (lowest..=minor).contains(&version.minor))
+        SUPPORTED
+            .into_iter()
+            .find(|version| version.major == major && (lowest..=minor).contains(&version.minor))
     })
 }
 
@@ -43,7 +45,10 @@ mod tests {
     fn handshake(proposals: [[u8; 4]; 4]) -> [u8; HANDSHAKE_BYTES] {
         let mut bytes = [0; HANDSHAKE_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
-        proposals.iter().enumerate().for_each(|(at, proposal)| bytes[4 + at * 4..8 + at * 4].copy_from_slice(proposal));
+        proposals
+            .iter()
+            .enumerate()
+            .for_each(|(at, proposal)| bytes[4 + at * 4..8 + at * 4].copy_from_slice(proposal));
         bytes
     }
 

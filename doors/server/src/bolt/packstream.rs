@@ -107,7 +107,8 @@ impl<'a> Unpacker<'a> {
         self.bytes.is_empty()
     }
     fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Malformed("the message ends within a value"))?;
+        let (taken, rest) =
+            self.bytes.split_at_checked(len).ok_or(Malformed("the message ends within a value"))?;
         self.bytes = rest;
         Ok(taken)
     }
@@ -139,7 +140,8 @@ impl<'a> Unpacker<'a> {
             0xA0..=0xAF => self.map_of((marker & 0x0F) as usize, depth)?,
             0xB0..=0xBF => {
                 let tag = self.byte()?;
-                let fields = (0..marker & 0x0F).map(|_| self.value_within(depth)).collect::<Result<Vec<_>, _>>()?;
+                let fields =
+                    (0..marker & 0x0F).map(|_| self.value_within(depth)).collect::<Result<Vec<_>, _>>()?;
                 super::structure::value_from(tag, &fields)?
             }
             0xC0 => Value::Null,
@@ -182,7 +184,9 @@ impl<'a> Unpacker<'a> {
     fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Malformed> {
         let mut pairs = Vec::new();
         for _ in 0..len {
-            let Value::String(key) = self.value_within(depth)? else { return Err(Malformed("a map key is not text")) };
+            let Value::String(key) = self.value_within(depth)? else {
+                return Err(Malformed("a map key is not text"));
+            };
             pairs.push((key, self.value_within(depth)?));
         }
         Ok(Value::map(pairs))
@@ -205,7 +209,8 @@ mod tests {
 
     #[test]
     fn values_come_back() {
-        let edges = [0, 1, -1, -16, -17, 127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, i64::MAX, i64::MIN];
+        let edges =
+            [0, 1, -1, -16, -17, 127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, i64::MAX, i64::MIN];
         edges.iter().for_each(|int| round_trip(Value::Int(*int)));
         [0, 15, 16, 255, 256, 65_535, 65_536].iter().for_each(|len| round_trip("x".repeat(*len).into()));
         [0, 15, 16, 300, 70_000].iter().for_each(|len| round_trip(Value::list(vec![Value::Null; *len])));
@@ -215,7 +220,14 @@ mod tests {
 
     #[test]
     fn lies_about_length_are_errors() {
-        for bytes in [&[0xD6, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0xD2, 0x7F, 0xFF, 0xFF, 0xFF], &[0xDA, 0xFF, 0xFF, 0xFF, 0xFF], &[0xC1, 0], &[0xDF], &[]] {
+        for bytes in [
+            &[0xD6, 0xFF, 0xFF, 0xFF, 0xFF][..],
+            &[0xD2, 0x7F, 0xFF, 0xFF, 0xFF],
+            &[0xDA, 0xFF, 0xFF, 0xFF, 0xFF],
+            &[0xC1, 0],
+            &[0xDF],
+            &[],
+        ] {
             assert!(Unpacker::new(bytes).value().is_err());
         }
         assert!(Unpacker::new(&[0x91; 100_000]).value().is_err(), "nesting is bounded");

@@ -62,7 +62,10 @@ fn pack_structure(packer: &mut Packer, value: &Value, utc: bool) {
         Value::Duration(d) => ints(DURATION, &[d.months, d.days, d.seconds, d.nanos as i64]),
         Value::DateTime(instant) => pack_instant(packer, instant, utc),
         Value::Point(point) => {
-            packer.structure(if point.z.is_some() { POINT_3D } else { POINT_2D }, if point.z.is_some() { 4 } else { 3 });
+            packer.structure(
+                if point.z.is_some() { POINT_3D } else { POINT_2D },
+                if point.z.is_some() { 4 } else { 3 },
+            );
             packer.int(point.srid as i64);
             [Some(point.x), Some(point.y), point.z].into_iter().flatten().for_each(|part| packer.float(part));
         }
@@ -147,10 +150,11 @@ fn pack_path(packer: &mut Packer, nodes: &[Node], relationships: &[Relationship]
     let mut distinct: Vec<&Relationship> = Vec::new();
     let mut steps = Vec::with_capacity(relationships.len() * 2);
     for (at, relationship) in relationships.iter().enumerate() {
-        let place = distinct.iter().position(|known| known.edge.id == relationship.edge.id).unwrap_or_else(|| {
-            distinct.push(relationship);
-            distinct.len() - 1
-        });
+        let place =
+            distinct.iter().position(|known| known.edge.id == relationship.edge.id).unwrap_or_else(|| {
+                distinct.push(relationship);
+                distinct.len() - 1
+            });
         let number = place as i64 + 1;
         steps.push(if is_forward(relationship, nodes[at].id) { number } else { -number });
         steps.push(node_places[at + 1]);
@@ -202,7 +206,10 @@ pub fn value_from(tag: u8, fields: &[Value]) -> Result<Value, Malformed> {
             let seconds = if tag == DATE_TIME_UTC { *seconds } else { seconds.saturating_sub(*offset) };
             ZonedDateTime { seconds, nanos: nanos_of_second(*nanos)?, offset_seconds, zone: None }.into()
         }
-        (DATE_TIME_UTC_ZONE | DATE_TIME_LEGACY_ZONE, [Value::Int(seconds), Value::Int(nanos), Value::String(name)]) => {
+        (
+            DATE_TIME_UTC_ZONE | DATE_TIME_LEGACY_ZONE,
+            [Value::Int(seconds), Value::Int(nanos), Value::String(name)],
+        ) => {
             let zone = Zone::parse(name).map_err(|_| Malformed("unknown time zone"))?;
             let nanos = nanos_of_second(*nanos)?;
             match tag {
@@ -216,7 +223,9 @@ pub fn value_from(tag: u8, fields: &[Value]) -> Result<Value, Malformed> {
             Duration { months: *months, days: *days, seconds: seconds.saturating_add(carry), nanos }.into()
         }
         (POINT_2D, [Value::Int(srid), Value::Float(x), Value::Float(y)]) => point(*srid, *x, *y, None)?,
-        (POINT_3D, [Value::Int(srid), Value::Float(x), Value::Float(y), Value::Float(z)]) => point(*srid, *x, *y, Some(*z))?,
+        (POINT_3D, [Value::Int(srid), Value::Float(x), Value::Float(y), Value::Float(z)]) => {
+            point(*srid, *x, *y, Some(*z))?
+        }
         (NODE | RELATIONSHIP | PATH | UNBOUND_RELATIONSHIP, _) => {
             return Err(Malformed("nodes, relationships and paths cannot be parameters; send their ids"));
         }

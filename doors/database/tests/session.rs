@@ -1,0 +1,177 @@
+//! What a program does with the library, from open to close.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::time::Duration;
+use tanglewood_database::{Database, Limits, MEMORY, Mode, Options, Params, Session, Value, params};
+
+fn memory() -> Database {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
+}
+
+fn rows(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
+    session.query(text, Params::new()).unwrap_or_else(|error| panic!("{text}: {error}")).rows().unwrap()
+}
+
+fn ints(session: &mut Session, text: &str) -> Vec<i64> {
+    rows(session, text).into_iter().map(|row| row[0].as_int().unwrap()).collect()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let database = memory();
+    let mut session = database.session();
+    let result = session
+        .query(
+            "CREATE (:Person {name: $name, age: 36})-[:KNOWS {since: 1833}]->(:Person {name: 'Charles'})",
+            params! { "name" => "Ada" },
+        )
+        .unwrap();
+    let counters = result.summary().counters;
+    assert_eq!((counters.nodes_created, counters.relationships_created, counters.properties_set), (2, 1, 4));
+    let found = rows(&mut session, "MATCH (a:Person)-[k:KNOWS]->(b) RETURN a.name, k.since, b.name");
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0][0].as_str(), Some("Ada"));
+    assert_eq!(found[0][1].as_int(), Some(1833));
+    assert_eq!(found[0][2].as_str(), Some("Charles"));
+    assert_eq!(ints(&mut session, "MATCH (n) RETURN count(*)"), [2]);
+}
+
+#[test]
+fn clauses_see_what_earlier_clauses_wrote() {
+    let database = memory();
+    let mut session = database.session();
+    assert_eq!(
+        ints(
+            &mut session,
+            "UNWIND range(1, 5) AS i CREATE (n:N {i: i}) WITH count(*) AS c MATCH (n:N) WITH c, sum(n.i) AS s RETURN c + s"
+        ),
+        [20]
+    );
+    assert_eq!(
+        ints(&mut session, "MATCH (n:N) SET n.i = n.i * 10 RETURN n.i ORDER BY n.i"),
+        [10, 20, 30, 40, 50]
+    );
+    assert_eq!(ints(&mut session, "MERGE (n:N {i: 10}) MERGE (m:N {i: 7}) RETURN n.i + m.i"), [17]);
+    assert_eq!(ints(&mut session, "MATCH (n:N) RETURN count(*)"), [6]);
+    rows(&mut session, "MATCH (n:N {i: 7}) DETACH DELETE n");
+    assert_eq!(ints(&mut session, "MATCH (n:N) RETURN count(*)"), [5]);
+}
+
+#[test]
+fn explicit_transactions_are_isolated_until_commit() {
+    let database = memory();
+    let (mut writer, mut reader) = (database.session(), database.session());
+    writer.begin(Mode::Write).unwrap();
+    rows(&mut writer, "CREATE (:T)");
+    assert_eq!(ints(&mut writer, "MATCH (n:T) RETURN count(*)"), [1]);
+    assert_eq!(ints(&mut reader, "MATCH (n:T) RETURN count(*)"), [0]);
+    writer.commit().unwrap();
+    assert_eq!(ints(&mut reader, "MATCH (n:T) RETURN count(*)"), [1]);
+    writer.begin(Mode::Write).unwrap();
+    rows(&mut writer, "CREATE (:T)");
+    writer.rollback().unwrap();
+    assert_eq!(ints(&mut reader, "MATCH (n:T) RETURN count(*)"), [1]);
+}
+
+#[test]
+fn concurrent_increments_are_all_counted() {
+    let database = memory();
+    database.session().query("CREATE (:Counter {n: 0})", Params::new()).unwrap();
+    world::threads::in_parallel("increment", 4, |_| {
+        let mut session = database.session();
+        for _ in 0..25 {
+            session.query("MATCH (c:Counter) SET c.n = c.n + 1", Params::new()).unwrap();
+        }
+    });
+    assert_eq!(ints(&mut database.session(), "MATCH (c:Counter) RETURN c.n"), [100]);
+}
+
+#[test]
+fn errors_carry_code_place_and_hint() {
+    let database = memory();
+    let mut session = database.session();
+    let fails = |session: &mut Session, text: &str| match session.query(text, Params::new()) {
+        Err(error) => error,
+        Ok(result) => result.rows().map(|_| ()).expect_err(text),
+    };
+    let syntax = fails(&mut session, "MATCH (n) RETRUN n");
+    assert_eq!(syntax.code, "Neo.ClientError.Statement.SyntaxError");
+    assert!(syntax.excerpt.as_deref().unwrap().contains("^^^^^^"), "{syntax}");
+    assert!(syntax.hint.as_deref().unwrap().contains("RETURN"), "{syntax}");
+    assert_eq!(fails(&mut session, "RETURN $missing").code, "Neo.ClientError.Statement.ParameterMissing");
+    assert_eq!(fails(&mut session, "RETURN 1 / 0").code, "Neo.ClientError.Statement.ArithmeticError");
+    let connected = {
+        rows(&mut session, "CREATE (:A)-[:R]->(:B)");
+        fails(&mut session, "MATCH (a:A) DELETE a")
+    };
+    assert_eq!(connected.code, "Neo.ClientError.Schema.ConstraintValidationFailed");
+    assert_eq!(ints(&mut session, "MATCH (n) RETURN count(*)"), [2], "a failed statement leaves nothing");
+}
+
+#[test]
+fn constraints_hold_and_indexes_are_used() {
+    let database = memory();
+    let mut session = database.session();
+    rows(&mut session, "UNWIND range(1, 2000) AS i CREATE (:P {id: i})");
+    rows(&mut session, "CREATE CONSTRAINT p_id FOR (p:P) REQUIRE p.id IS UNIQUE");
+    let explained = session.query("EXPLAIN MATCH (p:P {id: 7}) RETURN p", Params::new()).unwrap();
+    assert!(explained.summary().plan_text.as_deref().unwrap().contains("SeekVertices"));
+    let error = session.query("CREATE (:P {id: 7})", Params::new()).map(|_| ()).unwrap_err();
+    assert_eq!(error.code, "Neo.ClientError.Schema.ConstraintValidationFailed");
+    assert_eq!(ints(&mut session, "MATCH (p:P {id: 7}) RETURN count(*)"), [1]);
+    let duplicates = session.query("CREATE (:Q {x: 1}), (:Q {x: 1})", Params::new()).and_then(|_| {
+        session.query("CREATE CONSTRAINT FOR (q:Q) REQUIRE q.x IS UNIQUE", Params::new()).map(|_| ())
+    });
+    assert_eq!(duplicates.unwrap_err().code, "Neo.ClientError.Schema.ConstraintValidationFailed");
+    assert_eq!(rows(&mut session, "SHOW CONSTRAINTS").len(), 1);
+}
+
+#[test]
+fn runaway_queries_end() {
+    let database = memory();
+    let mut session = database.session();
+    rows(&mut session, "UNWIND range(1, 3000) AS i CREATE (:X {i: i})");
+    let endless = "MATCH (a:X), (b:X), (c:X) RETURN sum(a.i * b.i * c.i)";
+    let limits = Limits { timeout: Some(Duration::from_millis(50)), bytes_max: None };
+    let started = world::clock::monotonic_ns();
+    let late =
+        session.query_within(endless, Params::new(), &limits).and_then(|result| result.rows()).unwrap_err();
+    assert_eq!(late.code, "Neo.ClientError.Transaction.TransactionTimedOut");
+    assert!(world::clock::monotonic_ns() - started < 2_000_000_000);
+
+    let hungry = "MATCH (a:X), (b:X) RETURN collect(a.i + b.i)";
+    let limits = Limits { timeout: None, bytes_max: Some(4 << 20) };
+    let fat =
+        session.query_within(hungry, Params::new(), &limits).and_then(|result| result.rows()).unwrap_err();
+    assert_eq!(fat.code, "Neo.TransientError.General.MemoryPoolOutOfMemoryError");
+
+    let interrupter = session.interrupter();
+    let killer = world::threads::spawn("killer", move || {
+        world::threads::sleep(Duration::from_millis(50));
+        interrupter.interrupt("enough");
+    });
+    let killed = session.query(endless, Params::new()).and_then(|result| result.rows()).unwrap_err();
+    killer.join();
+    assert_eq!(killed.code, "Neo.ClientError.Transaction.Terminated");
+    session.settle_interrupt();
+    assert_eq!(ints(&mut session, "RETURN 1"), [1]);
+    assert!(database.running().is_empty());
+}
+
+#[test]
+fn a_database_on_disk_comes_back() {
+    let folder = world::files::TemporaryFolder::new("session").unwrap();
+    let path = folder.path().join("db");
+    {
+        let database = Database::open(&path, Options::default()).unwrap();
+        rows(&mut database.session(), "CREATE (:K {a: 1, b: 'x', c: [1, 2], d: date('2026-11-20')})");
+        let again = Database::open(&path, Options::default()).map(|_| ()).unwrap_err();
+        assert!(again.message.contains("already open"), "{again}");
+        database.close().unwrap();
+    }
+    let database = Database::open(&path, Options { create: false, ..Options::default() }).unwrap();
+    let found = rows(&mut database.session(), "MATCH (k:K) RETURN k.a, k.b, k.c, toString(k.d)");
+    assert_eq!(found[0][3].as_str(), Some("2026-11-20"));
+    let missing = Database::open(folder.path().join("none"), Options { create: false, ..Options::default() });
+    assert!(missing.map(|_| ()).unwrap_err().hint.is_some());
+}

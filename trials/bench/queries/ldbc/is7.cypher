@@ -1,0 +1,7 @@
+// IS7: replies to a message, and whether their authors know the author of the message.
+MATCH (message:Message {id: $messageId})<-[:REPLY_OF]-(comment:Comment)-[:HAS_CREATOR]->(replier:Person)
+MATCH (message)-[:HAS_CREATOR]->(author:Person)
+RETURN comment.id AS commentId, comment.content AS commentContent, comment.creationDate AS commentCreationDate,
+       replier.id AS replyAuthorId, replier.firstName AS replyAuthorFirstName, replier.lastName AS replyAuthorLastName,
+       EXISTS { (author)-[:KNOWS]-(replier) } AS replyAuthorKnowsOriginalMessageAuthor
+ORDER BY commentCreationDate DESC, replyAuthorId

@@ -1,0 +1,3 @@
+// IU2: a person likes a post.
+MATCH (person:Person {id: $personId}), (post:Post {id: $postId})
+CREATE (person)-[:LIKES {creationDate: $creationDate}]->(post)
