@@ -85,15 +85,17 @@ impl Aggregator {
             self.set_percentile(&percentile.get(row))?;
         }
         if let Some(distinct) = &mut self.distinct {
-            return Ok(distinct.insert_at(argument, row));
+            distinct.insert_at(argument, row);
+            return Ok(());
         }
         let at = argument.at(row);
         match (&mut self.state, argument.column()) {
-            (State::Count(count), _) => Ok(*count += 1),
-            (State::Sum(sum), Column::Int(values, _)) => Ok(sum.add_int(values[at])),
-            (State::Sum(sum), Column::Float(values, _)) => Ok(sum.add_float(values[at])),
-            _ => self.add(argument.get(row)),
+            (State::Count(count), _) => *count += 1,
+            (State::Sum(sum), Column::Int(values, _)) => sum.add_int(values[at]),
+            (State::Sum(sum), Column::Float(values, _)) => sum.add_float(values[at]),
+            _ => return self.add(argument.get(row)),
         }
+        Ok(())
     }
 
     /// Takes all of these batch rows: the way of a single group, without a test per row where the column's type allows.
@@ -136,9 +138,10 @@ impl Aggregator {
     /// When this is not a count.
     pub fn add_count(&mut self, rows: i64) -> Result<(), EvalError> {
         match &mut self.state {
-            State::Count(count) => Ok(*count += rows),
-            _ => Err(EvalError::internal(format!("{} needs an argument", self.function.name()))),
+            State::Count(count) => *count += rows,
+            _ => return Err(EvalError::internal(format!("{} needs an argument", self.function.name()))),
         }
+        Ok(())
     }
 
     /// Takes one value; null is passed over.
@@ -183,7 +186,8 @@ impl Aggregator {
         debug_assert_eq!(self.function, other.function);
         self.percentile = self.percentile.or(other.percentile);
         if let (Some(mine), Some(theirs)) = (&mut self.distinct, other.distinct) {
-            return Ok(mine.merge(*theirs));
+            mine.merge(*theirs);
+            return Ok(());
         }
         match (&mut self.state, other.state) {
             (State::Count(count), State::Count(more)) => *count += more,

@@ -11,7 +11,7 @@ use super::node::{ConstantSet, Key, Node, ProjectionItem};
 use super::scope::{Parameters, Request, Scope};
 use super::{select, vector};
 use model::batch::Carried;
-use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::{BinaryOperator, MapProjectionItem, Name};
 use plan::{Expr, Function, Var};
 use std::sync::{Arc, LazyLock};
@@ -346,6 +346,9 @@ impl Graph for EmptyGraph {
         holds_nothing()
     }
     fn edge_property(&self, _: EdgeId, _: KeyId) -> Result<Value, EvalError> {
+        holds_nothing()
+    }
+    fn edge_exists(&self, _: EdgeRef) -> Result<bool, EvalError> {
         holds_nothing()
     }
     fn edge_properties(&self, _: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {

@@ -1,7 +1,7 @@
 //! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
 
 use super::error::{ErrorClass, EvalError};
-use model::{ColumnBuilder, EdgeId, EdgeTypeId, KeyId, LabelId, NO_VERTEX, Value, VertexId};
+use model::{ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, NO_VERTEX, Value, VertexId};
 use std::sync::Arc;
 use store::property::push_property;
 use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, Snapshot, StoreError};
@@ -37,6 +37,8 @@ pub trait Graph: Names + Send + Sync {
     fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError>;
     /// A property of an edge; null if absent.
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError>;
+    /// Is this edge still there?
+    fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError>;
     /// All properties of an edge.
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError>;
     /// Shows `visit` one property of many vertices, borrowed.
@@ -105,12 +107,14 @@ impl From<StoreError> for EvalError {
     fn from(error: StoreError) -> EvalError {
         match error {
             StoreError::NoVertex(vertex) => deleted_vertex(vertex),
-            StoreError::NoEdge(edge) => {
-                EvalError::entity_not_found(format!("Relationship with id {}", edge.0))
-            }
+            StoreError::NoEdge(edge) => deleted_edge(edge),
             other => EvalError::new(ErrorClass::Storage, other.to_string()),
         }
     }
+}
+
+pub(super) fn deleted_edge(edge: EdgeId) -> EvalError {
+    EvalError::entity_not_found(format!("Relationship with id {}", edge.0))
 }
 
 fn deleted_vertex(vertex: VertexId) -> EvalError {
@@ -158,6 +162,9 @@ impl Graph for Snapshot {
     }
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
         Ok(Snapshot::edge_property(self, edge, key)?)
+    }
+    fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
+        Ok(Snapshot::edge_exists(self, edge)?)
     }
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
         Ok(Snapshot::edge_properties(self, edge)?)

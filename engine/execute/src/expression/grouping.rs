@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use model::batch::Carried;
 use model::compare::{equivalent, hash_value};
 use model::{Column, ColumnBuilder, Value, VertexId};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
@@ -77,9 +77,7 @@ fn hash_column(key: &Carried, hashes: &mut [u64]) {
 }
 
 fn hash_text(text: &str) -> u64 {
-    let mut hasher = state().build_hasher();
-    text.as_bytes().hash(&mut hasher);
-    hasher.finish()
+    state().hash_one(text.as_bytes())
 }
 
 /// From keys to group numbers.

@@ -139,10 +139,13 @@ pub fn property(subject: &Value, key: &Key, scope: &Scope<'_>) -> Evaluated {
             Some(key) => scope.graph.property(*vertex, key),
             None => Ok(Value::Null),
         },
-        Value::Edge(edge) => match key.id(scope.graph) {
-            Some(key) => scope.graph.edge_property(edge.id, key),
-            None => Ok(Value::Null),
-        },
+        Value::Edge(edge) => {
+            scope.check_edge(**edge)?;
+            match key.id(scope.graph) {
+                Some(key) => scope.graph.edge_property(edge.id, key),
+                None => Ok(Value::Null),
+            }
+        }
         Value::Map(map) => Ok(map.get(&*key.name).cloned().unwrap_or_default()),
         Value::Point(point) => Ok(model::point::component(point, &key.name)?),
         other if temporal::is_temporal(other) => Ok(temporal::component(other, &key.name)?),

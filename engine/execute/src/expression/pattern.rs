@@ -73,10 +73,11 @@ pub fn edges_distinct(parts: &[Value]) -> Result<Value, EvalError> {
 
 fn collect_edges(part: &Value, note: &mut dyn FnMut(EdgeId)) -> Result<(), EvalError> {
     match part {
-        Value::Null => Ok(()),
-        Value::Edge(edge) => Ok(note(edge.id)),
-        Value::List(list) => list.iter().try_for_each(|element| collect_edges(element, note)),
-        Value::Path(path) => Ok(path.edges.iter().for_each(|edge| note(edge.id))),
-        other => Err(EvalError::wrong_type("edge uniqueness", "Relationships", other)),
+        Value::Null => {}
+        Value::Edge(edge) => note(edge.id),
+        Value::List(list) => list.iter().try_for_each(|element| collect_edges(element, note))?,
+        Value::Path(path) => path.edges.iter().for_each(|edge| note(edge.id)),
+        other => return Err(EvalError::wrong_type("edge uniqueness", "Relationships", other)),
     }
+    Ok(())
 }

@@ -1,9 +1,9 @@
 //! What surrounds an evaluation: the graph as of one snapshot, and what belongs to the request (parameters, its two times, chance).
 
 use super::error::EvalError;
-use super::graph::Graph;
+use super::graph::{Graph, deleted_edge};
 use super::operators::full_match;
-use model::Value;
+use model::{EdgeRef, Value};
 use parking_lot::Mutex;
 use plan::expr::Name;
 use regex::Regex;
@@ -23,6 +23,9 @@ pub struct Request {
     pub transaction_us: i64,
     /// Wall time at which the statement began, microseconds since 1970 UTC.
     pub statement_us: i64,
+    /// May entities that rows hold be gone from the graph? Only where the statement deletes: then reading an edge asks first
+    /// whether it is there. (Vertices need no such care: the store knows a deleted one.)
+    pub may_delete: bool,
     /// What `rand()` and `randomUUID()` draw from; locked for one draw.
     pub chance: Mutex<Chance>,
     regexes: Mutex<HashMap<Arc<str>, Arc<Regex>>>,
@@ -32,17 +35,35 @@ pub struct Request {
 const REGEXES_KEPT_MAX: usize = 64;
 
 impl Request {
+    /// The same for a statement that deletes nothing.
+    pub fn without_deletes(self) -> Request {
+        Request { may_delete: false, ..self }
+    }
     /// A request that begins now, in a transaction that began at `transaction_us`.
     pub fn begin(parameters: Parameters, transaction_us: i64) -> Request {
         let statement_us = i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
         let chance = Mutex::new(Chance::from_system());
-        Request { parameters, transaction_us, statement_us, chance, regexes: Mutex::default() }
+        Request {
+            parameters,
+            transaction_us,
+            statement_us,
+            may_delete: true,
+            chance,
+            regexes: Mutex::default(),
+        }
     }
     /// A request whose clock stands still and whose chance is seeded: for tests and simulations.
     pub fn fixed(parameters: Parameters, wall_us: i64, seed: u64) -> Request {
         let chance = Mutex::new(Chance::seeded(seed));
         let regexes = Mutex::default();
-        Request { parameters, transaction_us: wall_us, statement_us: wall_us, chance, regexes }
+        Request {
+            parameters,
+            transaction_us: wall_us,
+            statement_us: wall_us,
+            may_delete: true,
+            chance,
+            regexes,
+        }
     }
     /// A full-match regular expression, compiled once for all rows that bring the same pattern.
     pub(super) fn regex(&self, pattern: &Arc<str>) -> Result<Arc<Regex>, EvalError> {
@@ -69,6 +90,14 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
+    /// Must be asked before a property of an edge is read.
+    pub(super) fn check_edge(&self, edge: EdgeRef) -> Result<(), EvalError> {
+        if !self.request.may_delete || self.graph.edge_exists(edge)? {
+            Ok(())
+        } else {
+            Err(deleted_edge(edge.id))
+        }
+    }
     /// A scope over this graph.
     pub fn new(graph: &'a dyn Graph, request: &'a Request) -> Scope<'a> {
         Scope { graph, request }

@@ -52,7 +52,9 @@ fn check_one(text: &str, expected: &str) -> Result<(), String> {
     let found = reader::read(text).map_err(|error| format!("{text}: {error}")).map(|expr| value_of(&expr))?;
     if let Some(part) = expected.strip_prefix("error") {
         return match found {
-            Err(error) if error.message.contains(part.trim()) || error.code().ends_with(part.trim()) => Ok(()),
+            Err(error) if error.message.contains(part.trim()) || error.code().ends_with(part.trim()) => {
+                Ok(())
+            }
             found => Err(format!("{text} gave {found:?}, not an error with {part}")),
         };
     }

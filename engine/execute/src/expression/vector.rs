@@ -276,6 +276,9 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
         return Ok(property_column(scope.graph, &mut vertices, key)?.finish());
     }
     if let Some(source) = edges(subject) {
+        if scope.request.may_delete {
+            (0..rows).filter_map(|row| source.get(row)).try_for_each(|edge| scope.check_edge(edge))?;
+        }
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
         let mut edges = (0..rows).map(|row| source.get(row).map(|edge| edge.id));
         return Ok(edge_property_column(scope.graph, &mut edges, key)?.finish());

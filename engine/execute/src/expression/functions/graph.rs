@@ -68,7 +68,10 @@ pub fn properties(subject: &Value, scope: &Scope<'_>) -> Result<Vec<(Arc<str>, V
     };
     match subject {
         Value::Vertex(vertex) => Ok(named(scope.graph.properties(*vertex)?)),
-        Value::Edge(edge) => Ok(named(scope.graph.edge_properties(edge.id)?)),
+        Value::Edge(edge) => {
+            scope.check_edge(**edge)?;
+            Ok(named(scope.graph.edge_properties(edge.id)?))
+        }
         Value::Map(map) => Ok(map.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
         Value::Null => Ok(Vec::new()),
         other => Err(EvalError::wrong_type("reading properties", "a Node, Relationship or Map", other)),

@@ -88,7 +88,8 @@ fn percentiles() {
     same(percentile(F::PercentileCont, &prices, 0.25), 15.0);
     same(percentile(F::PercentileDisc, &[1.into(), 2.into()], 0.5), 1);
     let mut aggregator = Aggregator::new(F::PercentileCont, false);
-    let arguments = [Carried::new(Column::Constant(1.into(), 1)), Carried::new(Column::Constant(1.1.into(), 1))];
+    let arguments =
+        [Carried::new(Column::Constant(1.into(), 1)), Carried::new(Column::Constant(1.1.into(), 1))];
     let error = aggregator.update(&arguments, 0).unwrap_err();
     assert_eq!(error.code(), "Neo.ClientError.Statement.ArgumentError");
 }
@@ -127,7 +128,9 @@ fn splitting_the_rows_changes_nothing() {
             first.finish()
         });
         match (whole, merged) {
-            (Ok(whole), Ok(merged)) => assert_eq!(Constant(whole), Constant(merged), "{function:?} {distinct}"),
+            (Ok(whole), Ok(merged)) => {
+                assert_eq!(Constant(whole), Constant(merged), "{function:?} {distinct}")
+            }
             (Err(_), Err(_)) => {}
             other => panic!("{function:?} {distinct}: {other:?}"),
         }

@@ -49,7 +49,8 @@ fn groups_agree_with_a_linear_search() {
                 kinds.iter_mut().for_each(|kind| *kind = chance.below(6));
             }
             let rows = 1 + chance.index(10);
-            let keys: Vec<Carried> = kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
+            let keys: Vec<Carried> =
+                kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
             let mut groups = vec![77];
             table.assign(&keys, rows, &mut groups);
             for (row, group) in groups.iter().enumerate() {

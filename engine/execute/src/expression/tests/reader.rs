@@ -36,7 +36,12 @@ const LEVELS: [&[(&str, B)]; 8] = [
         ("<", B::Less),
         (">", B::Greater),
     ],
-    &[("IN ", B::In), ("STARTS WITH ", B::StartsWith), ("ENDS WITH ", B::EndsWith), ("CONTAINS ", B::Contains)],
+    &[
+        ("IN ", B::In),
+        ("STARTS WITH ", B::StartsWith),
+        ("ENDS WITH ", B::EndsWith),
+        ("CONTAINS ", B::Contains),
+    ],
     &[("+", B::Add), ("-", B::Subtract)],
     &[("*", B::Multiply), ("/", B::Divide), ("%", B::Modulo)],
     &[("^", B::Power)],
@@ -95,7 +100,8 @@ impl<'a> Reader<'a> {
 
     fn unary(&mut self) -> Result<Expr, String> {
         self.blanks();
-        if self.rest.starts_with('-') && !self.rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        if self.rest.starts_with('-') && !self.rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        {
             self.eat("-");
             return Ok(Expr::Unary(U::Negate, Box::new(self.unary()?)));
         }

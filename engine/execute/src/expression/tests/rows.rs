@@ -3,7 +3,7 @@
 use super::town::{PEOPLE, Town, edge};
 use super::{WALL_US, reader};
 use crate::expression::{EvalError, Layout, Parameters, Request, Scope, compile};
-use model::{Batch, Value, VertexId};
+use model::{Batch, EdgeRef, Value, VertexId};
 use plan::Var;
 
 /// Rows: person, their edge, an integer, the edge before; one row of nulls.
@@ -87,7 +87,7 @@ fn nulls_pass_through_entities() {
 }
 
 #[test]
-fn a_deleted_vertex_is_an_error_to_read() {
+fn a_deleted_entity_is_an_error_to_read() {
     let deleted = Batch::from_rows(1, &[vec![VertexId(PEOPLE + 5).into()]]);
     let (town, request) = (Town::new(), Request::fixed(Parameters::new(), WALL_US, 1));
     let scope = Scope::new(&town, &request);
@@ -95,6 +95,14 @@ fn a_deleted_vertex_is_an_error_to_read() {
         let expr = reader::read(text).unwrap();
         let compiled = compile(&expr, &Layout::new(&[Var(0)]), &town, &request.parameters).unwrap();
         let error = compiled.evaluate(&deleted, &scope).unwrap_err();
+        assert_eq!(error.code(), "Neo.ClientError.Statement.EntityNotFound", "{text}");
+    }
+    let gone = EdgeRef { source: VertexId(PEOPLE), ..edge(1) };
+    let deleted_edge = Batch::from_rows(1, &[vec![gone.into()]]);
+    for text in ["@0.since", "properties(@0)"] {
+        let expr = reader::read(text).unwrap();
+        let compiled = compile(&expr, &Layout::new(&[Var(0)]), &town, &request.parameters).unwrap();
+        let error = compiled.evaluate(&deleted_edge, &scope).unwrap_err();
         assert_eq!(error.code(), "Neo.ClientError.Statement.EntityNotFound", "{text}");
     }
     let expr = reader::read("id(@0)").unwrap();

@@ -39,7 +39,10 @@ impl Town {
             if i % 7 != 3 {
                 set(1, Value::Int(i as i64));
             }
-            set(2, [Value::Float(i as f64 / 2.0), Value::Int(i as i64), "heavy".into()][i as usize % 3].clone());
+            set(
+                2,
+                [Value::Float(i as f64 / 2.0), Value::Int(i as i64), "heavy".into()][i as usize % 3].clone(),
+            );
         }
         let since = |i: u64| ((edge(i).id, KeyId(3)), Value::Int(2_000 + i as i64));
         Town { properties, edge_properties: (0..PEOPLE - 1).step_by(2).map(since).collect() }
@@ -107,6 +110,9 @@ impl Graph for Town {
     }
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
         Ok(self.edge_properties.get(&(edge, key)).cloned().unwrap_or_default())
+    }
+    fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
+        Ok(edge.source.0 < PEOPLE)
     }
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
         Ok(vec![(KeyId(3), self.edge_property(edge, KeyId(3))?)])

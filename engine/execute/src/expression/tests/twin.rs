@@ -126,7 +126,8 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
 
 #[test]
 fn fast_paths_agree_with_the_interpreter() {
-    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
+    let seed =
+        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
     println!("SEED={seed}");
     let mut chance = Chance::seeded(seed);
     let town = Town::new();
@@ -156,8 +157,9 @@ fn fast_paths_agree_with_the_interpreter() {
         if is_predicate {
             let mut selected = Vec::new();
             compiled.select(&batch, &scope, &mut selected).unwrap();
-            let expected: Vec<u32> =
-                (0..batch.len() as u32).filter(|row| slow.get(*row as usize).as_bool() == Some(true)).collect();
+            let expected: Vec<u32> = (0..batch.len() as u32)
+                .filter(|row| slow.get(*row as usize).as_bool() == Some(true))
+                .collect();
             assert_eq!(selected, expected, "{context}");
         }
         evaluated += 1;
