@@ -312,3 +312,33 @@ fn weighted_paths_are_the_cheapest_of_all() {
         }
     }
 }
+
+/// Behind the first 32 edges a set takes over the test for repetition; random small cases never get there.
+#[test]
+fn long_paths_repeat_nothing_behind_their_first_part() {
+    const CHAIN: u32 = 40;
+    let mut edges: Vec<(u32, u32)> = (0..CHAIN).map(|vertex| (vertex, vertex + 1)).collect();
+    // A knot at the end: a cycle of three with a parallel edge, a self-loop, and a way back into the chain.
+    let knot = [(CHAIN, CHAIN + 1), (CHAIN, CHAIN + 1), (CHAIN + 1, CHAIN + 2), (CHAIN + 2, CHAIN)];
+    edges.extend(knot.iter().chain(&[(CHAIN + 1, CHAIN + 1), (CHAIN + 2, CHAIN - 3)]));
+    for orientation in [paths::Orientation::Directed, paths::Orientation::Undirected] {
+        let (vertex_refused, edge_refused, vertices) = (None, None, CHAIN + 3);
+        let case = Case {
+            seed: 0,
+            vertices,
+            edges: edges.clone(),
+            orientation,
+            vertex_refused,
+            edge_refused,
+            scramble: 9,
+        };
+        for mode in [PathMode::Trail, PathMode::Acyclic, PathMode::Simple] {
+            let mut twin = case.paths(0, edges.len() as u32, mode);
+            let mut trails = Trails::new(case.forward(), 0, Hops::new(0, Hops::UNBOUNDED), mode).unwrap();
+            let mut found = listed(&mut trails, &mut Chance(4));
+            found.sort();
+            twin.sort();
+            assert_eq!(found, twin, "{orientation:?} {mode:?}");
+        }
+    }
+}
