@@ -10,7 +10,9 @@
 
 use crate::StoreError;
 use crate::column::{PropertyRef, StoredColumn};
-use crate::delta::{Delta, Life, ListDelta, SlotBits, VertexDelta, bit, find_property, set_property};
+use crate::delta::{
+    Delta, Life, ListDelta, Overrides, SlotBits, VertexDelta, bit, find_property, set_property,
+};
 use crate::edge_set::{pack, slot_of};
 use crate::table::{EdgeTable, Lane};
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
@@ -182,7 +184,7 @@ impl Chunk {
         }
         column.map_or(PropertyRef::Null, |column| column.get(slot))
     }
-    fn edge_overrides(&self, edge_type: EdgeTypeId, slot: u32) -> Option<&Vec<(KeyId, Value)>> {
+    fn edge_overrides(&self, edge_type: EdgeTypeId, slot: u32) -> Option<&Overrides> {
         let delta = self.delta.as_ref()?;
         if delta.edge_properties.is_empty() {
             return None;

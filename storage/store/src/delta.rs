@@ -6,13 +6,17 @@
 //!       └ overridden edge properties by (type, edge slot)
 //! ```
 //! A write copies the delta's head, one branch, one leaf and one vertex: at most 48 pointers, since each one copied touches a
-//! reference count that may lie in cold memory; never the base, never a hub's list.
+//! reference count that may lie in cold memory; never the base, never a hub's list. Short lists lie inline, so that a dirty vertex costs few loads.
 
 use crate::edge_set::EdgeSet;
 use crate::table::Lane;
 use imbl::OrdMap;
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Property values laid over a base, in key order; null removes.
+pub(crate) type Overrides = Vec<(KeyId, Value)>;
 
 /// One bit for every slot of a chunk.
 pub(crate) type SlotBits = [u64; 64];
@@ -38,10 +42,9 @@ pub(crate) enum Life {
 pub(crate) struct VertexDelta {
     pub(crate) life: Life,
     pub(crate) labels: Option<LabelSetId>,
-    /// Overrides in key order; null removes.
-    pub(crate) properties: Vec<(KeyId, Value)>,
+    pub(crate) properties: Overrides,
     /// In lane order.
-    pub(crate) lists: Vec<ListDelta>,
+    pub(crate) lists: SmallVec<[ListDelta; 1]>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ pub(crate) fn find_property(properties: &[(KeyId, Value)], key: KeyId) -> Option
     properties.binary_search_by_key(&key, |(other, _)| *other).ok().map(|at| &properties[at].1)
 }
 
-pub(crate) fn set_property(properties: &mut Vec<(KeyId, Value)>, key: KeyId, value: Value) {
+pub(crate) fn set_property(properties: &mut Overrides, key: KeyId, value: Value) {
     match properties.binary_search_by_key(&key, |(other, _)| *other) {
         Ok(at) => properties[at].1 = value,
         Err(at) => properties.insert(at, (key, value)),
@@ -89,7 +92,7 @@ pub(crate) fn set_property(properties: &mut Vec<(KeyId, Value)>, key: KeyId, val
 struct Leaf {
     mask: u16,
     /// One for every bit of the mask, in slot order.
-    vertices: Vec<Arc<VertexDelta>>,
+    vertices: SmallVec<[Arc<VertexDelta>; 2]>,
 }
 
 /// Sixteen leaves: 256 slots.
@@ -105,8 +108,8 @@ pub(crate) struct Delta {
     branches: [Option<Arc<Branch>>; 16],
     /// Lanes some list delta speaks of, sorted.
     pub(crate) lanes: Vec<Lane>,
-    /// Overrides of edge properties, in key order; null removes.
-    pub(crate) edge_properties: OrdMap<(EdgeTypeId, u32), Arc<Vec<(KeyId, Value)>>>,
+    /// Overrides of edge properties, by type and edge slot.
+    pub(crate) edge_properties: OrdMap<(EdgeTypeId, u32), Arc<Overrides>>,
     /// Changes taken since the base was made.
     pub(crate) weight: usize,
 }

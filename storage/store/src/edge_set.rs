@@ -4,6 +4,7 @@
 //! the tree and not the list. Cost of a copy plus an insertion: O(64) or O(log n).
 
 use imbl::OrdSet;
+use smallvec::SmallVec;
 
 /// Edges kept in the plain vector; copying 64 of them costs less than one path of the tree.
 const FEW_MAX: usize = 64;
@@ -23,13 +24,13 @@ pub(crate) fn slot_of(packed: u64) -> u32 {
 
 #[derive(Clone, Debug)]
 pub(crate) enum EdgeSet {
-    Few(Vec<u64>),
+    Few(SmallVec<[u64; 2]>),
     Many(OrdSet<u64>),
 }
 
 impl Default for EdgeSet {
     fn default() -> EdgeSet {
-        EdgeSet::Few(Vec::new())
+        EdgeSet::Few(SmallVec::new())
     }
 }
 
@@ -98,7 +99,13 @@ impl EdgeSet {
     }
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
-            EdgeSet::Few(edges) => edges.capacity() * 8,
+            EdgeSet::Few(edges) => {
+                if edges.spilled() {
+                    edges.capacity() * 8
+                } else {
+                    0
+                }
+            }
             EdgeSet::Many(edges) => edges.len() * 12,
         }
     }
