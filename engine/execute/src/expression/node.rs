@@ -134,6 +134,8 @@ pub struct ConstantSet {
     pub members: HashSet<GroupKey, foldhash::fast::FixedState>,
     /// Integers alone, sorted, where every element is one.
     pub integers: Option<Vec<i64>>,
+    /// Texts alone, where every element is one.
+    pub texts: Option<HashSet<Arc<str>, foldhash::fast::FixedState>>,
     /// Does it contain null?
     pub has_null: bool,
     /// Is there an element for which grouping equality and `=` differ (NaN, or a null inside a list or map)?
@@ -143,7 +145,13 @@ pub struct ConstantSet {
 impl ConstantSet {
     /// Prepares a list for being searched.
     pub fn new(list: Arc<Vec<Value>>) -> ConstantSet {
-        let integers: Option<Vec<i64>> = list.iter().map(Value::as_int).collect();
+        let integers: Option<Vec<i64>> =
+            list.iter().map(Value::as_int).collect::<Option<_>>().filter(|_| !list.is_empty());
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.clone()),
+            _ => None,
+        };
+        let texts = list.iter().map(text).collect::<Option<_>>().filter(|_| !list.is_empty());
         let integers = integers.map(|mut integers| {
             integers.sort_unstable();
             integers.dedup();
@@ -158,7 +166,7 @@ impl ConstantSet {
                 element => members.extend([GroupKey(element.clone())]),
             }
         }
-        ConstantSet { list: Value::List(list), members, integers, has_null, has_doubtful }
+        ConstantSet { list: Value::List(list), members, integers, texts, has_null, has_doubtful }
     }
     /// `value IN list`.
     pub fn contains(&self, value: &Value) -> Option<bool> {

@@ -134,6 +134,35 @@ pub(super) fn floats<'a>(operand: &'a Operand<'a>) -> Option<Source<'a, f64>> {
     }
 }
 
+/// Numbers of either type.
+pub(super) enum NumberSource<'a> {
+    Integers(Source<'a, i64>),
+    Floats(Source<'a, f64>),
+}
+
+impl NumberSource<'_> {
+    /// As a value; numbers are built without an allocation.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<Value> {
+        match self {
+            NumberSource::Integers(source) => source.get(row).map(Value::Int),
+            NumberSource::Floats(source) => source.get(row).map(Value::Float),
+        }
+    }
+    #[inline]
+    pub(super) fn float(&self, row: usize) -> Option<f64> {
+        match self {
+            NumberSource::Integers(source) => source.get(row).map(|int| int as f64),
+            NumberSource::Floats(source) => source.get(row),
+        }
+    }
+}
+
+pub(super) fn numbers<'a>(operand: &'a Operand<'a>) -> Option<NumberSource<'a>> {
+    let of_integers = integers(operand).map(NumberSource::Integers);
+    of_integers.or_else(|| floats(operand).map(NumberSource::Floats))
+}
+
 pub(super) fn vertices<'a>(operand: &'a Operand<'a>) -> Option<Source<'a, VertexId>> {
     match operand.column() {
         Column::Vertex(values, nulls) => Some(Source::rows(values, nulls, operand)),
@@ -333,10 +362,13 @@ fn unary(operator: UnaryOperator, a: &Operand<'_>, rows: usize) -> Result<Column
 
 fn in_set(a: &Operand<'_>, set: &ConstantSet, rows: usize) -> Column {
     let mut truths = Truths::with_capacity(rows);
-    match (integers(a), &set.integers) {
-        (Some(source), Some(members)) if !members.is_empty() => {
+    match (integers(a), &set.integers, texts(a), &set.texts) {
+        (Some(source), Some(members), ..) => {
             (0..rows)
                 .for_each(|row| truths.push(source.get(row).map(|int| members.binary_search(&int).is_ok())));
+        }
+        (.., Some(source), Some(members)) => {
+            (0..rows).for_each(|row| truths.push(source.get(row).map(|text| members.contains(text))));
         }
         _ => (0..rows).for_each(|row| truths.push(set.contains(&a.get(row)))),
     }

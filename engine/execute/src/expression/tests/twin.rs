@@ -101,8 +101,9 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
             Expr::Unary(operator, boxed(chance))
         }
         3 => {
+            let (alike, kind) = (chance.happens(0.6), chance.below(3) as u32);
             let elements = (0..chance.below(5)).map(|_| {
-                let which = chance.below(3) as u32;
+                let which = if alike { kind } else { chance.below(3) as u32 };
                 Expr::literal(random_value(which, chance))
             });
             let list = Expr::List(elements.collect());

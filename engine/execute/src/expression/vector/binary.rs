@@ -1,9 +1,10 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::{Operand, Source, Truths, edges, floats, integers, texts, vertices};
+use super::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
 use crate::expression::error::EvalError;
 use crate::expression::operators;
 use crate::expression::scope::Scope;
+use model::compare::equals;
 use model::{Column, ColumnBuilder, Nulls, Value};
 use plan::expr::BinaryOperator;
 
@@ -54,6 +55,16 @@ fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usi
     }
     if let (Some(a), Some(b)) = (floats(a), floats(b)) {
         return Some(ordered(operator, &a, &b, rows));
+    }
+    if let (Some(a), Some(b)) = (numbers(a), numbers(b)) {
+        let mut truths = Truths::with_capacity(rows);
+        let test = |a: Value, b: Value| match operator {
+            BinaryOperator::Equal => equals(&a, &b),
+            BinaryOperator::NotEqual => equals(&a, &b).map(|same| !same),
+            _ => operators::ordered(operator, &a, &b),
+        };
+        (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).and_then(|(a, b)| test(a, b))));
+        return Some(truths.finish());
     }
     if let (Some(a), Some(b)) = (texts(a), texts(b)) {
         let mut truths = Truths::with_capacity(rows);
@@ -121,9 +132,9 @@ fn arithmetic(
     if let (Some(a), Some(b)) = (integers(a), integers(b)) {
         return integer_arithmetic(operator, &a, &b, rows).map(Some);
     }
-    if let (Some(a), Some(b)) = (floats(a), floats(b)) {
+    if let (Some(a), Some(b)) = (numbers(a), numbers(b)) {
         let mut nulls = Nulls::none();
-        let values = (0..rows).map(|row| match (a.get(row), b.get(row)) {
+        let values = (0..rows).map(|row| match (a.float(row), b.float(row)) {
             (Some(a), Some(b)) => operators::floats(operator, a, b),
             _ => {
                 nulls.set(row);
