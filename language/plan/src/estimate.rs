@@ -68,30 +68,57 @@ struct Estimator<'a> {
 }
 
 impl Estimator<'_> {
+    /// Follows a line of operators down without recursion, then up again with the rows.
     fn measure(&mut self, plan: &Plan, outer: &Known) -> Known {
-        let number = self.rows.as_ref().map(|rows| rows.len());
-        if let Some(rows) = &mut self.rows {
-            rows.push(0.0)
-        }
-        let known = match (plan, plan.input()) {
-            (Plan::Apply(node), _) => self.apply(node, outer),
-            (Plan::Merge(node), _) => self.with_body(&node.input, &node.inner, plan, outer),
-            (Plan::ForEach(node), _) => self.with_body(&node.input, &node.body, plan, outer),
-            (_, Some(input)) => {
-                let input = self.measure(input, outer);
-                self.extend(plan, input)
+        let (mut line, mut at) = (Vec::new(), plan);
+        let (mut known, number) = loop {
+            let number = self.enter();
+            match at {
+                Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_) => {
+                    break (self.branches(at, outer), number);
+                }
+                _ => match at.input() {
+                    None => break (outer.clone(), number),
+                    Some(input) => {
+                        line.push((at, number));
+                        at = input
+                    }
+                },
             }
-            (Plan::Join(node), None) => self.join(node, outer),
-            (Plan::Union(node), None) => {
+        };
+        self.leave(number, known.rows);
+        while let Some((plan, number)) = line.pop() {
+            known = self.extend(plan, known);
+            self.leave(number, known.rows)
+        }
+        known
+    }
+
+    /// The next number in pre-order.
+    fn enter(&mut self) -> usize {
+        let Some(rows) = &mut self.rows else { return 0 };
+        rows.push(0.0);
+        rows.len() - 1
+    }
+    fn leave(&mut self, number: usize, figure: f64) {
+        if let Some(rows) = &mut self.rows {
+            rows[number] = figure
+        }
+    }
+
+    /// An operator with two inputs, or with an input and a body.
+    fn branches(&mut self, plan: &Plan, outer: &Known) -> Known {
+        match plan {
+            Plan::Apply(node) => self.apply(node, outer),
+            Plan::Merge(node) => self.with_body(&node.input, &node.inner, plan, outer),
+            Plan::ForEach(node) => self.with_body(&node.input, &node.body, plan, outer),
+            Plan::Join(node) => self.join(node, outer),
+            Plan::Union(node) => {
                 let (left, right) = (self.measure(&node.left, outer), self.measure(&node.right, outer));
                 Known { rows: left.rows + right.rows, ..Known::one_row() }
             }
             _ => outer.clone(),
-        };
-        if let (Some(number), Some(rows)) = (number, &mut self.rows) {
-            rows[number] = known.rows
         }
-        known
     }
 
     fn apply(&mut self, node: &Apply, outer: &Known) -> Known {

@@ -7,11 +7,11 @@
 //! Cost: one estimate for each hop.
 
 use super::distinct_ends::below;
+use super::prune_columns::needed_below;
 use crate::algebra::*;
 use crate::estimate::{Known, known};
 use crate::expr::Var;
 use crate::statistics::Planning;
-use crate::walk::add;
 
 /// A `Distinct` pays where each combination is expected at least this often.
 const REPEATS_MIN: f64 = 2.0;
@@ -20,23 +20,29 @@ const COLUMNS_MAX: usize = 2;
 
 /// Thins out frontiers; `sets` says that repeated rows of the plan go unnoticed, `needed` which columns are read above.
 pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &[Var], sets: bool, planning: &dyn Planning) {
-    let mut live = plan.reads();
-    let made = plan.makes();
-    if !matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_)) {
-        let into = matches!(plan, Plan::Expand(node) if node.into)
-            || matches!(plan, Plan::ExpandPath(node) if node.into);
-        add(&mut live, needed.iter().copied().filter(|var| into || !made.contains(var)))
-    }
-    let flags = below(plan, sets);
-    let hops = matches!(plan, Plan::Expand(_) | Plan::ExpandPath(_));
-    let inner_needed = inner_columns(plan);
-    for (number, (child, sets)) in plan.children_mut().into_iter().zip(flags).enumerate() {
-        let needed = if number == 1 { inner_needed.as_ref().unwrap_or(&live) } else { &live };
-        dedup_frontier(child, needed, sets, planning);
-        if hops && sets && is_hop(child) && pays(child, &live, planning) {
-            let columns = live.clone();
-            *child = Plan::Distinct(Box::new(Distinct { input: child.take(), columns }))
+    let (mut at, mut needed, mut sets) = (plan, needed.to_vec(), sets);
+    loop {
+        let live = needed_below(at, &needed);
+        let flags = below(at, sets);
+        if matches!(at, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_)) {
+            return branch(at, &live, &flags, planning);
         }
+        let hops = matches!(at, Plan::Expand(_) | Plan::ExpandPath(_));
+        let Some(input) = at.input_mut() else { return };
+        if hops && flags[0] && is_hop(input) && pays(input, &live, planning) {
+            let columns = live.clone();
+            *input = Plan::Distinct(Box::new(Distinct { input: input.take(), columns }));
+        }
+        (at, needed, sets) = (input, live, flags[0])
+    }
+}
+
+/// The plans below an operator that has two.
+fn branch(plan: &mut Plan, live: &[Var], flags: &[bool], planning: &dyn Planning) {
+    let inner = inner_columns(plan);
+    for (number, (child, sets)) in plan.children_mut().into_iter().zip(flags).enumerate() {
+        let needed = inner.as_deref().filter(|_| number == 1).unwrap_or(live);
+        dedup_frontier(child, needed, *sets, planning)
     }
 }
 

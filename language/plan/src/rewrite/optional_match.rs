@@ -9,9 +9,22 @@ use crate::walk::add;
 
 /// Replaces optional matches everywhere in the plan (not within expressions; `lift_subqueries` calls this for those).
 pub(crate) fn optional_match(plan: &mut Plan) {
-    for child in plan.children_mut() {
-        optional_match(child)
+    let mut at = plan;
+    loop {
+        replace(at);
+        match at {
+            Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_) => {
+                return at.children_mut().into_iter().for_each(optional_match);
+            }
+            line => match line.input_mut() {
+                Some(input) => at = input,
+                None => return,
+            },
+        }
     }
+}
+
+fn replace(plan: &mut Plan) {
     let Plan::Match(node) = plan else { return };
     if !node.optional {
         return;

@@ -12,38 +12,55 @@ use crate::walk::add;
 
 /// Drops what is not read, given what is read of the plan's rows.
 pub(crate) fn prune_columns(plan: &mut Plan, needed: &[Var]) {
-    while drop_here(plan, needed) {}
-    merge_projects(plan);
+    let (mut at, mut needed) = (plan, needed.to_vec());
+    loop {
+        while drop_here(at, &needed) {}
+        merge_projects(at);
+        let below = needed_below(at, &needed);
+        match at {
+            Plan::Apply(node) => return prune_apply(node, &needed),
+            Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_) => {
+                return prune_both(at, &below);
+            }
+            line => match line.input_mut() {
+                Some(input) => (at, needed) = (input, below),
+                None => return,
+            },
+        }
+    }
+}
+
+/// What is read of a node's inputs, if this is read of its rows.
+pub(super) fn needed_below(plan: &Plan, needed: &[Var]) -> Vec<Var> {
     let mut below = plan.reads();
-    let made = plan.makes();
-    let passes = !matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_));
-    let rebound = match plan {
+    if matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_)) {
+        return below;
+    }
+    let rebinds = match plan {
         Plan::Expand(node) => node.into,
         Plan::ExpandPath(node) => node.into,
         Plan::Merge(_) => true,
         _ => false,
     };
-    if passes {
-        add(&mut below, needed.iter().copied().filter(|var| rebound || !made.contains(var)))
-    }
+    let made = if rebinds { Vec::new() } else { plan.makes() };
+    add(&mut below, needed.iter().copied().filter(|var| !made.contains(var)));
+    below
+}
+
+/// Inputs and bodies of the operators that have two plans below.
+fn prune_both(plan: &mut Plan, below: &[Var]) {
     match plan {
-        Plan::Apply(node) => prune_apply(node, needed),
         Plan::Merge(node) => {
             let all = [node.inner.columns(), node.imports.clone()].concat();
-            prune_columns(&mut node.inner, &all);
-            prune_columns(&mut node.input, &below)
+            prune_columns(&mut node.inner, &all)
         }
         Plan::ForEach(node) => {
             let imports = [node.imports.clone(), vec![node.variable]].concat();
-            prune_columns(&mut node.body, &imports);
-            prune_columns(&mut node.input, &below)
+            prune_columns(&mut node.body, &imports)
         }
-        Plan::Join(node) => {
-            prune_columns(&mut node.build, &below);
-            prune_columns(&mut node.probe, &below)
-        }
-        other => other.children_mut().into_iter().for_each(|child| prune_columns(child, &below)),
+        other => return other.children_mut().into_iter().for_each(|child| prune_columns(child, below)),
     }
+    prune_columns(plan.input_mut().expect("both have an input"), below)
 }
 
 /// Drops what this node makes in vain; true if the node itself went.

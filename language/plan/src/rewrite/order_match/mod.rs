@@ -27,16 +27,45 @@ pub(crate) fn order_match(
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<(), PlanError> {
-    if matches!(plan, Plan::Match(_)) {
-        let (mut input, patterns) = together(plan.take());
-        order_match(&mut input, outer, planning, names)?;
-        *plan = order_one(input, patterns, outer, planning, names)?;
-        return Ok(());
+    let mut at = plan;
+    loop {
+        match at {
+            Plan::Match(_) => return order_here(at, outer, planning, names),
+            Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) => {
+                return order_with_body(at, outer, planning, names);
+            }
+            Plan::Join(_) | Plan::Union(_) => {
+                let mut children = at.children_mut().into_iter();
+                return children.try_for_each(|child| order_match(child, outer, planning, names));
+            }
+            // Most operators stand in a line: no recursion for them, so that long lines need no deep stack.
+            line => match line.input_mut() {
+                Some(input) => at = input,
+                None => return Ok(()),
+            },
+        }
     }
-    if !matches!(plan, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_)) {
-        let mut children = plan.children_mut().into_iter();
-        return children.try_for_each(|child| order_match(child, outer, planning, names));
-    }
+}
+
+fn order_here(
+    plan: &mut Plan,
+    outer: &Known,
+    planning: &dyn Planning,
+    names: &mut Names<'_>,
+) -> Result<(), PlanError> {
+    let (mut input, patterns) = together(plan.take());
+    order_match(&mut input, outer, planning, names)?;
+    *plan = order_one(input, patterns, outer, planning, names)?;
+    Ok(())
+}
+
+/// The body is ordered knowing the rows it is run for.
+fn order_with_body(
+    plan: &mut Plan,
+    outer: &Known,
+    planning: &dyn Planning,
+    names: &mut Names<'_>,
+) -> Result<(), PlanError> {
     let mut children = plan.children_mut();
     let body = children.pop().expect("these operators have an input and a body");
     let input = children.pop().expect("these operators have an input and a body");
