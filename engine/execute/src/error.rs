@@ -14,6 +14,8 @@ pub enum ExecuteError {
     Store(store::StoreError),
     /// The transaction refused a change or its end.
     Transact(transact::TransactError),
+    /// A path search gave up.
+    Path(paths::PathError),
     /// A statement that writes was given a view that only reads.
     ReadOnly,
     /// A vertex was deleted that still has edges when the statement ends.
@@ -66,7 +68,8 @@ impl ExecuteError {
                 "Neo.ClientError.Schema.ConstraintValidationFailed"
             }
             ExecuteError::Store(_) => "Neo.DatabaseError.General.StorageError",
-            ExecuteError::Transact(_) => "Neo.ClientError.Transaction.TransactionAccessed",
+            ExecuteError::Transact(error) => error.code(),
+            ExecuteError::Path(_) => "Neo.ClientError.Statement.ArgumentError",
             ExecuteError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
             ExecuteError::StillConnected(_) => "Neo.ClientError.Schema.ConstraintValidationFailed",
             ExecuteError::Deleted(_) => "Neo.ClientError.Statement.EntityNotFound",
@@ -89,6 +92,8 @@ impl ExecuteError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             ExecuteError::Eval(error) => return error.hint.clone(),
+            ExecuteError::Transact(error) => return error.hint(),
+            ExecuteError::Path(error) => error.hint(),
             ExecuteError::ReadOnly => "open the session or transaction for writing",
             ExecuteError::StillConnected(_) => "delete its relationships first, or use DETACH DELETE",
             ExecuteError::Deleted(_) => "do not use it after the clause that deletes it",
@@ -113,6 +118,7 @@ impl fmt::Display for ExecuteError {
             ExecuteError::Eval(error) => error.fmt(f),
             ExecuteError::Store(error) => error.fmt(f),
             ExecuteError::Transact(error) => error.fmt(f),
+            ExecuteError::Path(error) => error.fmt(f),
             ExecuteError::ReadOnly => {
                 f.write_str("this statement writes, but it was started for reading only")
             }
@@ -159,7 +165,12 @@ impl From<store::StoreError> for ExecuteError {
 }
 impl From<transact::TransactError> for ExecuteError {
     fn from(error: transact::TransactError) -> ExecuteError {
-        ExecuteError::Transact(error)
+        match error {
+            transact::TransactError::StillConnected { vertex } => ExecuteError::StillConnected(vertex),
+            transact::TransactError::NotFound { what } => ExecuteError::Deleted(format!("the {what}")),
+            transact::TransactError::Store(error) => ExecuteError::Store(error),
+            other => ExecuteError::Transact(other),
+        }
     }
 }
 /// What an operator returned with `?`, found again by its type.
@@ -180,7 +191,31 @@ impl From<Fault> for ExecuteError {
             Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
             Fault::OverBudget { limit, held } => ExecuteError::OverBudget { limit, held },
             Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
-            Fault::Operator(failure) => from_failure(failure),
+            Fault::Operator(failure) => sort_out(failure),
         }
+    }
+}
+
+/// The error behind a failure of an operator.
+fn sort_out(failure: dataflow::Failure) -> ExecuteError {
+    let failure = match failure.downcast::<ExecuteError>() {
+        Ok(error) => return *error,
+        Err(other) => other,
+    };
+    let failure = match failure.downcast::<EvalError>() {
+        Ok(error) => return ExecuteError::Eval(*error),
+        Err(other) => other,
+    };
+    let failure = match failure.downcast::<store::StoreError>() {
+        Ok(error) => return ExecuteError::Store(*error),
+        Err(other) => other,
+    };
+    let failure = match failure.downcast::<transact::TransactError>() {
+        Ok(error) => return ExecuteError::from(*error),
+        Err(other) => other,
+    };
+    match failure.downcast::<paths::PathError>() {
+        Ok(error) => ExecuteError::Path(*error),
+        Err(other) => ExecuteError::Plan(other.to_string()),
     }
 }

@@ -102,23 +102,26 @@ impl Procedure {
 
 type Rows = Result<Vec<Vec<Value>>, ExecuteError>;
 
+/// One column of names, in their order.
+fn names<'a>(names: impl Iterator<Item = &'a std::sync::Arc<str>>) -> Rows {
+    let mut names: Vec<_> = names.cloned().collect();
+    names.sort();
+    Ok(names.into_iter().map(|name| vec![Value::from(name)]).collect())
+}
+
 fn labels(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    let names = snapshot.catalog().names().labels().iter().enumerate();
-    let used =
-        names.filter(|(at, _)| snapshot.statistics().vertices_with_label(model::LabelId(*at as u16)) > 0);
-    Ok(used.map(|(_, name)| vec![Value::from(name.clone())]).collect())
+    let all = snapshot.catalog().names().labels().iter().enumerate();
+    let used = |at: usize| snapshot.statistics().vertices_with_label(model::LabelId(at as u16)) > 0;
+    names(all.filter(|(at, _)| used(*at)).map(|(_, name)| name))
 }
 
 fn relationship_types(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    let used = snapshot.statistics().edge_types().into_iter();
-    Ok(used
-        .filter_map(|id| snapshot.catalog().edge_type_name(id))
-        .map(|name| vec![Value::from(name.clone())])
-        .collect())
+    let used = snapshot.statistics().edge_types();
+    names(used.into_iter().filter_map(|id| snapshot.catalog().edge_type_name(id)))
 }
 
 fn property_keys(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    Ok(snapshot.catalog().names().keys().iter().map(|name| vec![Value::from(name.clone())]).collect())
+    names(snapshot.catalog().names().keys().iter())
 }
 
 fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {

@@ -1,0 +1,316 @@
+//! What writing clauses do to the graph, what they and the clauses above them see, and which mistakes they refuse.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+use model::{Direction, Value};
+use plan::algebra::{ApplyKind, ForEach, Merge, SetItem};
+use plan::expr::BinaryOperator;
+use plan::{AggregateFunction, Expr, LabelExpr, Plan, Var};
+use support::build::*;
+use support::{drain, engine, start, write};
+use tanglewood_execute::{Access, ExecuteError, ExecuteOptions};
+use transact::Engine;
+
+fn rows(engine: &Engine, plan: Plan, columns: &[u32]) -> Vec<Vec<Value>> {
+    let columns: Vec<Var> = columns.iter().map(|column| Var(*column)).collect();
+    let access = Access::Read(engine.snapshot());
+    support::sorted(drain(&mut start(2, access, plan, &columns, ExecuteOptions::default()).unwrap()).unwrap())
+}
+
+fn ints(engine: &Engine, plan: Plan, column: u32) -> Vec<Option<i64>> {
+    rows(engine, plan, &[column]).into_iter().map(|row| row[0].as_int()).collect()
+}
+
+/// The property `key` of all vertices with a label.
+fn all(engine: &Engine, label: &str, key: &str) -> Vec<Option<i64>> {
+    ints(engine, project(scan(Plan::Unit, 0, label), vec![(1, property(0, key))]), 1)
+}
+
+fn add(a: Expr, b: Expr) -> Expr {
+    compare(BinaryOperator::Add, a, b)
+}
+
+fn set_property(variable: u32, key: &str, value: Expr) -> SetItem {
+    SetItem::Property(var(variable), key.into(), value)
+}
+
+fn made(engine: &Engine, label: &str, count: i64) {
+    let plan = create(
+        unwind(Plan::Unit, range(0, count - 1), 0),
+        vec![create_vertex(1, &[label], Some(map(vec![("n", var(0))])))],
+        Vec::new(),
+    );
+    write(engine, plan, &[]).unwrap();
+}
+
+#[test]
+fn create_joins_what_it_creates() {
+    let engine = engine();
+    let plan = create(
+        unwind(Plan::Unit, range(1, 10), 0),
+        vec![create_vertex(1, &["A"], Some(map(vec![("n", var(0))]))), create_vertex(2, &["B"], None)],
+        vec![create_edge(3, "R", 1, 2)],
+    );
+    let (found, counters) = write(&engine, project(plan, vec![(4, property(1, "n"))]), &[Var(4)]).unwrap();
+    assert_eq!(found.len(), 10, "clauses above see what was created");
+    assert!(found.iter().all(|row| row[0].as_int().is_some()));
+    assert_eq!((counters.nodes_created, counters.relationships_created), (20, 10));
+    assert_eq!((counters.properties_set, counters.labels_added), (10, 20));
+    let expand = Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, "A"), 0, None, 1, &["R"], Direction::Out)));
+    assert_eq!(ints(&engine, count(expand, 2), 2), [Some(10)]);
+}
+
+#[test]
+fn a_write_does_not_see_itself_below() {
+    let engine = engine();
+    made(&engine, "A", 5);
+    // MATCH (a:A) CREATE (:A): ends, and creates one for each of those that were there.
+    let plan = create(scan(Plan::Unit, 0, "A"), vec![create_vertex(1, &["A"], None)], Vec::new());
+    let (_, counters) = write(&engine, plan, &[]).unwrap();
+    assert_eq!(counters.nodes_created, 5);
+    assert_eq!(all(&engine, "A", "n").len(), 10);
+}
+
+#[test]
+fn clauses_above_a_write_see_it() {
+    let engine = engine();
+    let plan = create(Plan::Unit, vec![create_vertex(0, &["A"], None)], Vec::new());
+    let plan = create(scan(plan, 1, "A"), vec![create_vertex(2, &["A"], None)], Vec::new());
+    let (found, _) = write(&engine, count(scan(plan, 3, "A"), 4), &[Var(4)]).unwrap();
+    assert_eq!(found[0][0].as_int(), Some(2));
+}
+
+#[test]
+fn set_sees_what_earlier_rows_set() {
+    let engine = engine();
+    made(&engine, "A", 1);
+    let plan = unwind(scan(Plan::Unit, 0, "A"), range(1, 1_000), 1);
+    let plan = set(plan, vec![set_property(0, "n", add(property(0, "n"), int(1)))]);
+    let (_, counters) = write(&engine, plan, &[]).unwrap();
+    assert_eq!(counters.properties_set, 1_000);
+    assert_eq!(all(&engine, "A", "n"), [Some(1_000)]);
+}
+
+#[test]
+fn set_replaces_merges_and_removes() {
+    let engine = engine();
+    made(&engine, "A", 1);
+    let whole = |merge, value| SetItem::Properties { variable: Var(0), value, merge };
+    let step = |item| write(&engine, set(scan(Plan::Unit, 0, ""), vec![item]), &[]).unwrap().1;
+    step(whole(true, map(vec![("m", int(5))])));
+    assert_eq!((all(&engine, "A", "n"), all(&engine, "A", "m")), (vec![Some(0)], vec![Some(5)]));
+    step(whole(false, map(vec![("m", int(6))])));
+    assert_eq!((all(&engine, "A", "n"), all(&engine, "A", "m")), (vec![None], vec![Some(6)]));
+    step(set_property(0, "m", Expr::literal(Value::Null)));
+    assert_eq!(all(&engine, "A", "m"), [None]);
+    let added = step(SetItem::AddLabels(Var(0), vec!["B".into(), "A".into()]));
+    assert_eq!((added.labels_added, all(&engine, "B", "n").len()), (1, 1));
+    let removed = step(SetItem::RemoveLabels(Var(0), vec!["A".into()]));
+    assert_eq!((removed.labels_removed, all(&engine, "A", "n").len()), (1, 0));
+}
+
+#[test]
+fn properties_hold_simple_values_only() {
+    let engine = engine();
+    made(&engine, "A", 1);
+    let refuse = |value: Expr| {
+        let plan = set(scan(Plan::Unit, 0, "A"), vec![set_property(0, "n", value)]);
+        write(&engine, plan, &[]).unwrap_err()
+    };
+    let mixed = Expr::List(vec![int(1), Expr::literal("x")]);
+    for value in [map(vec![("x", int(1))]), var(0), mixed, Expr::List(vec![Expr::List(vec![int(1)])])] {
+        let error = refuse(value);
+        assert!(matches!(error, ExecuteError::PropertyType(_)), "{error:?}");
+    }
+}
+
+#[test]
+fn delete_minds_what_is_still_connected() {
+    let engine = engine();
+    let plan = create(
+        Plan::Unit,
+        vec![create_vertex(0, &["A"], None), create_vertex(1, &["B"], None)],
+        vec![create_edge(2, "R", 0, 1), create_edge(3, "R", 0, 0), create_edge(4, "R", 1, 0)],
+    );
+    write(&engine, plan, &[]).unwrap();
+    let error = write(&engine, delete(scan(Plan::Unit, 0, "A"), vec![var(0)], false), &[]).unwrap_err();
+    assert_eq!(error.code(), "Neo.ClientError.Schema.ConstraintValidationFailed");
+    // Vertex and edges in one clause, the vertex first: the order does not matter.
+    let edges = expand(scan(Plan::Unit, 0, "A"), 0, Some(1), 2, &[], Direction::Both);
+    let plan = delete(Plan::Expand(Box::new(edges)), vec![var(0), var(1)], false);
+    let (_, counters) = write(&engine, plan, &[]).unwrap();
+    assert_eq!((counters.nodes_deleted, counters.relationships_deleted), (1, 3));
+    assert_eq!((all(&engine, "A", "n").len(), all(&engine, "B", "n").len()), (0, 1));
+}
+
+#[test]
+fn detach_delete_takes_the_edges_along() {
+    let engine = engine();
+    made(&engine, "A", 200);
+    let pairs = scan(scan(Plan::Unit, 0, "A"), 1, "A");
+    let next = filter(pairs, compare(BinaryOperator::Equal, property(1, "n"), add(property(0, "n"), int(1))));
+    write(&engine, create(next, Vec::new(), vec![create_edge(2, "R", 0, 1)]), &[]).unwrap();
+    let (_, counters) = write(&engine, delete(scan(Plan::Unit, 0, "A"), vec![var(0)], true), &[]).unwrap();
+    assert_eq!((counters.nodes_deleted, counters.relationships_deleted), (200, 199));
+    assert_eq!(engine.snapshot().statistics().vertices(), 0);
+}
+
+/// MERGE (n:K {n: value}) over rows of `input`.
+fn merge_vertex(input: Plan, value: Expr, read: u32, on_create: Vec<SetItem>, on_match: Vec<SetItem>) -> Plan {
+    let found = filter(scan(argument(&[read]), 10, "K"), compare(BinaryOperator::Equal, property(10, "n"), value.clone()));
+    Plan::Merge(Box::new(Merge {
+        input,
+        inner: found,
+        imports: vec![Var(read)],
+        vertices: vec![create_vertex(10, &["K"], Some(map(vec![("n", value)])))],
+        edges: Vec::new(),
+        on_create,
+        on_match,
+        paths: Vec::new(),
+    }))
+}
+
+#[test]
+fn merge_makes_each_once() {
+    let engine = engine();
+    let modulo = compare(BinaryOperator::Modulo, var(0), int(7));
+    let input = || extend(unwind(Plan::Unit, range(0, 999), 0), vec![(1, modulo.clone())]);
+    let seen = |key: &str, value| vec![set_property(10, key, value)];
+    let plan = merge_vertex(input(), var(1), 1, seen("made", int(1)), seen("met", var(0)));
+    let (found, counters) = write(&engine, plan, &[Var(10)]).unwrap();
+    assert_eq!((found.len(), counters.nodes_created), (1_000, 7));
+    assert_eq!(all(&engine, "K", "n"), (0..7).map(Some).collect::<Vec<_>>());
+    assert_eq!(all(&engine, "K", "made"), [Some(1); 7]);
+    assert_eq!(all(&engine, "K", "met").iter().max(), Some(&Some(999)));
+    let (_, again) = write(&engine, merge_vertex(input(), var(1), 1, Vec::new(), Vec::new()), &[]).unwrap();
+    assert_eq!(again.nodes_created, 0);
+}
+
+#[test]
+fn merge_whose_set_changes_what_it_matches_goes_row_by_row() {
+    let engine = engine();
+    // Each creation moves the new vertex out of reach of the next row.
+    let away = vec![set_property(10, "n", int(-1))];
+    let plan = merge_vertex(unwind(Plan::Unit, range(1, 5), 0), int(3), 0, away, Vec::new());
+    let (_, counters) = write(&engine, plan, &[]).unwrap();
+    assert_eq!(counters.nodes_created, 5);
+}
+
+#[test]
+fn merge_refuses_null() {
+    let engine = engine();
+    let plan = merge_vertex(unwind(Plan::Unit, range(1, 1), 0), Expr::literal(Value::Null), 0, Vec::new(), Vec::new());
+    let error = write(&engine, plan, &[]).unwrap_err();
+    assert!(matches!(error, ExecuteError::MergeNull(_)), "{error:?}");
+}
+
+#[test]
+fn merge_of_undirected_edges_meets_both_ways() {
+    let engine = engine();
+    made(&engine, "A", 4);
+    let pairs = scan(scan(Plan::Unit, 0, "A"), 1, "A");
+    let mut found = expand(argument(&[0, 1]), 0, Some(2), 1, &["R"], Direction::Both);
+    found.into = true;
+    let plan = Plan::Merge(Box::new(Merge {
+        input: pairs,
+        inner: Plan::Expand(Box::new(found)),
+        imports: vec![Var(0), Var(1)],
+        vertices: Vec::new(),
+        edges: vec![create_edge(2, "R", 0, 1)],
+        on_create: Vec::new(),
+        on_match: Vec::new(),
+        paths: vec![(Var(3), vec![Var(0), Var(2), Var(1)])],
+    }));
+    let (found, counters) = write(&engine, plan, &[Var(3)]).unwrap();
+    assert_eq!((found.len(), counters.relationships_created), (16, 10), "four loops and six pairs");
+    assert!(found.iter().all(|row| matches!(row[0], Value::Path(_))));
+}
+
+#[test]
+fn for_each_works_element_by_element() {
+    let engine = engine();
+    made(&engine, "A", 3);
+    let body = |input| set(input, vec![set_property(0, "n", add(property(0, "n"), var(1)))]);
+    let plan = |body| {
+        Plan::ForEach(Box::new(ForEach {
+            input: scan(Plan::Unit, 0, "A"),
+            variable: Var(1),
+            list: range(1, 4),
+            body,
+            imports: vec![Var(0)],
+        }))
+    };
+    let (found, _) = write(&engine, project(plan(body(argument(&[0, 1]))), vec![(2, property(0, "n"))]), &[Var(2)]).unwrap();
+    assert_eq!(found.len(), 3);
+    assert_eq!(all(&engine, "A", "n"), [Some(10), Some(11), Some(12)]);
+    // Two clauses: what the second reads, the first has just written for this element.
+    let copy = create(body(argument(&[0, 1])), vec![create_vertex(3, &["B"], Some(map(vec![("n", property(0, "n"))])))], Vec::new());
+    write(&engine, plan(copy), &[]).unwrap();
+    let mut expected: Vec<Option<i64>> = (10..13).flat_map(|n| [n + 1, n + 3, n + 6, n + 10]).map(Some).collect();
+    expected.sort();
+    assert_eq!(all(&engine, "B", "n"), expected);
+}
+
+#[test]
+fn a_subquery_that_writes_runs_row_by_row() {
+    let engine = engine();
+    // Each row counts what is there, and adds one.
+    let counted = count(scan(argument(&[0]), 1, "A"), 2);
+    let inner = create(counted, vec![create_vertex(3, &["A"], Some(map(vec![("n", var(2))])))], Vec::new());
+    let plan = apply(unwind(Plan::Unit, range(1, 6), 0), inner, &[0], ApplyKind::Inner(vec![Var(2)]));
+    let (found, _) = write(&engine, plan, &[Var(2)]).unwrap();
+    let found: Vec<_> = support::sorted(found).iter().map(|row| row[0].as_int()).collect();
+    assert_eq!(found, (0..6).map(Some).collect::<Vec<_>>());
+    assert_eq!(all(&engine, "A", "n"), (0..6).map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_limit_above_a_write_does_not_cut_it_short() {
+    let engine = engine();
+    let plan = create(unwind(Plan::Unit, range(1, 500), 0), vec![create_vertex(1, &["A"], None)], Vec::new());
+    let (found, counters) = write(&engine, limit(plan, 1), &[Var(1)]).unwrap();
+    assert_eq!((found.len(), counters.nodes_created), (1, 500));
+}
+
+#[test]
+fn reads_of_a_writing_transaction_are_validated() {
+    let engine = engine();
+    made(&engine, "A", 1);
+    let attempt = || {
+        let transaction = std::sync::Arc::new(engine.begin(transact::Mode::Write));
+        let plan = set(scan(Plan::Unit, 0, "A"), vec![set_property(0, "n", add(property(0, "n"), int(1)))]);
+        let access = Access::Write(transaction.clone());
+        drain(&mut start(2, access, plan, &[], ExecuteOptions::default()).unwrap()).unwrap();
+        transaction
+    };
+    let (first, second) = (attempt(), attempt());
+    assert!(first.commit().is_ok());
+    assert!(matches!(second.commit(), Err(transact::TransactError::Conflict { .. })));
+    assert_eq!(all(&engine, "A", "n"), [Some(1)]);
+}
+
+#[test]
+fn an_index_is_found_and_followed_in_a_transaction() {
+    let engine = engine();
+    made(&engine, "A", 50);
+    let catalog = engine.snapshot().catalog().clone();
+    let target = model::schema::SchemaTarget::Vertices(catalog.label("A").unwrap());
+    let keys = vec![catalog.key("n").unwrap()];
+    let request = transact::IndexRequest { name: None, target, keys, if_not_exists: false };
+    engine.create_index(&request).unwrap();
+    let seek = |input, seek| {
+        Plan::SeekVertices(Box::new(plan::algebra::SeekVertices { input, vertex: Var(1), label: "A".into(), keys: vec!["n".into()], seek }))
+    };
+    use plan::algebra::Seek;
+    let n = |plan| ints(&engine, project(plan, vec![(2, property(1, "n"))]), 2);
+    assert_eq!(n(seek(Plan::Unit, Seek::Equal(vec![int(7)]))), [Some(7)]);
+    assert_eq!(n(seek(Plan::Unit, Seek::Range(Some((int(45), false)), None))).len(), 4);
+    assert_eq!(n(seek(unwind(Plan::Unit, range(48, 51), 0), Seek::Equal(vec![var(0)]))), [Some(48), Some(49)]);
+    assert_eq!(n(seek(Plan::Unit, Seek::In(Expr::List(vec![int(1), int(2), int(1)])))), [Some(1), Some(2)]);
+    let written = set(seek(Plan::Unit, Seek::Equal(vec![int(7)])), vec![set_property(1, "n", int(700))]);
+    let again = seek(project(written, vec![(3, int(0))]), Seek::Equal(vec![int(700)]));
+    let (found, _) = write(&engine, count(again, 4), &[Var(4)]).unwrap();
+    assert_eq!(found[0][0].as_int(), Some(1), "the index of the view holds the transaction's own writes");
+    let _ = (AggregateFunction::Count, LabelExpr::Any);
+}
