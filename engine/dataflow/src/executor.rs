@@ -148,10 +148,10 @@ impl<M: Message> Executor<M> {
 
     fn take_in(&mut self, query: &Shared<M>) {
         let payer = Payer::Tenant(query.tenant);
-        if !self.tenants.knows(payer) {
-            if let Some(share) = self.links.shares.lock().get(&query.tenant) {
-                self.tenants.set_share(payer, *share);
-            }
+        if !self.tenants.knows(payer)
+            && let Some(share) = self.links.shares.lock().get(&query.tenant)
+        {
+            self.tenants.set_share(payer, *share);
         }
         if query.deadline_ns != u64::MAX {
             self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));

@@ -14,7 +14,7 @@
 //!
 //! Reading order: what users write ([`message`], [`operator`], [`graph`], [`context`]), what they hold ([`runtime`], [`handle`],
 //! [`profile`]), then the machinery: `query` (what executors share), `progress` (when is a stream at its end), `ledger` (bytes),
-//! `local` (one query on one executor), `scopes` (the ends of scope instances), `tenants`, `executor`.
+//! `local` (one query on one executor), `scopes` (the ends of scope instances), `closing` (what a limit throws away), `tenants`, `executor`.
 //!
 //! After "Banyan: a scoped dataflow engine for graph query service", sections 3 and 4.
 
@@ -34,6 +34,7 @@ pub mod profile;
 
 pub mod root;
 
+mod closing;
 mod executor;
 mod instance;
 pub mod ledger;

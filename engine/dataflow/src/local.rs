@@ -35,16 +35,16 @@ pub(crate) enum Turn {
 pub(crate) struct LocalQuery<M: Message> {
     pub(crate) shared: Shared<M>,
     pub(crate) me: usize,
-    slots: Vec<Option<Box<Instance<M>>>>,
+    pub(crate) slots: Vec<Option<Box<Instance<M>>>>,
     free: Vec<usize>,
     /// Slot of the instance outside scopes, by vertex.
     root: Vec<Option<usize>>,
     /// Slots of instances inside scopes, by vertex.
     pub(crate) scoped: Vec<HashMap<Tag, usize>>,
     /// Slots with work, by the rank of their vertex, and the set of ranks that have some.
-    ready: Vec<VecDeque<usize>>,
-    ready_ranks: Vec<u64>,
-    waiting: Vec<usize>,
+    pub(crate) ready: Vec<VecDeque<usize>>,
+    pub(crate) ready_ranks: Vec<u64>,
+    pub(crate) waiting: Vec<usize>,
     pub(crate) ends: Ends,
     pub(crate) instance_next: u32,
     /// Set where no error can be returned (a send that broke the budget); ends the query after the call.
@@ -172,7 +172,7 @@ impl<M: Message> LocalQuery<M> {
         (delivery.port, delivery.message)
     }
 
-    fn discard(&self, vertex: usize, delivery: Delivery<M>) {
+    pub(crate) fn discard(&self, vertex: usize, delivery: Delivery<M>) {
         let (port, message) = self.unqueue(vertex, delivery);
         drop(message);
         self.shared.settle(vertex, Account::Port(port));
@@ -410,77 +410,6 @@ impl<M: Message> LocalQuery<M> {
         self.scoped[vertex].remove(&tag);
         drop_quietly(instance);
         self.instance_gone(vertex, tag);
-    }
-
-    /// Some vertices were closed: drops their operators and messages, and the messages of the limit that closed them.
-    pub(crate) fn purge_closed(&mut self) {
-        for slot in 0..self.slots.len() {
-            let Some(instance) = &self.slots[slot] else { continue };
-            let vertex = instance.head.vertex;
-            if self.shared.progress.is_closed(vertex) {
-                self.drop_closed(slot);
-            } else if self.shared.progress.refuses(vertex) {
-                self.drop_messages(slot);
-            }
-        }
-    }
-
-    /// Drops all work of an instance whose vertex is closed, and settles its accounts.
-    fn drop_closed(&mut self, slot: usize) {
-        let instance = self.instance(slot);
-        let vertex = instance.head.vertex;
-        let charged = std::mem::take(&mut instance.head.charged);
-        let operator = instance.operator.take();
-        let mut accounts: Vec<Account> =
-            instance.current.take().map(|(account, _)| account).into_iter().collect();
-        instance.open_gate();
-        let inbox = std::mem::take(&mut instance.inbox);
-        self.unschedule(slot);
-        drop_quietly(operator);
-        self.shared.ledger.release(vertex, charged);
-        for item in inbox {
-            match item {
-                Item::Message(delivery) => self.discard(vertex, delivery),
-                Item::Resume | Item::End => accounts.push(Account::Work),
-                Item::Completion(_, account) => accounts.push(account),
-                Item::Acknowledge => accounts.push(Account::Ack),
-            }
-        }
-        accounts.into_iter().for_each(|account| self.shared.settle(vertex, account));
-    }
-
-    /// Drops the messages in a mailbox, nothing else.
-    fn drop_messages(&mut self, slot: usize) {
-        let instance = self.instance(slot);
-        let vertex = instance.head.vertex;
-        let held = std::mem::take(&mut instance.held);
-        let (messages, rest): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut instance.inbox)
-            .into_iter()
-            .partition(|item| matches!(item, Item::Message(_)));
-        instance.inbox = rest;
-        if !instance.has_work() {
-            self.unschedule(slot);
-        }
-        let messages = messages.into_iter().filter_map(|item| match item {
-            Item::Message(delivery) => Some(delivery),
-            _ => None,
-        });
-        messages.chain(held).for_each(|delivery| self.discard(vertex, delivery));
-    }
-
-    fn unschedule(&mut self, slot: usize) {
-        let instance = self.slots[slot].as_mut().expect("slots in the maps and queues are in use");
-        let rank = self.shared.graph.vertices[instance.head.vertex].rank;
-        match std::mem::replace(&mut instance.place, Place::Idle) {
-            Place::Idle => {}
-            Place::Waiting => self.waiting.retain(|other| *other != slot),
-            Place::Ready => {
-                self.ready[rank].retain(|other| *other != slot);
-                if self.ready[rank].is_empty() {
-                    self.ready_ranks[rank / 64] &= !(1 << (rank % 64));
-                }
-            }
-        }
     }
 }
 

@@ -37,11 +37,11 @@ impl<M: Message> LocalQuery<M> {
         if *arrived == all {
             self.ends.arrived.remove(&(vertex, tag));
             self.end_complete(vertex, tag);
-        } else if let Some(slot) = self.scoped[vertex].get(&tag).copied() {
-            if self.lower_ports_ended(vertex, tag) {
-                self.instance(slot).open_gate();
-                self.make_ready(slot);
-            }
+        } else if let Some(slot) = self.scoped[vertex].get(&tag).copied()
+            && self.lower_ports_ended(vertex, tag)
+        {
+            self.instance(slot).open_gate();
+            self.make_ready(slot);
         }
     }
 

@@ -97,7 +97,7 @@ fn sequential(plan: &Plan) -> Vec<u64> {
         let rows: Vec<u64> = match kind {
             Kind::Source(count) => (0..*count).map(|row| mix(row + number as u64)).collect(),
             Kind::Map => input(0).into_iter().map(map).collect(),
-            Kind::Filter => input(0).into_iter().filter(|row| row % 2 == 0).collect(),
+            Kind::Filter => input(0).into_iter().filter(|row| row.is_multiple_of(2)).collect(),
             Kind::Explode => input(0).into_iter().flat_map(|row| [row, map(row)]).collect(),
             Kind::Copy => input(0),
             Kind::Sum => vec![sum(&input(0))],
@@ -145,7 +145,7 @@ impl Vertex {
         match self.kind {
             Kind::Source(_) => unreachable!("sources have no ports"),
             Kind::Map => out[0].push(map(row)),
-            Kind::Filter => out[0].extend((row % 2 == 0).then_some(row)),
+            Kind::Filter => out[0].extend(row.is_multiple_of(2).then_some(row)),
             Kind::Explode => out[0].extend([row, map(row)]),
             Kind::Copy => out.iter_mut().for_each(|out| out.push(row)),
             Kind::Sum => self.sum = self.sum.wrapping_add(row),

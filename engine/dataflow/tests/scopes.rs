@@ -24,7 +24,7 @@ fn explode(row: u64) -> Vec<u64> {
 }
 
 fn even(row: &u64) -> bool {
-    row % 2 == 0
+    row.is_multiple_of(2)
 }
 
 type Simple = Box<dyn FnMut(u64) -> Vec<u64> + Send>;

@@ -95,11 +95,8 @@ pub fn runtime(executors: usize) -> Runtime<Rows> {
 /// All rows of a query, sorted; fails on a fault, and if the end comes not once.
 pub fn drain(handle: &mut QueryHandle<Rows>) -> Vec<u64> {
     let mut rows = Vec::new();
-    loop {
-        match handle.next_timeout(Duration::from_secs(20)).expect("the query makes progress") {
-            Some(batch) => rows.extend_from_slice(&batch.expect("no fault").rows),
-            None => break,
-        }
+    while let Some(batch) = handle.next_timeout(Duration::from_secs(20)).expect("the query makes progress") {
+        rows.extend_from_slice(&batch.expect("no fault").rows);
     }
     assert!(handle.next().is_none(), "the end stays the end");
     rows.sort_unstable();

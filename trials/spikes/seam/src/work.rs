@@ -3,7 +3,7 @@
 use crate::measure::{Random, monotonic_ns, thread_cpu_ns};
 use dataflow::{Context, Flow, Graph, GraphBuilder, Message, Operator, Outcome, Route, VertexOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
 pub struct Batch(pub Vec<u64>);
 
@@ -28,12 +28,20 @@ pub fn batches_twin(batches: u64) -> u64 {
     (0..batches).flat_map(batch).filter(|row| row % 3 == 0).fold(0, u64::wrapping_add)
 }
 
-/// Written by the destructor: when the executor let go of the operator.
-pub struct Dropped(pub Arc<AtomicU64>);
+/// When the executor let go of an operator: its CPU clock, then the wall's.
+#[derive(Default)]
+pub struct Fate {
+    pub cpu_ns: AtomicU64,
+    pub wall_ns: AtomicU64,
+}
+
+/// Writes its fate in its destructor.
+pub struct Dropped(pub Arc<Fate>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        self.0.store(monotonic_ns(), Relaxed);
+        self.0.cpu_ns.store(thread_cpu_ns(), Relaxed);
+        self.0.wall_ns.store(monotonic_ns(), Release);
     }
 }
 
@@ -83,7 +91,7 @@ impl Operator<Batch> for Sum {
 }
 
 /// Source → Filter → Sum over this many batches; `dropped` hears when the source is let go.
-pub fn batches(count: u64, dropped: &Arc<AtomicU64>) -> Graph<Batch> {
+pub fn batches(count: u64, dropped: &Arc<Fate>) -> Graph<Batch> {
     let mut graph = GraphBuilder::new();
     let dropped = dropped.clone();
     let source = graph.vertex("Source", VertexOptions::source(), move |_| {
