@@ -50,10 +50,12 @@ fn one_by_one(
 }
 
 fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
-    if let (Some(a), Some(b)) = (integers(a), integers(b)) {
+    let either_integers = |operand| integers(operand).or_else(|| whole_constant(operand));
+    if let (Some(a), Some(b)) = (either_integers(a), either_integers(b)) {
         return Some(ordered(operator, &a, &b, rows));
     }
-    if let (Some(a), Some(b)) = (floats(a), floats(b)) {
+    let either_floats = |operand| floats(operand).or_else(|| exact_constant(operand));
+    if let (Some(a), Some(b)) = (either_floats(a), either_floats(b)) {
         return Some(ordered(operator, &a, &b, rows));
     }
     if let (Some(a), Some(b)) = (numbers(a), numbers(b)) {
@@ -86,6 +88,31 @@ fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usi
     }
     let (a, b) = (edges(a)?, edges(b)?);
     Some(pairs(&a, &b, rows, |a, b| (a.id == b.id) == wanted))
+}
+
+/// Integers below this in size are floats exactly.
+const EXACT_MAX: i64 = 1 << 53;
+
+/// A constant float that is a whole number, to be compared with integers.
+fn whole_constant<'a>(operand: &'a Operand<'a>) -> Option<Source<'a, i64>> {
+    match operand.column() {
+        Column::Constant(Value::Float(float), _)
+            if float.abs() < EXACT_MAX as f64 && float.fract() == 0.0 =>
+        {
+            Some(Source::Same(*float as i64))
+        }
+        _ => None,
+    }
+}
+
+/// A constant integer that is a float exactly, to be compared with floats.
+fn exact_constant<'a>(operand: &'a Operand<'a>) -> Option<Source<'a, f64>> {
+    match operand.column() {
+        Column::Constant(Value::Int(int), _) if int.unsigned_abs() < EXACT_MAX as u64 => {
+            Some(Source::Same(*int as f64))
+        }
+        _ => None,
+    }
 }
 
 /// The comparison is chosen once, outside the loop. For floats, NaN compares as IEEE 754 has it, which is what Cypher wants.
