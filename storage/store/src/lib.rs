@@ -4,7 +4,7 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] (following edges); [`change`] and [`apply`] (how the
+//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `index`;
 //! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
@@ -29,12 +29,12 @@ mod fold;
 mod index;
 mod index_bytes;
 mod index_run;
+mod layer;
 pub mod memory;
 pub mod names;
 pub mod property;
 pub mod snapshot;
 pub mod statistics;
-#[allow(clippy::module_inception)]
 mod store;
 mod table;
 

@@ -4,13 +4,14 @@
 //! errors of reading come from chunks that are loaded on first touch.
 
 use crate::StoreError;
-use crate::adjacency::{AdjacencyView, Layer};
+use crate::adjacency::AdjacencyView;
 use crate::catalog::Catalog;
 use crate::chunk::Chunk;
 use crate::column::PropertyRef;
 use crate::directory::Directory;
 use crate::filter::LabelFilter;
 use crate::index::{Index, IndexRange};
+use crate::layer::Layer;
 use crate::names::Names;
 use crate::property::{EdgePropertyReader, PropertyReader, push_property};
 use crate::statistics::Statistics;
@@ -241,14 +242,18 @@ impl Snapshot {
         layers.push((lane, layer.clone()));
         layer
     }
-    /// Edges between a vertex and its neighbours, all types and both directions: a self-loop counts once.
+    /// Edges of these types (none given: all types) at a vertex in this direction; a self-loop counts once.
     pub fn degree(
         &self,
         vertex: VertexId,
         types: &[EdgeTypeId],
         direction: Direction,
     ) -> Result<u32, StoreError> {
-        self.adjacency(types, direction).degree(vertex.dense())
+        if vertex.0 > u32::MAX as u64 {
+            Ok(0)
+        } else {
+            self.adjacency(types, direction).degree(vertex.dense())
+        }
     }
 
     /// Chunks that may hold vertices that pass the filter, in order.
