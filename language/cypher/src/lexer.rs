@@ -73,8 +73,8 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Option<CypherError>) {
 
 /// Symbols of several characters first, so that the longest one wins.
 const SYMBOLS: [&str; 36] = [
-    "..", "<>", "<=", ">=", "=~", "+=", "==", "!=", "||", "&&", "::", "(", ")", "[", "]", "{", "}", ",", ";", ".",
-    ":", "|", "&", "!", "%", "=", "<", ">", "+", "-", "*", "/", "^", "?", "@", "#",
+    "..", "<>", "<=", ">=", "=~", "+=", "==", "!=", "||", "&&", "::", "(", ")", "[", "]", "{", "}", ",", ";",
+    ".", ":", "|", "&", "!", "%", "=", "<", ">", "+", "-", "*", "/", "^", "?", "@", "#",
 ];
 
 pub(crate) struct Lexer<'t> {
@@ -155,7 +155,9 @@ impl Lexer<'_> {
         let span = Span::new(self.at, self.at + letter.len_utf8());
         let error = CypherError::syntax(format!("unexpected character {letter:?}"), span);
         Err(match letter {
-            '‘' | '’' | '“' | '”' | '«' | '»' => error.with_hint("strings use straight quotes: 'text' or \"text\""),
+            '‘' | '’' | '“' | '”' | '«' | '»' => {
+                error.with_hint("strings use straight quotes: 'text' or \"text\"")
+            }
             '–' | '—' | '−' => error.with_hint("use the plain minus sign -"),
             '≤' => error.with_hint("use <="),
             '≥' => error.with_hint("use >="),
@@ -179,7 +181,9 @@ pub(crate) fn starts_word(letter: char) -> bool {
 
 /// Whether a name may go on so without backticks.
 pub(crate) fn continues_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_' || matches!(letter, '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+    letter.is_alphanumeric()
+        || letter == '_'
+        || matches!(letter, '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
 }
 
 /// Joins brackets and bars with their partners. Unbalanced brackets stay without.

@@ -7,8 +7,8 @@
 
 pub mod limits;
 
-mod span;
 mod error;
+mod span;
 mod suggest;
 
 mod lexer;

@@ -21,3 +21,7 @@ pub const SUGGESTION_CHARS_MAX: usize = 64;
 
 /// Widest piece of a source line shown in a rendered error, in characters; longer lines are cut around the span.
 pub const RENDER_LINE_CHARS_MAX: usize = 120;
+
+/// Most clauses of one statement, subqueries and parts of a `UNION` included. A clause is one to three operators stacked on those
+/// before it, and plans are walked and dropped by recursion.
+pub const CLAUSES_MAX: usize = 2_000;

@@ -22,6 +22,7 @@ mod query;
 mod schema;
 mod scope;
 mod sort;
+mod steps;
 mod subquery;
 mod types;
 mod update;
@@ -60,7 +61,13 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         ast::Mode::Explain => Mode::Explain,
         ast::Mode::Profile => Mode::Profile,
     };
-    Ok(Statement { kind, variables: lowerer.variables, parameters: lowerer.parameters, mode, hints: lowerer.hints })
+    Ok(Statement {
+        kind,
+        variables: lowerer.variables,
+        parameters: lowerer.parameters,
+        mode,
+        hints: lowerer.hints,
+    })
 }
 
 /// An expression with what is known of its value's type.
@@ -128,18 +135,25 @@ impl<'t> Lowerer<'t> {
 
     /// Looks a variable up, or says that it is not defined.
     fn find<'s>(&mut self, scope: &'s Scope, name: &str, span: Span) -> Lowered<&'s scope::Binding> {
-        let Some(binding) = scope.get(name) else { return Err(undefined(scope, name, span)) };
+        let Some(binding) = scope.get(name) else { return Err(self.undefined(scope, name, span)) };
         match &binding.instead {
             Some(expr) => self.used.extend(expr.free_variables()),
             None => self.used.push(binding.var),
         }
         Ok(binding)
     }
-}
 
-fn undefined(scope: &Scope, name: &str, span: Span) -> Box<CypherError> {
-    let error = CypherError::new(ErrorKind::UndefinedVariable, format!("variable `{name}` is not defined"), span);
-    Box::new(error.with_suggestion(crate::suggest::nearest(name, scope.names())))
+    fn undefined(&self, scope: &Scope, name: &str, span: Span) -> Box<CypherError> {
+        let error =
+            CypherError::new(ErrorKind::UndefinedVariable, format!("variable `{name}` is not defined"), span);
+        let elsewhere = self.variables.iter().any(|known| known.as_ref() == name);
+        Box::new(match crate::suggest::nearest(name, scope.names()) {
+            None if elsewhere => error.with_hint(format!(
+                "`{name}` is out of sight here: pass it on in WITH, or let it in with CALL ({name}) {{ … }}"
+            )),
+            suggestion => error.with_suggestion(suggestion),
+        })
+    }
 }
 
 /// An error of a kind at a place.
@@ -148,7 +162,12 @@ pub(crate) fn fail<T>(kind: ErrorKind, message: impl Into<String>, span: Span) -
 }
 
 /// The same, with a hint.
-pub(crate) fn fail_with_hint<T>(kind: ErrorKind, message: impl Into<String>, span: Span, hint: &str) -> Lowered<T> {
+pub(crate) fn fail_with_hint<T>(
+    kind: ErrorKind,
+    message: impl Into<String>,
+    span: Span,
+    hint: &str,
+) -> Lowered<T> {
     Err(Box::new(CypherError::new(kind, message, span).with_hint(hint)))
 }
 

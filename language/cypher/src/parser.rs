@@ -36,7 +36,8 @@ pub fn parse(text: &str) -> Result<Statement, CypherError> {
         return Err(error.with_hint("pass data as parameters, or import it"));
     }
     let (tokens, lexer_error) = lexer::tokens(text);
-    let mut parser = Parser { text, tokens, lexer_error, at: 0, depth: 0, height: 0, bar_closes: false };
+    let mut parser =
+        Parser { text, tokens, lexer_error, at: 0, depth: 0, height: 0, clauses: 0, bar_closes: false };
     parser.statement_to_end().map_err(|error| *error)
 }
 
@@ -50,6 +51,8 @@ pub(crate) struct Parser<'t> {
     depth: usize,
     /// Height of the tree finished since the innermost open `nested`.
     height: usize,
+    /// Clauses read so far.
+    clauses: usize,
     /// The innermost bracket has a part after a bar, so `a:B | c` must not read `B | c` as labels.
     bar_closes: bool,
 }
@@ -230,7 +233,8 @@ impl<'t> Parser<'t> {
             }
             _ => {
                 let found = shortened(token.span.text(self.text));
-                let error = CypherError::syntax(format!("unexpected {found}, expected {expected}"), token.span);
+                let error =
+                    CypherError::syntax(format!("unexpected {found}, expected {expected}"), token.span);
                 self.hint_at_token(error)
             }
         })

@@ -33,12 +33,74 @@ pub fn print(statement: &Statement) -> String {
 
 /// Words that could be read as keywords where a variable stands.
 const KEYWORDS: [&str; 68] = [
-    "ALL", "ALLSHORTESTPATHS", "AND", "ANY", "AS", "ASC", "ASCENDING", "CALL", "CASE", "COLLECT", "CONTAINS", "COUNT",
-    "CREATE", "CYPHER", "DELETE", "DESC", "DESCENDING", "DETACH", "DISTINCT", "DROP", "ELSE", "END", "ENDS", "EXISTS",
-    "EXPLAIN", "FALSE", "FINISH", "FOR", "FOREACH", "GROUP", "GROUPS", "IF", "IN", "INSERT", "IS", "KILL", "LIMIT", "MATCH",
-    "MERGE", "NODETACH", "NONE", "NOT", "NULL", "OFFSET", "ON", "OPTIONAL", "OR", "ORDER", "PATH", "PATHS", "PROFILE", "REDUCE",
-    "REMOVE", "RETURN", "SET", "SHORTEST", "SHORTESTPATH", "SHOW", "SINGLE", "SKIP", "STARTS", "TERMINATE", "THEN", "TRUE",
-    "UNION", "UNWIND", "WHERE", "WITH",
+    "ALL",
+    "ALLSHORTESTPATHS",
+    "AND",
+    "ANY",
+    "AS",
+    "ASC",
+    "ASCENDING",
+    "CALL",
+    "CASE",
+    "COLLECT",
+    "CONTAINS",
+    "COUNT",
+    "CREATE",
+    "CYPHER",
+    "DELETE",
+    "DESC",
+    "DESCENDING",
+    "DETACH",
+    "DISTINCT",
+    "DROP",
+    "ELSE",
+    "END",
+    "ENDS",
+    "EXISTS",
+    "EXPLAIN",
+    "FALSE",
+    "FINISH",
+    "FOR",
+    "FOREACH",
+    "GROUP",
+    "GROUPS",
+    "IF",
+    "IN",
+    "INSERT",
+    "IS",
+    "KILL",
+    "LIMIT",
+    "MATCH",
+    "MERGE",
+    "NODETACH",
+    "NONE",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OPTIONAL",
+    "OR",
+    "ORDER",
+    "PATH",
+    "PATHS",
+    "PROFILE",
+    "REDUCE",
+    "REMOVE",
+    "RETURN",
+    "SET",
+    "SHORTEST",
+    "SHORTESTPATH",
+    "SHOW",
+    "SINGLE",
+    "SKIP",
+    "STARTS",
+    "TERMINATE",
+    "THEN",
+    "TRUE",
+    "UNION",
+    "UNWIND",
+    "WHERE",
+    "WITH",
 ];
 
 /// Keywords that cannot be called even before a bracket.
@@ -69,7 +131,12 @@ impl Printer {
     }
 
     fn variable(&mut self, name: &str) {
-        self.quoted_if(name, !is_plain(name) || is_one_of(name, &KEYWORDS) || is_one_of(name, &["XOR", "YIELD", "USING", "WHEN"]));
+        self.quoted_if(
+            name,
+            !is_plain(name)
+                || is_one_of(name, &KEYWORDS)
+                || is_one_of(name, &["XOR", "YIELD", "USING", "WHEN"]),
+        );
     }
 
     fn function_name(&mut self, parts: &[Name]) {

@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn statements_end_at_semicolons_outside_quotes_and_comments() {
         let text = "RETURN ';' ; // a;b\n /* ; */ ;; MATCH (`a;`)\nRETURN \"\\\";\"; CREATE (";
-        let found: Vec<_> = split_statements(text).iter().map(|piece| (piece.text, piece.terminated)).collect();
+        let found: Vec<_> =
+            split_statements(text).iter().map(|piece| (piece.text, piece.terminated)).collect();
         assert_eq!(
             found,
             [("RETURN ';'", true), ("MATCH (`a;`)\nRETURN \"\\\";\"", true), ("CREATE (", false)]

@@ -36,7 +36,11 @@ fn queries_parse_and_print() {
 
 /// Errors that can only be known with the parameters or the procedures of a scenario at hand.
 fn needs_more_than_text(scenario: &kit::Scenario) -> bool {
-    scenario.query.contains("test.") || scenario.error.as_ref().is_some_and(|(kind, phase, _)| kind == "ParameterMissing" || phase == "runtime")
+    scenario.query.contains("test.")
+        || scenario
+            .error
+            .as_ref()
+            .is_some_and(|(kind, phase, _)| kind == "ParameterMissing" || phase == "runtime")
 }
 
 #[test]
@@ -56,11 +60,18 @@ fn queries_compile_to_their_columns_or_to_an_error() {
             (Ok(_), Some((kind, _, detail))) => {
                 failures.push(format!("{}\n{query}\nexpected {kind} {detail}", scenario.name));
             }
-            (Err(error), Some((_, _, detail))) => kinds += usize::from(*detail == format!("{:?}", error.kind)),
+            (Err(error), Some((_, _, detail))) => {
+                kinds += usize::from(*detail == format!("{:?}", error.kind))
+            }
             (Err(error), None) if scenario.error.is_none() => {
                 failures.push(format!("{}\n{}", scenario.name, error.render(query)));
             }
-            (Ok(statement), None) => failures.extend(wrong_columns(scenario, &statement)),
+            (Ok(statement), None) => {
+                failures.extend(wrong_columns(scenario, &statement));
+                if let Err(error) = plan::optimize(statement, &plan::statistics::NothingKnown) {
+                    failures.push(format!("{}\n{query}\ncannot be planned: {error}", scenario.name));
+                }
+            }
             _ => {}
         }
     }
@@ -72,5 +83,6 @@ fn wrong_columns(scenario: &kit::Scenario, statement: &plan::Statement) -> Optio
     let expected = scenario.columns.as_ref()?;
     let plan::StatementKind::Query { columns, .. } = &statement.kind else { return None };
     let found: Vec<&str> = columns.iter().map(|(name, _)| name.as_ref()).collect();
-    (found != *expected).then(|| format!("{}\n{}\nexpected {expected:?}\nfound {found:?}", scenario.name, scenario.query))
+    (found != *expected)
+        .then(|| format!("{}\n{}\nexpected {expected:?}\nfound {found:?}", scenario.name, scenario.query))
 }

@@ -13,17 +13,86 @@ use std::path::Path;
 
 use tanglewood_cypher as cypher;
 
+/// How far a query is taken.
+#[derive(Clone, Copy)]
+enum Stage {
+    Tree,
+    Plan,
+}
+
 /// The one check of this room's border: what a query is understood as, or what is said against it.
-fn check(query: &str) -> String {
-    match cypher::parse(query) {
-        Ok(statement) => {
-            let canonical = cypher::print(&statement);
-            let again = cypher::parse(&canonical);
-            assert_eq!(again.as_ref(), Ok(&statement), "{query}\nprints as\n{canonical}\nwhich is another statement");
-            canonical
-        }
-        Err(error) => error.render(query),
+fn check(query: &str, stage: Stage) -> String {
+    let shown = match stage {
+        Stage::Tree => cypher::parse(query).map(|statement| tree(query, &statement)),
+        Stage::Plan => cypher::compile(query).map(|statement| plan_of(&statement)),
+    };
+    shown.unwrap_or_else(|error| error.render(query))
+}
+
+/// The canonical text, which must mean the same.
+fn tree(query: &str, statement: &cypher::ast::Statement) -> String {
+    let canonical = cypher::print(statement);
+    let again = cypher::parse(&canonical);
+    assert_eq!(again.as_ref(), Ok(statement), "{query}\nprints as\n{canonical}\nwhich is another statement");
+    canonical
+}
+
+/// The operators of a query, its columns and parameters; other statements as they are.
+fn plan_of(statement: &plan::Statement) -> String {
+    let plan::StatementKind::Query { plan, columns } = &statement.kind else {
+        return format!("{:?}", statement.kind);
+    };
+    let mut lines = Vec::new();
+    operators(plan, &statement.variables, 0, &mut lines);
+    let titles: Vec<&str> = columns.iter().map(|(name, _)| name.as_ref()).collect();
+    lines.push(format!("columns: {}", titles.join(" | ")));
+    if !statement.parameters.is_empty() {
+        lines.push(format!("parameters: {}", statement.parameters.join(", ")));
     }
+    if statement.mode != plan::statement::Mode::Run {
+        lines.push(format!("mode: {:?}", statement.mode));
+    }
+    lines.join("\n")
+}
+
+/// The operators of a plan, with the edges and conditions of unordered patterns and the plans of sub-queries.
+fn operators(plan: &plan::Plan, variables: &[plan::expr::Name], depth: usize, lines: &mut Vec<String>) {
+    let printer = plan::explain::text::Printer { variables };
+    let node = &plan::explain::nodes(plan, variables)[0];
+    lines.push(format!("{}{} {}", "  ".repeat(depth), node.name, node.detail));
+    let margin = "  ".repeat(depth + 3);
+    if let plan::Plan::Match(found) = plan {
+        for edge in &found.pattern.edges {
+            let [var, from, to] = [edge.variable, edge.from, edge.to].map(|var| printer.var(var));
+            lines.push(format!("{margin}edge {var}: {from} {:?} {to} {:?}", edge.direction, edge.types));
+            let Some(run) = &edge.run else { continue };
+            let (min, max) = (run.min, run.max.map_or(String::new(), |max| max.to_string()));
+            lines.push(format!("{margin}  run {min}..{max} {:?} {:?}", run.selector, run.mode));
+            if let Some((each, predicate)) = &run.edge_predicate {
+                lines.push(format!("{margin}  each {}: {}", printer.var(*each), printer.expr(predicate)));
+            }
+        }
+        for predicate in &found.pattern.predicates {
+            lines.push(format!("{margin}where {}", printer.expr(predicate)));
+        }
+        lines.extend(found.optional.then(|| format!("{margin}optional")));
+    }
+    plan.expressions(&mut |expr| {
+        subqueries(expr, &mut |subquery| {
+            lines.push(format!("{margin}{:?}", subquery.kind));
+            operators(&subquery.plan, variables, depth + 4, lines);
+        });
+    });
+    for child in plan.children() {
+        operators(child, variables, depth + 1, lines);
+    }
+}
+
+fn subqueries(expr: &plan::Expr, visit: &mut dyn FnMut(&plan::expr::Subquery)) {
+    if let plan::Expr::Subquery(subquery) = expr {
+        visit(subquery);
+    }
+    expr.children(&mut |child| subqueries(child, visit));
 }
 
 struct Case {
@@ -34,13 +103,14 @@ struct Case {
 fn cases(text: &str) -> Vec<Case> {
     let blocks = text.split(">>> ").skip(1);
     let case = |block: &str| {
-        let (query, expected) = block.split_once("\n---\n").expect("a case has a query, --- and what is expected");
+        let (query, expected) =
+            block.split_once("\n---\n").expect("a case has a query, --- and what is expected");
         Case { query: query.to_string(), expected: expected.trim_end().to_string() }
     };
     blocks.map(case).collect()
 }
 
-fn run(name: &str) {
+fn run(name: &str, stage: Stage) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let text = std::fs::read_to_string(&path).unwrap();
     let header = text.split(">>> ").next().unwrap().to_string();
@@ -48,7 +118,7 @@ fn run(name: &str) {
     let mut blessed = header;
     let mut failures = Vec::new();
     for case in cases(&text) {
-        let found = check(&case.query);
+        let found = check(&case.query, stage);
         let trimmed: Vec<&str> = found.lines().map(str::trim_end).collect();
         let found = trimmed.join("\n");
         blessed.push_str(&format!(">>> {}\n---\n{found}\n\n", case.query));
@@ -65,25 +135,35 @@ fn run(name: &str) {
 
 #[test]
 fn expressions() {
-    run("expressions.txt");
+    run("expressions.txt", Stage::Tree);
 }
 
 #[test]
 fn patterns() {
-    run("patterns.txt");
+    run("patterns.txt", Stage::Tree);
 }
 
 #[test]
 fn clauses() {
-    run("clauses.txt");
+    run("clauses.txt", Stage::Tree);
 }
 
 #[test]
 fn schema() {
-    run("schema.txt");
+    run("schema.txt", Stage::Tree);
 }
 
 #[test]
 fn errors() {
-    run("errors.txt");
+    run("errors.txt", Stage::Tree);
+}
+
+#[test]
+fn plans() {
+    run("plans.txt", Stage::Plan);
+}
+
+#[test]
+fn semantics() {
+    run("semantics.txt", Stage::Plan);
 }

@@ -8,7 +8,9 @@ impl Expression {
         match &self.kind {
             ExpressionKind::Literal(_) | ExpressionKind::Parameter(_) | ExpressionKind::Variable(_) => {}
             ExpressionKind::CountAll | ExpressionKind::Exists(_) | ExpressionKind::Count(_) => {}
-            ExpressionKind::Collect(_) | ExpressionKind::Pattern(_) | ExpressionKind::PatternComprehension { .. } => {}
+            ExpressionKind::Collect(_)
+            | ExpressionKind::Pattern(_)
+            | ExpressionKind::PatternComprehension { .. } => {}
             ExpressionKind::List(items) => items.iter().for_each(visit),
             ExpressionKind::And(items) | ExpressionKind::Or(items) | ExpressionKind::Xor(items) => {
                 items.iter().for_each(visit);

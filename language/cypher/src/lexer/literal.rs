@@ -68,7 +68,8 @@ impl Lexer<'_> {
                 return Err(self.invalid_unicode(start));
             };
             self.bump();
-            code = code.checked_mul(16).map(|code| code + digit).ok_or_else(|| self.invalid_unicode(start))?;
+            code =
+                code.checked_mul(16).map(|code| code + digit).ok_or_else(|| self.invalid_unicode(start))?;
         }
         Ok(code)
     }
@@ -96,8 +97,11 @@ impl Lexer<'_> {
                 Some('`') => return Ok(name),
                 Some(letter) => name.push(letter),
                 None => {
-                    let error = CypherError::syntax("name in backticks is not closed", Span::new(start, start + 1));
-                    return Err(error.with_hint("strings use quotes ' or \", names with blanks use backticks"));
+                    let error =
+                        CypherError::syntax("name in backticks is not closed", Span::new(start, start + 1));
+                    return Err(
+                        error.with_hint("strings use quotes ' or \", names with blanks use backticks")
+                    );
                 }
             }
         }
@@ -199,6 +203,7 @@ impl Lexer<'_> {
 
 /// The error for an integer beyond 64 bits.
 pub(crate) fn integer_overflow(span: Span) -> CypherError {
-    CypherError::new(ErrorKind::IntegerOverflow, "integer is too large", span)
-        .with_hint("integers range from -9223372036854775808 to 9223372036854775807; a float holds larger numbers: 1e30")
+    CypherError::new(ErrorKind::IntegerOverflow, "integer is too large", span).with_hint(
+        "integers range from -9223372036854775808 to 9223372036854775807; a float holds larger numbers: 1e30",
+    )
 }

@@ -51,8 +51,12 @@ pub(super) fn aggregate_of(call: &FunctionCall) -> Option<AggregateFunction> {
 impl Lowerer<'_> {
     pub(super) fn count_all(&mut self, span: Span) -> Lowered<Typed> {
         self.check_aggregate_place(span)?;
-        self.note_call(AggregateCall { function: AggregateFunction::CountRows, arguments: Vec::new(), distinct: false })
-            .map(|var| Typed { expr: Expr::Variable(var), kind: Type::Integer })
+        self.note_call(AggregateCall {
+            function: AggregateFunction::CountRows,
+            arguments: Vec::new(),
+            distinct: false,
+        })
+        .map(|var| Typed { expr: Expr::Variable(var), kind: Type::Integer })
     }
 
     pub(super) fn aggregate_call(
@@ -71,7 +75,11 @@ impl Lowerer<'_> {
         }
         self.check_aggregate_place(span)?;
         self.set_inside(true);
-        let arguments = call.arguments.iter().map(|argument| self.expression(argument, scope)).collect::<Lowered<Vec<_>>>();
+        let arguments = call
+            .arguments
+            .iter()
+            .map(|argument| self.expression(argument, scope))
+            .collect::<Lowered<Vec<_>>>();
         self.set_inside(false);
         let arguments = arguments?;
         let kind = aggregate_type(function, arguments.first().map(|argument| &argument.kind));
@@ -96,7 +104,12 @@ impl Lowerer<'_> {
         match &self.aggregation {
             Some(aggregation) if aggregation.inside => {
                 let hint = "aggregate in a WITH before, then aggregate its result";
-                fail_with_hint(ErrorKind::NestedAggregation, "an aggregate cannot stand inside another", span, hint)
+                fail_with_hint(
+                    ErrorKind::NestedAggregation,
+                    "an aggregate cannot stand inside another",
+                    span,
+                    hint,
+                )
             }
             Some(_) => Ok(()),
             None => {

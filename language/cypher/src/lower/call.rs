@@ -13,7 +13,9 @@ use super::scope::Scope;
 use super::subquery::{carry, has_with, set_argument};
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
-use crate::ast::{self, CallSubquery, Clause, ClauseKind, ExpressionKind, Imports, Projection, Query, SingleQuery};
+use crate::ast::{
+    self, CallSubquery, Clause, ClauseKind, ExpressionKind, Imports, Projection, Query, SingleQuery,
+};
 use crate::error::ErrorKind;
 use crate::span::Span;
 
@@ -62,7 +64,8 @@ impl Lowerer<'_> {
         let Some(columns) = columns else { return Ok(ApplyKind::Unit) };
         for column in &columns {
             if rows.scope.get(&column.name).is_some() {
-                let message = format!("the subquery returns `{}`, which is already declared outside", column.name);
+                let message =
+                    format!("the subquery returns `{}`, which is already declared outside", column.name);
                 return fail_with_hint(ErrorKind::VariableAlreadyBound, message, span, "rename it with AS");
             }
             rows.scope.declare(&column.name, column.var, column.kind.clone());
@@ -72,8 +75,14 @@ impl Lowerer<'_> {
     }
 
     /// A query inside `CALL { }` without scope clause: a leading `WITH` says what it sees. Returns that and the other clauses.
-    pub(super) fn importing_with<'q>(&mut self, query: &'q SingleQuery, scope: &Scope) -> Lowered<(Scope, &'q [Clause])> {
-        let Some((Clause { kind: ClauseKind::With(projection, condition), span }, rest)) = query.clauses.split_first() else {
+    pub(super) fn importing_with<'q>(
+        &mut self,
+        query: &'q SingleQuery,
+        scope: &Scope,
+    ) -> Lowered<(Scope, &'q [Clause])> {
+        let Some((Clause { kind: ClauseKind::With(projection, condition), span }, rest)) =
+            query.clauses.split_first()
+        else {
             return Ok((Scope::default(), &query.clauses));
         };
         if !is_importing(projection) || condition.is_some() {
@@ -118,7 +127,8 @@ impl Lowerer<'_> {
         let everything = ast::Yield { star: true, items: Vec::new(), condition: None };
         let mut call = call.clone();
         call.yields = Some(call.yields.unwrap_or(everything));
-        let parameter = |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
+        let parameter =
+            |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
         call.arguments = call.arguments.or_else(|| Some(procedure.arguments.iter().map(parameter).collect()));
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let yielded = self.call_with(&call, procedure, &mut rows)?;
@@ -127,7 +137,12 @@ impl Lowerer<'_> {
     }
 
     /// A procedure call among other clauses.
-    pub(super) fn call_procedure(&mut self, call: &ast::CallProcedure, rows: &mut Rows, span: Span) -> Lowered<()> {
+    pub(super) fn call_procedure(
+        &mut self,
+        call: &ast::CallProcedure,
+        rows: &mut Rows,
+        span: Span,
+    ) -> Lowered<()> {
         let procedure = find_procedure(call, span)?;
         if call.arguments.is_none() {
             let message = "arguments can only be left to the parameters when the call stands alone";
@@ -172,7 +187,8 @@ impl Lowerer<'_> {
             yields.push((Name::from(field), var));
         }
         let name = Name::from(procedure.name);
-        rows.plan = Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
+        rows.plan =
+            Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
         if let Some(condition) = call.yields.as_ref().and_then(|yields| yields.condition.as_ref()) {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             rows.plan = Plan::Filter(Box::new(Filter { input: rows.plan.take(), predicate }));
@@ -211,7 +227,10 @@ fn find_procedure(call: &ast::CallProcedure, span: Span) -> Lowered<&'static Pro
 }
 
 /// What a call yields: field, name, place.
-fn yielded_fields(call: &ast::CallProcedure, procedure: &'static Procedure) -> Lowered<Vec<(&'static str, String, Span)>> {
+fn yielded_fields(
+    call: &ast::CallProcedure,
+    procedure: &'static Procedure,
+) -> Lowered<Vec<(&'static str, String, Span)>> {
     let whole = call.name[0].span;
     let Some(yields) = &call.yields else { return Ok(Vec::new()) };
     if yields.star {

@@ -10,7 +10,11 @@ pub(super) fn boolean(kind: &Type, span: Span) -> Lowered<()> {
     if kind.may_be(&[Type::Boolean]) {
         return Ok(());
     }
-    fail(ErrorKind::InvalidArgumentType, format!("a Boolean is needed here, not a value of type {}", kind.name()), span)
+    fail(
+        ErrorKind::InvalidArgumentType,
+        format!("a Boolean is needed here, not a value of type {}", kind.name()),
+        span,
+    )
 }
 
 /// Operands of `-`, `*`, `/`, `%`, `^`. Durations and the like take part in some of them.
@@ -18,5 +22,9 @@ pub(super) fn arithmetic(kind: &Type, span: Span) -> Lowered<()> {
     if kind.may_be(&[Type::Integer, Type::Float, Type::Composed]) {
         return Ok(());
     }
-    fail(ErrorKind::InvalidArgumentType, format!("a number is needed here, not a value of type {}", kind.name()), span)
+    fail(
+        ErrorKind::InvalidArgumentType,
+        format!("a number is needed here, not a value of type {}", kind.name()),
+        span,
+    )
 }

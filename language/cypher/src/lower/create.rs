@@ -3,11 +3,11 @@
 //! One `Create` makes what a clause names, nodes before relationships. Where a property reads something made by the same
 //! clause, the clause is cut there into two.
 
+use plan::LabelExpr;
 use plan::Plan;
 use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge};
 use plan::expr::{Expr, Name, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
-use plan::LabelExpr;
 
 use super::matching::compute;
 use super::pattern::{already_declared, direction, type_conflict};
@@ -17,7 +17,8 @@ use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{
-    self, Direction, Expression, LabelExpression, NodePattern, PathPattern, PatternElement, RelationshipPattern, Selector,
+    self, Direction, Expression, LabelExpression, NodePattern, PathPattern, PatternElement,
+    RelationshipPattern, Selector,
 };
 use crate::error::ErrorKind;
 use crate::span::Span;
@@ -30,16 +31,31 @@ struct Pending {
 }
 
 impl Pending {
-    fn makes(&self, var: Var) -> bool {
-        self.vertices.iter().any(|vertex| vertex.variable == var) || self.edges.iter().any(|edge| edge.variable == var)
-    }
-
+    /// Puts a `Create` on top of the rows, or adds to the one that is there if nothing pending reads what it makes.
     fn flush(&mut self, rows: &mut Rows) {
         let Pending { vertices, edges } = std::mem::take(self);
-        if !vertices.is_empty() || !edges.is_empty() {
-            rows.plan = Plan::Create(Box::new(Create { input: rows.plan.take(), vertices, edges }));
+        if vertices.is_empty() && edges.is_empty() {
+            return;
         }
+        if let Plan::Create(before) = &mut rows.plan {
+            let properties = vertices.iter().filter_map(|vertex| vertex.properties.as_ref());
+            let properties = properties.chain(edges.iter().filter_map(|edge| edge.properties.as_ref()));
+            if !properties.into_iter().any(|expr| reads(expr, &before.vertices, &before.edges)) {
+                before.vertices.extend(vertices);
+                before.edges.extend(edges);
+                return;
+            }
+        }
+        rows.plan = Plan::Create(Box::new(Create { input: rows.plan.take(), vertices, edges }));
     }
+}
+
+/// Whether an expression reads something that is made, directly or by looking at the graph.
+fn reads(expr: &Expr, vertices: &[CreateVertex], edges: &[CreateEdge]) -> bool {
+    let made = |var: Var| {
+        vertices.iter().any(|vertex| vertex.variable == var) || edges.iter().any(|edge| edge.variable == var)
+    };
+    expr.any(&mut |part| matches!(part, Expr::Subquery(_))) || expr.free_variables().into_iter().any(made)
 }
 
 /// A node of a pattern that is made.
@@ -66,7 +82,12 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn create_path(&mut self, path: &PathPattern, rows: &mut Rows, pending: &mut Pending) -> Lowered<Vec<Var>> {
+    fn create_path(
+        &mut self,
+        path: &PathPattern,
+        rows: &mut Rows,
+        pending: &mut Pending,
+    ) -> Lowered<Vec<Var>> {
         let mut parts: Vec<Var> = Vec::new();
         let mut waiting: Option<&RelationshipPattern> = None;
         for element in plain_elements(path, "CREATE")? {
@@ -103,7 +124,13 @@ impl Lowerer<'_> {
     }
 
     /// A node of a pattern that is made: known already, then it may not be described again, or new.
-    fn made_node(&mut self, node: &NodePattern, path: &PathPattern, scope: &Scope, clause: &str) -> Lowered<MadeNode> {
+    fn made_node(
+        &mut self,
+        node: &NodePattern,
+        path: &PathPattern,
+        scope: &Scope,
+        clause: &str,
+    ) -> Lowered<MadeNode> {
         no_condition(node.condition.as_ref(), clause)?;
         let described = node.labels.is_some() || node.properties.is_some();
         let known = node.variable.as_ref().filter(|variable| scope.get(&variable.text).is_some());
@@ -150,7 +177,12 @@ impl Lowerer<'_> {
     }
 
     /// The variable and the type of a relationship that is made.
-    fn made_edge(&mut self, relationship: &RelationshipPattern, scope: &Scope, clause: &str) -> Lowered<(Var, Name)> {
+    fn made_edge(
+        &mut self,
+        relationship: &RelationshipPattern,
+        scope: &Scope,
+        clause: &str,
+    ) -> Lowered<(Var, Name)> {
         no_condition(relationship.condition.as_ref(), clause)?;
         if relationship.length.is_some() || relationship.quantifier.is_some() {
             let message = format!("{clause} makes single relationships, not runs of them");
@@ -189,7 +221,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Option<Expr>> {
         let Some(properties) = properties else { return Ok(None) };
         let expr = self.expression(properties, &mut rows.scope)?.expr;
-        if expr.free_variables().into_iter().any(|var| pending.makes(var)) {
+        if reads(&expr, &pending.vertices, &pending.edges) {
             pending.flush(rows);
         }
         Ok(Some(expr))
@@ -273,13 +305,21 @@ impl Lowerer<'_> {
         merging: &mut Merging,
     ) -> Lowered<Var> {
         let (variable, edge_type) = self.made_edge(relationship, scope, "MERGE")?;
-        let properties = self.merged_properties(variable, relationship.properties.as_ref(), scope, merging)?;
+        let properties =
+            self.merged_properties(variable, relationship.properties.as_ref(), scope, merging)?;
         if let Some(name) = &relationship.variable {
             scope.declare(&name.text, variable, Type::Relationship);
         }
         let types = vec![edge_type.clone()];
         let direction = direction(relationship.direction);
-        merging.pattern.edges.push(PatternEdge { variable, from: left, to: right, types, direction, run: None });
+        merging.pattern.edges.push(PatternEdge {
+            variable,
+            from: left,
+            to: right,
+            types,
+            direction,
+            run: None,
+        });
         let [source, target] = ends(relationship, left, right);
         merging.pending.edges.push(CreateEdge { variable, edge_type, source, target, properties });
         Ok(variable)
@@ -355,9 +395,11 @@ fn made_labels(labels: &LabelExpression, span: Span) -> Lowered<Vec<Name>> {
 fn no_condition(condition: Option<&Expression>, clause: &str) -> Lowered<()> {
     match condition {
         None => Ok(()),
-        Some(condition) => {
-            fail(ErrorKind::UnexpectedSyntax, format!("WHERE cannot stand in a pattern of {clause}"), condition.span)
-        }
+        Some(condition) => fail(
+            ErrorKind::UnexpectedSyntax,
+            format!("WHERE cannot stand in a pattern of {clause}"),
+            condition.span,
+        ),
     }
 }
 

@@ -28,7 +28,9 @@ impl Lowerer<'_> {
             ExpressionKind::List(items) => self.list(items, scope),
             ExpressionKind::Map(entries) => self.map(entries, scope),
             ExpressionKind::Index(target, index) => self.index(target, index, scope),
-            ExpressionKind::Slice(target, from, to) => self.slice(target, [from.as_deref(), to.as_deref()], scope),
+            ExpressionKind::Slice(target, from, to) => {
+                self.slice(target, [from.as_deref(), to.as_deref()], scope)
+            }
             ExpressionKind::Function(call) => self.call(call, span, scope),
             ExpressionKind::CountAll => self.count_all(span),
             ExpressionKind::Case(case) => self.case(case, scope),
@@ -69,17 +71,25 @@ impl Lowerer<'_> {
             ExpressionKind::HasLabels(operand, wanted) => {
                 let value = self.expression(operand, scope)?;
                 if !value.kind.may_be(&[Type::Node, Type::Relationship]) {
-                    let message = format!("only nodes and relationships have labels, not a {}", value.kind.name());
+                    let message =
+                        format!("only nodes and relationships have labels, not a {}", value.kind.name());
                     return fail(ErrorKind::InvalidArgumentType, message, operand.span);
                 }
                 Ok(Typed { expr: Expr::HasLabels(Box::new(value.expr), labels(wanted)), kind: Type::Boolean })
             }
-            ExpressionKind::IsTyped { operand, type_name, negated } => self.is_typed(operand, type_name, *negated, scope),
+            ExpressionKind::IsTyped { operand, type_name, negated } => {
+                self.is_typed(operand, type_name, *negated, scope)
+            }
             _ => self.binding(expression, scope),
         }
     }
 
-    fn unary(&mut self, operator: ast::UnaryOperator, operand: &Expression, scope: &mut Scope) -> Lowered<Typed> {
+    fn unary(
+        &mut self,
+        operator: ast::UnaryOperator,
+        operand: &Expression,
+        scope: &mut Scope,
+    ) -> Lowered<Typed> {
         let (value, operator) = match operator {
             ast::UnaryOperator::Not => (self.predicate(operand, scope)?, UnaryOperator::Not),
             ast::UnaryOperator::Plus => (self.expression(operand, scope)?, UnaryOperator::Plus),
@@ -92,7 +102,12 @@ impl Lowerer<'_> {
     }
 
     /// Joins operands as a balanced tree, so that a long chain is not a deep one.
-    fn logical(&mut self, operator: BinaryOperator, operands: &[Expression], scope: &mut Scope) -> Lowered<Typed> {
+    fn logical(
+        &mut self,
+        operator: BinaryOperator,
+        operands: &[Expression],
+        scope: &mut Scope,
+    ) -> Lowered<Typed> {
         let mut exprs = Vec::with_capacity(operands.len());
         for operand in operands {
             exprs.push(self.predicate(operand, scope)?.expr);
@@ -125,7 +140,8 @@ impl Lowerer<'_> {
     ) -> Lowered<Typed> {
         let left_value = self.expression(left, scope)?;
         let right_value = self.expression(right, scope)?;
-        let kind = self.binary_type(operator, (&left_value.kind, left.span), (&right_value.kind, right.span))?;
+        let kind =
+            self.binary_type(operator, (&left_value.kind, left.span), (&right_value.kind, right.span))?;
         Ok(Typed { expr: Expr::binary(binary_operator(operator), left_value.expr, right_value.expr), kind })
     }
 
@@ -160,8 +176,10 @@ impl Lowerer<'_> {
                 let (list, element) = self.list_operand(list, scope)?;
                 let mark = scope.mark();
                 let var = self.local(variable, element.clone(), scope);
-                let predicate = condition.as_ref().map(|condition| self.inner(condition, scope, true)).transpose()?;
-                let map = projection.as_ref().map(|projection| self.inner(projection, scope, false)).transpose()?;
+                let predicate =
+                    condition.as_ref().map(|condition| self.inner(condition, scope, true)).transpose()?;
+                let map =
+                    projection.as_ref().map(|projection| self.inner(projection, scope, false)).transpose()?;
                 scope.forget_since(mark);
                 let kind = Type::list(map.as_ref().map_or(element, |map| map.kind.clone()));
                 let boxed = |value: Option<Typed>| value.map(|value| Box::new(value.expr));
@@ -178,7 +196,8 @@ impl Lowerer<'_> {
                 };
                 scope.forget_since(mark);
                 let quantifier = quantifier(*quantity);
-                let expr = Expr::Quantified { quantifier, variable: var, list, predicate: Box::new(predicate) };
+                let expr =
+                    Expr::Quantified { quantifier, variable: var, list, predicate: Box::new(predicate) };
                 Ok(Typed { expr, kind: Type::Boolean })
             }
             ExpressionKind::Reduce { accumulator, initial, variable, list, step } => {
@@ -215,7 +234,12 @@ impl Lowerer<'_> {
     fn inner(&mut self, expression: &Expression, scope: &mut Scope, condition: bool) -> Lowered<Typed> {
         if let Some(span) = super::aggregate::find(expression) {
             let message = "an aggregate cannot stand inside an expression over a list";
-            return fail_with_hint(ErrorKind::InvalidAggregation, message, span, "aggregate in a WITH before");
+            return fail_with_hint(
+                ErrorKind::InvalidAggregation,
+                message,
+                span,
+                "aggregate in a WITH before",
+            );
         }
         if condition { self.predicate(expression, scope) } else { self.expression(expression, scope) }
     }

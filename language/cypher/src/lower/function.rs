@@ -60,7 +60,8 @@ impl Lowerer<'_> {
 fn unknown(call: &FunctionCall) -> Box<CypherError> {
     let full_name = call.full_name();
     let span = call.name.iter().fold(call.name[0].span, |span, part| span.to(part.span));
-    let error = CypherError::new(ErrorKind::UnknownFunction, format!("there is no function {full_name}"), span);
+    let error =
+        CypherError::new(ErrorKind::UnknownFunction, format!("there is no function {full_name}"), span);
     let aggregates = AggregateFunction::ALL.iter().map(|function| function.name());
     let names = Function::ALL.iter().map(|function| function.name()).chain(aggregates);
     let hint = match full_name.to_ascii_lowercase().as_str() {
@@ -91,6 +92,7 @@ pub(super) fn check_arity(
     let wanted = match (least, most) {
         (1, 1) => "one argument".to_string(),
         (least, most) if least == most => format!("{least} arguments"),
+        (1, usize::MAX) => "at least one argument".to_string(),
         (least, usize::MAX) => format!("at least {least} arguments"),
         (least, most) => format!("{least} to {most} arguments"),
     };
@@ -122,11 +124,17 @@ fn check_argument(function: Function, kind: &Type, span: Span) -> Lowered<()> {
 fn result_type(function: Function, arguments: &[Typed]) -> Type {
     let first = || arguments.first().map_or(Type::Any, |argument| argument.kind.clone());
     match function {
-        Function::Id | Function::Length | Function::Size | Function::ToInteger | Function::Sign => Type::Integer,
+        Function::Id | Function::Length | Function::Size | Function::ToInteger | Function::Sign => {
+            Type::Integer
+        }
         Function::ToIntegerOrNull | Function::Timestamp | Function::CharLength => Type::Integer,
         Function::ElementId | Function::Type | Function::ToString | Function::ToStringOrNull => Type::String,
-        Function::ToUpper | Function::ToLower | Function::Upper | Function::Lower | Function::Trim => Type::String,
-        Function::LTrim | Function::RTrim | Function::Replace | Function::Substring | Function::Left => Type::String,
+        Function::ToUpper | Function::ToLower | Function::Upper | Function::Lower | Function::Trim => {
+            Type::String
+        }
+        Function::LTrim | Function::RTrim | Function::Replace | Function::Substring | Function::Left => {
+            Type::String
+        }
         Function::Right | Function::RandomUuid | Function::ValueType => Type::String,
         Function::Labels | Function::Keys | Function::Split => Type::list(Type::String),
         Function::Properties => Type::Map,
@@ -136,8 +144,12 @@ fn result_type(function: Function, arguments: &[Typed]) -> Type {
         Function::Head | Function::Last => first().element(),
         Function::Tail | Function::Reverse => first(),
         Function::Range => Type::list(Type::Integer),
-        Function::ToFloat | Function::ToFloatOrNull | Function::Sqrt | Function::Rand | Function::Pi => Type::Float,
-        Function::ToBoolean | Function::ToBooleanOrNull | Function::IsEmpty | Function::IsNaN => Type::Boolean,
+        Function::ToFloat | Function::ToFloatOrNull | Function::Sqrt | Function::Rand | Function::Pi => {
+            Type::Float
+        }
+        Function::ToBoolean | Function::ToBooleanOrNull | Function::IsEmpty | Function::IsNaN => {
+            Type::Boolean
+        }
         Function::Date | Function::Time | Function::LocalTime | Function::DateTime => Type::Composed,
         Function::LocalDateTime | Function::Duration | Function::Point => Type::Composed,
         Function::Coalesce => {

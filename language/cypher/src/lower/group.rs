@@ -48,7 +48,11 @@ impl Lowerer<'_> {
         let mut computed = false;
         for (item, key) in items.iter().zip(keys) {
             if let Some(key) = key {
-                columns.push(Lowering { var: key.var, expr: Expr::Variable(key.var), kind: key.kind.clone() });
+                columns.push(Lowering {
+                    var: key.var,
+                    expr: Expr::Variable(key.var),
+                    kind: key.kind.clone(),
+                });
                 continue;
             }
             let value = self.expression(&item.expression, &mut rows.scope)?;

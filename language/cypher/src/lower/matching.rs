@@ -21,7 +21,11 @@ impl Lowerer<'_> {
         if clause.repeatable_elements {
             if clause.optional {
                 let span = clause.patterns[0].span;
-                return fail(ErrorKind::NotSupported, "OPTIONAL MATCH REPEATABLE ELEMENTS is not supported", span);
+                return fail(
+                    ErrorKind::NotSupported,
+                    "OPTIONAL MATCH REPEATABLE ELEMENTS is not supported",
+                    span,
+                );
             }
             repeatable(matched, rows);
         } else {
@@ -34,11 +38,17 @@ impl Lowerer<'_> {
         let value = self.expression(list, &mut rows.scope)?;
         if rows.scope.get(&variable.text).is_some() {
             let message = format!("variable `{}` is already declared", variable.text);
-            return fail_with_hint(ErrorKind::VariableAlreadyBound, message, variable.span, "use another name");
+            return fail_with_hint(
+                ErrorKind::VariableAlreadyBound,
+                message,
+                variable.span,
+                "use another name",
+            );
         }
         let var = self.variable(&variable.text);
         rows.scope.declare(&variable.text, var, value.kind.element());
-        rows.plan = Plan::Unwind(Box::new(Unwind { input: rows.plan.take(), list: value.expr, variable: var }));
+        rows.plan =
+            Plan::Unwind(Box::new(Unwind { input: rows.plan.take(), list: value.expr, variable: var }));
         Ok(())
     }
 }
@@ -79,7 +89,11 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
             run.mode = if run.mode == PathMode::Trail { PathMode::Walk } else { run.mode };
         }
         let ends = vertices.iter().filter(|vertex| [edge.from, edge.to].contains(&vertex.variable));
-        patterns.push(Pattern { vertices: ends.cloned().collect(), edges: vec![edge], predicates: Vec::new() });
+        patterns.push(Pattern {
+            vertices: ends.cloned().collect(),
+            edges: vec![edge],
+            predicates: Vec::new(),
+        });
     }
     if let Some(last) = patterns.last_mut() {
         last.predicates = predicates;
@@ -93,9 +107,10 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
 fn hint_text(hint: &Hint) -> String {
     let join = |names: &[Name]| names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ");
     match hint {
-        Hint::Index(variable, label, keys) => format!("INDEX {}:{}({})", variable.text, label.text, join(keys)),
+        Hint::Index(variable, label, keys) => {
+            format!("INDEX {}:{}({})", variable.text, label.text, join(keys))
+        }
         Hint::Scan(variable, label) => format!("SCAN {}:{}", variable.text, label.text),
         Hint::Join(variables) => format!("JOIN ON {}", join(variables)),
     }
 }
-

@@ -5,19 +5,16 @@
 //! the edge's start and end; the group's own names become lists cut from the run's path.
 
 use plan::expr::{BinaryOperator, Expr, Var};
-use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
+use plan::pattern::{Pattern, PatternEdge, PatternVertex, Selector};
 use plan::{Function, LabelExpr};
 
 use super::scope::Scope;
+use super::steps::{EdgeStep, Step, flatten, group_edge, group_ends, plain_types, run, selector};
 use super::types::Type;
 use super::value::labels;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
-use crate::ast::{
-    self, Expression, ExpressionKind, GroupPattern, LabelExpression, Name, NodePattern, PathPattern, PatternElement,
-    Quantifier, RelationshipPattern,
-};
+use crate::ast::{self, Expression, ExpressionKind, GroupPattern, Name, NodePattern, PathPattern};
 use crate::error::ErrorKind;
-use crate::span::Span;
 
 /// A lowered pattern.
 pub(crate) struct Matched {
@@ -31,19 +28,6 @@ pub(crate) struct Matched {
 pub(crate) enum Names {
     New,
     Known,
-}
-
-/// A path as nodes and edges in turn, groups resolved.
-enum Step<'a> {
-    Node(Option<&'a NodePattern>),
-    Edge(EdgeStep<'a>),
-}
-
-#[derive(Clone, Copy)]
-struct EdgeStep<'a> {
-    relationship: &'a RelationshipPattern,
-    quantifier: Option<Quantifier>,
-    group: Option<&'a GroupPattern>,
 }
 
 /// Conditions to lower once all names are known.
@@ -62,15 +46,24 @@ struct Building<'a> {
 
 impl Lowerer<'_> {
     /// Lowers the paths of one pattern; their names are declared in the scope.
-    pub(super) fn pattern(&mut self, paths: &[PathPattern], scope: &mut Scope, names: Names) -> Lowered<Matched> {
+    pub(super) fn pattern(
+        &mut self,
+        paths: &[PathPattern],
+        scope: &mut Scope,
+        names: Names,
+    ) -> Lowered<Matched> {
         let mut building = Building::default();
         for path in paths {
             self.path(path, scope, names, &mut building)?;
         }
         for condition in std::mem::take(&mut building.conditions) {
             match condition {
-                Condition::Node(var, node) => self.node_conditions(var, node, scope, &mut building.pattern)?,
-                Condition::Edge(index, step) => self.edge_conditions(index, step, scope, &mut building.pattern)?,
+                Condition::Node(var, node) => {
+                    self.node_conditions(var, node, scope, &mut building.pattern)?
+                }
+                Condition::Edge(index, step) => {
+                    self.edge_conditions(index, step, scope, &mut building.pattern)?
+                }
                 Condition::Plain(expression) => {
                     let predicate = self.predicate(expression, scope)?.expr;
                     building.pattern.predicates.extend(predicate.conjuncts());
@@ -88,7 +81,9 @@ impl Lowerer<'_> {
         building: &mut Building<'a>,
     ) -> Lowered<()> {
         let mut steps = Vec::new();
-        flatten(&path.elements, &mut steps, building)?;
+        let mut conditions = Vec::new();
+        flatten(&path.elements, &mut steps, &mut conditions)?;
+        building.conditions.extend(conditions.into_iter().map(Condition::Plain));
         let selector = selector(path, &steps)?;
         let mut parts = Vec::new();
         let mut waiting: Option<EdgeStep<'a>> = None;
@@ -99,7 +94,14 @@ impl Lowerer<'_> {
                     let to = self.pattern_node(node, scope, names, building)?;
                     if let Some(edge) = waiting.take() {
                         let from = *parts.last().expect("an edge stands between two nodes");
-                        parts.push(self.pattern_edge(edge, [from, to], (path, selector), scope, names, building)?);
+                        parts.push(self.pattern_edge(
+                            edge,
+                            [from, to],
+                            (path, selector),
+                            scope,
+                            names,
+                            building,
+                        )?);
                     }
                     parts.push(to);
                 }
@@ -174,7 +176,8 @@ impl Lowerer<'_> {
     ) -> Lowered<Var> {
         let relationship = step.relationship;
         let run = run(step, path, selector);
-        let var = self.edge_variable(relationship.variable.as_ref(), run.is_some(), scope, names, building)?;
+        let var =
+            self.edge_variable(relationship.variable.as_ref(), run.is_some(), scope, names, building)?;
         let types = relationship.types.as_ref().and_then(plain_types).unwrap_or_default();
         let direction = direction(relationship.direction);
         building.pattern.edges.push(PatternEdge { variable: var, from, to, types, direction, run });
@@ -200,7 +203,12 @@ impl Lowerer<'_> {
             if building.pattern.edges.iter().any(|edge| edge.variable == binding.var) {
                 let message = format!("relationship `{}` stands twice in one pattern", variable.text);
                 let hint = "no relationship is matched twice, so give each its own name";
-                return fail_with_hint(ErrorKind::RelationshipUniquenessViolation, message, variable.span, hint);
+                return fail_with_hint(
+                    ErrorKind::RelationshipUniquenessViolation,
+                    message,
+                    variable.span,
+                    hint,
+                );
             }
             if binding.instead.is_some() || !binding.kind.may_be(std::slice::from_ref(&kind)) {
                 return type_conflict(variable, &binding.kind, kind.name());
@@ -245,7 +253,12 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         pattern: &mut Pattern,
     ) -> Lowered<()> {
-        self.properties_equal(&Expr::Variable(var), node.properties.as_ref(), scope, &mut pattern.predicates)?;
+        self.properties_equal(
+            &Expr::Variable(var),
+            node.properties.as_ref(),
+            scope,
+            &mut pattern.predicates,
+        )?;
         if let Some(condition) = &node.condition {
             pattern.predicates.extend(self.predicate(condition, scope)?.expr.conjuncts());
         }
@@ -313,7 +326,11 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         let (left, right) = group_ends(group);
         let incoming = group_edge(group).is_some_and(|edge| edge.direction == ast::Direction::Incoming);
-        let ends = if incoming { [Function::EndNode, Function::StartNode] } else { [Function::StartNode, Function::EndNode] };
+        let ends = if incoming {
+            [Function::EndNode, Function::StartNode]
+        } else {
+            [Function::StartNode, Function::EndNode]
+        };
         let end = |function: Function| Expr::Call(function, vec![Expr::Variable(each)]);
         let nodes = [(left, end(ends[0])), (right, end(ends[1]))];
         for (node, value) in &nodes {
@@ -360,139 +377,6 @@ impl Lowerer<'_> {
     }
 }
 
-/// Resolves groups: one without a quantifier is spliced in, a repeated one becomes an edge step.
-fn flatten<'a>(elements: &'a [PatternElement], steps: &mut Vec<Step<'a>>, building: &mut Building<'a>) -> Lowered<()> {
-    for element in elements {
-        match element {
-            PatternElement::Relationship(relationship) => steps.push(Step::Edge(EdgeStep {
-                relationship,
-                quantifier: relationship.quantifier,
-                group: None,
-            })),
-            PatternElement::Node(node) => match steps.last_mut() {
-                Some(Step::Node(Some(_))) => return unsupported("two nodes side by side", node.span),
-                Some(Step::Node(slot)) => *slot = Some(node),
-                _ => steps.push(Step::Node(Some(node))),
-            },
-            PatternElement::Group(group) if group.quantifier.is_none() => {
-                if group.path.variable.is_some() || group.path.selector != ast::Selector::Every {
-                    return unsupported("a named or selective path in brackets", group.span);
-                }
-                flatten(&group.path.elements, steps, building)?;
-                building.conditions.extend(group.condition.as_ref().map(Condition::Plain));
-            }
-            PatternElement::Group(group) => {
-                let Some(relationship) = group_edge(group) else {
-                    return unsupported("a repeated group of more than one relationship", group.span);
-                };
-                check_group(group, relationship)?;
-                if !matches!(steps.last(), Some(Step::Node(_))) {
-                    steps.push(Step::Node(None));
-                }
-                let quantifier = group.quantifier;
-                steps.push(Step::Edge(EdgeStep { relationship, quantifier, group: Some(group) }));
-                steps.push(Step::Node(None));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The one single relationship of a group.
-fn group_edge(group: &GroupPattern) -> Option<&RelationshipPattern> {
-    match group.path.elements.as_slice() {
-        [PatternElement::Node(_), PatternElement::Relationship(edge), PatternElement::Node(_)] => {
-            (edge.length.is_none() && edge.quantifier.is_none()).then_some(edge)
-        }
-        _ => None,
-    }
-}
-
-fn group_ends(group: &GroupPattern) -> (Option<&NodePattern>, Option<&NodePattern>) {
-    fn node(element: Option<&PatternElement>) -> Option<&NodePattern> {
-        match element {
-            Some(PatternElement::Node(node)) => Some(node),
-            _ => None,
-        }
-    }
-    (node(group.path.elements.first()), node(group.path.elements.last()))
-}
-
-fn check_group(group: &GroupPattern, relationship: &RelationshipPattern) -> Lowered<()> {
-    if group.path.variable.is_some() {
-        return unsupported("a named path inside a repeated group", group.span);
-    }
-    let (left, right) = group_ends(group);
-    let speaks = |node: Option<&NodePattern>| {
-        node.is_some_and(|node| node.labels.is_some() || node.properties.is_some() || node.condition.is_some())
-    };
-    let named = |node: Option<&NodePattern>| node.is_some_and(|node| node.variable.is_some());
-    let about_nodes = speaks(left) || speaks(right) || (group.condition.is_some() && (named(left) || named(right)));
-    if about_nodes && relationship.direction == ast::Direction::Either {
-        return unsupported("a condition on the nodes of a repeated undirected relationship", group.span);
-    }
-    Ok(())
-}
-
-/// Which of the runs of a path are wanted; anything but all of them needs a path of one relationship.
-fn selector(path: &PathPattern, steps: &[Step<'_>]) -> Lowered<Selector> {
-    let single = matches!(steps, [Step::Node(_), Step::Edge(_), Step::Node(_)]);
-    let conditional = path.elements.iter().any(|element| match element {
-        PatternElement::Group(group) => group.quantifier.is_none() && group.condition.is_some(),
-        _ => false,
-    });
-    let selector = match path.selector {
-        ast::Selector::Every => return Ok(Selector::Every),
-        ast::Selector::ShortestPath | ast::Selector::Shortest(1) | ast::Selector::Any(1) => Selector::AnyShortest,
-        ast::Selector::AllShortestPaths | ast::Selector::AllShortest | ast::Selector::ShortestGroups(1) => {
-            Selector::AllShortest
-        }
-        _ => return unsupported("more than one path, or group of paths, for each pair of nodes", path.span),
-    };
-    if conditional {
-        return unsupported("a condition on a whole path before the shortest is chosen", path.span);
-    }
-    if !single {
-        let message = "a shortest path needs a pattern of one relationship";
-        let hint = "write shortestPath((a)-[:TYPE*]-(b))";
-        return fail_with_hint(ErrorKind::InvalidRelationshipPattern, message, path.span, hint);
-    }
-    Ok(selector)
-}
-
-/// The run of an edge step, if it is more than a single edge.
-fn run(step: EdgeStep<'_>, path: &PathPattern, selector: Selector) -> Option<Run> {
-    let bound = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    let (min, max) = match (step.relationship.length, step.quantifier) {
-        (_, Some(Quantifier { min, max })) => (min, max),
-        (Some(range), None) => (range.min.unwrap_or(1), range.max),
-        (None, None) if selector != Selector::Every => (1, Some(1)),
-        (None, None) => return None,
-    };
-    let mode = match path.mode {
-        None | Some(ast::PathMode::Trail) => PathMode::Trail,
-        Some(ast::PathMode::Walk) => PathMode::Walk,
-        Some(ast::PathMode::Acyclic) => PathMode::Acyclic,
-        Some(ast::PathMode::Simple) => PathMode::Simple,
-    };
-    Some(Run { min: bound(min), max: max.map(bound), selector, mode, edge_predicate: None })
-}
-
-/// The types of `:A|B`; `None` for conditions that a list of types cannot say.
-fn plain_types(types: &LabelExpression) -> Option<Vec<plan::expr::Name>> {
-    match types {
-        LabelExpression::Name(single) => Some(vec![name(single)]),
-        LabelExpression::Or(parts) => {
-            let single = |part: &LabelExpression| match part {
-                LabelExpression::Name(single) => Some(name(single)),
-                _ => None,
-            };
-            parts.iter().map(single).collect()
-        }
-        _ => None,
-    }
-}
-
 pub(super) fn direction(direction: ast::Direction) -> model::Direction {
     match direction {
         ast::Direction::Outgoing => model::Direction::Out,
@@ -506,10 +390,6 @@ pub(super) fn already_declared(variable: &Name) -> String {
 }
 
 pub(super) fn type_conflict<T>(variable: &Name, found: &Type, wanted: &str) -> Lowered<T> {
-    let message = format!("`{}` is a {}, but a {wanted} stands here", variable.text, found.name());
+    let message = format!("`{}` has type {}, but a {wanted} is needed here", variable.text, found.name());
     fail_with_hint(ErrorKind::VariableTypeConflict, message, variable.span, "use another name")
-}
-
-fn unsupported<T>(what: &str, span: Span) -> Lowered<T> {
-    fail(ErrorKind::NotSupported, format!("{what} in a pattern is not supported"), span)
 }

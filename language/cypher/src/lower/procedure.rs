@@ -27,7 +27,12 @@ pub const PROCEDURES: &[Procedure] = &[
         yields: &["relationshipType"],
         help: "Relationship types in use",
     },
-    Procedure { name: "db.propertyKeys", arguments: &[], yields: &["propertyKey"], help: "Property keys in use" },
+    Procedure {
+        name: "db.propertyKeys",
+        arguments: &[],
+        yields: &["propertyKey"],
+        help: "Property keys in use",
+    },
     Procedure {
         name: "dbms.components",
         arguments: &[],

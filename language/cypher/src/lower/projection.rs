@@ -119,8 +119,11 @@ impl Lowerer<'_> {
             rows.plan = tail.apply(rows.plan.take());
             return Ok(());
         }
-        let computed: Vec<(Var, Expr)> =
-            lowered.iter().filter(|column| !column.passes_on()).map(|column| (column.var, column.expr.clone())).collect();
+        let computed: Vec<(Var, Expr)> = lowered
+            .iter()
+            .filter(|column| !column.passes_on())
+            .map(|column| (column.var, column.expr.clone()))
+            .collect();
         if !computed.is_empty() {
             rows.plan = Plan::Extend(Box::new(Extend { input: rows.plan.take(), items: computed }));
         }
@@ -203,7 +206,12 @@ fn check_names(items: &[Item]) -> Lowered<()> {
     for item in items {
         if !seen.insert(item.name.as_str()) {
             let message = format!("there are two columns named `{}`", item.name);
-            return fail_with_hint(ErrorKind::ColumnNameConflict, message, item.span, "rename one of them with AS");
+            return fail_with_hint(
+                ErrorKind::ColumnNameConflict,
+                message,
+                item.span,
+                "rename one of them with AS",
+            );
         }
     }
     Ok(())

@@ -60,7 +60,13 @@ impl Lowerer<'_> {
     }
 
     /// A query whose rows begin with `leaf` in a scope.
-    pub(super) fn query(&mut self, query: &Query, leaf: &Plan, scope: &Scope, place: Place) -> Lowered<Outcome> {
+    pub(super) fn query(
+        &mut self,
+        query: &Query,
+        leaf: &Plan,
+        scope: &Scope,
+        place: Place,
+    ) -> Lowered<Outcome> {
         let mut outcome = self.single_query(&query.first, leaf, scope, place)?;
         let mixed = query.unions.iter().find(|union| union.all != query.unions[0].all);
         if let Some(union) = mixed {
@@ -80,7 +86,13 @@ impl Lowerer<'_> {
         Ok(outcome)
     }
 
-    fn union(&mut self, left: Outcome, right: Outcome, pairs: Vec<(Column, Column)>, distinct: bool) -> Outcome {
+    fn union(
+        &mut self,
+        left: Outcome,
+        right: Outcome,
+        pairs: Vec<(Column, Column)>,
+        distinct: bool,
+    ) -> Outcome {
         let mut columns = Vec::new();
         let mut triples = Vec::new();
         for (from_left, from_right) in pairs {
@@ -93,7 +105,13 @@ impl Lowerer<'_> {
         Outcome { plan: Plan::Union(Box::new(union)), columns }
     }
 
-    fn single_query(&mut self, query: &SingleQuery, leaf: &Plan, scope: &Scope, place: Place) -> Lowered<Outcome> {
+    fn single_query(
+        &mut self,
+        query: &SingleQuery,
+        leaf: &Plan,
+        scope: &Scope,
+        place: Place,
+    ) -> Lowered<Outcome> {
         check_composition(query, place)?;
         let (scope, clauses) = match place {
             Place::ImportingCall => self.importing_with(query, scope)?,
@@ -118,10 +136,7 @@ impl Lowerer<'_> {
             ClauseKind::CallProcedure(call) => {
                 self.call_procedure(call, rows, clause.span)?;
             }
-            ClauseKind::Finish => {
-                let count = plan::Expr::literal(0_i64);
-                rows.plan = Plan::Limit(Box::new(algebra::Limit { input: rows.plan.take(), count }));
-            }
+            ClauseKind::Finish => {}
             _ => self.update(clause, rows)?,
         }
         Ok(None)
@@ -179,7 +194,8 @@ fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
     if place == Place::Collect && !returns {
         return fail(composition, "COLLECT needs a query that ends with RETURN", ending.span);
     }
-    let only_reads = matches!(ending.kind, ClauseKind::Match(_) | ClauseKind::With(..) | ClauseKind::Unwind(..));
+    let only_reads =
+        matches!(ending.kind, ClauseKind::Match(_) | ClauseKind::With(..) | ClauseKind::Unwind(..));
     let may_stop = place == Place::Test && matches!(ending.kind, ClauseKind::Match(_));
     if only_reads && !may_stop {
         let message = format!("a query cannot end with {}", clause_name(&ending.kind));

@@ -5,7 +5,9 @@ use plan::expr::Name;
 use plan::statement::{Rule, SchemaCommand, Show, Target};
 
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
-use crate::ast::{self, Expression, ExpressionKind, IndexKind, Literal, Requirement, SchemaEntity, ShowTarget};
+use crate::ast::{
+    self, Expression, ExpressionKind, IndexKind, Literal, Requirement, SchemaEntity, ShowTarget,
+};
 use crate::error::ErrorKind;
 use crate::span::Span;
 
@@ -33,7 +35,12 @@ impl Lowerer<'_> {
             }
             IndexKind::Fulltext | IndexKind::Vector => {
                 let hint = "CREATE INDEX makes an index for equality, ranges and prefixes";
-                return fail_with_hint(ErrorKind::NotSupported, "this kind of index is not supported", span, hint);
+                return fail_with_hint(
+                    ErrorKind::NotSupported,
+                    "this kind of index is not supported",
+                    span,
+                    hint,
+                );
             }
         }
         Ok(SchemaCommand::CreateIndex {
@@ -88,7 +95,11 @@ impl Lowerer<'_> {
         match targets {
             [Expression { kind: ExpressionKind::Literal(Literal::String(id)), .. }] => Ok(id.clone()),
             [Expression { kind: ExpressionKind::Literal(Literal::Integer(id)), .. }] => Ok(id.to_string()),
-            [target] => fail(ErrorKind::InvalidArgumentType, "the query is named by a string or a number", target.span),
+            [target] => fail(
+                ErrorKind::InvalidArgumentType,
+                "the query is named by a string or a number",
+                target.span,
+            ),
             _ => fail(ErrorKind::NotSupported, "one query is ended at a time", targets[1].span),
         }
     }
@@ -103,7 +114,11 @@ fn target(entity: &SchemaEntity) -> Lowered<Target> {
     match entity {
         SchemaEntity::Node(_, labels) if labels.len() == 1 => Ok(Target::Vertices(name(&labels[0]))),
         SchemaEntity::Relationship(_, types) if types.len() == 1 => Ok(Target::Edges(name(&types[0]))),
-        _ => fail(ErrorKind::UnexpectedSyntax, "one label or relationship type is needed here", entity_span(entity)),
+        _ => fail(
+            ErrorKind::UnexpectedSyntax,
+            "one label or relationship type is needed here",
+            entity_span(entity),
+        ),
     }
 }
 
@@ -133,6 +148,12 @@ fn value_type(text: &str, span: Span) -> Lowered<ValueType> {
         "DURATION" => ValueType::Duration,
         "POINT" => ValueType::Point,
         "LIST" => ValueType::List,
-        _ => return fail(ErrorKind::NotSupported, format!("properties of type {text} cannot be demanded"), span),
+        _ => {
+            return fail(
+                ErrorKind::NotSupported,
+                format!("properties of type {text} cannot be demanded"),
+                span,
+            );
+        }
     })
 }

@@ -82,7 +82,12 @@ impl Lowerer<'_> {
         })
     }
 
-    fn sort_keys(&mut self, projection: &Projection, scope: &mut Scope, grouped: bool) -> Lowered<Vec<SortKey>> {
+    fn sort_keys(
+        &mut self,
+        projection: &Projection,
+        scope: &mut Scope,
+        grouped: bool,
+    ) -> Lowered<Vec<SortKey>> {
         let mut keys = Vec::with_capacity(projection.order.len());
         for item in &projection.order {
             if let Some(span) = aggregate::find(&item.expression).filter(|_| !grouped) {
@@ -125,7 +130,11 @@ impl Lowerer<'_> {
     fn row_count(&mut self, count: &Expression) -> Lowered<Expr> {
         match &count.kind {
             ExpressionKind::Literal(Literal::Integer(value)) if *value < 0 => {
-                return fail(ErrorKind::NegativeIntegerArgument, "a number of rows cannot be negative", count.span);
+                return fail(
+                    ErrorKind::NegativeIntegerArgument,
+                    "a number of rows cannot be negative",
+                    count.span,
+                );
             }
             ExpressionKind::Literal(Literal::Integer(_)) => {}
             ExpressionKind::Literal(_) => {
@@ -146,7 +155,9 @@ impl Lowerer<'_> {
 fn reads_rows(expression: &Expression) -> Option<crate::span::Span> {
     let here = matches!(
         expression.kind,
-        ExpressionKind::Variable(_) | ExpressionKind::MapProjection(..) | ExpressionKind::PatternComprehension { .. }
+        ExpressionKind::Variable(_)
+            | ExpressionKind::MapProjection(..)
+            | ExpressionKind::PatternComprehension { .. }
     );
     let mut found = here.then_some(expression.span);
     expression.children(&mut |child| found = found.or_else(|| reads_rows(child)));

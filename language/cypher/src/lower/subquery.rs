@@ -75,7 +75,12 @@ impl Lowerer<'_> {
     }
 
     /// A whole query inside an expression. The outer names stay in sight across `WITH`, so their columns are carried along.
-    fn inner_query(&mut self, query: &Query, scope: &Scope, place: Place) -> Lowered<(Plan, Vec<(Var, Type)>)> {
+    fn inner_query(
+        &mut self,
+        query: &Query,
+        scope: &Scope,
+        place: Place,
+    ) -> Lowered<(Plan, Vec<(Var, Type)>)> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let leaf = Plan::Argument(Vec::new());
         let mut outcome = self.query(query, &leaf, &scope.as_outer(), place)?;
@@ -121,7 +126,12 @@ impl Lowerer<'_> {
     }
 
     /// `shortestPath(…)` and `allShortestPaths(…)` as values.
-    pub(super) fn pattern_value(&mut self, pattern: &PathPattern, span: Span, scope: &Scope) -> Lowered<Typed> {
+    pub(super) fn pattern_value(
+        &mut self,
+        pattern: &PathPattern,
+        span: Span,
+        scope: &Scope,
+    ) -> Lowered<Typed> {
         if !matches!(pattern.selector, Selector::ShortestPath | Selector::AllShortestPaths) {
             let message = "a pattern is a condition, not a value";
             let hint = "write EXISTS { (a)-->(b) }, COUNT { (a)-->(b) } or [(a)-->(b) | b]";
@@ -191,9 +201,12 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
     while let Some(plan) = waiting.pop() {
         match plan {
             Plan::Project(project) => carry_items(&mut project.items, imports),
-            Plan::Aggregate(aggregate) if !aggregate.keys.is_empty() => carry_items(&mut aggregate.keys, imports),
+            Plan::Aggregate(aggregate) if !aggregate.keys.is_empty() => {
+                carry_items(&mut aggregate.keys, imports)
+            }
             Plan::Distinct(distinct) => {
-                let missing: Vec<Var> = imports.iter().copied().filter(|var| !distinct.columns.contains(var)).collect();
+                let missing: Vec<Var> =
+                    imports.iter().copied().filter(|var| !distinct.columns.contains(var)).collect();
                 distinct.columns.extend(missing);
             }
             _ => {}
@@ -212,4 +225,3 @@ fn carry_items(items: &mut Vec<(Var, expr::Expr)>, imports: &[Var]) {
         }
     }
 }
-

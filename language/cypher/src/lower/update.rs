@@ -57,8 +57,14 @@ impl Lowerer<'_> {
         let var = binding.var;
         let map = self.expression(value, scope)?;
         if !map.kind.may_be(&[Type::Map, Type::Node, Type::Relationship]) {
-            let message = format!("properties are set from a map, not from a value of type {}", map.kind.name());
-            return fail_with_hint(ErrorKind::InvalidArgumentType, message, value.span, "to set one property write n.key = value");
+            let message =
+                format!("properties are set from a map, not from a value of type {}", map.kind.name());
+            return fail_with_hint(
+                ErrorKind::InvalidArgumentType,
+                message,
+                value.span,
+                "to set one property write n.key = value",
+            );
         }
         Ok(SetItem::Properties { variable: var, value: map.expr, merge })
     }
@@ -69,7 +75,8 @@ impl Lowerer<'_> {
         if value.kind.may_be(&[Type::Node, Type::Relationship]) {
             return Ok(value.expr);
         }
-        let message = format!("only nodes and relationships have properties to change, not a {}", value.kind.name());
+        let message =
+            format!("only nodes and relationships have properties to change, not a {}", value.kind.name());
         fail(ErrorKind::InvalidArgumentType, message, owner.span)
     }
 
@@ -112,12 +119,16 @@ impl Lowerer<'_> {
             }
             let value = self.expression(target, &mut rows.scope)?;
             if !value.kind.may_be(&[Type::Node, Type::Relationship, Type::Path, Type::list(Type::Any)]) {
-                let message = format!("DELETE takes nodes, relationships and paths, not a value of type {}", value.kind.name());
+                let message = format!(
+                    "DELETE takes nodes, relationships and paths, not a value of type {}",
+                    value.kind.name()
+                );
                 return fail(ErrorKind::InvalidArgumentType, message, target.span);
             }
             targets.push(value.expr);
         }
-        rows.plan = Plan::Delete(Box::new(Delete { input: rows.plan.take(), targets, detach: delete.detach }));
+        rows.plan =
+            Plan::Delete(Box::new(Delete { input: rows.plan.take(), targets, detach: delete.detach }));
         Ok(())
     }
 
@@ -150,7 +161,12 @@ impl Lowerer<'_> {
     fn foreach_clause(&mut self, clause: &ast::Clause, rows: &mut Rows) -> Lowered<()> {
         if matches!(clause.kind, ast::ClauseKind::CallSubquery(_)) {
             let message = "CALL cannot stand inside FOREACH";
-            return fail_with_hint(ErrorKind::InvalidClauseComposition, message, clause.span, "use UNWIND instead of FOREACH");
+            return fail_with_hint(
+                ErrorKind::InvalidClauseComposition,
+                message,
+                clause.span,
+                "use UNWIND instead of FOREACH",
+            );
         }
         self.update(clause, rows)
     }

@@ -40,7 +40,12 @@ impl Lowerer<'_> {
         match &subject.kind {
             Type::Path => {
                 let message = "a path has no properties";
-                return fail_with_hint(ErrorKind::InvalidArgumentType, message, key.span, "use nodes(path) or relationships(path)");
+                return fail_with_hint(
+                    ErrorKind::InvalidArgumentType,
+                    message,
+                    key.span,
+                    "use nodes(path) or relationships(path)",
+                );
             }
             Type::Boolean | Type::Integer | Type::Float | Type::String | Type::List(_) => {
                 let message = format!("a value of type {} has no properties", subject.kind.name());
@@ -71,15 +76,27 @@ impl Lowerer<'_> {
         Ok(Typed { expr: Expr::Map(lowered), kind: Type::Map })
     }
 
-    pub(super) fn index(&mut self, target: &Expression, index: &Expression, scope: &mut Scope) -> Lowered<Typed> {
+    pub(super) fn index(
+        &mut self,
+        target: &Expression,
+        index: &Expression,
+        scope: &mut Scope,
+    ) -> Lowered<Typed> {
         let subject = self.expression(target, scope)?;
         let position = self.expression(index, scope)?;
-        if !subject.kind.may_be(&[Type::list(Type::Any), Type::Map, Type::Node, Type::Relationship, Type::Composed]) {
+        if !subject.kind.may_be(&[
+            Type::list(Type::Any),
+            Type::Map,
+            Type::Node,
+            Type::Relationship,
+            Type::Composed,
+        ]) {
             let message = format!("a value of type {} has no elements", subject.kind.name());
             return fail(ErrorKind::TypeMismatch, message, target.span);
         }
         if matches!(subject.kind, Type::List(_)) && !position.kind.may_be(&[Type::Integer]) {
-            let message = format!("a list is indexed by an Integer, not by a value of type {}", position.kind.name());
+            let message =
+                format!("a list is indexed by an Integer, not by a value of type {}", position.kind.name());
             return fail(ErrorKind::TypeMismatch, message, index.span);
         }
         let kind = subject.kind.element();
@@ -106,7 +123,8 @@ impl Lowerer<'_> {
         let mut kind = Type::Null;
         let mut arms = Vec::new();
         for (when, then) in &case.branches {
-            let when = if operand.is_some() { self.expression(when, scope)? } else { self.predicate(when, scope)? };
+            let when =
+                if operand.is_some() { self.expression(when, scope)? } else { self.predicate(when, scope)? };
             let then = self.expression(then, scope)?;
             kind = kind.join(then.kind);
             arms.push((when.expr, then.expr));
@@ -127,7 +145,8 @@ impl Lowerer<'_> {
     ) -> Lowered<Typed> {
         let subject = self.named_value(target, scope)?;
         if !subject.kind.may_be(&[Type::Node, Type::Relationship, Type::Map]) {
-            let message = format!("a map projection needs a node, relationship or map, not a {}", subject.kind.name());
+            let message =
+                format!("a map projection needs a node, relationship or map, not a {}", subject.kind.name());
             return fail(ErrorKind::InvalidArgumentType, message, target.span);
         }
         let mut lowered = Vec::new();
@@ -168,7 +187,9 @@ impl Lowerer<'_> {
         let known = match bare {
             "BOOLEAN" | "BOOL" => "BOOLEAN",
             "INTEGER" | "INT" | "SIGNED INTEGER" => "INTEGER",
-            "FLOAT" | "STRING" | "DATE" | "DURATION" | "POINT" | "NODE" | "RELATIONSHIP" | "MAP" | "PATH" => bare,
+            "FLOAT" | "STRING" | "DATE" | "DURATION" | "POINT" | "NODE" | "RELATIONSHIP" | "MAP" | "PATH" => {
+                bare
+            }
             "ZONED DATETIME" | "LOCAL DATETIME" | "ZONED TIME" | "LOCAL TIME" => bare,
             _ => {
                 let hint = "compare valueType(value) with its text";

@@ -2,6 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Clause, ClauseKind, Hint, Match};
+use crate::error::{CypherError, ErrorKind};
+use crate::limits::CLAUSES_MAX;
 
 impl Parser<'_> {
     /// The clause that begins here, if one does.
@@ -39,6 +41,12 @@ impl Parser<'_> {
             }
             _ => return Ok(None),
         };
+        self.clauses += 1;
+        if self.clauses > CLAUSES_MAX {
+            let message = format!("the query has more than {CLAUSES_MAX} clauses");
+            let error = CypherError::new(ErrorKind::LimitExceeded, message, start);
+            return Err(error.with_hint("unwind a list of rows, or write several statements").into());
+        }
         Ok(Some(Clause { kind, span: self.since(start) }))
     }
 
@@ -61,9 +69,11 @@ impl Parser<'_> {
 
     /// `REPEATABLE ELEMENTS`, or `DIFFERENT RELATIONSHIPS`, which is the default.
     fn match_mode(&mut self) -> bool {
-        let repeatable = self.eat_words(&["REPEATABLE", "ELEMENTS"]) || self.eat_words(&["REPEATABLE", "ELEMENT"]);
+        let repeatable =
+            self.eat_words(&["REPEATABLE", "ELEMENTS"]) || self.eat_words(&["REPEATABLE", "ELEMENT"]);
         if !repeatable {
-            let _ = self.eat_words(&["DIFFERENT", "RELATIONSHIPS"]) || self.eat_words(&["DIFFERENT", "RELATIONSHIP"]);
+            let _ = self.eat_words(&["DIFFERENT", "RELATIONSHIPS"])
+                || self.eat_words(&["DIFFERENT", "RELATIONSHIP"]);
         }
         repeatable
     }

@@ -7,9 +7,9 @@ use crate::suggest::nearest;
 
 /// Words that can stand where a clause or the next part of one may begin.
 const CLAUSE_WORDS: [&str; 31] = [
-    "MATCH", "OPTIONAL", "RETURN", "WITH", "WHERE", "UNWIND", "CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH",
-    "FOREACH", "CALL", "UNION", "ORDER", "SKIP", "LIMIT", "YIELD", "EXPLAIN", "PROFILE", "SHOW", "DROP", "AND", "OR",
-    "XOR", "CONTAINS", "STARTS", "ENDS", "DISTINCT", "FINISH",
+    "MATCH", "OPTIONAL", "RETURN", "WITH", "WHERE", "UNWIND", "CREATE", "MERGE", "SET", "REMOVE", "DELETE",
+    "DETACH", "FOREACH", "CALL", "UNION", "ORDER", "SKIP", "LIMIT", "YIELD", "EXPLAIN", "PROFILE", "SHOW",
+    "DROP", "AND", "OR", "XOR", "CONTAINS", "STARTS", "ENDS", "DISTINCT", "FINISH",
 ];
 
 /// Words of other languages, with what Cypher says instead.
@@ -45,7 +45,8 @@ impl Parser<'_> {
             };
         }
         let Some(word) = self.word(0) else { return error };
-        if let Some((_, hint)) = FOREIGN_WORDS.iter().find(|(foreign, _)| foreign.eq_ignore_ascii_case(word)) {
+        if let Some((_, hint)) = FOREIGN_WORDS.iter().find(|(foreign, _)| foreign.eq_ignore_ascii_case(word))
+        {
             return error.with_hint(*hint);
         }
         match nearest(word, CLAUSE_WORDS) {
@@ -58,8 +59,14 @@ impl Parser<'_> {
     fn hint_about_quotes(&self, error: CypherError) -> CypherError {
         let between_clauses = error.message.ends_with("expected a clause or the end of the query");
         let two_words = between_clauses && self.tokens[self.at - 1].kind == TokenKind::Word;
-        let known = self.word(0).is_some_and(|word| CLAUSE_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)));
-        if two_words && !known { error.with_hint("strings use quotes, names with blanks use backticks") } else { error }
+        let known = self
+            .word(0)
+            .is_some_and(|word| CLAUSE_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)));
+        if two_words && !known {
+            error.with_hint("strings use quotes, names with blanks use backticks")
+        } else {
+            error
+        }
     }
 
     /// Adds a hint to an error about the end of the text: the bracket that is still open.

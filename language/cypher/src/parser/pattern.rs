@@ -113,7 +113,8 @@ impl Parser<'_> {
         if !self.at_symbol("(") {
             return Err(self.unexpected("a node pattern '('"));
         }
-        let group = self.is_symbol(1, "(") || (self.is_name(1) && self.is_symbol(2, "=") && self.is_symbol(3, "("));
+        let group =
+            self.is_symbol(1, "(") || (self.is_name(1) && self.is_symbol(2, "=") && self.is_symbol(3, "("));
         elements.push(if group {
             PatternElement::Group(self.nested(Self::group_pattern)?)
         } else {
@@ -335,7 +336,10 @@ impl Parser<'_> {
     }
 }
 
-fn single_or(mut parts: Vec<LabelExpression>, join: fn(Vec<LabelExpression>) -> LabelExpression) -> LabelExpression {
+fn single_or(
+    mut parts: Vec<LabelExpression>,
+    join: fn(Vec<LabelExpression>) -> LabelExpression,
+) -> LabelExpression {
     match parts.len() {
         1 => parts.remove(0),
         _ => join(parts),

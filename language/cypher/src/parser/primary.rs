@@ -1,7 +1,9 @@
 //! The smallest expressions: literals, variables, calls, `CASE`, maps, map projections, groups.
 
 use super::{Parsed, Parser};
-use crate::ast::{Case, Expression, ExpressionKind, FunctionCall, Literal, MapProjectionItem, Name, Quantity};
+use crate::ast::{
+    Case, Expression, ExpressionKind, FunctionCall, Literal, MapProjectionItem, Name, Quantity,
+};
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -42,7 +44,10 @@ impl Parser<'_> {
         if self.at_path() {
             let start = self.span();
             let pattern = self.nested(Self::path_pattern)?;
-            return Ok(Expression { kind: ExpressionKind::Pattern(Box::new(pattern)), span: self.since(start) });
+            return Ok(Expression {
+                kind: ExpressionKind::Pattern(Box::new(pattern)),
+                span: self.since(start),
+            });
         }
         self.bump();
         let inner = self.in_brackets(false, Self::expression)?;
@@ -57,7 +62,9 @@ impl Parser<'_> {
         let braced = self.is_symbol(1, "{") && !self.is_symbol(2, ".");
         let bound = called && self.is_name(2) && self.is_word(3, "IN");
         match word.as_str() {
-            "TRUE" | "FALSE" | "NULL" if !called && !self.is_symbol(1, ".") => Ok(self.keyword_literal(&word)),
+            "TRUE" | "FALSE" | "NULL" if !called && !self.is_symbol(1, ".") => {
+                Ok(self.keyword_literal(&word))
+            }
             "CASE" if self.starts_operand(1) && !self.ends_expression(1) => self.case(),
             "COUNT" if called && self.is_symbol(2, "*") && self.is_symbol(3, ")") => {
                 (0..4).for_each(|_| self.bump());
@@ -81,8 +88,12 @@ impl Parser<'_> {
 
     /// Whether the word `ahead` ends an expression rather than beginning one: `RETURN case ORDER BY case`.
     fn ends_expression(&self, ahead: usize) -> bool {
-        let followers = ["ORDER", "SKIP", "LIMIT", "RETURN", "WITH", "WHERE", "UNION", "SET", "CREATE", "MERGE", "UNWIND"];
-        self.is_word_of(ahead, &followers) && !self.is_word(ahead + 1, "WHEN") && !self.is_symbol(ahead + 1, ".")
+        let followers = [
+            "ORDER", "SKIP", "LIMIT", "RETURN", "WITH", "WHERE", "UNION", "SET", "CREATE", "MERGE", "UNWIND",
+        ];
+        self.is_word_of(ahead, &followers)
+            && !self.is_word(ahead + 1, "WHEN")
+            && !self.is_symbol(ahead + 1, ".")
     }
 
     fn keyword_literal(&mut self, word: &str) -> ExpressionKind {

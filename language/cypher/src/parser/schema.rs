@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateConstraint, CreateIndex, DropByName, Expression, ExpressionKind, IndexKind, Name, Requirement, SchemaCommand,
-    SchemaEntity, Show, ShowTarget, Yield,
+    CreateConstraint, CreateIndex, DropByName, Expression, ExpressionKind, IndexKind, Name, Requirement,
+    SchemaCommand, SchemaEntity, Show, ShowTarget, Yield,
 };
 
 const INDEX_KINDS: [(&str, IndexKind); 6] = [
@@ -66,7 +66,10 @@ impl Parser<'_> {
             self.expect_word("CONSTRAINT")?;
         }
         if self.is_word(0, "ON") && !self.is_word(1, "IF") && self.is_symbol(1, ":") {
-            return Err(self.unexpected_with_hint("the name of the index", "indexes are dropped by name, see SHOW INDEXES"));
+            return Err(self.unexpected_with_hint(
+                "the name of the index",
+                "indexes are dropped by name, see SHOW INDEXES",
+            ));
         }
         let name = self.name(if index { "the name of the index" } else { "the name of the constraint" })?;
         let if_exists = self.eat_words(&["IF", "EXISTS"]);
@@ -83,7 +86,10 @@ impl Parser<'_> {
 
     fn create_index(&mut self, kind: IndexKind) -> Parsed<CreateIndex> {
         if self.is_word(0, "ON") && self.is_symbol(1, ":") {
-            return Err(self.unexpected_with_hint("a name or FOR", "write CREATE INDEX name FOR (n:Label) ON (n.property)"));
+            return Err(self.unexpected_with_hint(
+                "a name or FOR",
+                "write CREATE INDEX name FOR (n:Label) ON (n.property)",
+            ));
         }
         let (name, if_not_exists) = self.schema_name()?;
         self.expect_word("FOR")?;
@@ -158,7 +164,11 @@ impl Parser<'_> {
         let owner = self.name("a property such as n.name")?;
         if owner.text != variable.text {
             let message = format!("variable `{}` is not defined", owner.text);
-            let error = crate::error::CypherError::new(crate::error::ErrorKind::UndefinedVariable, message, owner.span);
+            let error = crate::error::CypherError::new(
+                crate::error::ErrorKind::UndefinedVariable,
+                message,
+                owner.span,
+            );
             return Err(error.with_suggestion(Some(&variable.text)).into());
         }
         self.expect_symbol(".")?;
@@ -173,13 +183,18 @@ impl Parser<'_> {
 
     fn create_constraint(&mut self) -> Parsed<CreateConstraint> {
         if self.is_word(0, "ON") && self.is_symbol(1, "(") {
-            return Err(self.unexpected_with_hint("a name or FOR", "write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE"));
+            return Err(self.unexpected_with_hint(
+                "a name or FOR",
+                "write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE",
+            ));
         }
         let (name, if_not_exists) = self.schema_name()?;
         self.expect_word("FOR")?;
         let entity = self.schema_entity()?;
         if !self.eat_word("REQUIRE") {
-            return Err(self.unexpected_with_hint("REQUIRE", "write … FOR (n:Label) REQUIRE n.property IS UNIQUE"));
+            return Err(
+                self.unexpected_with_hint("REQUIRE", "write … FOR (n:Label) REQUIRE n.property IS UNIQUE")
+            );
         }
         let properties = self.schema_properties(&entity, false)?;
         self.expect_word("IS")?;
@@ -211,7 +226,9 @@ impl Parser<'_> {
 
     /// `SHOW what …`; the keyword is already taken.
     pub(super) fn show(&mut self) -> Parsed<Show> {
-        let kinds = ["ALL", "BUILT", "IN", "USER", "DEFINED", "RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR"];
+        let kinds = [
+            "ALL", "BUILT", "IN", "USER", "DEFINED", "RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR",
+        ];
         while self.is_word_of(0, &kinds) {
             self.bump();
         }

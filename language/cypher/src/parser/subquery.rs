@@ -5,7 +5,8 @@ use crate::ast::{CallProcedure, CallSubquery, ClauseKind, ExpressionKind, Import
 
 /// Words that begin a query rather than a pattern inside braces.
 const QUERY_WORDS: [&str; 12] = [
-    "MATCH", "OPTIONAL", "WITH", "RETURN", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "FOREACH",
+    "MATCH", "OPTIONAL", "WITH", "RETURN", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH",
+    "FOREACH",
 ];
 
 impl Parser<'_> {

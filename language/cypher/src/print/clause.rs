@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, Match, Merge, Name, Projection, ProjectionItem,
-    Query, RemoveItem, SetItem, SingleQuery, SortItem, Yield,
+    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, Match, Merge, Name, Projection,
+    ProjectionItem, Query, RemoveItem, SetItem, SingleQuery, SortItem, Yield,
 };
 
 impl Printer {

@@ -2,8 +2,8 @@
 
 use super::{Printer, is_plain};
 use crate::ast::{
-    BinaryOperator, Case, ComparisonOperator, Expression, ExpressionKind, Literal, MapProjectionItem, Name, Quantity,
-    Subquery, UnaryOperator,
+    BinaryOperator, Case, ComparisonOperator, Expression, ExpressionKind, Literal, MapProjectionItem, Name,
+    Quantity, Subquery, UnaryOperator,
 };
 
 impl Printer {

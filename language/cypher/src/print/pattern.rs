@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    Direction, GroupPattern, LabelExpression, LengthRange, Name, NodePattern, PathMode, PathPattern, PatternElement, Quantifier,
-    RelationshipPattern, Selector,
+    Direction, GroupPattern, LabelExpression, LengthRange, Name, NodePattern, PathMode, PathPattern,
+    PatternElement, Quantifier, RelationshipPattern, Selector,
 };
 
 impl Printer {

@@ -2,7 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    CreateConstraint, CreateIndex, DropByName, IndexKind, Name, Requirement, SchemaCommand, SchemaEntity, Show, ShowTarget,
+    CreateConstraint, CreateIndex, DropByName, IndexKind, Name, Requirement, SchemaCommand, SchemaEntity,
+    Show, ShowTarget,
 };
 
 impl Printer {
@@ -44,7 +45,9 @@ impl Printer {
         match (lookup, index.kind, &index.entity) {
             (true, _, SchemaEntity::Node(variable, _)) => self.lookup("labels", variable),
             (true, _, SchemaEntity::Relationship(variable, _)) => self.lookup("type", variable),
-            (_, IndexKind::Fulltext, entity) => self.schema_properties(" ON EACH [", entity, &index.properties, "]"),
+            (_, IndexKind::Fulltext, entity) => {
+                self.schema_properties(" ON EACH [", entity, &index.properties, "]")
+            }
             (_, _, entity) => self.schema_properties(" ON (", entity, &index.properties, ")"),
         }
         self.optional(" OPTIONS ", index.options.as_ref());

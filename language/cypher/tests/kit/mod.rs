@@ -82,7 +82,11 @@ fn read_block(file: &str, lines: &[&str]) -> Vec<Scenario> {
             }
         } else if line.contains("should be raised at") {
             scenario.error = expected_error(line);
-        } else if under_test && line.contains("the result should be") && at < lines.len() && lines[at].trim().starts_with('|') {
+        } else if under_test
+            && line.contains("the result should be")
+            && at < lines.len()
+            && lines[at].trim().starts_with('|')
+        {
             scenario.columns.get_or_insert(cells(lines[at].trim()));
         }
     }
@@ -110,7 +114,10 @@ fn expected_error(line: &str) -> Option<(String, String, String)> {
 fn multiply(scenario: Scenario, examples: &[Vec<String>]) -> Vec<Scenario> {
     let Some((header, rows)) = examples.split_first() else { return vec![scenario] };
     let fill = |text: &str, row: &[String]| {
-        header.iter().zip(row).fold(text.to_string(), |text, (key, value)| text.replace(&format!("<{key}>"), value))
+        header
+            .iter()
+            .zip(row)
+            .fold(text.to_string(), |text, (key, value)| text.replace(&format!("<{key}>"), value))
     };
     let one = |row: &Vec<String>| Scenario {
         name: format!("{} {row:?}", scenario.name),
