@@ -10,8 +10,8 @@ use std::fmt;
 /// Operators on one line from root to leaf, a pattern counting as many as it can become. A clause is one to three operators; the
 /// longest scripts seen have some hundred clauses.
 pub const PLAN_DEPTH_MAX: usize = 1_000;
-/// Nested parts of one expression. A chain of `OR` counts one a link, and generated queries write hundreds of them.
-pub const EXPR_DEPTH_MAX: usize = 1_000;
+/// Nested parts of one expression; the languages bound their own trees below this, and write long chains as balanced trees.
+pub const EXPR_DEPTH_MAX: usize = 600;
 /// Vertices of one MATCH: sets of them are words of 128 bits, and one bit stands for all that is already bound.
 pub const PATTERN_VERTICES_MAX: usize = 127;
 /// Edges of one MATCH.
@@ -95,10 +95,16 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Operators that a node becomes at most: a pattern's vertices are found, its edges walked, and both tested.
+/// What a node counts towards the depth: a pattern's vertices are found, its edges walked, and both tested; operators with two
+/// plans below are walked by recursion, which takes about three times the stack of a line.
 fn operators(plan: &Plan) -> usize {
+    const BRANCH: usize = 3;
     match plan {
-        Plan::Match(node) => 1 + 2 * (node.pattern.vertices.len() + node.pattern.edges.len()),
+        Plan::Match(node) => {
+            let optional = if node.optional { BRANCH } else { 1 };
+            optional + 2 * (node.pattern.vertices.len() + node.pattern.edges.len())
+        }
+        Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_) => BRANCH,
         _ => 1,
     }
 }

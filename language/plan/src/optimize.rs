@@ -44,6 +44,7 @@ fn rewrite(
     // Everything inside expressions must be plan before filters are moved, or a filter would be moved away from its sub-query.
     optional_match(plan);
     lift_subqueries(plan, names)?;
+    check(plan)?;
     // Conditions on a path must speak of its runs before they are tested while walking.
     simplify_paths(plan);
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.

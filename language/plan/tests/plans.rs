@@ -12,7 +12,7 @@ use tanglewood_plan::algebra::*;
 use tanglewood_plan::expr::*;
 use tanglewood_plan::pattern::*;
 use tanglewood_plan::{
-    AggregateFunction, Function, LabelExpr, Plan, Statement, StatementKind, estimates, explain, optimize,
+    AggregateFunction, Function, Plan, Statement, StatementKind, estimates, explain, optimize,
 };
 
 const FIGURES: &str = "all 10000; Person 5000; City 100; Tag 2000; edges 60000; KNOWS> 40000; KNOWS< 40000; KNOWS- 80000; \
@@ -331,25 +331,36 @@ fn what_is_too_large_or_impossible_is_refused() {
     assert_eq!((refused.code, refused.hint.is_empty()), ("UnsupportedQuery", false));
 }
 
-/// The deepest plan and expression that the limits admit are planned on a thread's ordinary stack.
+/// The deepest plans and expressions that the limits admit are planned on half of a thread's ordinary stack.
 #[test]
-fn the_deepest_admitted_query_is_planned() {
+fn the_deepest_admitted_queries_are_planned() {
+    const STACK_BYTES: usize = 1 << 20;
+    let within = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(plan_deepest).unwrap();
+    within.join().unwrap()
+}
+
+fn plan_deepest() {
     let mut t = Table::default();
     let (a, n) = (t.var("a"), t.var("n"));
-    let start = PatternText::default().vertex(a, "Person").over(Plan::Unit);
-    let deep =
-        (0..900).fold(start, |plan, _| unwind(filter_not_null(plan, a), Expr::Parameter("list".into()), n));
-    let _ = LabelExpr::Any;
-    let planned = optimize(Table(t.0.clone()).query(deep, &[a]), &Figures::new(FIGURES));
-    assert!(planned.is_err_and(|error| error.code == "PlanTooLarge"), "1,800 operators are too many");
-    let start = PatternText::default().vertex(a, "Person").over(Plan::Unit);
-    let deep =
-        (0..480).fold(start, |plan, _| unwind(filter_not_null(plan, a), Expr::Parameter("list".into()), n));
-    let long = (0..900).map(|number| named(a, &format!("n{number}")));
+    let start = || PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    let each = |input: Plan| unwind(filter_not_null(input, a), Expr::Parameter("list".into()), n);
+    let line = |length: usize| (0..length).fold(start(), |plan, _| each(plan));
+    let calls = |length: usize| {
+        let inner = || unwind(argument(&[a]), Expr::Parameter("list".into()), n);
+        let call =
+            |input: Plan| Apply { input, inner: inner(), imports: vec![a], kind: ApplyKind::Inner(vec![n]) };
+        (0..length).fold(start(), |plan, _| Plan::Apply(Box::new(call(plan))))
+    };
+    let plan = |plan: Plan| optimize(Table(t.0.clone()).query(plan, &[a]), &Figures::new(FIGURES));
+    assert!(plan(line(900)).is_err_and(|error| error.code == "PlanTooLarge"), "1,800 operators are too many");
+    let long = (0..500).map(|number| equal(Expr::property(a, format!("key{number}")), 1_i64));
     let long = long.reduce(|a, b| Expr::binary(BinaryOperator::Or, a, b)).unwrap();
-    let planned = optimize(t.query(filter(deep, long), &[a]), &Figures::new(FIGURES)).unwrap();
-    let StatementKind::Query { plan, .. } = &planned.kind else { unreachable!("a query was written") };
-    assert!(explain::nodes(plan, &planned.variables).len() > 480);
+    for deepest in [filter(line(490), long), calls(330)] {
+        let planned = plan(deepest).unwrap();
+        let StatementKind::Query { plan, .. } = &planned.kind else { unreachable!("a query was written") };
+        assert!(explain::nodes(plan, &planned.variables).len() > 490);
+        assert!(explain::describe(&planned, &estimates(plan, &Figures::new(FIGURES))).is_some());
+    }
 }
 
 fn filter_not_null(plan: Plan, var: Var) -> Plan {

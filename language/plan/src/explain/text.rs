@@ -40,14 +40,26 @@ impl Printer<'_> {
     /// In brackets where an operator around it binds more tightly.
     fn within(&self, expr: &Expr, outer: u8) -> String {
         let (text, own) = match expr {
-            Expr::Binary(operator, left, right) => {
-                let (word, own) = binary(*operator);
-                (format!("{} {word} {}", self.within(left, own), self.within(right, own + 1)), own)
-            }
+            Expr::Binary(operator, ..) => (self.chain(*operator, expr), binary(*operator).1),
             Expr::Unary(operator, part) => self.unary(*operator, part),
             other => (self.plain(other), TIGHTEST),
         };
         if own < outer { format!("({text})") } else { text }
+    }
+
+    /// `a OR b OR c`: chains that lean to the left are followed without recursion.
+    fn chain(&self, operator: BinaryOperator, expr: &Expr) -> String {
+        let (word, own) = binary(operator);
+        let (mut parts, mut left) = (Vec::new(), expr);
+        while let Expr::Binary(same, next, right) = left
+            && *same == operator
+        {
+            parts.push(self.within(right, own + 1));
+            left = next
+        }
+        parts.push(self.within(left, own));
+        parts.reverse();
+        parts.join(&format!(" {word} "))
     }
 
     fn unary(&self, operator: UnaryOperator, part: &Expr) -> (String, u8) {
