@@ -3,8 +3,9 @@
 
 mod aggregates;
 mod groups;
-pub(crate) mod reader;
+mod reader;
 mod rows;
+mod snapshot;
 mod tables;
 mod town;
 mod twin;
@@ -19,7 +20,7 @@ use town::Town;
 const WALL_US: i64 = 1_795_219_200_000_000;
 
 /// The value of an expression without variables.
-pub(crate) fn value_of(expr: &Expr) -> Result<Value, EvalError> {
+fn value_of(expr: &Expr) -> Result<Value, EvalError> {
     let request = Request::fixed(parameters(), WALL_US, 7);
     let town = Town::new();
     let scope = Scope::new(&town, &request);
