@@ -31,6 +31,8 @@ pub struct Aggregator {
     distinct: Option<Box<DistinctValues>>,
     /// The second argument of a percentile.
     percentile: Option<f64>,
+    /// Of the values in `state`.
+    heap_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ impl Aggregator {
         let identity_only = function == F::Count;
         let distinct =
             (distinct && function != F::CountRows).then(|| Box::new(DistinctValues::new(identity_only)));
-        Aggregator { function, state, distinct, percentile: None }
+        Aggregator { function, state, distinct, percentile: None, heap_bytes: 0 }
     }
 
     /// Takes batch row `row`; `arguments` are the evaluated arguments of the call (none for `count(*)`, two for percentiles).
@@ -157,7 +159,10 @@ impl Aggregator {
             State::Count(count) => *count += 1,
             State::Sum(sum) => sum.add(&value, function)?,
             State::Extreme(best) => keep_extreme(best, value, function == AggregateFunction::Min),
-            State::Values(values) if function == AggregateFunction::Collect => values.push(value),
+            State::Values(values) if function == AggregateFunction::Collect => {
+                self.heap_bytes += value.heap_bytes();
+                values.push(value)
+            }
             State::Values(values) => {
                 number(&value, function)?;
                 values.push(value)
@@ -184,6 +189,7 @@ impl Aggregator {
     /// When the two do not go together (numbers here, durations there).
     pub fn merge(&mut self, other: Aggregator) -> Result<(), EvalError> {
         debug_assert_eq!(self.function, other.function);
+        self.heap_bytes += other.heap_bytes;
         self.percentile = self.percentile.or(other.percentile);
         if let (Some(mine), Some(theirs)) = (&mut self.distinct, other.distinct) {
             mine.merge(*theirs);
@@ -236,9 +242,7 @@ impl Aggregator {
             State::Count(_) => 0,
             State::Sum(_) => size_of::<Sum>(),
             State::Extreme(best) => best.as_ref().map_or(0, Value::heap_bytes),
-            State::Values(values) => {
-                values.capacity() * size_of::<Value>() + values.iter().map(Value::heap_bytes).sum::<usize>()
-            }
+            State::Values(values) => values.capacity() * size_of::<Value>() + self.heap_bytes,
             State::Numbers(numbers) => numbers.capacity() * 8,
         };
         size_of::<Aggregator>() + state + self.distinct.as_ref().map_or(0, |distinct| distinct.bytes())

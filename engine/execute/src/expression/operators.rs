@@ -13,6 +13,21 @@ use std::sync::Arc;
 /// Bytes a compiled regular expression may take: a pattern is user input.
 const REGEX_BYTES_MAX: usize = 4 << 20;
 
+/// Bytes of a text that an expression may make: repeated doubling must end in an error, not in the machine's memory.
+pub const TEXT_BYTES_MAX: usize = 16 << 20;
+
+/// Elements of a list that an expression may make: 24 bytes each, so 240 MB at most.
+pub const LIST_ELEMENTS_MAX: usize = 10_000_000;
+
+/// # Errors
+/// A text or list about to be made that is larger than the limit.
+pub fn check_size(what: &str, size: usize, size_max: usize) -> Result<(), EvalError> {
+    if size <= size_max {
+        return Ok(());
+    }
+    Err(EvalError::new(ErrorClass::Limit, format!("{what} would have size {size}; the limit is {size_max}")))
+}
+
 /// The symbol users write.
 pub fn symbol(operator: BinaryOperator) -> &'static str {
     use BinaryOperator as B;
@@ -239,6 +254,13 @@ pub fn floats(operator: BinaryOperator, a: f64, b: f64) -> f64 {
 }
 
 fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    let elements = |value: &Value| match value {
+        Value::List(list) => list.len(),
+        _ => 1,
+    };
+    if matches!(a, Value::List(_)) || matches!(b, Value::List(_)) {
+        check_size("a List", elements(a) + elements(b), LIST_ELEMENTS_MAX)?;
+    }
     Ok(match (a, b) {
         (Value::List(x), Value::List(y)) => Value::list(x.iter().chain(y.iter()).cloned().collect()),
         (Value::List(x), element) => Value::list(x.iter().chain([element]).cloned().collect()),
@@ -250,7 +272,10 @@ fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
             temporal::add(instant, duration)?
         }
         (Value::String(_), _) | (_, Value::String(_)) => match (text_of(a), text_of(b)) {
-            (Some(x), Some(y)) => Value::string(x + &y),
+            (Some(x), Some(y)) => {
+                check_size("a String", x.len() + y.len(), TEXT_BYTES_MAX)?;
+                Value::string(x + &y)
+            }
             _ => return Err(EvalError::wrong_types("+", a, b)),
         },
         _ => return Err(EvalError::wrong_types("+", a, b)),

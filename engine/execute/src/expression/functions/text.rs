@@ -2,6 +2,7 @@
 
 use super::takes;
 use crate::expression::error::EvalError;
+use crate::expression::operators::{TEXT_BYTES_MAX, check_size};
 use model::Value;
 use plan::Function;
 use std::sync::Arc;
@@ -55,7 +56,11 @@ fn replace(whole: &str, search: &Value, replacement: &Value) -> Result<Value, Ev
     let (search, replacement) = (text(Function::Replace, search)?, text(Function::Replace, replacement)?);
     Ok(match (search, replacement) {
         (Some(search), Some(_)) if search.is_empty() => Value::string(whole),
-        (Some(search), Some(replacement)) => Value::string(whole.replace(&*search, &replacement)),
+        (Some(search), Some(replacement)) => {
+            let grown = whole.matches(&*search).count().saturating_mul(replacement.len());
+            check_size("a String", whole.len().saturating_add(grown), TEXT_BYTES_MAX)?;
+            Value::string(whole.replace(&*search, &replacement))
+        }
         _ => Value::Null,
     })
 }

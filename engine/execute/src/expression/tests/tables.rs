@@ -330,6 +330,9 @@ fn case_comprehensions_quantifiers_reduce() {
         single(x IN [1, 1, null] WHERE x = 1) => false
         reduce(s = 0, x IN [1, 2, 3] | s + x) => 6
         reduce(s = '', x IN [] | s + x) => ''
+        reduce(s = 'a', x IN range(1, 99) | s + s) => error LimitExceeded
+        reduce(s = [1], x IN range(1, 99) | s + s) => error LimitExceeded
+        reduce(s = 'a', x IN range(1, 99) | replace(s, 'a', 'aaaa')) => error LimitExceeded
         reduce(s = 0, x IN null | s + x) => null
         reduce(s = 0, x IN [1, 2] | s + reduce(t = x, y IN [10] | t + y)) => 23
         ",
