@@ -239,10 +239,19 @@ impl Expr {
     pub fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
         Expr::Binary(operator, Box::new(left), Box::new(right))
     }
-    /// All of these hold; `true` for none.
+    /// All of these hold; `true` for none. A balanced tree, so that many predicates are not a deep expression.
     pub fn all(predicates: impl IntoIterator<Item = Expr>) -> Expr {
-        let joined = predicates.into_iter().reduce(|a, b| Expr::binary(BinaryOperator::And, a, b));
-        joined.unwrap_or_else(|| Expr::literal(true))
+        let mut level: Vec<Expr> = predicates.into_iter().collect();
+        while level.len() > 1 {
+            let mut parts = std::mem::take(&mut level).into_iter();
+            while let Some(first) = parts.next() {
+                level.push(match parts.next() {
+                    Some(second) => Expr::binary(BinaryOperator::And, first, second),
+                    None => first,
+                })
+            }
+        }
+        level.pop().unwrap_or_else(|| Expr::literal(true))
     }
     /// The conjuncts of a predicate.
     pub fn conjuncts(self) -> Vec<Expr> {

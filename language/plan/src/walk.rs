@@ -102,17 +102,21 @@ impl Plan {
     }
     /// Columns of the rows this plan yields, in order of their making.
     pub fn columns(&self) -> Vec<Var> {
-        let mut columns = match (self, self.input()) {
-            (Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_), _) => Vec::new(),
-            (_, Some(input)) => input.columns(),
-            (Plan::Join(node), None) => {
-                let mut columns = node.build.columns();
+        // Down to where columns begin, then up again; recursion only into the sides of joins.
+        let (mut line, mut at) = (vec![self], self);
+        while !matches!(at, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_)) {
+            let Some(input) = at.input() else { break };
+            line.push(input);
+            at = input
+        }
+        let mut columns = Vec::new();
+        while let Some(plan) = line.pop() {
+            if let Plan::Join(node) = plan {
+                add(&mut columns, node.build.columns());
                 add(&mut columns, node.probe.columns());
-                columns
             }
-            (_, None) => Vec::new(),
-        };
-        add(&mut columns, self.makes());
+            add(&mut columns, plan.makes());
+        }
         columns
     }
     /// Columns that this node itself adds (for projections, aggregates and unions: all it yields).

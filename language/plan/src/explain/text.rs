@@ -47,14 +47,16 @@ impl Printer<'_> {
         if own < outer { format!("({text})") } else { text }
     }
 
-    /// `a OR b OR c`: chains that lean to the left are followed without recursion.
+    /// `a OR b OR c`: chains that lean to the left are followed without recursion, and AND and OR need no brackets to the right.
     fn chain(&self, operator: BinaryOperator, expr: &Expr) -> String {
         let (word, own) = binary(operator);
+        let associative = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
+        let right_own = if associative { own } else { own + 1 };
         let (mut parts, mut left) = (Vec::new(), expr);
         while let Expr::Binary(same, next, right) = left
             && *same == operator
         {
-            parts.push(self.within(right, own + 1));
+            parts.push(self.within(right, right_own));
             left = next
         }
         parts.push(self.within(left, own));
