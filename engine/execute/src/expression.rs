@@ -35,4 +35,4 @@ pub use layout::Layout;
 pub use scope::{Parameters, Request, Scope};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
