@@ -173,17 +173,6 @@ impl From<transact::TransactError> for ExecuteError {
         }
     }
 }
-/// What an operator returned with `?`, found again by its type.
-fn from_failure(failure: dataflow::Failure) -> ExecuteError {
-    failure
-        .downcast::<ExecuteError>()
-        .map(|error| *error)
-        .or_else(|failure| failure.downcast::<EvalError>().map(|error| (*error).into()))
-        .or_else(|failure| failure.downcast::<store::StoreError>().map(|error| (*error).into()))
-        .or_else(|failure| failure.downcast::<transact::TransactError>().map(|error| (*error).into()))
-        .unwrap_or_else(|other| ExecuteError::Plan(other.to_string()))
-}
-
 impl From<Fault> for ExecuteError {
     fn from(fault: Fault) -> ExecuteError {
         match fault {

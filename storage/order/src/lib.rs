@@ -20,7 +20,7 @@ impl Bank {
         Bank { last }
     }
     /// The place of the next commit.
-    pub fn next(&mut self) -> Place {
+    pub fn take(&mut self) -> Place {
         self.last += 1;
         self.last
     }
@@ -42,9 +42,9 @@ mod tests {
     #[test]
     fn places_are_dense() {
         let mut bank = Bank::of_one(41);
-        assert_eq!(bank.next(), 42);
-        let lost = bank.next();
+        assert_eq!(bank.take(), 42);
+        let lost = bank.take();
         bank.withdraw(lost);
-        assert_eq!((bank.next(), bank.last()), (43, 43));
+        assert_eq!((bank.take(), bank.last()), (43, 43));
     }
 }

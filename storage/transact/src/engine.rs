@@ -242,7 +242,7 @@ impl Shared {
     ) -> Result<(Snapshot, CommitRecord), TransactError> {
         committer.conflicts.validate(reads, base).map_err(|what| TransactError::Conflict { what })?;
         changes.splice(0..0, names.iter().cloned());
-        let place = committer.bank.next();
+        let place = committer.bank.take();
         let settled =
             current.apply(place, &[&changes]).map_err(|error| explain(error, current)).and_then(|next| {
                 constraints::check(&changes, &next)?;
