@@ -1,7 +1,7 @@
 //! Patterns: what a MATCH asks for, as a graph without an order. The planner decides where to start and which way to walk.
 //!
 //! Inline property maps and WHERE become predicates. All edges of one pattern are distinct (relationship uniqueness); shortest
-//! paths stand apart, as their own edges are distinct by nature.
+//! paths stand apart, as their own edges are distinct by nature, and so do walks, which may repeat what they like.
 
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use model::Direction;

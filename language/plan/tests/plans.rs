@@ -156,6 +156,16 @@ fn runs() {
     };
     let mut more = table();
     more.var("x");
+    let path = Expr::Call(Function::Relationships, vec![Expr::PathOf(vec![a, r, b])]);
+    let on_path = match all.clone() {
+        Expr::Quantified { quantifier, variable, predicate, .. } => {
+            Expr::Quantified { quantifier, variable, list: Box::new(path), predicate }
+        }
+        other => other,
+    };
+    let mut more_path = table();
+    more_path.var("x");
+    matched("simplify_paths", more_path, pattern.clone().so_that(named(a, "Ada")).so_that(on_path), &[b]);
     matched("run_condition_on_every_edge", more, pattern.so_that(named(a, "Ada")).so_that(all), &[b]);
 }
 
