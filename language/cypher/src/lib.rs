@@ -3,6 +3,21 @@
 //! In reading order: a text is cut into statements by [`split_statements`]; one statement becomes a tree
 //! ([`ast`]) through [`parse`], and the tree becomes a plan through [`lower`]; [`compile`] does both. What is wrong is a
 //! [`CypherError`] with the place in the text.
+//!
+//! ```
+//! use tanglewood_cypher as cypher;
+//!
+//! let statement = cypher::compile("MATCH (p:Person {id: $id})-[:KNOWS]->(f) RETURN f.name").unwrap();
+//! assert_eq!(statement.parameters[0].as_ref(), "id");
+//!
+//! let query = "MATCH (person) RETRUN person.name";
+//! let error = cypher::compile(query).unwrap_err();
+//! assert_eq!(error.code, "Neo.ClientError.Statement.SyntaxError");
+//! assert!(error.render(query).ends_with("hint: did you mean RETURN?"));
+//! ```
+//!
+//! Invariants of absence: nothing here knows a store, an executor or a wire; nothing reads a clock, a file or a socket. No text
+//! makes this room panic or overflow the stack ([`limits`]).
 #![warn(missing_docs)]
 
 pub mod limits;

@@ -24,4 +24,10 @@ pub const RENDER_LINE_CHARS_MAX: usize = 120;
 
 /// Most clauses of one statement, subqueries and parts of a `UNION` included. A clause is one to three operators stacked on those
 /// before it, and plans are walked and dropped by recursion.
-pub const CLAUSES_MAX: usize = 2_000;
+pub const CLAUSES_MAX: usize = 1_000;
+
+/// Most nodes of the patterns of one `MATCH`. The planner's own limit is lower; this one keeps the look-up of repeated nodes cheap.
+pub const PATTERN_NODES_MAX: usize = 1_000;
+
+/// Most operators that one `CREATE` is cut into because its properties read what it makes itself.
+pub const CREATE_PARTS_MAX: usize = 200;

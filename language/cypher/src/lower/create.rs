@@ -21,11 +21,14 @@ use crate::ast::{
     RelationshipPattern, Selector,
 };
 use crate::error::ErrorKind;
+use crate::limits::CREATE_PARTS_MAX;
 use crate::span::Span;
 
 /// What a clause has still to make.
 #[derive(Default)]
 struct Pending {
+    /// Operators made so far because later parts read earlier ones.
+    cuts: usize,
     vertices: Vec<CreateVertex>,
     edges: Vec<CreateEdge>,
 }
@@ -33,7 +36,7 @@ struct Pending {
 impl Pending {
     /// Puts a `Create` on top of the rows, or adds to the one that is there if nothing pending reads what it makes.
     fn flush(&mut self, rows: &mut Rows) {
-        let Pending { vertices, edges } = std::mem::take(self);
+        let (vertices, edges) = (std::mem::take(&mut self.vertices), std::mem::take(&mut self.edges));
         if vertices.is_empty() && edges.is_empty() {
             return;
         }
@@ -52,7 +55,13 @@ impl Pending {
 
 /// Whether an expression reads something that is made, directly or by looking at the graph.
 fn reads(expr: &Expr, vertices: &[CreateVertex], edges: &[CreateEdge]) -> bool {
+    // Variables are numbered as they are made, so most are seen to be older without a search.
+    let first = vertices.first().map(|vertex| vertex.variable).into_iter();
+    let first = first.chain(edges.first().map(|edge| edge.variable)).min();
     let made = |var: Var| {
+        if first.is_none_or(|first| var < first) {
+            return false;
+        }
         vertices.iter().any(|vertex| vertex.variable == var) || edges.iter().any(|edge| edge.variable == var)
     };
     expr.any(&mut |part| matches!(part, Expr::Subquery(_))) || expr.free_variables().into_iter().any(made)
@@ -222,6 +231,11 @@ impl Lowerer<'_> {
         let Some(properties) = properties else { return Ok(None) };
         let expr = self.expression(properties, &mut rows.scope)?.expr;
         if reads(&expr, &pending.vertices, &pending.edges) {
+            pending.cuts += 1;
+            if pending.cuts > CREATE_PARTS_MAX {
+                let message = format!("more than {CREATE_PARTS_MAX} parts of this CREATE read each other");
+                return fail(ErrorKind::LimitExceeded, message, properties.span);
+            }
             pending.flush(rows);
         }
         Ok(Some(expr))
@@ -246,7 +260,7 @@ impl Lowerer<'_> {
         }
         let on_create = self.set_items(&merge.on_create, &mut rows.scope)?;
         let on_match = self.set_items(&merge.on_match, &mut rows.scope)?;
-        let Pending { vertices, edges } = pending;
+        let Pending { vertices, edges, .. } = pending;
         let input = rows.plan.take();
         let merge = Merge { input, inner, imports, vertices, edges, on_create, on_match, paths };
         rows.plan = Plan::Merge(Box::new(merge));

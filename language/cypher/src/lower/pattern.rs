@@ -15,6 +15,8 @@ use super::value::labels;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{self, Expression, ExpressionKind, GroupPattern, Name, NodePattern, PathPattern};
 use crate::error::ErrorKind;
+use crate::limits::PATTERN_NODES_MAX;
+use crate::span::Span;
 
 /// A lowered pattern.
 pub(crate) struct Matched {
@@ -142,8 +144,14 @@ impl Lowerer<'_> {
             Some(variable) => self.node_variable(variable, scope, names)?,
         };
         let wanted = node.and_then(|node| node.labels.as_ref()).map_or(LabelExpr::Any, labels);
+        let full = building.pattern.vertices.len() >= PATTERN_NODES_MAX;
         match building.pattern.vertices.iter_mut().find(|vertex| vertex.variable == var) {
             Some(vertex) => vertex.labels = std::mem::replace(&mut vertex.labels, LabelExpr::Any).and(wanted),
+            None if full => {
+                let span = node.map_or(Span::default(), |node| node.span);
+                let message = format!("the pattern has more than {PATTERN_NODES_MAX} nodes");
+                return fail(ErrorKind::LimitExceeded, message, span);
+            }
             None => building.pattern.vertices.push(PatternVertex { variable: var, labels: wanted }),
         }
         if let Some(node) = node {

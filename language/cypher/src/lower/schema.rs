@@ -73,7 +73,8 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn show(&mut self, show: &ast::Show) -> Lowered<Show> {
-        if show.yields.is_some() || show.projection.is_some() {
+        let everything = |yields: &ast::Yield| yields.star && yields.condition.is_none();
+        if !show.yields.as_ref().is_none_or(everything) || show.projection.is_some() {
             let message = "SHOW lists everything; YIELD, WHERE and RETURN are not supported after it";
             return fail(ErrorKind::NotSupported, message, Span::new(0, self.text.len()));
         }

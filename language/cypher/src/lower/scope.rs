@@ -1,4 +1,8 @@
 //! Which names mean what at one place of the text.
+//!
+//! Looking a name up costs one hash, whatever the number of names: dumps create tens of thousands in one statement.
+
+use std::collections::HashMap;
 
 use plan::expr::{Expr, Var};
 
@@ -22,15 +26,27 @@ pub(crate) struct Binding {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     bindings: Vec<Binding>,
+    /// The places of each name in `bindings`, the one in sight last.
+    places: HashMap<String, Vec<usize>>,
 }
 
 impl Scope {
+    fn of(bindings: impl Iterator<Item = Binding>) -> Scope {
+        let mut scope = Scope::default();
+        bindings.for_each(|binding| scope.push(binding));
+        scope
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name)?.last().copied()
+    }
+
     pub fn get(&self, name: &str) -> Option<&Binding> {
-        self.bindings.iter().rev().find(|binding| binding.name == name)
+        self.place(name).map(|place| &self.bindings[place])
     }
 
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Binding> {
-        self.bindings.iter_mut().rev().find(|binding| binding.name == name)
+        self.place(name).map(|place| &mut self.bindings[place])
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -57,6 +73,7 @@ impl Scope {
     }
 
     fn push(&mut self, binding: Binding) {
+        self.places.entry(binding.name.clone()).or_default().push(self.bindings.len());
         self.bindings.push(binding);
     }
 
@@ -66,17 +83,19 @@ impl Scope {
     }
 
     pub fn forget_since(&mut self, mark: usize) {
-        self.bindings.truncate(mark);
+        for binding in self.bindings.drain(mark..) {
+            let places = self.places.get_mut(&binding.name);
+            places.expect("every binding is entered by its name").pop();
+        }
     }
 
     /// The same names, as a subquery sees them.
     pub fn as_outer(&self) -> Scope {
-        let seen = |binding: &Binding| Binding { outer: true, ..binding.clone() };
-        Scope { bindings: self.bindings.iter().map(seen).collect() }
+        Scope::of(self.bindings.iter().map(|binding| Binding { outer: true, ..binding.clone() }))
     }
 
     /// What stays in sight after a projection.
     pub fn outer_only(&self) -> Scope {
-        Scope { bindings: self.bindings.iter().filter(|binding| binding.outer).cloned().collect() }
+        Scope::of(self.bindings.iter().filter(|binding| binding.outer).cloned())
     }
 }

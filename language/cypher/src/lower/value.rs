@@ -25,10 +25,8 @@ pub(super) fn literal(literal: &Literal) -> Typed {
 
 impl Lowerer<'_> {
     pub(super) fn variable_value(&mut self, text: &str, scope: &Scope, span: Span) -> Lowered<Typed> {
-        if scope.get(text).is_none() {
-            if let Some(value) = number_word(text) {
-                return Ok(Typed { expr: Expr::literal(value), kind: Type::Float });
-            }
+        if let Some(value) = number_word(text).filter(|_| scope.get(text).is_none()) {
+            return Ok(Typed { expr: Expr::literal(value), kind: Type::Float });
         }
         let binding = self.find(scope, text, span)?;
         let expr = binding.instead.clone().unwrap_or(Expr::Variable(binding.var));
