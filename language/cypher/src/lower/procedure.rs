@@ -18,9 +18,27 @@ pub struct Procedure {
     pub help: &'static str,
 }
 
-/// Every procedure.
+/// Every procedure. `execute` runs them by name, and yields the same columns.
 pub const PROCEDURES: &[Procedure] = &[
+    Procedure {
+        name: "db.constraints",
+        arguments: &[],
+        yields: &["name", "type", "entityType", "labelsOrTypes", "properties"],
+        help: "All constraints",
+    },
+    Procedure {
+        name: "db.indexes",
+        arguments: &[],
+        yields: &["name", "state", "type", "entityType", "labelsOrTypes", "properties", "uniqueness"],
+        help: "All indexes",
+    },
     Procedure { name: "db.labels", arguments: &[], yields: &["label"], help: "Labels in use" },
+    Procedure {
+        name: "db.propertyKeys",
+        arguments: &[],
+        yields: &["propertyKey"],
+        help: "All property keys",
+    },
     Procedure {
         name: "db.relationshipTypes",
         arguments: &[],
@@ -28,16 +46,28 @@ pub const PROCEDURES: &[Procedure] = &[
         help: "Relationship types in use",
     },
     Procedure {
-        name: "db.propertyKeys",
+        name: "db.statistics",
         arguments: &[],
-        yields: &["propertyKey"],
-        help: "Property keys in use",
+        yields: &["nodes", "relationships", "commit"],
+        help: "Sizes of the graph",
     },
     Procedure {
         name: "dbms.components",
         arguments: &[],
         yields: &["name", "versions", "edition"],
-        help: "Name and version of the server",
+        help: "Name and version of this engine",
+    },
+    Procedure {
+        name: "dbms.functions",
+        arguments: &[],
+        yields: &["name", "signature", "description", "aggregating"],
+        help: "All functions",
+    },
+    Procedure {
+        name: "dbms.procedures",
+        arguments: &[],
+        yields: &["name", "signature", "description"],
+        help: "All procedures",
     },
 ];
 
