@@ -180,31 +180,19 @@ impl From<Fault> for ExecuteError {
             Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
             Fault::OverBudget { limit, held } => ExecuteError::OverBudget { limit, held },
             Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
-            Fault::Operator(failure) => sort_out(failure),
+            Fault::Operator(failure) => from_failure(failure),
         }
     }
 }
 
-/// The error behind a failure of an operator.
-fn sort_out(failure: dataflow::Failure) -> ExecuteError {
-    let failure = match failure.downcast::<ExecuteError>() {
-        Ok(error) => return *error,
-        Err(other) => other,
-    };
-    let failure = match failure.downcast::<EvalError>() {
-        Ok(error) => return ExecuteError::Eval(*error),
-        Err(other) => other,
-    };
-    let failure = match failure.downcast::<store::StoreError>() {
-        Ok(error) => return ExecuteError::Store(*error),
-        Err(other) => other,
-    };
-    let failure = match failure.downcast::<transact::TransactError>() {
-        Ok(error) => return ExecuteError::from(*error),
-        Err(other) => other,
-    };
-    match failure.downcast::<paths::PathError>() {
-        Ok(error) => ExecuteError::Path(*error),
-        Err(other) => ExecuteError::Plan(other.to_string()),
-    }
+/// What an operator returned with `?`, found again by its type.
+fn from_failure(failure: dataflow::Failure) -> ExecuteError {
+    failure
+        .downcast::<ExecuteError>()
+        .map(|error| *error)
+        .or_else(|failure| failure.downcast::<EvalError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<store::StoreError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<transact::TransactError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<paths::PathError>().map(|error| ExecuteError::Path(*error)))
+        .unwrap_or_else(|other| ExecuteError::Plan(other.to_string()))
 }

@@ -157,42 +157,15 @@ pub(crate) fn arguments(plan: &Plan) -> usize {
 
 /// Does a plan write, itself or in a sub-query?
 pub(crate) fn writes(plan: &Plan) -> bool {
-    let nested = match plan {
-        Plan::Create(_) | Plan::Merge(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_) => return true,
-        Plan::Apply(apply) => writes(&apply.inner),
-        _ => false,
-    };
-    nested || inputs(plan).into_iter().any(writes)
+    plan.any(&mut |plan| plan.writes_here())
 }
 
 /// The inputs of a node that run in its own scope.
 pub(crate) fn inputs(plan: &Plan) -> Vec<&Plan> {
     match plan {
-        Plan::Unit | Plan::Argument(_) => Vec::new(),
-        Plan::Match(node) => vec![&node.input],
-        Plan::ScanVertices(node) => vec![&node.input],
-        Plan::SeekVertices(node) => vec![&node.input],
-        Plan::SeekIds(node) => vec![&node.input],
-        Plan::Expand(node) => vec![&node.input],
-        Plan::ExpandPath(node) => vec![&node.input],
-        Plan::Filter(node) => vec![&node.input],
-        Plan::Extend(node) => vec![&node.input],
-        Plan::Project(node) => vec![&node.input],
-        Plan::Aggregate(node) => vec![&node.input],
-        Plan::Distinct(node) => vec![&node.input],
-        Plan::Sort(node) => vec![&node.input],
-        Plan::Skip(node) => vec![&node.input],
-        Plan::Limit(node) => vec![&node.input],
-        Plan::Unwind(node) => vec![&node.input],
         Plan::Join(node) => vec![&node.build, &node.probe],
-        Plan::Apply(node) => vec![&node.input],
         Plan::Union(node) => vec![&node.left, &node.right],
-        Plan::CallProcedure(node) => vec![&node.input],
-        Plan::Create(node) => vec![&node.input],
-        Plan::Merge(node) => vec![&node.input],
-        Plan::Set(node) => vec![&node.input],
-        Plan::Delete(node) => vec![&node.input],
-        Plan::ForEach(node) => vec![&node.input],
+        other => other.input().into_iter().collect(),
     }
 }
 
