@@ -6,6 +6,7 @@ extern crate tanglewood_store as store;
 mod common;
 
 use common::{Chance, Pair, Twin};
+use model::{EdgeRef, EdgeTypeId, LabelSetId, VertexId};
 use store::*;
 
 /// Small thresholds, so that folds happen all the time.
@@ -58,4 +59,42 @@ fn random_changes_never_folded() {
 #[test]
 fn random_changes_with_default_thresholds() {
     run(31, StoreOptions::default(), 400);
+}
+
+/// A hub's delta outgrows the plain vector, in both directions, with edges of base and delta going.
+#[test]
+fn a_hub_gains_and_loses_edges() {
+    for (seed, fold_changes_min) in [(41, usize::MAX), (42, 700), (43, 90)] {
+        println!("seed {seed}, fold at {fold_changes_min}");
+        let mut chance = Chance(seed);
+        let mut pair = Pair::new(folding(fold_changes_min));
+        let set = LabelSetId(0);
+        let ids: Vec<VertexId> = (0..60).map(|_| pair.store.allocator().vertex(set).unwrap()).collect();
+        for id in &ids {
+            pair.twin.vertices.insert(*id, Default::default());
+            pair.apply(&[Change::CreateVertex { id: *id, labels: set, properties: Vec::new() }]);
+        }
+        let mut kept = Vec::new();
+        for round in 0..900 {
+            let growing = round % 450 < 300;
+            if chance.below(10) < if growing { 8 } else { 2 } || pair.twin.edges.is_empty() {
+                let other = ids[chance.below(ids.len())];
+                let (source, target) = if chance.below(3) == 0 { (other, ids[0]) } else { (ids[0], other) };
+                let id = pair.store.allocator().edge(source, EdgeTypeId(0)).unwrap();
+                let edge = EdgeRef { id, source, target };
+                pair.twin.edges.insert(id, (edge, Default::default()));
+                pair.apply(&[Change::CreateEdge { edge, properties: Vec::new() }]);
+            } else {
+                let at = chance.below(pair.twin.edges.len());
+                let edge = pair.twin.edges.values().nth(at).unwrap().0;
+                pair.twin.edges.remove(&edge.id);
+                pair.apply(&[Change::DeleteEdge { edge }]);
+            }
+            if round % 60 == 0 {
+                kept.push((pair.store.current(), pair.twin.clone()));
+            }
+        }
+        kept.push((pair.store.current(), pair.twin));
+        kept.iter().for_each(|(snapshot, twin)| twin.compare(snapshot));
+    }
 }
