@@ -3,7 +3,7 @@
 //! Between two turns it looks at its inbox and its timers, so a kill, a deadline or a new query waits for one turn at most. With
 //! nothing to run it looks a little longer ([`IDLE_SPIN_NS`]), then sleeps until a command or the next timer.
 
-use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, WAITING_REPOLL_NS};
+use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, TIMERS_SLACK, WAITING_REPOLL_NS};
 use crate::links::{Command, Links, Shared};
 use crate::local::{LocalQuery, Turn, drop_quietly};
 use crate::tenants::{Payer, Tenants, Work};
@@ -154,9 +154,21 @@ impl<M: Message> Executor<M> {
             self.tenants.set_share(payer, *share);
         }
         if query.deadline_ns != u64::MAX {
+            self.sweep_timers();
             self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));
         }
         self.queries.insert(query.id, Box::new(LocalQuery::new(query.clone(), self.me)));
+    }
+
+    /// Drops the timers of queries that ended, when they have become many.
+    fn sweep_timers(&mut self) {
+        if self.timers.len() > TIMERS_SLACK + 4 * self.queries.len() {
+            let queries = &self.queries;
+            self.timers.retain(|Reverse((_, timer))| match timer {
+                Timer::Deadline(id) | Timer::Look(id) => queries.contains_key(id),
+                Timer::Root(_) => true,
+            });
+        }
     }
 
     /// Drops all of a query that ended.

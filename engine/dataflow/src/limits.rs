@@ -42,3 +42,7 @@ pub const WAITING_REPOLL_NS: u64 = 100_000;
 /// An executor that sleeps while it still holds a query looks again after this many nanoseconds at the latest. Wakes are exact; this is
 /// the belt to the braces.
 pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;
+
+/// Timers of queries that have ended may lie about until this many more are set than there are queries; then they are swept. A server
+/// that gives every short query a long deadline would otherwise collect them.
+pub const TIMERS_SLACK: usize = 1_024;

@@ -6,6 +6,7 @@
 use crate::{Fault, Message};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -87,7 +88,8 @@ impl<M: Message> Output<M> {
         drop(state);
         self.changed.notify_one();
         if let Some(waker) = waker {
-            waker();
+            // It is the client's code on an executor's thread: its panic is its own.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker()));
         }
     }
 

@@ -231,9 +231,9 @@ fn roots_and_tenants_share_by_their_shares() {
     assert_eq!(queries.len(), 3);
     let cpu: Vec<f64> = queries.iter().map(|query| query.cpu_ns as f64).collect();
     let ratio = cpu[2] / (cpu[0] + cpu[1]);
-    assert!((2.0..4.5).contains(&ratio), "three times the share, got {ratio} of {cpu:?}");
-    assert!((0.6..1.6).contains(&(cpu[0] / cpu[1])), "{cpu:?}");
-    assert!(turns.load(SeqCst) > 50, "the root gets a fifth");
+    assert!((1.8..5.0).contains(&ratio), "three times the share, got {ratio} of {cpu:?}");
+    assert!((0.4..2.5).contains(&(cpu[0] / cpu[1])), "{cpu:?}");
+    assert!(turns.load(SeqCst) > 10, "the root gets a sixth");
     drop(handles);
 }
 
@@ -323,4 +323,65 @@ fn a_kill_is_quick_and_a_short_query_passes_long_ones() {
         assert!(matches!(query.next(), Some(Err(Fault::Cancelled { .. }))));
     }
     assert!(runtime.queries().is_empty());
+}
+
+/// A copy to both sides of a join whose probe side waits: the probe side takes what comes, and the bytes are on the query's account.
+#[test]
+fn a_self_join_takes_its_waiting_side_on_account() {
+    let runtime = runtime(2);
+    let census = Census::default();
+    for (bytes_max, fits) in [(1 << 20, true), (2_000, false)] {
+        let mut graph = GraphBuilder::new();
+        let source = source(&mut graph, 5_000, &census, VertexOptions::source());
+        let messages = census.clone();
+        let copy = graph.vertex("Copy", VertexOptions::default(), move |_| {
+            let messages = messages.clone();
+            let receive = move |rows: Rows, context: &mut Context<'_, Rows>| {
+                context.send_to(1, Rows::new(rows.rows.clone(), &messages));
+                forward(rows, context)
+            };
+            Box::new(Closure { receive, resume: nothing, complete: nothing })
+        });
+        let options = VertexOptions { ports: 2, port_order: 1, ..VertexOptions::default() };
+        let join = pass(&mut graph, "Join", options);
+        graph.connect(source, 0, copy, 0, Route::Local);
+        graph.connect(copy, 0, join, 0, Route::Gather);
+        graph.connect(copy, 1, join, 1, Route::Gather);
+        graph.output(join);
+        let options = QueryOptions { bytes_max, ..QueryOptions::default() };
+        let mut handle = runtime.submit(graph.finish().unwrap(), options);
+        if fits {
+            assert_eq!(drain(&mut handle).len(), 10_000);
+            assert_eq!(handle.profile()[2].bytes_peak, 40_000, "5000 rows of 8 bytes waited");
+        } else {
+            let fault = std::iter::from_fn(|| handle.next()).find_map(Result::err);
+            match fault {
+                Some(Fault::OverBudget { limit: 2_000, held }) => assert_eq!(held[0].0, "Join"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    census.wait_empty("messages");
+}
+
+/// Many short queries with long deadlines and a client's waker that panics: neither is the executors' trouble.
+#[test]
+fn short_queries_with_long_deadlines_and_bad_wakers_pass() {
+    let runtime = runtime(2);
+    let census = Census::default();
+    for round in 0..3_000 {
+        let mut graph = GraphBuilder::new();
+        let source = source(&mut graph, 1, &census, VertexOptions::source());
+        graph.output(source);
+        let options = QueryOptions { deadline: Some(Duration::from_secs(3_600)), ..QueryOptions::default() };
+        let mut handle = runtime.submit(graph.finish().unwrap(), options);
+        if round == 10 {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                handle.set_waker(Arc::new(|| panic!("the waker's own")));
+            }))
+            .ok();
+        }
+        assert_eq!(drain(&mut handle), [0]);
+    }
+    census.wait_empty("messages");
 }
