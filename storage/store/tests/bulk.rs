@@ -163,3 +163,41 @@ fn import_refuses_what_does_not_fit() {
     assert!(matches!(bulk.finish(&snapshot, 1, &parallel), Err(StoreError::NoVertex(_))));
     assert_eq!(snapshot.edge(EdgeId::new(0, EdgeTypeId(0), 0)).unwrap(), None);
 }
+
+#[test]
+fn many_threads_fill_one_import() {
+    let pair = Pair::new(StoreOptions::default());
+    let set = pair.store.names().intern_label_set(&[LabelId(0)]).unwrap();
+    let bulk = Bulk::new(pair.store.allocator());
+    parallel(40, &|task| {
+        let numbers: Column = (0..777).map(|row| Value::Int((task * 1000 + row) as i64)).collect();
+        let ids: Vec<u32> =
+            bulk.vertices(set, 777, vec![(KeyId(0), numbers)]).unwrap().into_iter().flatten().collect();
+        let ring = ids.iter().zip(ids.iter().cycle().skip(1)).map(|(a, b)| (*a, *b)).collect();
+        let weights: Column = (0..777).map(|row| Value::Int((task * 1000 + row) as i64)).collect();
+        bulk.edges(EdgeTypeId(0), ring, vec![(KeyId(1), weights)]).unwrap();
+    });
+    let snapshot = bulk.finish(&pair.store.current(), 1, &parallel).unwrap();
+    assert_eq!((snapshot.statistics().vertices(), snapshot.statistics().edges()), (40 * 777, 40 * 777));
+    let view = snapshot.adjacency(&[EdgeTypeId(0)], model::Direction::Out);
+    let mut vertices = Vec::new();
+    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
+        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices).unwrap();
+    }
+    let mut numbers: Vec<i64> = Vec::new();
+    for vertex in vertices {
+        let mut edges = Vec::new();
+        view.for_each_edge(vertex.dense(), |edge| edges.push(edge)).unwrap();
+        assert_eq!(edges.len(), 1);
+        let number = snapshot.property(vertex, KeyId(0)).unwrap().as_int().unwrap();
+        assert_eq!(snapshot.edge_property(edges[0].id, KeyId(1)).unwrap().as_int(), Some(number));
+        let next = snapshot.property(edges[0].target, KeyId(0)).unwrap().as_int().unwrap();
+        assert_eq!(next, if number % 1000 == 776 { number - 776 } else { number + 1 });
+        numbers.push(number);
+    }
+    numbers.sort();
+    assert_eq!(
+        numbers,
+        (0..40).flat_map(|task| (0..777).map(move |row| task * 1000 + row)).collect::<Vec<i64>>()
+    );
+}

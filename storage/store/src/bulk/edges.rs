@@ -15,6 +15,7 @@ use crate::table::{EdgeTable, Lane};
 use model::id::SLOT_BITS;
 use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Edges one partition task takes; small enough that tasks outnumber threads.
@@ -155,17 +156,36 @@ fn slot_in_chunk(vertex: u32) -> usize {
     vertex as usize & (CHUNK_SLOTS - 1)
 }
 
-/// A pair on its way to its source's chunk: slot of the source, target, and where its properties are (batch, row).
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    source_slot: u16,
-    batch: u16,
-    target: u32,
-    row: u32,
+/// Where the properties of a pair are; nothing where no batch has any, which saves half the memory.
+trait Origin: Copy + Default + Ord + Send + Sync {
+    fn new(batch: usize, row: usize) -> Self;
+    /// Batch and row.
+    fn get(self) -> Option<(usize, usize)>;
 }
 
-/// Batches one edge type may have: a pair names its batch in 16 bits; more are joined before.
-const BATCHES_MAX: usize = 1 << 16;
+impl Origin for () {
+    fn new(_batch: usize, _row: usize) {}
+    fn get(self) -> Option<(usize, usize)> {
+        None
+    }
+}
+
+impl Origin for (u32, u32) {
+    fn new(batch: usize, row: usize) -> (u32, u32) {
+        (batch as u32, row as u32)
+    }
+    fn get(self) -> Option<(usize, usize)> {
+        Some((self.0 as usize, self.1 as usize))
+    }
+}
+
+/// A pair on its way to its source's chunk.
+#[derive(Clone, Copy, Default)]
+struct Pair<O> {
+    source_slot: u16,
+    target: u32,
+    origin: O,
+}
 
 /// Builds the tables of one edge type and adds them to `parts`.
 pub(super) fn build(
@@ -176,10 +196,11 @@ pub(super) fn build(
     parallel: Parallel<'_>,
     parts: &mut BTreeMap<ChunkNo, EdgeParts>,
 ) -> Result<(), StoreError> {
-    if batches.len() > BATCHES_MAX {
-        return Err(StoreError::Full("edge batches of one type in one import"));
-    }
     let bound = target.chunk_bound() as usize;
+    let build_out = match batches.iter().all(|batch| batch.columns.is_empty()) {
+        true => build_out::<()>,
+        false => build_out::<(u32, u32)>,
+    };
     let out = build_out(edge_type, batches, target, allocator, parallel, bound)?;
     let into = build_in(edge_type, &out, target, parallel, bound)?;
     for part in out {
@@ -193,6 +214,26 @@ pub(super) fn build(
     Ok(())
 }
 
+/// Rows of batches, about [`SHARE_EDGES`] for each task: large batches are cut, small ones are taken together.
+fn share_out(batches: &[EdgeBatch]) -> Vec<Vec<(usize, Range<usize>)>> {
+    let mut shares: Vec<Vec<(usize, Range<usize>)>> = Vec::new();
+    let mut room = 0;
+    for (at, batch) in batches.iter().enumerate() {
+        let mut row = 0;
+        while row < batch.pairs.len() {
+            if room == 0 {
+                shares.push(Vec::new());
+                room = SHARE_EDGES;
+            }
+            let len = room.min(batch.pairs.len() - row);
+            shares.last_mut().expect("a share was just opened").push((at, row..row + len));
+            row += len;
+            room -= len;
+        }
+    }
+    shares
+}
+
 /// New outgoing edges of one chunk.
 struct OutPart {
     chunk: ChunkNo,
@@ -201,49 +242,45 @@ struct OutPart {
     columns: Vec<NewValues>,
 }
 
-fn build_out(
+fn build_out<O: Origin>(
     edge_type: EdgeTypeId,
-    batches: Vec<EdgeBatch>,
+    mut batches: Vec<EdgeBatch>,
     target: &Target<'_>,
     allocator: &Allocator,
     parallel: Parallel<'_>,
     bound: usize,
 ) -> Result<Vec<OutPart>, StoreError> {
-    let mut shares: Vec<(usize, usize)> = Vec::new();
-    for (at, batch) in batches.iter().enumerate() {
-        shares.extend((0..batch.pairs.len()).step_by(SHARE_EDGES).map(|start| (at, start)));
-    }
-    let mut batches = batches;
+    let shares = share_out(&batches);
     let shares = run(parallel, shares.len(), &|at| {
-        let (batch, start) = shares[at];
-        let pairs = &batches[batch].pairs;
-        let end = (start + SHARE_EDGES).min(pairs.len());
-        if let Some(pair) = pairs[start..end].iter().find(|pair| chunk_of(pair.0) >= bound) {
+        let rows = shares[at]
+            .iter()
+            .flat_map(|(batch, rows)| rows.clone().map(|row| (*batch, row, batches[*batch].pairs[row])));
+        if let Some((_, _, pair)) = rows.clone().find(|(_, _, pair)| chunk_of(pair.0) >= bound) {
             return Err(StoreError::NoVertex(model::VertexId::from_dense(pair.0)));
         }
-        let rows = (start..end).zip(&pairs[start..end]);
         Ok(Share::new(
             bound,
-            rows.map(|(row, (source, target))| {
-                let source_slot = slot_in_chunk(*source) as u16;
-                (
-                    chunk_of(*source),
-                    Pair { source_slot, batch: batch as u16, target: *target, row: row as u32 },
-                )
+            rows.map(|(batch, row, (source, target))| {
+                let source_slot = slot_in_chunk(source) as u16;
+                (chunk_of(source), Pair { source_slot, target, origin: O::new(batch, row) })
             }),
         ))
     })?;
     batches.iter_mut().for_each(|batch| batch.pairs = Vec::new());
+    let columns = columns_by_key(&batches);
     let chunks: Vec<usize> =
         (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
-    run(parallel, chunks.len(), &|at| out_part(edge_type, chunks[at], &shares, &batches, target, allocator))
+    run(parallel, chunks.len(), &|at| {
+        out_part(edge_type, chunks[at], &shares, &batches, &columns, target, allocator)
+    })
 }
 
-fn out_part(
+fn out_part<O: Origin>(
     edge_type: EdgeTypeId,
     chunk: usize,
-    shares: &[Share<Pair>],
+    shares: &[Share<Pair<O>>],
     batches: &[EdgeBatch],
+    columns: &BTreeMap<KeyId, Vec<Option<usize>>>,
     target: &Target<'_>,
     allocator: &Allocator,
 ) -> Result<OutPart, StoreError> {
@@ -268,39 +305,49 @@ fn out_part(
         if ends[0] < ends[1] {
             target.check_vertex(chunk as ChunkNo, slot)?;
             let list = &mut sorted[ends[0] as usize..ends[1] as usize];
-            list.sort_unstable_by_key(|pair| (pair.target, pair.batch, pair.row));
+            list.sort_unstable_by_key(|pair| (pair.target, pair.origin));
         }
     }
     let first = allocator.take_edges(chunk as ChunkNo, edge_type, sorted.len())?;
     let neighbours: Arc<[u32]> = sorted.iter().map(|pair| pair.target).collect();
     let slot_bound = first + sorted.len() as u32;
     let slots = (first > 0).then(|| (first..slot_bound).collect());
-    let columns = edge_values(&sorted, first, batches);
+    let columns = edge_values(&sorted, first, batches, columns);
     let table = Arc::new(EdgeTable::new(offsets.into(), neighbours, slots));
     Ok(OutPart { chunk: chunk as ChunkNo, table, slot_bound, columns })
 }
 
+/// For each property key, which column of each batch holds it.
+fn columns_by_key(batches: &[EdgeBatch]) -> BTreeMap<KeyId, Vec<Option<usize>>> {
+    let mut columns: BTreeMap<KeyId, Vec<Option<usize>>> = BTreeMap::new();
+    for (batch, held) in batches.iter().enumerate() {
+        for (column, (key, _)) in held.columns.iter().enumerate() {
+            columns.entry(*key).or_insert_with(|| vec![None; batches.len()])[batch] = Some(column);
+        }
+    }
+    columns
+}
+
 /// Property values of the edges of one chunk, by edge slot.
-fn edge_values(sorted: &[Pair], first: u32, batches: &[EdgeBatch]) -> Vec<NewValues> {
-    let mut keys: Vec<KeyId> =
-        batches.iter().flat_map(|batch| batch.columns.iter().map(|(key, _)| *key)).collect();
-    keys.sort_unstable();
-    keys.dedup();
+fn edge_values<O: Origin>(
+    sorted: &[Pair<O>],
+    first: u32,
+    batches: &[EdgeBatch],
+    columns: &BTreeMap<KeyId, Vec<Option<usize>>>,
+) -> Vec<NewValues> {
     let mut found = Vec::new();
-    for key in keys {
-        let column_of = |batch: &EdgeBatch| batch.columns.iter().position(|(other, _)| *other == key);
-        let columns: Vec<Option<usize>> = batches.iter().map(column_of).collect();
+    for (key, columns) in columns {
         let mut values = Vec::new();
         for (at, pair) in sorted.iter().enumerate() {
-            let batch = pair.batch as usize;
+            let Some((batch, row)) = pair.origin.get() else { continue };
             let Some(column) = columns[batch] else { continue };
-            let value = column_ref(&batches[batch].columns[column].1, pair.row as usize);
+            let value = column_ref(&batches[batch].columns[column].1, row);
             if !value.is_null() {
                 values.push((first + at as u32, value.to_value()));
             }
         }
         if !values.is_empty() {
-            found.push((key, values));
+            found.push((*key, values));
         }
     }
     found
@@ -344,7 +391,7 @@ fn build_in(
 }
 
 /// Runs of chunks with about [`SHARE_EDGES`] edges each.
-fn group_by_size(out: &[OutPart]) -> Vec<std::ops::Range<usize>> {
+fn group_by_size(out: &[OutPart]) -> Vec<Range<usize>> {
     let (mut groups, mut start, mut size) = (Vec::new(), 0, 0);
     for (at, part) in out.iter().enumerate() {
         size += part.table.len();
