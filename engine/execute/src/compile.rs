@@ -42,6 +42,7 @@ pub(crate) fn statement(
         inside: None,
         variables: variables as u32,
         only_count: false,
+        asking: Asking::Nothing,
         current: 0,
         node_count: 0,
         nodes: Vec::new(),
@@ -65,6 +66,20 @@ pub(crate) struct Inside {
     pub(crate) rows: Arc<ScopeRows>,
 }
 
+/// What an operator's request for its input means at the moment.
+#[derive(Default)]
+enum Asking {
+    /// Compile it.
+    #[default]
+    Nothing,
+    /// It is here.
+    Given(Feed),
+    /// Only tell what is required of it.
+    Required,
+    /// The answer, and whether its rows are only counted.
+    Answered(VarSet, bool),
+}
+
 /// The walk's state.
 pub(crate) struct Compiler {
     pub(crate) builder: GraphBuilder<Rows>,
@@ -75,6 +90,7 @@ pub(crate) struct Compiler {
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
+    asking: Asking,
     current: usize,
     node_count: usize,
     nodes: Vec<usize>,
@@ -83,12 +99,58 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// Compiles one node and all below it. `required` are the columns read above.
     pub(crate) fn plan(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
-        let outer = std::mem::replace(&mut self.current, self.node_count);
-        self.node_count += 1;
-        self.only_count &= matches!(plan, Plan::Expand(_));
-        let stream = self.node(plan, required);
+        match self.feed(plan, required)? {
+            Feed::Rows(stream) => Ok(stream),
+            Feed::Unit => operator::unit::compile(self),
+        }
+    }
+
+    /// As [`Compiler::plan`]; a `Unit` outside scopes makes the operator above it a leaf.
+    ///
+    /// A line of operators may be long and the stack is not, so a line is not walked by recursion: on the way down each operator is
+    /// asked only what it requires of its input ([`Asking`]), on the way up it is given the input.
+    pub(crate) fn feed(&mut self, plan: &Plan, required: &VarSet) -> Result<Feed, ExecuteError> {
+        let only_count = std::mem::take(&mut self.only_count);
+        match std::mem::take(&mut self.asking) {
+            Asking::Nothing => self.line(plan, required, only_count),
+            Asking::Given(feed) => Ok(feed),
+            Asking::Required => {
+                self.asking = Asking::Answered(required.clone(), only_count);
+                Err(ExecuteError::Plan("the answer was all that was asked for".to_string()))
+            }
+            Asking::Answered(..) => Err(ExecuteError::Plan("an operator asked for two inputs".to_string())),
+        }
+    }
+
+    fn line(&mut self, plan: &Plan, required: &VarSet, only_count: bool) -> Result<Feed, ExecuteError> {
+        let outer = self.current;
+        let first = self.node_count;
+        let mut line = vec![(plan, required.clone(), only_count)];
+        while let Some((plan, required, only_count)) = line.last()
+            && let Some(input) = plan.input()
+        {
+            self.asking = Asking::Required;
+            self.only_count = *only_count && matches!(plan, Plan::Expand(_));
+            let outcome = self.node(plan, required);
+            match std::mem::take(&mut self.asking) {
+                Asking::Answered(below, only_count) => line.push((input, below, only_count)),
+                _ => return outcome.map(Feed::Rows),
+            }
+        }
+        self.node_count += line.len();
+        let mut feed = Feed::Unit;
+        for (place, (plan, required, only_count)) in line.into_iter().enumerate().rev() {
+            if *plan == Plan::Unit && self.inside.is_none() {
+                continue;
+            }
+            self.current = first + place;
+            self.only_count = only_count && matches!(plan, Plan::Expand(_));
+            let has_input = plan.input().is_some();
+            self.asking = if has_input { Asking::Given(feed) } else { Asking::Nothing };
+            feed = Feed::Rows(self.node(plan, &required)?);
+        }
         self.current = outer;
-        stream
+        Ok(feed)
     }
 
     fn node(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
@@ -122,15 +184,6 @@ impl Compiler {
             Plan::Delete(node) => operator::delete::compile(self, node, required),
             Plan::ForEach(node) => operator::for_each::compile(self, node, required),
         }
-    }
-
-    /// Compiles an input; a `Unit` outside scopes makes the operator above it a leaf.
-    pub(crate) fn feed(&mut self, plan: &Plan, required: &VarSet) -> Result<Feed, ExecuteError> {
-        if *plan == Plan::Unit && self.inside.is_none() {
-            self.node_count += 1;
-            return Ok(Feed::Unit);
-        }
-        Ok(Feed::Rows(self.plan(plan, required)?))
     }
 
     /// The hidden column of the enclosing scope.

@@ -209,7 +209,8 @@ impl Maker<'_> {
             call(AggregateFunction::Max, Some(self.operand(&draft)), false),
             call(AggregateFunction::Count, Some(self.operand(&draft)), true),
         ];
-        let calls: Vec<(u32, _)> = calls.into_iter().map(|call| (self.fresh(), call)).collect();
+        let few = if self.chance.happens(0.4) { 1 } else { calls.len() };
+        let calls: Vec<(u32, _)> = calls.into_iter().take(few).map(|call| (self.fresh(), call)).collect();
         let items = keys.iter().map(|key| (*key, var(*key))).collect();
         let new: Vec<u32> = calls.iter().map(|(variable, _)| *variable).collect();
         let mut draft = Self::keep(&draft, &keys, aggregate(draft.plan.clone(), items, calls));
