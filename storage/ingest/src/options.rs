@@ -1,8 +1,14 @@
 //! What is imported and how, and what came of it.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Label that vertices of an edge list get unless another is asked for.
+pub const DEFAULT_VERTEX_LABEL: &str = "Node";
+/// Type that edges of an edge list get unless another is asked for.
+pub const DEFAULT_EDGE_TYPE: &str = "EDGE";
+/// Rejected lines that a report shows; the others are only counted.
+pub const REJECTED_SHOWN_MAX: usize = 10;
 
 /// How files are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,11 +25,11 @@ pub enum Layout {
 }
 
 /// How far an import is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read.
+    /// Bytes read, as they lie on disk.
     pub bytes_done: u64,
-    /// Bytes of all files.
+    /// Bytes of all files, as they lie on disk.
     pub bytes_total: u64,
     /// Vertices so far.
     pub vertices: u64,
@@ -36,7 +42,7 @@ pub struct Progress {
 /// What to import.
 #[derive(Clone, Default)]
 pub struct ImportOptions {
-    /// A folder or a file.
+    /// A folder, a file, or a tar archive of a folder; each plain or compressed by gzip or zstd.
     pub from: PathBuf,
     /// How it is laid out.
     pub layout: Layout,
@@ -44,12 +50,14 @@ pub struct ImportOptions {
     pub strict: bool,
     /// Threads; one a core where absent.
     pub threads: Option<usize>,
-    /// Called now and then.
+    /// Called now and then, at most some ten times a second, from any thread.
     pub progress: Option<Arc<dyn Fn(&Progress) + Send + Sync>>,
-    /// Label of the vertices of edge lists.
+    /// Label of the vertices of edge lists; [`DEFAULT_VERTEX_LABEL`] where absent.
     pub vertex_label: Option<String>,
-    /// Type of the edges of edge lists.
+    /// Type of the edges of edge lists; [`DEFAULT_EDGE_TYPE`] where absent.
     pub edge_type: Option<String>,
+    /// What separates fields; found out from the first line where absent.
+    pub delimiter: Option<u8>,
 }
 
 /// A line that was left out.
@@ -70,47 +78,20 @@ pub struct ImportReport {
     pub vertices: u64,
     /// Edges added.
     pub edges: u64,
-    /// Bytes read.
+    /// Bytes read, as they lie on disk.
     pub bytes: u64,
     /// Files read.
     pub files: usize,
+    /// Files seen that belong to no layout, and were left alone.
+    pub skipped: Vec<PathBuf>,
     /// Wall time.
     pub seconds: f64,
     /// Lines left out.
     pub rejected: u64,
-    /// The first of them.
+    /// The first of them, by file and line, at most [`REJECTED_SHOWN_MAX`].
     pub rejected_first: Vec<Rejected>,
-    /// Vertices by label set, as text.
+    /// Vertices by label set (`Message:Post`), sorted by name.
     pub by_label: Vec<(String, u64)>,
-    /// Edges by type.
+    /// Edges by type, sorted by name.
     pub by_type: Vec<(String, u64)>,
 }
-
-/// Why nothing was imported.
-#[derive(Clone, Debug)]
-pub enum ImportError {
-    /// Nothing recognised.
-    Nothing {
-        /// Where.
-        path: PathBuf,
-    },
-}
-
-impl ImportError {
-    /// A stable code.
-    pub fn code(&self) -> &'static str {
-        "Tanglewood.ClientError.Import.Nothing"
-    }
-    /// What may help.
-    pub fn hint(&self) -> Option<String> {
-        None
-    }
-}
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing to import at {self:?}")
-    }
-}
-
-impl std::error::Error for ImportError {}

@@ -1,0 +1,173 @@
+//! A file as blocks of whole records, so that several threads parse one file.
+//!
+//! Blocks are cut one after the other (whoever needs one takes the next), because only a reader that comes from the beginning knows whether a
+//! line end lies inside quotes. Cutting costs a search for line ends; parsing, the larger part, runs in parallel.
+//! Invariant: blocks in order are the file, without what was skipped as too long.
+
+use crate::split::{Format, NEVER_CLOSED, record_length, records_length};
+use std::io::{self, Read};
+
+/// Bytes a block has, about: a few milliseconds of parsing.
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes one record may have; beyond it, a quote was left open or the file has no lines.
+pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
+const TOO_LONG: &str = "the line is longer than 16 MiB";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whole records of a file.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub bytes: Vec<u8>,
+    /// Which block of its file, from 0.
+    pub number: usize,
+    /// Line of its first record, from 1.
+    pub first_line: u64,
+    /// Why nothing in it can be parsed, if so; it is one line then.
+    pub broken: Option<&'static str>,
+}
+
+/// Cuts a file into blocks.
+pub(crate) struct BlockReader {
+    source: Box<dyn Read + Send>,
+    format: Format,
+    block_bytes: usize,
+    record_bytes_max: usize,
+    /// Records at the beginning to leave out: a header.
+    skip: usize,
+    rest: Vec<u8>,
+    next_line: u64,
+    next_number: usize,
+    ended: bool,
+    begun: bool,
+    /// Inside a line that is too long: everything up to its end is dropped.
+    overlong: bool,
+}
+
+impl BlockReader {
+    pub fn new(source: Box<dyn Read + Send>, format: Format, skip: usize) -> BlockReader {
+        BlockReader {
+            source,
+            format,
+            block_bytes: BLOCK_BYTES,
+            record_bytes_max: RECORD_BYTES_MAX,
+            skip,
+            rest: Vec::new(),
+            next_line: 1,
+            next_number: 0,
+            ended: false,
+            begun: false,
+            overlong: false,
+        }
+    }
+    #[cfg(test)]
+    pub fn with_sizes(mut self, block_bytes: usize, record_bytes_max: usize) -> BlockReader {
+        (self.block_bytes, self.record_bytes_max) = (block_bytes, record_bytes_max);
+        self
+    }
+
+    /// Fills `block` with the next records; false at the end of the file.
+    pub fn next(&mut self, block: &mut Block) -> io::Result<bool> {
+        block.bytes.clear();
+        block.bytes.append(&mut self.rest);
+        block.broken = None;
+        let mut wanted = self.block_bytes;
+        loop {
+            self.fill(&mut block.bytes, wanted)?;
+            if self.overlong && self.drop_line_rest(&mut block.bytes) {
+                wanted = self.block_bytes;
+                continue;
+            }
+            if self.skip > 0
+                && let Some(length) = self.first_length(&block.bytes)
+            {
+                self.pass(&block.bytes[..length]);
+                block.bytes.drain(..length);
+                self.skip -= 1;
+                continue;
+            }
+            if block.bytes.is_empty() {
+                return Ok(false);
+            }
+            let length = records_length(&block.bytes, self.format);
+            if length > 0 || self.ended || block.bytes.len() >= self.record_bytes_max {
+                self.cut(block, length);
+                return Ok(true);
+            }
+            wanted = block.bytes.len() * 2;
+        }
+    }
+
+    /// Length of the first record, the last one's too although no line end follows.
+    fn first_length(&self, bytes: &[u8]) -> Option<usize> {
+        record_length(bytes, self.format).or((self.ended && !bytes.is_empty()).then_some(bytes.len()))
+    }
+
+    /// Ends `block` after `length` bytes of whole records, or takes what cannot be whole as it is.
+    fn cut(&mut self, block: &mut Block, length: usize) {
+        let mut length = length;
+        if length == 0 {
+            let bytes = &block.bytes;
+            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            // A last line without an end is whole, unless its quote is open.
+            let open = self.format.quoting && self.is_open(bytes);
+            if open {
+                block.broken = Some(NEVER_CLOSED);
+            } else if !self.ended {
+                block.broken = Some(TOO_LONG);
+            }
+            self.overlong = line == bytes.len() && !self.ended;
+            length = line;
+        } else if self.ended && !self.is_open(&block.bytes[length..]) {
+            length = block.bytes.len();
+        }
+        self.rest.extend_from_slice(&block.bytes[length..]);
+        block.bytes.truncate(length);
+        (block.first_line, block.number) = (self.next_line, self.next_number);
+        self.next_number += 1;
+        let bytes = std::mem::take(&mut block.bytes);
+        self.pass(&bytes);
+        block.bytes = bytes;
+    }
+
+    /// Would the record go on if a line end followed?
+    fn is_open(&self, bytes: &[u8]) -> bool {
+        self.format.quoting && !bytes.is_empty() && {
+            let mut closed = bytes.to_vec();
+            closed.push(b'\n');
+            record_length(&closed, self.format).is_none()
+        }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) {
+        self.next_line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+    }
+
+    /// Drops up to the end of a line that was too long; true if that end has not come yet.
+    fn drop_line_rest(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let end = memchr::memchr(b'\n', bytes).map(|at| at + 1);
+        let length = end.unwrap_or(bytes.len());
+        self.pass(&bytes[..length]);
+        bytes.drain(..length);
+        self.overlong = end.is_none() && !self.ended;
+        self.overlong
+    }
+
+    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+        if !self.ended && bytes.len() < wanted {
+            let missing = wanted - bytes.len();
+            bytes.reserve(missing);
+            let read = Read::by_ref(&mut self.source).take(missing as u64).read_to_end(bytes)?;
+            self.ended = read < missing;
+        }
+        if !self.begun && (bytes.len() >= BYTE_ORDER_MARK.len() || self.ended) {
+            self.begun = true;
+            if bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! One field as a value, and the fields of one column as a typed column.
+//!
+//! Numbers and texts go straight into typed columns; a [`Value`] is made only for lists, temporal values and points. Every push
+//! appends exactly one row, a null where the field is absent or wrong, so that the columns of a block stay of one length.
+
+use crate::split::Field;
+use model::column::Texts;
+use model::temporal::build::{duration_from_text, from_text};
+use model::temporal::Kind as Instant;
+use model::{Column, Map, Nulls, Value, point};
+use std::borrow::Cow;
+
+/// Characters of a wrong field that a message shows.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+/// What the fields of a column are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Int,
+    Float,
+    Bool,
+    Text,
+    Instant(Instant),
+    Duration,
+    Point,
+    /// An integer as it is, else a date and time, else a date: how LDBC writes instants, by choice of its generator.
+    Moment,
+    /// Several, separated by this.
+    List(Box<Kind>, u8),
+}
+
+/// Text of a field; its doubled quotes are made single.
+pub(crate) fn text<'a>(field: &Field<'a>) -> Result<Cow<'a, str>, String> {
+    let text = std::str::from_utf8(field.bytes).map_err(|_| "the field is not UTF-8 text".to_string())?;
+    Ok(if field.doubled { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) })
+}
+
+/// A field as a message shows it.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
+/// An integer of at most 64 bits: digits, with a sign or not.
+#[inline]
+pub(crate) fn int(bytes: &[u8]) -> Option<i64> {
+    let (negative, digits) = match bytes {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut magnitude: u64 = 0;
+    // Eighteen digits cannot overflow; the few longer numbers are checked.
+    if digits.len() <= 18 {
+        for digit in digits {
+            let digit = digit.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            magnitude = magnitude * 10 + u64::from(digit);
+        }
+        return Some(if negative { -(magnitude as i64) } else { magnitude as i64 });
+    }
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        magnitude = magnitude.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    match negative {
+        true => 0i64.checked_sub_unsigned(magnitude),
+        false => i64::try_from(magnitude).ok(),
+    }
+}
+
+/// A float as programs write it.
+pub(crate) fn float(bytes: &[u8]) -> Option<f64> {
+    std::str::from_utf8(bytes).ok()?.trim().parse().ok()
+}
+
+fn truth(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        _ if bytes.eq_ignore_ascii_case(b"true") => Some(true),
+        _ if bytes.eq_ignore_ascii_case(b"false") => Some(false),
+        _ => None,
+    }
+}
+
+/// A field that is there, as a value of this kind.
+pub(crate) fn value(kind: &Kind, text: &str) -> Result<Value, String> {
+    let wrong = |name: &str| format!("{} is no {name}", shown(text.as_bytes()));
+    let bytes = text.as_bytes();
+    Ok(match kind {
+        Kind::Int => Value::Int(int(bytes).ok_or_else(|| wrong("integer"))?),
+        Kind::Float => Value::Float(float(bytes).ok_or_else(|| wrong("number"))?),
+        Kind::Bool => Value::Bool(truth(bytes).ok_or_else(|| wrong("truth value"))?),
+        Kind::Text => Value::string(text),
+        Kind::Instant(instant) => from_text(*instant, text).map_err(|_| wrong(instant.name()))?,
+        Kind::Duration => Value::from(duration_from_text(text).map_err(|_| wrong("duration"))?),
+        Kind::Point => parse_point(text).ok_or_else(|| wrong("point"))?,
+        Kind::Moment => moment(text).ok_or_else(|| wrong("date or number of milliseconds"))?,
+        Kind::List(kind, separator) => {
+            let parts = text.split(char::from(*separator)).filter(|part| !part.is_empty());
+            Value::list(parts.map(|part| value(kind, part)).collect::<Result<_, _>>()?)
+        }
+    })
+}
+
+fn moment(text: &str) -> Option<Value> {
+    if let Some(int) = int(text.as_bytes()) {
+        return Some(Value::Int(int));
+    }
+    let kind = if text.contains('T') { Instant::DateTime } else { Instant::Date };
+    from_text(kind, text).ok()
+}
+
+/// `{x: 1.5, y: 2}`, `{latitude: 51.5, longitude: -0.1, crs: WGS-84}`.
+fn parse_point(text: &str) -> Option<Value> {
+    let inner = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+    let mut map = Map::new();
+    for part in inner.split(',') {
+        let (name, held) = part.split_once(':')?;
+        let name = name.trim().trim_matches(['\'', '"']).to_lowercase();
+        let held = held.trim().trim_matches(['\'', '"']);
+        let value = match float(held.as_bytes()) {
+            Some(float) if name != "srid" => Value::Float(float),
+            _ => int(held.as_bytes()).map_or_else(|| Value::string(held), Value::Int),
+        };
+        map.insert(name.into(), value);
+    }
+    point::from_map(&map).ok()?.map(|point| Value::Point(point.into()))
+}
+
+/// The fields of one column so far.
+pub(crate) struct Cells<'k> {
+    kind: &'k Kind,
+    column: Column,
+}
+
+impl<'k> Cells<'k> {
+    pub fn new(kind: &'k Kind) -> Cells<'k> {
+        let column = match kind {
+            Kind::Int => Column::Int(Vec::new(), Nulls::none()),
+            Kind::Float => Column::Float(Vec::new(), Nulls::none()),
+            Kind::Bool => Column::Bool(Vec::new(), Nulls::none()),
+            Kind::Text => Column::Text(Texts::default(), Nulls::none()),
+            _ => Column::Any(Vec::new()),
+        };
+        Cells { kind, column }
+    }
+    /// Appends a row; what is wrong with the field, if anything.
+    #[inline]
+    pub fn push(&mut self, field: &Field<'_>) -> Result<(), String> {
+        if field.is_absent() {
+            self.push_null();
+            return Ok(());
+        }
+        match &mut self.column {
+            Column::Int(rows, _) if let Some(int) = int(field.bytes) => rows.push(int),
+            Column::Float(rows, _) if let Some(float) = float(field.bytes) => rows.push(float),
+            Column::Bool(rows, _) if let Some(truth) = truth(field.bytes) => rows.push(truth),
+            Column::Text(rows, _) if let Ok(text) = text(field) => rows.push(&text),
+            _ => return self.push_slowly(field),
+        }
+        Ok(())
+    }
+    fn push_slowly(&mut self, field: &Field<'_>) -> Result<(), String> {
+        let value = text(field).and_then(|text| value(self.kind, &text));
+        match (&mut self.column, value) {
+            (Column::Any(rows), Ok(value)) => rows.push(value),
+            (_, Ok(_)) => unreachable!("typed columns took it"),
+            (_, Err(what)) => {
+                self.push_null();
+                return Err(what);
+            }
+        }
+        Ok(())
+    }
+    /// Appends a row without a value.
+    pub fn push_null(&mut self) {
+        match &mut self.column {
+            Column::Int(rows, nulls) => {
+                nulls.set(rows.len());
+                rows.push(0);
+            }
+            Column::Float(rows, nulls) => {
+                nulls.set(rows.len());
+                rows.push(0.0);
+            }
+            Column::Bool(rows, nulls) => {
+                nulls.set(rows.len());
+                rows.push(false);
+            }
+            Column::Text(rows, nulls) => {
+                nulls.set(rows.len());
+                rows.push("");
+            }
+            Column::Any(rows) => rows.push(Value::Null),
+            Column::Constant(..) | Column::Vertex(..) | Column::Edge(..) => {
+                unreachable!("cells are never of these")
+            }
+        }
+    }
+    /// The column.
+    pub fn finish(self) -> Column {
+        self.column
+    }
+}
+
+/// The kind that a type name of a header stands for.
+pub(crate) fn kind_named(name: &str, list_separator: u8) -> Option<Kind> {
+    let name = name.to_ascii_lowercase();
+    if let Some(element) = name.strip_suffix("[]") {
+        return Some(Kind::List(Box::new(kind_named(element, list_separator)?), list_separator));
+    }
+    Some(match name.as_str() {
+        "int" | "long" | "integer" | "short" | "byte" | "int64" | "int32" => Kind::Int,
+        "float" | "double" | "float64" | "float32" => Kind::Float,
+        "boolean" | "bool" => Kind::Bool,
+        "string" | "char" | "" => Kind::Text,
+        "date" => Kind::Instant(Instant::Date),
+        "localtime" => Kind::Instant(Instant::LocalTime),
+        "time" => Kind::Instant(Instant::Time),
+        "localdatetime" => Kind::Instant(Instant::LocalDateTime),
+        "datetime" => Kind::Instant(Instant::DateTime),
+        "duration" => Kind::Duration,
+        "point" => Kind::Point,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Why nothing was imported. Whatever it is, the database is as it was before.
+
+use crate::{Layout, Rejected};
+use std::fmt;
+use std::path::PathBuf;
+use store::StoreError;
+use transact::TransactError;
+use world::disk::DiskError;
+
+/// Why nothing was imported.
+#[derive(Clone, Debug)]
+pub enum ImportError {
+    /// There is no such file or folder.
+    NotFound {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No file there is laid out as asked.
+    Nothing {
+        /// Where.
+        path: PathBuf,
+        /// As what it was to be read.
+        layout: Layout,
+    },
+    /// A file cannot be read, or is not what its first bytes promise.
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        what: String,
+    },
+    /// The first line of a file does not say what its columns are.
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        what: String,
+    },
+    /// A line is malformed, and the import was strict.
+    Rejected(Rejected),
+    /// Values that a constraint or unique index forbids.
+    Constraint {
+        /// What is broken.
+        what: String,
+    },
+    /// The database refused what was read, or could not keep it.
+    Database(TransactError),
+}
+
+impl ImportError {
+    /// A stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ImportError::NotFound { .. } => "Neo.ClientError.Import.NotFound",
+            ImportError::Nothing { .. } => "Neo.ClientError.Import.NothingRecognised",
+            ImportError::Read { .. } => "Neo.ClientError.Import.Unreadable",
+            ImportError::Header { .. } => "Neo.ClientError.Import.MalformedHeader",
+            ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
+            ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            ImportError::Database(error) => error.code(),
+        }
+    }
+    /// What may help.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ImportError::NotFound { .. } => "check the path".into(),
+            ImportError::Nothing { layout: Layout::Auto, .. } => concat!(
+                "layouts are: ldbc (LDBC SNB CSV folders, '|' separated, such as person_0_0.csv), ",
+                "headers (CSV whose first line has columns such as id:ID, :LABEL, :START_ID, :END_ID, :TYPE), ",
+                "edges (two integers a line, separated by tabs, blanks or commas)"
+            )
+            .into(),
+            ImportError::Nothing { layout: Layout::Ldbc, .. } => {
+                "files are known by name, such as person_0_0.csv and person_knows_person_0_0.csv".into()
+            }
+            ImportError::Nothing { layout: Layout::Headers, .. } => {
+                "the first line names the columns: id:ID, :LABEL for vertices, :START_ID, :END_ID, :TYPE for edges".into()
+            }
+            ImportError::Nothing { layout: Layout::Edges, .. } => {
+                "each line has two integers, separated by tabs, blanks or commas".into()
+            }
+            ImportError::Read { .. } => return None,
+            ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
+            ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
+            ImportError::Constraint { .. } => "find the duplicates and change one of them, or drop the constraint".into(),
+            ImportError::Database(error) => return error.hint(),
+        })
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::NotFound { path } => write!(f, "{} does not exist", path.display()),
+            ImportError::Nothing { path, layout: Layout::Auto } => {
+                write!(f, "nothing to import at {}: no file has a layout that is known", path.display())
+            }
+            ImportError::Nothing { path, layout } => {
+                let name = format!("{layout:?}").to_lowercase();
+                write!(f, "nothing to import at {}: no file has the layout `{name}`", path.display())
+            }
+            ImportError::Read { path, what } => write!(f, "{} cannot be read: {what}", path.display()),
+            ImportError::Header { path, what } => write!(f, "first line of {}: {what}", path.display()),
+            ImportError::Rejected(Rejected { file, line, what }) => {
+                write!(f, "{}:{line}: {what}; nothing was imported", file.display())
+            }
+            ImportError::Constraint { what } => write!(f, "{what}; nothing was imported"),
+            ImportError::Database(error) => write!(f, "{error}; nothing was imported"),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+impl From<TransactError> for ImportError {
+    fn from(error: TransactError) -> ImportError {
+        ImportError::Database(error)
+    }
+}
+
+impl From<StoreError> for ImportError {
+    fn from(error: StoreError) -> ImportError {
+        ImportError::Database(TransactError::Store(error))
+    }
+}
+
+impl From<DiskError> for ImportError {
+    fn from(error: DiskError) -> ImportError {
+        match error {
+            DiskError::NotFound { path } => ImportError::NotFound { path },
+            other => ImportError::Read { path: other.path().to_path_buf(), what: other.to_string() },
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! How files are laid out: as asked, or found out from their names and first lines.
+
+use crate::edge_list::{self, EdgeLists};
+use crate::source::InputFile;
+use crate::table::Tables;
+use crate::{ImportError, ImportOptions, Layout, headers, ldbc};
+use std::path::PathBuf;
+use store::Names;
+
+/// What is to be done with the files.
+pub(crate) enum Plan {
+    Tables(Tables),
+    EdgeLists(EdgeLists),
+}
+
+impl Plan {
+    /// Files that will be read.
+    pub fn files(&self) -> Vec<usize> {
+        match self {
+            Plan::Tables(plan) => plan.tables.iter().map(|table| table.file).collect(),
+            Plan::EdgeLists(lists) => lists.files.iter().map(|file| file.file).collect(),
+        }
+    }
+    /// Files that will not.
+    pub fn skipped(&self) -> Vec<PathBuf> {
+        match self {
+            Plan::Tables(plan) => plan.skipped.clone(),
+            Plan::EdgeLists(lists) => lists.skipped.clone(),
+        }
+    }
+}
+
+/// Recognises the files.
+pub(crate) fn recognise(
+    files: &[InputFile],
+    options: &ImportOptions,
+    names: &Names,
+) -> Result<Plan, ImportError> {
+    let layout = match options.layout {
+        Layout::Auto => find_out(files)?,
+        asked => asked,
+    };
+    let plan = match layout {
+        Layout::Ldbc => Plan::Tables(ldbc::tables(files, options, names)?),
+        Layout::Headers => Plan::Tables(headers::tables(files, options, names)?),
+        Layout::Auto | Layout::Edges => Plan::EdgeLists(edge_list::edge_lists(files, options)?),
+    };
+    if plan.files().is_empty() {
+        return Err(ImportError::Nothing { path: options.from.clone(), layout: options.layout });
+    }
+    Ok(plan)
+}
+
+fn find_out(files: &[InputFile]) -> Result<Layout, ImportError> {
+    if ldbc::is_ldbc(files) {
+        return Ok(Layout::Ldbc);
+    }
+    for file in files {
+        if headers::first_record(file).is_ok_and(|line| line.is_some_and(|line| headers::is_header(&line))) {
+            return Ok(Layout::Headers);
+        }
+    }
+    Ok(Layout::Edges)
+}

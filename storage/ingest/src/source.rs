@@ -1,0 +1,132 @@
+//! The bytes of one input file, decompressed on the way: gzip and zstd are told by their first bytes, never by a name.
+//!
+//! Invariant: what is counted as done are the bytes on disk, so that progress is true for compressed files as well.
+
+use crate::ImportError;
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{self, BufRead, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::files;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes that zstd decodes at once.
+const DECODE_BYTES: usize = 256 * 1024;
+
+/// A file to read.
+#[derive(Clone, Debug)]
+pub(crate) struct InputFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// How messages call it: as the user named it, or its place in an archive.
+    pub shown: PathBuf,
+    pub size_bytes: u64,
+}
+
+impl InputFile {
+    pub fn unreadable(&self, error: &io::Error) -> ImportError {
+        ImportError::Read { path: self.shown.clone(), what: error.to_string() }
+    }
+    /// Its name without folders and without what says how it is packed.
+    pub fn name(&self) -> &str {
+        let name = self.shown.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let packed = [".gz", ".zst", ".zstd"];
+        packed.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+    }
+    /// Its name without the ending either.
+    pub fn stem(&self) -> &str {
+        self.name().rsplit_once('.').map_or(self.name(), |(stem, _)| stem)
+    }
+}
+
+/// Opens a file for reading its decompressed bytes; `done` counts what was read of the file.
+pub(crate) fn open(file: &InputFile, done: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, ImportError> {
+    let mut source = Counted { inner: files::open_reader(&file.path)?, done };
+    let head = source.inner.fill_buf().map_err(|error| file.unreadable(&error))?;
+    Ok(if head.starts_with(&GZIP_MAGIC) {
+        Box::new(MultiGzDecoder::new(source))
+    } else if head.starts_with(&ZSTD_MAGIC) {
+        Box::new(Zstd { source, decoder: FrameDecoder::new(), in_frame: false })
+    } else {
+        Box::new(source)
+    })
+}
+
+/// Up to `count` of the first decompressed bytes of a file.
+pub(crate) fn head(file: &InputFile, count: usize) -> Result<Vec<u8>, ImportError> {
+    let mut head = Vec::new();
+    let source = open(file, Arc::default())?;
+    source.take(count as u64).read_to_end(&mut head).map_err(|error| file.unreadable(&error))?;
+    Ok(head)
+}
+
+struct Counted {
+    inner: Box<dyn BufRead + Send>,
+    done: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.done.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+    fn consume(&mut self, count: usize) {
+        self.done.fetch_add(count as u64, Ordering::Relaxed);
+        self.inner.consume(count);
+    }
+}
+
+/// Zstd frames one after the other, skippable ones skipped.
+struct Zstd {
+    source: Counted,
+    decoder: FrameDecoder,
+    in_frame: bool,
+}
+
+impl Zstd {
+    fn begin_frame(&mut self) -> io::Result<()> {
+        match self.decoder.reset(&mut self.source) {
+            Ok(()) => self.in_frame = true,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length, ..
+            })) => {
+                let mut skipped = Read::by_ref(&mut self.source).take(u64::from(length));
+                io::copy(&mut skipped, &mut io::sink())?;
+            }
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
+        }
+        Ok(())
+    }
+}
+
+impl Read for Zstd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.in_frame && self.decoder.can_collect() > 0 {
+                return self.decoder.read(buffer);
+            }
+            if self.in_frame && !self.decoder.is_finished() {
+                self.decoder
+                    .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBytes(DECODE_BYTES))
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+                continue;
+            }
+            self.in_frame = false;
+            if buffer.is_empty() || self.source.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            self.begin_frame()?;
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Records and fields: where a line ends, and where its fields do.
+//!
+//! Without quoting, a record is a line and a delimiter always separates. With quoting, a field that begins with `"` goes on to the next
+//! `"` that is not doubled, over delimiters and line ends; a `"` further inside a field is an ordinary character. A line may end in
+//! CR LF. Nothing is copied: fields are slices. Cost: one vectorised search per field.
+
+use memchr::{memchr, memchr2};
+
+/// How a file separates fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub delimiter: u8,
+    /// Does `"` at the beginning of a field quote it?
+    pub quoting: bool,
+}
+
+/// One field of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field<'a> {
+    /// What it holds, without the quotes around it.
+    pub bytes: &'a [u8],
+    pub quoted: bool,
+    /// Does it hold quotes that are written twice?
+    pub doubled: bool,
+}
+
+impl Field<'_> {
+    /// Is nothing there? A quoted empty text is something.
+    pub fn is_absent(&self) -> bool {
+        self.bytes.is_empty() && !self.quoted
+    }
+}
+
+/// Why a quoted record cannot be split.
+pub(crate) const NEVER_CLOSED: &str = "a quoted field is never closed";
+const AFTER_QUOTE: &str = "text follows a closing quote";
+
+/// Length of the first record of `bytes`, its line end included; none if it does not end there.
+#[inline]
+pub(crate) fn record_length(bytes: &[u8], format: Format) -> Option<usize> {
+    let line_end = memchr(b'\n', bytes)?;
+    if !format.quoting || memchr(b'"', &bytes[..line_end]).is_none() {
+        return Some(line_end + 1);
+    }
+    quoted_length(bytes, format.delimiter)
+}
+
+fn quoted_length(bytes: &[u8], delimiter: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr2(b'"', b'\n', &bytes[at..])?;
+        if bytes[at] == b'\n' {
+            return Some(at + 1);
+        }
+        let begins_field = at == 0 || bytes[at - 1] == delimiter;
+        at += 1;
+        if begins_field {
+            at += quoted_end(&bytes[at..])? + 1;
+        }
+    }
+}
+
+/// Where the closing quote is, seen from after the opening one.
+fn quoted_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr(b'"', &bytes[at..])?;
+        if bytes.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// Length of as many whole records as `bytes` begins with.
+pub(crate) fn records_length(bytes: &[u8], format: Format) -> usize {
+    if !format.quoting {
+        return memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    }
+    let mut length = 0;
+    while let Some(record) = record_length(&bytes[length..], format) {
+        length += record;
+    }
+    length
+}
+
+/// The record without its line end.
+pub(crate) fn trimmed(record: &[u8]) -> &[u8] {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    record.strip_suffix(b"\r").unwrap_or(record)
+}
+
+/// The fields of a record (without its line end), appended to `fields`.
+#[inline]
+pub(crate) fn split<'a>(
+    record: &'a [u8],
+    format: Format,
+    fields: &mut Vec<Field<'a>>,
+) -> Result<(), &'static str> {
+    if format.quoting && memchr(b'"', record).is_some() {
+        return split_quoted(record, format.delimiter, fields);
+    }
+    let mut start = 0;
+    for end in memchr::memchr_iter(format.delimiter, record) {
+        fields.push(Field { bytes: &record[start..end], quoted: false, doubled: false });
+        start = end + 1;
+    }
+    fields.push(Field { bytes: &record[start..], quoted: false, doubled: false });
+    Ok(())
+}
+
+fn split_quoted<'a>(
+    record: &'a [u8],
+    delimiter: u8,
+    fields: &mut Vec<Field<'a>>,
+) -> Result<(), &'static str> {
+    let mut rest = record;
+    loop {
+        let (field, after) = match rest.strip_prefix(b"\"") {
+            Some(body) => {
+                let end = quoted_end(body).ok_or(NEVER_CLOSED)?;
+                let bytes = &body[..end];
+                let doubled = memchr(b'"', bytes).is_some();
+                (Field { bytes, quoted: true, doubled }, &body[end + 1..])
+            }
+            None => {
+                let end = memchr(delimiter, rest).unwrap_or(rest.len());
+                (Field { bytes: &rest[..end], quoted: false, doubled: false }, &rest[end..])
+            }
+        };
+        fields.push(field);
+        match after.split_first() {
+            None => return Ok(()),
+            Some((first, left)) if *first == delimiter => rest = left,
+            Some(_) => return Err(AFTER_QUOTE),
+        }
+    }
+}
+
+/// Records of a block with their line numbers.
+pub(crate) struct Records<'a> {
+    rest: &'a [u8],
+    format: Format,
+    next_line: u64,
+}
+
+impl<'a> Records<'a> {
+    /// Records of `bytes`, whose first line is line `first_line` of its file. The last record need not have a line end.
+    pub fn new(bytes: &'a [u8], format: Format, first_line: u64) -> Records<'a> {
+        Records { rest: bytes, format, next_line: first_line }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (u64, &'a [u8]);
+    #[inline]
+    fn next(&mut self) -> Option<(u64, &'a [u8])> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let length = record_length(self.rest, self.format).unwrap_or(self.rest.len());
+        let (record, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        let line = self.next_line;
+        self.next_line += match self.format.quoting {
+            true => memchr::memchr_iter(b'\n', record).count() as u64,
+            false => 1,
+        };
+        Some((line, trimmed(record)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
