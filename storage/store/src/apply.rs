@@ -4,6 +4,7 @@
 //! spine of its delta, never its base); an error leaves nothing behind. Indexes and statistics are kept in the same pass.
 
 use crate::StoreError;
+use crate::bytes::check_depth;
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::chunk::Chunk;
@@ -188,6 +189,7 @@ impl<'a> Draft<'a> {
         let vertex = delta_of(chunk).vertex_mut(slot);
         vertex.life = Life::Born;
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
+            check_depth(value)?;
             set_property(&mut vertex.properties, *key, value.clone());
         }
         self.count(Counter::Vertices(labels), 1);
@@ -236,6 +238,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
     fn set_property(&mut self, id: VertexId, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        check_depth(value)?;
         let (_, _, labels) = self.existing(id)?;
         let speaks_of = |index: &IndexDefinition| index.keys.contains(&key);
         let before = self.index_keys(id, labels, speaks_of)?;
@@ -263,6 +266,7 @@ impl<'a> Draft<'a> {
         delta.list_mut(source_slot, Lane::out(edge_type)).added.insert(at_source);
         let mut held: Vec<(KeyId, Value)> = Vec::new();
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
+            check_depth(value)?;
             set_property(&mut held, *key, value.clone());
         }
         if !held.is_empty() {
@@ -306,6 +310,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
     fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        check_depth(value)?;
         let edge_type = edge.id.edge_type();
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
             return Err(StoreError::NoEdge(edge.id));

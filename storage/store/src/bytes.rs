@@ -12,6 +12,22 @@ use std::sync::Arc;
 /// Nesting a stored value may have; deeper is taken for corruption (and would threaten the stack).
 const VALUE_DEPTH_MAX: usize = 128;
 
+/// Fails where a value is nested too deep to be read back; asked before it is taken into a snapshot or a log.
+pub(crate) fn check_depth(value: &Value) -> Result<(), StoreError> {
+    fn fits(value: &Value, depth: usize) -> bool {
+        match value {
+            Value::List(list) => depth > 1 && list.iter().all(|value| fits(value, depth - 1)),
+            Value::Map(map) => depth > 1 && map.values().all(|value| fits(value, depth - 1)),
+            _ => depth > 0,
+        }
+    }
+    if fits(value, VALUE_DEPTH_MAX) {
+        Ok(())
+    } else {
+        Err(StoreError::Unsupported("values nested deeper than 128"))
+    }
+}
+
 /// Appends to a buffer.
 #[derive(Default, Debug)]
 pub(crate) struct Writer {
