@@ -4,12 +4,14 @@
 //! A repeated group of one directed relationship becomes a run whose conditions are spoken over each edge, its ends being
 //! the edge's start and end; the group's own names become lists cut from the run's path.
 
-use plan::expr::{BinaryOperator, Expr, Var};
-use plan::pattern::{Pattern, PatternEdge, PatternVertex, Selector};
+use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
+use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use plan::{Function, LabelExpr};
 
 use super::scope::Scope;
-use super::steps::{EdgeStep, Step, flatten, group_edge, group_ends, plain_types, run, selector};
+use super::steps::{
+    EdgeStep, Step, flatten, group_edge, group_ends, needs_order, plain_types, run, selector,
+};
 use super::types::Type;
 use super::value::labels;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
@@ -188,6 +190,10 @@ impl Lowerer<'_> {
             self.edge_variable(relationship.variable.as_ref(), run.is_some(), scope, names, building)?;
         let types = relationship.types.as_ref().and_then(plain_types).unwrap_or_default();
         let direction = direction(relationship.direction);
+        if run.as_ref().is_some_and(excludes_cycles) {
+            let differ = Expr::binary(BinaryOperator::NotEqual, Expr::Variable(from), Expr::Variable(to));
+            building.pattern.predicates.push(differ);
+        }
         building.pattern.edges.push(PatternEdge { variable: var, from, to, types, direction, run });
         building.conditions.push(Condition::Edge(building.pattern.edges.len() - 1, step));
         if let Some(group) = step.group {
@@ -285,6 +291,9 @@ impl Lowerer<'_> {
             let edge = Expr::Variable(pattern.edges[index].variable);
             return self.each_edge(edge, step, scope, &mut pattern.predicates);
         }
+        if let Some(group) = step.group.filter(|group| needs_order(group)) {
+            return self.ordered_conditions(index, (step, group), scope, pattern);
+        }
         let each = self.unnamed("edge");
         let mut predicates = Vec::new();
         let mark = scope.mark();
@@ -292,7 +301,7 @@ impl Lowerer<'_> {
             scope.declare_local(&variable.text, each, Type::Relationship);
         }
         if let Some(group) = step.group {
-            self.group_conditions(group, each, scope, &mut predicates)?;
+            self.group_conditions(group, edge_ends(group, each), scope, &mut predicates)?;
         }
         self.each_edge(Expr::Variable(each), step, scope, &mut predicates)?;
         scope.forget_since(mark);
@@ -302,6 +311,41 @@ impl Lowerer<'_> {
                 run.edge_predicate = Some((each, predicate));
             }
         }
+        Ok(())
+    }
+
+    /// Conditions on a run whose edges do not tell which of their ends comes first: each place of the run is tested once the
+    /// whole run is known.
+    fn ordered_conditions(
+        &mut self,
+        index: usize,
+        (step, group): (EdgeStep<'_>, &GroupPattern),
+        scope: &mut Scope,
+        pattern: &mut Pattern,
+    ) -> Lowered<()> {
+        let PatternEdge { variable: edges, from, to, .. } = pattern.edges[index];
+        let place = self.unnamed("place");
+        let at = |list: Expr, place: Expr| Expr::Index(Box::new(list), Box::new(place));
+        let nodes = || Expr::Call(Function::Nodes, vec![Expr::PathOf(vec![from, edges, to])]);
+        let next = Expr::binary(BinaryOperator::Add, Expr::Variable(place), Expr::literal(1_i64));
+        let ends = [at(nodes(), Expr::Variable(place)), at(nodes(), next)];
+        let edge = at(Expr::Variable(edges), Expr::Variable(place));
+        let mut predicates = Vec::new();
+        let mark = scope.mark();
+        if let Some(variable) = &step.relationship.variable {
+            scope.declare_instead(&variable.text, place, Type::Relationship, edge.clone());
+        }
+        self.group_conditions(group, ends, scope, &mut predicates)?;
+        self.each_edge(edge, step, scope, &mut predicates)?;
+        scope.forget_since(mark);
+        let size = Expr::Call(Function::Size, vec![Expr::Variable(edges)]);
+        let last = Expr::binary(BinaryOperator::Subtract, size, Expr::literal(1_i64));
+        pattern.predicates.push(Expr::Quantified {
+            quantifier: Quantifier::All,
+            variable: place,
+            list: Box::new(Expr::Call(Function::Range, vec![Expr::literal(0_i64), last])),
+            predicate: Box::new(super::expression::balanced(BinaryOperator::And, predicates)),
+        });
         Ok(())
     }
 
@@ -324,26 +368,20 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The conditions of a group's nodes and of the group itself, over one edge of its run.
+    /// The conditions of a group's nodes and of the group itself, over one edge of its run; the ends are given.
     fn group_conditions(
         &mut self,
         group: &GroupPattern,
-        each: Var,
+        [first, second]: [Expr; 2],
         scope: &mut Scope,
         predicates: &mut Vec<Expr>,
     ) -> Lowered<()> {
         let (left, right) = group_ends(group);
-        let incoming = group_edge(group).is_some_and(|edge| edge.direction == ast::Direction::Incoming);
-        let ends = if incoming {
-            [Function::EndNode, Function::StartNode]
-        } else {
-            [Function::StartNode, Function::EndNode]
-        };
-        let end = |function: Function| Expr::Call(function, vec![Expr::Variable(each)]);
-        let nodes = [(left, end(ends[0])), (right, end(ends[1]))];
+        let nodes = [(left, first), (right, second)];
         for (node, value) in &nodes {
             if let Some(variable) = node.and_then(|node| node.variable.as_ref()) {
-                scope.declare_instead(&variable.text, each, Type::Node, value.clone());
+                let unused = self.unnamed("end");
+                scope.declare_instead(&variable.text, unused, Type::Node, value.clone());
             }
         }
         for (node, value) in nodes {
@@ -382,6 +420,20 @@ impl Lowerer<'_> {
             predicates.push(Expr::binary(BinaryOperator::Equal, property, value));
         }
         Ok(())
+    }
+}
+
+/// A shortest path between two nodes repeats none, so `ACYCLIC` only says that they differ.
+fn excludes_cycles(run: &Run) -> bool {
+    run.mode == PathMode::Acyclic && run.selector != Selector::Every && run.min > 0
+}
+
+/// The ends of one edge of a directed group, in the order of the text.
+fn edge_ends(group: &GroupPattern, each: Var) -> [Expr; 2] {
+    let end = |function: Function| Expr::Call(function, vec![Expr::Variable(each)]);
+    match group_edge(group).map(|edge| edge.direction) {
+        Some(ast::Direction::Incoming) => [end(Function::EndNode), end(Function::StartNode)],
+        _ => [end(Function::StartNode), end(Function::EndNode)],
     }
 }
 

@@ -53,7 +53,9 @@ pub(super) fn flatten<'a>(
                 let Some(relationship) = group_edge(group) else {
                     return unsupported("a repeated group of more than one relationship", group.span);
                 };
-                check_group(group, relationship)?;
+                if group.path.variable.is_some() {
+                    return unsupported("a named path inside a repeated group", group.span);
+                }
                 if !matches!(steps.last(), Some(Step::Node(_))) {
                     steps.push(Step::Node(None));
                 }
@@ -86,23 +88,15 @@ pub(super) fn group_ends(group: &GroupPattern) -> (Option<&NodePattern>, Option<
     (node(group.path.elements.first()), node(group.path.elements.last()))
 }
 
-fn check_group(group: &GroupPattern, relationship: &RelationshipPattern) -> Lowered<()> {
-    if group.path.variable.is_some() {
-        return unsupported("a named path inside a repeated group", group.span);
-    }
+/// Whether a group says something of its nodes while its relationship does not tell which end is which.
+pub(super) fn needs_order(group: &GroupPattern) -> bool {
     let (left, right) = group_ends(group);
-    let speaks = |node: Option<&NodePattern>| {
-        node.is_some_and(|node| {
-            node.labels.is_some() || node.properties.is_some() || node.condition.is_some()
-        })
-    };
-    let named = |node: Option<&NodePattern>| node.is_some_and(|node| node.variable.is_some());
-    let about_nodes =
-        speaks(left) || speaks(right) || (group.condition.is_some() && (named(left) || named(right)));
-    if about_nodes && relationship.direction == ast::Direction::Either {
-        return unsupported("a condition on the nodes of a repeated undirected relationship", group.span);
-    }
-    Ok(())
+    let speaks =
+        |node: &NodePattern| node.labels.is_some() || node.properties.is_some() || node.condition.is_some();
+    let named = |node: &NodePattern| node.variable.is_some();
+    let nodes = || left.into_iter().chain(right);
+    let about_nodes = nodes().any(speaks) || (group.condition.is_some() && nodes().any(named));
+    about_nodes && group_edge(group).is_some_and(|edge| edge.direction == ast::Direction::Either)
 }
 
 /// Which of the runs of a path are wanted; anything but all of them needs a path of one relationship.
@@ -122,7 +116,9 @@ pub(super) fn selector(path: &PathPattern, steps: &[Step<'_>]) -> Lowered<Select
         }
         _ => return unsupported("more than one path, or group of paths, for each pair of nodes", path.span),
     };
-    if conditional {
+    let ordered =
+        |element: &PatternElement| matches!(element, PatternElement::Group(group) if needs_order(group));
+    if conditional || path.elements.iter().any(ordered) {
         return unsupported("a condition on a whole path before the shortest is chosen", path.span);
     }
     if !single {
