@@ -28,7 +28,8 @@ impl Bench {
     fn run(&self, statement: &Statement) -> Vec<Vec<Value>> {
         let access = Access::Read(self.snapshot.clone());
         let options = ExecuteOptions::default();
-        let mut stream = Execution::start(&self.runtime, statement, access, Parameters::new(), options).unwrap();
+        let mut stream =
+            Execution::start(&self.runtime, statement, access, Parameters::new(), options).unwrap();
         let mut rows = Vec::new();
         while let Some(batch) = stream.next() {
             let batch = batch.unwrap();
@@ -87,8 +88,9 @@ fn main() {
     let transaction = engine.begin(transact::Mode::Write);
     let (label, key, knows) =
         (transaction.label("P").unwrap(), transaction.key("x").unwrap(), transaction.edge_type("R").unwrap());
-    let ids: Vec<_> =
-        (0..vertices).map(|x| transaction.create_vertex(&[label], vec![(key, Value::Int(x as i64))]).unwrap()).collect();
+    let ids: Vec<_> = (0..vertices)
+        .map(|x| transaction.create_vertex(&[label], vec![(key, Value::Int(x as i64))]).unwrap())
+        .collect();
     // Vertex 0 is the hub: ends are drawn with a density that falls with the number.
     let mut lists = vec![Vec::new(); vertices];
     for _ in 0..edges {
@@ -122,13 +124,25 @@ fn main() {
     let distinct_count = |plan, to| {
         aggregate(plan, Vec::new(), vec![(9, call(AggregateFunction::Count, Some(var(to)), true))])
     };
-    bench.time("point look-up, RETURN n.x", project(seek(777), vec![(1, property(0, "x"))]), 1, 5_000, Some(777));
+    bench.time(
+        "point look-up, RETURN n.x",
+        project(seek(777), vec![(1, property(0, "x"))]),
+        1,
+        5_000,
+        Some(777),
+    );
     for hops in 1..=3 {
         let mut node = path(seek(0), 0, 1, Direction::Out, 1, Some(hops));
         node.distinct_ends = true;
         let expected = reach(&lists, 0, hops as usize);
         let plan = distinct_count(Plan::ExpandPath(Box::new(node)), 1);
-        bench.time(&format!("hub -[*1..{hops}]-> count(DISTINCT b) = {expected}"), plan, 9, 300, Some(expected));
+        bench.time(
+            &format!("hub -[*1..{hops}]-> count(DISTINCT b) = {expected}"),
+            plan,
+            9,
+            300,
+            Some(expected),
+        );
     }
     let mut plan = seek(0);
     let mut expected = 1;
@@ -144,19 +158,41 @@ fn main() {
         let distinct = level.iter().filter(|paths| **paths > 0).count() as i64;
         expected = level.iter().sum::<u64>() as i64;
         if expected < 30_000_000 {
-            bench.time(&format!("{hops} expands, count(DISTINCT b) = {distinct}"), distinct_count(plan.clone(), hops), 9, 20, Some(distinct));
-            bench.time(&format!("{hops} expands, count(*) = {expected}"), count(plan.clone(), 9), 9, 20, Some(expected));
+            bench.time(
+                &format!("{hops} expands, count(DISTINCT b) = {distinct}"),
+                distinct_count(plan.clone(), hops),
+                9,
+                20,
+                Some(distinct),
+            );
+            bench.time(
+                &format!("{hops} expands, count(*) = {expected}"),
+                count(plan.clone(), 9),
+                9,
+                20,
+                Some(expected),
+            );
         }
     }
     println!("({expected} paths of 3 edges from the hub)");
     bench.time("scan, count(*)", count(scan(Plan::Unit, 0, "P"), 9), 9, 100, Some(vertices as i64));
-    let filtered = filter(scan(Plan::Unit, 0, "P"), compare(plan::expr::BinaryOperator::Less, property(0, "x"), int(1_000)));
+    let filtered = filter(
+        scan(Plan::Unit, 0, "P"),
+        compare(plan::expr::BinaryOperator::Less, property(0, "x"), int(1_000)),
+    );
     bench.time("scan, filter on a property, count(*)", count(filtered, 9), 9, 100, Some(1_000));
     let all = Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, "P"), 0, None, 1, &["R"], Direction::Out)));
     bench.time("every edge, count(*)", count(all.clone(), 9), 9, 50, Some(edges as i64));
     bench.time("every edge, count(DISTINCT b)", distinct_count(all.clone(), 1), 9, 50, None);
-    let by = aggregate(all.clone(), vec![(1, var(1))], vec![(8, call(AggregateFunction::CountRows, None, false))]);
+    let by =
+        aggregate(all.clone(), vec![(1, var(1))], vec![(8, call(AggregateFunction::CountRows, None, false))]);
     bench.time("every edge, count(*) by b, top 10", sort(by, vec![(var(8), true)], Some(10)), 8, 20, None);
     let top = sort(scan(Plan::Unit, 0, "P"), vec![(property(0, "x"), true)], Some(10));
-    bench.time("top 10 by a property", project(top, vec![(1, property(0, "x"))]), 1, 50, Some(vertices as i64 - 1));
+    bench.time(
+        "top 10 by a property",
+        project(top, vec![(1, property(0, "x"))]),
+        1,
+        50,
+        Some(vertices as i64 - 1),
+    );
 }

@@ -17,7 +17,7 @@ pub struct Procedure {
     pub fields: &'static [&'static str],
     /// One line of documentation.
     pub help: &'static str,
-    run: fn(&Snapshot, &[Value]) -> Result<Vec<Vec<Value>>, ExecuteError>,
+    run: fn(&Snapshot, &[Value]) -> Rows,
 }
 
 /// All procedures, by name.

@@ -24,7 +24,12 @@ fn endless() -> Plan {
     plan
 }
 
-fn start_endless(executors: usize, plan: Plan, columns: &[Var], options: ExecuteOptions) -> (Graph, Result<Vec<Vec<Value>>, ExecuteError>) {
+fn start_endless(
+    executors: usize,
+    plan: Plan,
+    columns: &[Var],
+    options: ExecuteOptions,
+) -> (Graph, Result<Vec<Vec<Value>>, ExecuteError>) {
     let graph = graph();
     let mut stream = start(executors, Access::Read(graph.engine.snapshot()), plan, columns, options).unwrap();
     let rows = drain(&mut stream);
@@ -118,8 +123,10 @@ fn order_is_kept_on_every_number_of_executors() {
 #[test]
 fn a_profile_speaks_of_plan_nodes() {
     let graph = graph();
-    let plan = count(Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, ""), 0, None, 1, &[], Direction::Out))), 2);
-    let mut stream = start(2, Access::Read(graph.engine.snapshot()), plan, &[Var(2)], ExecuteOptions::default()).unwrap();
+    let plan =
+        count(Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, ""), 0, None, 1, &[], Direction::Out))), 2);
+    let mut stream =
+        start(2, Access::Read(graph.engine.snapshot()), plan, &[Var(2)], ExecuteOptions::default()).unwrap();
     let rows = drain(&mut stream).unwrap();
     assert_eq!(rows[0][0].as_int(), Some(200));
     let profile = stream.profile();
@@ -139,15 +146,25 @@ fn procedures_answer_and_refuse() {
     };
     let rows = read(2, &graph(), call("db.labels", "label"), &[Var(0)]).unwrap();
     assert_eq!(rows.iter().map(|row| row[0].as_str().unwrap()).collect::<Vec<_>>(), ["A", "B"]);
-    assert!(matches!(read(1, &graph(), call("db.nothing", "x"), &[Var(0)]), Err(ExecuteError::NoProcedure(_))));
-    assert!(matches!(read(1, &graph(), call("db.labels", "x"), &[Var(0)]), Err(ExecuteError::ProcedureCall(_))));
+    assert!(matches!(
+        read(1, &graph(), call("db.nothing", "x"), &[Var(0)]),
+        Err(ExecuteError::NoProcedure(_))
+    ));
+    assert!(matches!(
+        read(1, &graph(), call("db.labels", "x"), &[Var(0)]),
+        Err(ExecuteError::ProcedureCall(_))
+    ));
 }
 
 #[test]
 fn collecting_after_sorting_keeps_the_order() {
     let sorted = sort(unwind(Plan::Unit, range(0, 40), 0), vec![(var(0), true)], None);
-    let plan = aggregate(sorted, Vec::new(), vec![(1, call(AggregateFunction::Collect, Some(var(0)), false))]);
+    let plan =
+        aggregate(sorted, Vec::new(), vec![(1, call(AggregateFunction::Collect, Some(var(0)), false))]);
     let rows = read(4, &graph(), plan, &[Var(1)]).unwrap();
     let Value::List(list) = &rows[0][0] else { panic!("{rows:?}") };
-    assert_eq!(list.iter().map(|value| value.as_int().unwrap()).collect::<Vec<_>>(), (0..=40).rev().collect::<Vec<_>>());
+    assert_eq!(
+        list.iter().map(|value| value.as_int().unwrap()).collect::<Vec<_>>(),
+        (0..=40).rev().collect::<Vec<_>>()
+    );
 }

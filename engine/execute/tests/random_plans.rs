@@ -114,7 +114,8 @@ impl Maker<'_> {
         node.into = into;
         node.labels = label(self.labels());
         node.types = self.types().into_iter().map(Into::into).collect();
-        node.mode = self.pick(&[PathMode::Trail, PathMode::Trail, PathMode::Acyclic, PathMode::Simple]).unwrap();
+        node.mode =
+            self.pick(&[PathMode::Trail, PathMode::Trail, PathMode::Acyclic, PathMode::Simple]).unwrap();
         node.edge_predicate = self.chance.happens(0.3).then(|| {
             let edge = self.fresh();
             (Var(edge), compare(BinaryOperator::Less, property(edge, "w"), int(3)))
@@ -158,8 +159,12 @@ impl Maker<'_> {
     fn filter(&mut self, mut draft: Draft) -> Draft {
         let entities = draft.vertices.clone();
         let predicate = match (self.chance.below(2), self.pick(&entities), self.pick(&entities)) {
-            (0, Some(a), Some(b)) if a != b => compare(BinaryOperator::Equal, property(a, "x"), property(b, "x")),
-            (_, Some(a), _) => compare(BinaryOperator::Less, property(a, "x"), int(self.chance.below(6) as i64)),
+            (0, Some(a), Some(b)) if a != b => {
+                compare(BinaryOperator::Equal, property(a, "x"), property(b, "x"))
+            }
+            (_, Some(a), _) => {
+                compare(BinaryOperator::Less, property(a, "x"), int(self.chance.below(6) as i64))
+            }
             _ => compare(BinaryOperator::Less, int(1), int(self.chance.below(3) as i64)),
         };
         draft.plan = filter(draft.plan, predicate);
@@ -178,7 +183,8 @@ impl Maker<'_> {
             draft.values.push(value);
             return draft;
         }
-        let columns: Vec<u32> = Self::columns(&draft).into_iter().filter(|_| self.chance.happens(0.7)).collect();
+        let columns: Vec<u32> =
+            Self::columns(&draft).into_iter().filter(|_| self.chance.happens(0.7)).collect();
         let mut items: Vec<(u32, Expr)> = columns.iter().map(|column| (*column, var(*column))).collect();
         items.push((value, expression));
         let mut draft = Self::keep(&draft, &columns, project(draft.plan.clone(), items));
@@ -187,7 +193,8 @@ impl Maker<'_> {
     }
 
     fn distinct(&mut self, draft: Draft) -> Draft {
-        let columns: Vec<u32> = Self::columns(&draft).into_iter().filter(|_| self.chance.happens(0.5)).collect();
+        let columns: Vec<u32> =
+            Self::columns(&draft).into_iter().filter(|_| self.chance.happens(0.5)).collect();
         // Lists without an order would compare by chance.
         let columns: Vec<u32> = columns.into_iter().filter(|column| !draft.bags.contains(column)).collect();
         if columns.is_empty() {
@@ -297,8 +304,10 @@ impl Maker<'_> {
                 }
             };
         }
-        let new: Vec<u32> =
-            Self::columns(&inner).into_iter().filter(|column| !Self::columns(&draft).contains(column)).collect();
+        let new: Vec<u32> = Self::columns(&inner)
+            .into_iter()
+            .filter(|column| !Self::columns(&draft).contains(column))
+            .collect();
         let scalar: Vec<u32> = new.iter().copied().filter(|column| !inner.bags.contains(column)).collect();
         let vars = new.iter().map(|column| Var(*column)).collect();
         let fresh = self.fresh();
@@ -398,11 +407,14 @@ fn check(seed: u64) {
     let columns: Vec<u32> = Maker::columns(&draft);
     let vars: Vec<Var> = columns.iter().map(|column| Var(*column)).collect();
     let bags: Vec<usize> = (0..columns.len()).filter(|at| draft.bags.contains(&columns[*at])).collect();
-    let answer = |row: &Row| vars.iter().map(|variable| row.get(variable).cloned().unwrap_or_default()).collect();
+    let answer =
+        |row: &Row| vars.iter().map(|variable| row.get(variable).cloned().unwrap_or_default()).collect();
     let expected = normal(twin::rows(&graph, &draft.plan, &Row::new()).iter().map(answer).collect(), &bags);
     for executors in [1, 2, 4] {
         let found = read(executors, &graph, draft.plan.clone(), &vars);
-        let found = found.unwrap_or_else(|error| panic!("seed {seed}, {executors} executors: {error}\n{}", show(&draft.plan)));
+        let found = found.unwrap_or_else(|error| {
+            panic!("seed {seed}, {executors} executors: {error}\n{}", show(&draft.plan))
+        });
         let found = if vars.is_empty() { expected.clone() } else { normal(found, &bags) };
         assert!(
             same(&found, &expected),

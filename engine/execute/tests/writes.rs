@@ -157,8 +157,17 @@ fn detach_delete_takes_the_edges_along() {
 }
 
 /// MERGE (n:K {n: value}) over rows of `input`.
-fn merge_vertex(input: Plan, value: Expr, read: u32, on_create: Vec<SetItem>, on_match: Vec<SetItem>) -> Plan {
-    let found = filter(scan(argument(&[read]), 10, "K"), compare(BinaryOperator::Equal, property(10, "n"), value.clone()));
+fn merge_vertex(
+    input: Plan,
+    value: Expr,
+    read: u32,
+    on_create: Vec<SetItem>,
+    on_match: Vec<SetItem>,
+) -> Plan {
+    let found = filter(
+        scan(argument(&[read]), 10, "K"),
+        compare(BinaryOperator::Equal, property(10, "n"), value.clone()),
+    );
     Plan::Merge(Box::new(Merge {
         input,
         inner: found,
@@ -200,7 +209,13 @@ fn merge_whose_set_changes_what_it_matches_goes_row_by_row() {
 #[test]
 fn merge_refuses_null() {
     let engine = engine();
-    let plan = merge_vertex(unwind(Plan::Unit, range(1, 1), 0), Expr::literal(Value::Null), 0, Vec::new(), Vec::new());
+    let plan = merge_vertex(
+        unwind(Plan::Unit, range(1, 1), 0),
+        Expr::literal(Value::Null),
+        0,
+        Vec::new(),
+        Vec::new(),
+    );
     let error = write(&engine, plan, &[]).unwrap_err();
     assert!(matches!(error, ExecuteError::MergeNull(_)), "{error:?}");
 }
@@ -241,13 +256,20 @@ fn for_each_works_element_by_element() {
             imports: vec![Var(0)],
         }))
     };
-    let (found, _) = write(&engine, project(plan(body(argument(&[0, 1]))), vec![(2, property(0, "n"))]), &[Var(2)]).unwrap();
+    let (found, _) =
+        write(&engine, project(plan(body(argument(&[0, 1]))), vec![(2, property(0, "n"))]), &[Var(2)])
+            .unwrap();
     assert_eq!(found.len(), 3);
     assert_eq!(all(&engine, "A", "n"), [Some(10), Some(11), Some(12)]);
     // Two clauses: what the second reads, the first has just written for this element.
-    let copy = create(body(argument(&[0, 1])), vec![create_vertex(3, &["B"], Some(map(vec![("n", property(0, "n"))])))], Vec::new());
+    let copy = create(
+        body(argument(&[0, 1])),
+        vec![create_vertex(3, &["B"], Some(map(vec![("n", property(0, "n"))])))],
+        Vec::new(),
+    );
     write(&engine, plan(copy), &[]).unwrap();
-    let mut expected: Vec<Option<i64>> = (10..13).flat_map(|n| [n + 1, n + 3, n + 6, n + 10]).map(Some).collect();
+    let mut expected: Vec<Option<i64>> =
+        (10..13).flat_map(|n| [n + 1, n + 3, n + 6, n + 10]).map(Some).collect();
     expected.sort();
     assert_eq!(all(&engine, "B", "n"), expected);
 }
@@ -300,17 +322,64 @@ fn an_index_is_found_and_followed_in_a_transaction() {
     let request = transact::IndexRequest { name: None, target, keys, if_not_exists: false };
     engine.create_index(&request).unwrap();
     let seek = |input, seek| {
-        Plan::SeekVertices(Box::new(plan::algebra::SeekVertices { input, vertex: Var(1), label: "A".into(), keys: vec!["n".into()], seek }))
+        Plan::SeekVertices(Box::new(plan::algebra::SeekVertices {
+            input,
+            vertex: Var(1),
+            label: "A".into(),
+            keys: vec!["n".into()],
+            seek,
+        }))
     };
     use plan::algebra::Seek;
     let n = |plan| ints(&engine, project(plan, vec![(2, property(1, "n"))]), 2);
     assert_eq!(n(seek(Plan::Unit, Seek::Equal(vec![int(7)]))), [Some(7)]);
     assert_eq!(n(seek(Plan::Unit, Seek::Range(Some((int(45), false)), None))).len(), 4);
-    assert_eq!(n(seek(unwind(Plan::Unit, range(48, 51), 0), Seek::Equal(vec![var(0)]))), [Some(48), Some(49)]);
+    assert_eq!(
+        n(seek(unwind(Plan::Unit, range(48, 51), 0), Seek::Equal(vec![var(0)]))),
+        [Some(48), Some(49)]
+    );
     assert_eq!(n(seek(Plan::Unit, Seek::In(Expr::List(vec![int(1), int(2), int(1)])))), [Some(1), Some(2)]);
     let written = set(seek(Plan::Unit, Seek::Equal(vec![int(7)])), vec![set_property(1, "n", int(700))]);
     let again = seek(project(written, vec![(3, int(0))]), Seek::Equal(vec![int(700)]));
     let (found, _) = write(&engine, count(again, 4), &[Var(4)]).unwrap();
     assert_eq!(found[0][0].as_int(), Some(1), "the index of the view holds the transaction's own writes");
     let _ = (AggregateFunction::Count, LabelExpr::Any);
+}
+
+#[test]
+fn merges_of_different_edges_at_one_hub_do_not_conflict() {
+    let engine = engine();
+    made(&engine, "A", 4);
+    let attempt = |far: i64| {
+        let with = |vertex, n| {
+            move |input| {
+                filter(
+                    scan(input, vertex, "A"),
+                    compare(BinaryOperator::Equal, property(vertex, "n"), int(n)),
+                )
+            }
+        };
+        let mut found = expand(argument(&[0, 1]), 0, Some(2), 1, &["R"], Direction::Out);
+        found.into = true;
+        let plan = Plan::Merge(Box::new(Merge {
+            input: with(1, far)(with(0, 0)(Plan::Unit)),
+            inner: Plan::Expand(Box::new(found)),
+            imports: vec![Var(0), Var(1)],
+            vertices: Vec::new(),
+            edges: vec![create_edge(2, "R", 0, 1)],
+            on_create: Vec::new(),
+            on_match: Vec::new(),
+            paths: Vec::new(),
+        }));
+        let transaction = std::sync::Arc::new(engine.begin(transact::Mode::Write));
+        let access = Access::Write(transaction.clone());
+        drain(&mut start(2, access, plan, &[], ExecuteOptions::default()).unwrap()).unwrap();
+        transaction
+    };
+    let (first, second, same) = (attempt(1), attempt(2), attempt(1));
+    assert!(first.commit().is_ok());
+    assert!(second.commit().is_ok(), "another far end");
+    assert!(same.commit().is_err(), "the same edge");
+    let edges = Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, "A"), 0, None, 1, &["R"], Direction::Out)));
+    assert_eq!(ints(&engine, count(edges, 2), 2), [Some(2)]);
 }

@@ -244,7 +244,7 @@ impl Breaker for Partial {
         let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
         groups.take(&self.plan, &batch, turn.here)?;
         self.batches += 1;
-        if self.batches % BATCHES_PER_CHARGE == 0 {
+        if self.batches.is_multiple_of(BATCHES_PER_CHARGE) {
             let bytes = groups.bytes();
             turn.context.charge(bytes.saturating_sub(self.charged))?;
             self.charged = self.charged.max(bytes);

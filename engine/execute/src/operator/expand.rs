@@ -38,6 +38,28 @@ struct Plan {
     keep_to: bool,
 }
 
+impl Plan {
+    /// Tells the transaction what a batch reads: whole lists, or with `into` only the edges between two ends, so that writers at one
+    /// hub that look at different far ends do not conflict.
+    fn record(&self, batch: &Batch, types: &[EdgeTypeId], here: &Here) {
+        let from = batch.column(self.from);
+        let Some(to) = self.to.map(|at| batch.column(at)) else {
+            let vertices = (0..batch.len()).filter_map(|row| from.vertex(row));
+            return here.environment.record(|reads| reads.adjacencies(vertices, types, self.direction));
+        };
+        here.environment.record(|reads| {
+            for (from, to) in (0..batch.len()).filter_map(|row| from.vertex(row).zip(to.vertex(row))) {
+                if self.direction != Direction::In {
+                    reads.edges_between(from, to);
+                }
+                if self.direction != Direction::Out {
+                    reads.edges_between(to, from);
+                }
+            }
+        });
+    }
+}
+
 /// One way of looking: a view, and whether its edges lead away from the vertex.
 struct Side {
     view: AdjacencyView,
@@ -74,10 +96,7 @@ impl Bound {
         let snapshot = here.snapshot().clone();
         let types = edge_types(&plan.types, &snapshot);
         if here.environment.is_recording() {
-            let column = batch.column(plan.from);
-            let vertices = (0..batch.len()).filter_map(|row| column.vertex(row));
-            here.environment
-                .record(|reads| reads.adjacencies(vertices, types.as_deref().unwrap_or(&[]), plan.direction));
+            plan.record(batch, types.as_deref().unwrap_or(&[]), here);
         }
         if held.is_none() {
             let apart = plan.keep_edge && plan.to.is_some();

@@ -91,10 +91,10 @@ impl ExpandPath {
             return Ok(None);
         }
         let to = to.flatten();
-        if let Some(to) = to {
-            if to.dense() >= bound.snapshot.vertex_bound() || !bound.labels.admits(to, &bound.snapshot)? {
-                return Ok(None);
-            }
+        if let Some(to) = to
+            && (to.dense() >= bound.snapshot.vertex_bound() || !bound.labels.admits(to, &bound.snapshot)?)
+        {
+            return Ok(None);
         }
         let Some(types) = bound.types.clone() else {
             // No such edges at all: only the empty path is left.

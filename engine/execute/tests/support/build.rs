@@ -27,7 +27,14 @@ pub fn scan(input: Plan, vertex: u32, labels: &str) -> Plan {
 pub fn ids(input: Plan, vertex: u32, ids: Expr) -> Plan {
     Plan::SeekIds(Box::new(SeekIds { input, vertex: Var(vertex), ids }))
 }
-pub fn expand(input: Plan, from: u32, edge: Option<u32>, to: u32, types: &[&str], direction: Direction) -> Expand {
+pub fn expand(
+    input: Plan,
+    from: u32,
+    edge: Option<u32>,
+    to: u32,
+    types: &[&str],
+    direction: Direction,
+) -> Expand {
     Expand {
         input,
         from: Var(from),
@@ -120,7 +127,11 @@ pub fn map(entries: Vec<(&str, Expr)>) -> Expr {
     Expr::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 pub fn create_vertex(variable: u32, labels: &[&str], properties: Option<Expr>) -> CreateVertex {
-    CreateVertex { variable: Var(variable), labels: labels.iter().map(|name| Name::from(*name)).collect(), properties }
+    CreateVertex {
+        variable: Var(variable),
+        labels: labels.iter().map(|name| Name::from(*name)).collect(),
+        properties,
+    }
 }
 pub fn create_edge(variable: u32, edge_type: &str, source: u32, target: u32) -> CreateEdge {
     CreateEdge {

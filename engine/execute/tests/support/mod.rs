@@ -5,12 +5,14 @@ pub mod build;
 pub mod twin;
 
 use dataflow::{Runtime, RuntimeOptions};
-use tanglewood_execute::{Access, Counters, ExecuteError, ExecuteOptions, Execution, Parameters, ResultStream, Rows};
 use model::compare::total_order;
 use model::{EdgeRef, Value, VertexId};
 use plan::statement::Mode;
 use plan::{Plan, Statement, StatementKind, Var};
 use std::sync::{Arc, OnceLock};
+use tanglewood_execute::{
+    Access, Counters, ExecuteError, ExecuteOptions, Execution, Parameters, ResultStream, Rows,
+};
 use transact::{Engine, OpenOptions};
 use world::chance::Chance;
 
@@ -111,14 +113,23 @@ pub fn drain(stream: &mut ResultStream) -> Result<Vec<Vec<Value>>, ExecuteError>
 }
 
 /// Runs a reading plan to its end.
-pub fn read(executors: usize, graph: &Graph, plan: Plan, columns: &[Var]) -> Result<Vec<Vec<Value>>, ExecuteError> {
+pub fn read(
+    executors: usize,
+    graph: &Graph,
+    plan: Plan,
+    columns: &[Var],
+) -> Result<Vec<Vec<Value>>, ExecuteError> {
     let options = ExecuteOptions { batch_rows: 7, ..ExecuteOptions::default() };
     let mut stream = start(executors, Access::Read(graph.engine.snapshot()), plan, columns, options)?;
     drain(&mut stream)
 }
 
 /// Runs a plan in a transaction of its own and commits it.
-pub fn write(engine: &Engine, plan: Plan, columns: &[Var]) -> Result<(Vec<Vec<Value>>, Counters), ExecuteError> {
+pub fn write(
+    engine: &Engine,
+    plan: Plan,
+    columns: &[Var],
+) -> Result<(Vec<Vec<Value>>, Counters), ExecuteError> {
     let transaction = Arc::new(engine.begin(transact::Mode::Write));
     let options = ExecuteOptions { batch_rows: 3, ..ExecuteOptions::default() };
     let mut stream = start(2, Access::Write(transaction.clone()), plan, columns, options)?;
@@ -138,6 +149,7 @@ pub fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
 }
 
 pub fn same(a: &[Vec<Value>], b: &[Vec<Value>]) -> bool {
-    let equal = |a: &Vec<Value>, b: &Vec<Value>| a.iter().zip(b).all(|(a, b)| model::compare::equivalent(a, b));
+    let equal =
+        |a: &Vec<Value>, b: &Vec<Value>| a.iter().zip(b).all(|(a, b)| model::compare::equivalent(a, b));
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len() && equal(a, b))
 }

@@ -17,8 +17,12 @@ pub fn value(graph: &Graph, expression: &Expr, row: &Row) -> Value {
         Expr::Literal(constant) => constant.0.clone(),
         Expr::Variable(variable) => row.get(variable).cloned().unwrap_or(Value::Null),
         Expr::Property(subject, key) => match value(graph, subject, row) {
-            Value::Vertex(id) if **key == *"x" => graph.vertices.iter().find(|vertex| vertex.id == id).unwrap().x.into(),
-            Value::Edge(edge) if **key == *"w" => graph.edges.iter().find(|other| other.edge.id == edge.id).unwrap().w.into(),
+            Value::Vertex(id) if **key == *"x" => {
+                graph.vertices.iter().find(|vertex| vertex.id == id).unwrap().x.into()
+            }
+            Value::Edge(edge) if **key == *"w" => {
+                graph.edges.iter().find(|other| other.edge.id == edge.id).unwrap().w.into()
+            }
             _ => Value::Null,
         },
         Expr::Binary(operator, a, b) => binary(*operator, value(graph, a, row), value(graph, b, row)),
@@ -81,7 +85,9 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             found.map(|vertex| with(row, node.vertex, Value::Vertex(vertex.id))).collect()
         }),
         Plan::Expand(node) => each(graph, &node.input, argument, |row| expand(graph, node, row)),
-        Plan::ExpandPath(node) => each(graph, &node.input, argument, |row| super::twin::paths(graph, node, row)),
+        Plan::ExpandPath(node) => {
+            each(graph, &node.input, argument, |row| super::twin::paths(graph, node, row))
+        }
         Plan::Filter(node) => each(graph, &node.input, argument, |row| {
             let holds = value(graph, &node.predicate, row).as_bool() == Some(true);
             if holds { vec![row.clone()] } else { Vec::new() }
@@ -94,14 +100,23 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             vec![row]
         }),
         Plan::Project(node) => each(graph, &node.input, argument, |row| {
-            vec![node.items.iter().map(|(variable, expression)| (*variable, value(graph, expression, row))).collect()]
+            vec![
+                node.items
+                    .iter()
+                    .map(|(variable, expression)| (*variable, value(graph, expression, row)))
+                    .collect(),
+            ]
         }),
         Plan::Unwind(node) => each(graph, &node.input, argument, |row| match value(graph, &node.list, row) {
-            Value::List(list) => list.iter().map(|element| with(row, node.variable, element.clone())).collect(),
+            Value::List(list) => {
+                list.iter().map(|element| with(row, node.variable, element.clone())).collect()
+            }
             _ => Vec::new(),
         }),
         Plan::Distinct(node) => {
-            let narrow = |row: &Row| -> Row { node.columns.iter().map(|column| (*column, row[column].clone())).collect() };
+            let narrow = |row: &Row| -> Row {
+                node.columns.iter().map(|column| (*column, row[column].clone())).collect()
+            };
             dedup(rows(graph, &node.input, argument).iter().map(narrow).collect())
         }
         Plan::Aggregate(node) => aggregate(graph, node, argument),
@@ -120,7 +135,8 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             let take = |row: &Row, pick: fn(&(Var, Var, Var)) -> Var| -> Row {
                 node.columns.iter().map(|columns| (columns.0, row[&pick(columns)].clone())).collect()
             };
-            let mut all: Vec<Row> = rows(graph, &node.left, argument).iter().map(|row| take(row, |c| c.1)).collect();
+            let mut all: Vec<Row> =
+                rows(graph, &node.left, argument).iter().map(|row| take(row, |c| c.1)).collect();
             all.extend(rows(graph, &node.right, argument).iter().map(|row| take(row, |c| c.2)));
             if node.distinct { dedup(all) } else { all }
         }
@@ -129,7 +145,7 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
 }
 
 fn each(graph: &Graph, input: &Plan, argument: &Row, mut grow: impl FnMut(&Row) -> Vec<Row>) -> Vec<Row> {
-    rows(graph, input, argument).iter().flat_map(|row| grow(row)).collect()
+    rows(graph, input, argument).iter().flat_map(&mut grow).collect()
 }
 
 fn with(row: &Row, variable: Var, value: Value) -> Row {
