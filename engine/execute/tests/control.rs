@@ -121,6 +121,17 @@ fn order_is_kept_on_every_number_of_executors() {
 }
 
 #[test]
+fn a_long_sort_merges_its_runs_and_keeps_equal_rows_in_order() {
+    let modulo = Expr::binary(plan::expr::BinaryOperator::Modulo, var(0), int(10));
+    let plan = sort(unwind(Plan::Unit, range(0, 49_999), 0), vec![(modulo, true)], None);
+    let rows = read(2, &graph(), plan, &[Var(0)]).unwrap();
+    let found: Vec<i64> = rows.iter().map(|row| row[0].as_int().unwrap()).collect();
+    let mut expected: Vec<i64> = (0..50_000).collect();
+    expected.sort_by_key(|value| std::cmp::Reverse(value % 10));
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_profile_speaks_of_plan_nodes() {
     let graph = graph();
     let plan =

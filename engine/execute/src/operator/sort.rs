@@ -1,7 +1,7 @@
 //! Sort: orders rows; with a limit it keeps the first rows only (top-k), on every executor first and then at home.
 //!
 //! Rows of equal keys keep the order they came in. A top-k keeps some more rows than asked for and cuts when there are twice as many,
-//! so its cost per row is a comparison with the last row that still counts. Inside a sub-query the outer row leads the keys, and the
+//! so its cost per row is a comparison with the last row that still counts; without a limit rows are sorted in runs and merged. Inside a sub-query the outer row leads the keys, and the
 //! limit counts for each outer row.
 
 use crate::ExecuteError;
@@ -19,6 +19,8 @@ use model::compare::total_order;
 use model::{Batch, Column, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+mod runs;
 
 struct Key {
     expression: Compiled,
@@ -64,11 +66,27 @@ struct Sort {
     bar: Option<Vec<Value>>,
     sorted: Option<Batch>,
     next: usize,
+    /// Without a limit: rows sorted so far, in runs.
+    runs: Vec<Batch>,
+    merge: Option<runs::Merge>,
 }
+
+/// Rows of one sorted run: sorting it takes about a quota.
+const RUN_ROWS: usize = 4_096;
 
 impl Sort {
     fn new(plan: Arc<Sorting>) -> Sort {
-        Sort { plan, held: Vec::new(), held_rows: 0, charged: 0, bar: None, sorted: None, next: 0 }
+        Sort {
+            plan,
+            held: Vec::new(),
+            held_rows: 0,
+            charged: 0,
+            bar: None,
+            sorted: None,
+            next: 0,
+            runs: Vec::new(),
+            merge: None,
+        }
     }
     /// Does batch row `row` come before the bar?
     fn counts(&self, keys: &[Carried], row: usize) -> bool {
@@ -81,6 +99,24 @@ impl Sort {
             }
         }
         false
+    }
+    /// Sorts what is pending into a run.
+    fn end_run(&mut self) {
+        if self.held_rows > 0 {
+            let run = self.sort().flatten();
+            self.runs.push(run);
+            self.held_rows = 0;
+        }
+    }
+    /// A piece of all runs in order.
+    fn merged(&mut self, rows_max: usize) -> Batch {
+        if self.merge.is_none() {
+            self.end_run();
+            let lengths: Vec<usize> = self.runs.iter().map(Batch::len).collect();
+            let all = concatenate(&std::mem::take(&mut self.runs), self.plan.width + self.plan.keys.len());
+            self.merge = Some(runs::Merge::new(self.plan.clone(), all, &lengths));
+        }
+        self.merge.as_mut().expect("just made").next(rows_max)
     }
     /// All rows held in order; with a limit, cut.
     fn sort(&mut self) -> Batch {
@@ -144,6 +180,9 @@ impl Breaker for Sort {
         self.held_rows += kept.len();
         self.held.push(kept);
         turn.context.charge(bytes)?;
+        if self.plan.limit.is_none() && self.held_rows >= RUN_ROWS {
+            self.end_run();
+        }
         if self.plan.limit.is_some_and(|limit| self.held_rows > 2 * limit + TOP_ROWS_SLACK)
             && !self.plan.by_row
         {
@@ -156,6 +195,12 @@ impl Breaker for Sort {
         Ok(())
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        if self.plan.limit.is_none() {
+            let rows = self.merged(turn.here.environment.batch_rows);
+            let done = rows.is_empty();
+            turn.emit(rows);
+            return Ok(if done { Progress::Done } else { Progress::More });
+        }
         if self.sorted.is_none() {
             let sorted = self.sort();
             let columns: Vec<usize> = (0..self.plan.width).collect();
