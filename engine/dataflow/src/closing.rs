@@ -31,6 +31,7 @@ impl<M: Message> LocalQuery<M> {
         let operator = instance.operator.take();
         let mut accounts: Vec<Account> =
             instance.current.take().map(|(account, _)| account).into_iter().collect();
+        accounts.extend(instance.held_completions.drain(..).map(|(_, account)| account));
         instance.open_gate();
         let inbox = std::mem::take(&mut instance.inbox);
         self.unschedule(slot);

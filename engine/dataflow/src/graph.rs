@@ -40,8 +40,8 @@ impl Default for ScopeNo {
 pub struct VertexOptions {
     /// Number of input ports; 0 for a source.
     pub ports: usize,
-    /// If `k > 0`: ports below `k` must be at their end everywhere (inside a scope: at the instance's end) before a message on port `k`
-    /// or above is delivered. A hash join with its build side on port 0 says 1.
+    /// If `k > 0`: ports below `k` must be at their end everywhere (inside a scope: at the instance's end) before a message or the end
+    /// of port `k` or above is delivered. A hash join with its build side on port 0 says 1.
     pub port_order: usize,
     /// Make an instance (on the home executor; inside a scope where the instance lives) for the end of the input even if no message
     /// ever came: an aggregate without keys answers 0 for nothing.

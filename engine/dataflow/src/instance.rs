@@ -56,6 +56,8 @@ pub(crate) struct Instance<M: Message> {
     /// Messages behind the gate.
     pub(crate) held: VecDeque<Delivery<M>>,
     pub(crate) gate_open: bool,
+    /// Ends of ports behind the gate: an operator hears of a later port's end after the earlier ports'.
+    pub(crate) held_completions: Vec<(usize, Account)>,
     /// What the unfinished call was counted as.
     pub(crate) current: Option<(Account, bool)>,
     pub(crate) place: Place,
@@ -73,6 +75,7 @@ impl<M: Message> Instance<M> {
             inbox: VecDeque::new(),
             held: VecDeque::new(),
             gate_open,
+            held_completions: Vec::new(),
             current: None,
             place: Place::Idle,
             completions: 0,
@@ -86,7 +89,9 @@ impl<M: Message> Instance<M> {
 
     /// True if it was told of the end of all its `ports`, or has none, and nothing is left in its mailbox.
     pub(crate) fn had_all(&self, ports: usize) -> bool {
-        self.inbox.is_empty() && u64::from(self.completions) == (1_u64 << ports) - 1
+        self.inbox.is_empty()
+            && self.held_completions.is_empty()
+            && u64::from(self.completions) == (1_u64 << ports) - 1
     }
 
     /// Lets the held messages in.

@@ -117,13 +117,15 @@ impl<M: Message> LocalQuery<M> {
         slot
     }
 
-    /// Puts `on_completion` into the mailbox; behind it the gate may open.
+    /// Puts `on_completion` into the mailbox, or behind the gate; the last one before the gate opens it.
     fn push_completion(&mut self, slot: usize, port: usize, account: Account) {
         let vertex = self.instance(slot).head.vertex;
         let order = self.shared.graph.vertices[vertex].options.port_order;
         let lower = ((1_u64 << order) - 1) as u32;
         let instance = self.instance(slot);
-        if instance.completions & (1 << port) != 0 {
+        if !instance.gate_open && port >= order {
+            instance.held_completions.push((port, account));
+        } else if instance.completions & (1 << port) != 0 {
             if account == Account::Ack {
                 instance.inbox.push_back(Item::Acknowledge);
             }
@@ -132,6 +134,8 @@ impl<M: Message> LocalQuery<M> {
             instance.inbox.push_back(Item::Completion(port, account));
             if instance.completions & lower == lower {
                 instance.open_gate();
+                let later = std::mem::take(&mut instance.held_completions);
+                later.into_iter().for_each(|(port, account)| self.push_completion(slot, port, account));
             }
         }
         self.make_ready(slot);

@@ -218,6 +218,7 @@ impl Operator<Rows> for Vertex {
     fn on_completion(&mut self, port: usize, context: &mut Context<'_, Rows>) -> Outcome {
         assert_eq!(self.ended & (1 << port), 0, "a port ends once");
         assert!(self.todo.is_empty());
+        assert!(port == 0 || self.ended & 1 == 1, "port 1 ends after port 0, also when it ended first");
         self.ended |= 1 << port;
         if matches!(self.kind, Kind::Sum) {
             context.send(Rows::new(vec![self.sum], &self.messages));
