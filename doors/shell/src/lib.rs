@@ -1,1 +1,24 @@
-//! shell
+//! # shell: the interactive prompt and the printing of results
+//!
+//! Reading order: [`style`] (what the terminal can show), [`text`] and [`json`] (one value), [`print`] (a whole result, in four
+//! formats), [`failure`] (an error), [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
+//!
+//! Results are printed as they arrive, so a million rows need no more memory than a thousand.
+
+pub mod style;
+
+pub mod json;
+pub mod text;
+
+pub mod print;
+
+pub mod failure;
+pub mod highlight;
+pub mod params;
+
+pub mod prompt;
+
+pub use failure::failure;
+pub use print::{Format, Look, PrintError, print_result};
+pub use prompt::{Piece, ShellOptions, run};
+pub use style::{Ink, Style};

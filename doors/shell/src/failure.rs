@@ -1,0 +1,18 @@
+//! An error as people read it: code, message, the place in the text underlined, and what may help.
+
+use crate::{Ink, Style};
+use database::Error;
+
+/// `error[CODE]: message`, then the excerpt and `hint: …` where there are any; without a line break at the end.
+pub fn failure(error: &Error, style: &Style) -> String {
+    let mut out = format!("{}: {}", style.paint(Ink::Bad, &format!("error[{}]", error.code)), error.message);
+    for line in error.excerpt.iter().flat_map(|excerpt| excerpt.lines()) {
+        let is_marks = line.contains('^') && line.chars().all(|letter| " |^".contains(letter));
+        out.push_str("\n  ");
+        out.push_str(&if is_marks { style.paint(Ink::Bad, line) } else { line.to_string() });
+    }
+    if let Some(hint) = &error.hint {
+        out.push_str(&format!("\n{}: {hint}", style.paint(Ink::Hint, "hint")));
+    }
+    out
+}

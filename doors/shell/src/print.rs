@@ -1,0 +1,211 @@
+//! A result in one of four formats, written as it arrives.
+//!
+//! `table` for people (its first rows decide the widths), `json` (one array of objects), `jsonl` (one object a line) and `csv` for
+//! programs. Cost: one batch of rows in memory, for tables [`table::SAMPLE_ROWS`] rows.
+
+mod csv;
+mod rows;
+pub mod table;
+
+use crate::Style;
+use crate::text::{changes_text, counted, time_text};
+use crate::{Ink, text};
+use database::entity::{Hydrated, hydrate};
+use database::{Error, QueryResult, Summary};
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Aligned columns, with a count of rows and the time below.
+    #[default]
+    Table,
+    /// One array of objects.
+    Json,
+    /// One object a line.
+    Jsonl,
+    /// Comma separated, quoted as RFC 4180 says; lines end with a line feed.
+    Csv,
+}
+
+impl Format {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Format); 4] =
+        [("table", Format::Table), ("json", Format::Json), ("jsonl", Format::Jsonl), ("csv", Format::Csv)];
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+}
+
+/// How a result is to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The format.
+    pub format: Format,
+    /// What the terminal can show.
+    pub style: Style,
+    /// Is the time said below tables?
+    pub timing: bool,
+}
+
+/// Why a result was not printed to its end.
+#[derive(Debug)]
+pub enum PrintError {
+    /// The query failed while it ran.
+    Query(Error),
+    /// The output took no more.
+    Output(io::Error),
+}
+
+impl From<Error> for PrintError {
+    fn from(error: Error) -> PrintError {
+        PrintError::Query(error)
+    }
+}
+
+impl From<io::Error> for PrintError {
+    fn from(error: io::Error) -> PrintError {
+        PrintError::Output(error)
+    }
+}
+
+impl fmt::Display for PrintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PrintError::Query(error) => error.fmt(f),
+            PrintError::Output(error) => write!(f, "the output cannot be written: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PrintError {}
+
+/// Writes rows in one format.
+pub(crate) trait RowWriter {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
+    fn row(&mut self, row: &[Hydrated], out: &mut dyn Write) -> io::Result<()>;
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Writes a result to its end. Statements without columns write nothing but, in a table, what they changed.
+///
+/// # Errors
+/// The query fails while it runs, or the output takes no more.
+pub fn print_result(
+    mut result: QueryResult,
+    look: &Look,
+    out: &mut dyn Write,
+) -> Result<Summary, PrintError> {
+    let columns: Vec<Arc<str>> = result.columns().to_vec();
+    let has_plan_only = result.summary().plan_text.is_some() && !result.summary().profiled;
+    if has_plan_only {
+        return Ok(print_plan(&result, look, out)?);
+    }
+    let snapshot = result.snapshot().clone();
+    let mut writer = writer(look.format, &columns, &look.style);
+    let mut count = 0;
+    if !columns.is_empty() {
+        writer.begin(out)?;
+    }
+    while let Some(batch) = result.next_batch()? {
+        count += batch.len() as u64;
+        for row in 0..batch.len() {
+            let values = batch.row(row);
+            let values =
+                values.iter().map(|value| hydrate(value, &snapshot)).collect::<Result<Vec<_>, _>>()?;
+            writer.row(&values, out)?;
+        }
+        out.flush()?;
+    }
+    if !columns.is_empty() {
+        writer.end(out)?;
+    }
+    let summary = result.summary().clone();
+    if look.format == Format::Table {
+        let rows = (!columns.is_empty()).then_some(count);
+        print_footer(rows, &summary, look, out)?;
+    }
+    out.flush()?;
+    Ok(summary)
+}
+
+/// Writes rows that are no result of a query, as a table.
+pub(crate) fn print_table(
+    columns: &[&str],
+    rows: &[Vec<Hydrated>],
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let columns: Vec<Arc<str>> = columns.iter().map(|column| Arc::from(*column)).collect();
+    let mut writer = table::TableWriter::new(&columns, *style);
+    writer.begin(out)?;
+    for row in rows {
+        writer.row(row, out)?;
+    }
+    writer.end(out)
+}
+
+fn writer(format: Format, columns: &[Arc<str>], style: &Style) -> Box<dyn RowWriter> {
+    match format {
+        Format::Table => Box::new(table::TableWriter::new(columns, *style)),
+        Format::Json => Box::new(rows::JsonWriter::new(columns)),
+        Format::Jsonl => Box::new(rows::JsonlWriter::new(columns)),
+        Format::Csv => Box::new(csv::CsvWriter::new(columns)),
+    }
+}
+
+/// EXPLAIN: the plan as text, or as the one value of one row named `plan`.
+fn print_plan(result: &QueryResult, look: &Look, out: &mut dyn Write) -> Result<Summary, io::Error> {
+    let summary = result.summary().clone();
+    let plan = summary.plan_text.clone().unwrap_or_default();
+    if look.format == Format::Table {
+        writeln!(out, "{}", plan.trim_end())?;
+    } else {
+        let mut writer = writer(look.format, &["plan".into()], &look.style);
+        writer.begin(out)?;
+        writer.row(&[Hydrated::Plain(plan.into())], out)?;
+        writer.end(out)?;
+    }
+    out.flush()?;
+    Ok(summary)
+}
+
+fn print_footer(rows: Option<u64>, summary: &Summary, look: &Look, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(plan) = summary.plan_text.as_ref().filter(|_| summary.profiled) {
+        writeln!(out, "\n{}", plan.trim_end())?;
+    }
+    let rows = rows.map(|count| counted(count, "row", "rows"));
+    let changes = changes_text(&summary.counters, summary.schema_changes);
+    let parts: Vec<String> = rows.into_iter().chain(changes).collect();
+    let said = if parts.is_empty() { "no changes".into() } else { parts.join(", ") };
+    let time = look.timing.then(|| time_text(summary.elapsed));
+    let line: Vec<String> = [said].into_iter().chain(time).collect();
+    writeln!(out, "{}", look.style.paint(Ink::Quiet, &line.join(" · ")))
+}
+
+/// Is null shown apart from the text `null`?
+pub(crate) fn is_null(value: &Hydrated) -> bool {
+    matches!(value, Hydrated::Plain(database::Value::Null))
+}
+
+/// What a cell of a table shows, on one line.
+pub(crate) fn one_line(value: &Hydrated) -> String {
+    let text = text::cell_text(value);
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control.is_control() => out.extend(control.escape_default()),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,71 @@
+//! `:schema`: labels and relationship types with counts, indexes and constraints.
+
+use super::conversation::Conversation;
+use crate::Ink;
+use crate::text::{cell_text, count_text};
+use database::entity::Hydrated;
+use database::{Error, Params};
+use model::{EdgeTypeId, LabelId};
+use std::io;
+
+impl Conversation {
+    pub(crate) fn schema(&mut self) -> io::Result<Result<(), Error>> {
+        let snapshot = self.database.snapshot();
+        let (names, statistics) = (snapshot.catalog().names().clone(), snapshot.statistics());
+        let labels = names.labels().iter().enumerate().map(|(number, name)| {
+            (format!(":{name}"), statistics.vertices_with_label(LabelId(number as u16)))
+        });
+        self.counts("nodes", statistics.vertices(), labels.collect())?;
+        let types = names.edge_types().iter().enumerate().map(|(number, name)| {
+            (format!("[:{name}]"), statistics.edges_of_type(EdgeTypeId(number as u16)))
+        });
+        self.counts("relationships", statistics.edges(), types.collect())?;
+        let keys: Vec<&str> = names.keys().iter().map(|key| &**key).collect();
+        self.list("property keys", &keys)?;
+        for (title, statement) in [("indexes", "SHOW INDEXES"), ("constraints", "SHOW CONSTRAINTS")] {
+            let rows = match self.described(statement) {
+                Ok(rows) => rows,
+                Err(error) => return Ok(Err(error)),
+            };
+            self.list(title, &rows.iter().map(String::as_str).collect::<Vec<_>>())?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn counts(&self, title: &str, total: u64, mut counts: Vec<(String, u64)>) -> io::Result<()> {
+        self.say(&format!("{} {}", self.style.paint(Ink::Strong, &count_text(total)), title))?;
+        counts.retain(|(_, count)| *count > 0);
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        for (name, count) in counts {
+            let count = format!("{:>12}", count_text(count));
+            self.say(&format!("{count}  {}", self.style.paint(Ink::Name, &name)))?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, title: &str, items: &[&str]) -> io::Result<()> {
+        self.say(&format!("{} {title}", self.style.paint(Ink::Strong, &items.len().to_string())))?;
+        if title == "property keys" {
+            return if items.is_empty() { Ok(()) } else { self.say(&format!("    {}", items.join(", "))) };
+        }
+        items.iter().try_for_each(|item| self.say(&format!("    {item}")))
+    }
+
+    /// `name: NODE [Person] [id]` of each row that a SHOW lists.
+    fn described(&mut self, statement: &str) -> Result<Vec<String>, Error> {
+        let result = self.session.query(statement, Params::new())?;
+        let at = |title: &str| result.columns().iter().position(|column| **column == *title);
+        let columns = ["name", "type", "labelsOrTypes", "properties"].map(at);
+        let rows = result.rows()?;
+        let shown = |row: &[database::Value], column: Option<usize>| {
+            column.map_or_else(String::new, |at| cell_text(&Hydrated::Plain(row[at].clone())))
+        };
+        Ok(rows
+            .iter()
+            .map(|row| {
+                let [name, kind, target, keys] = columns.map(|column| shown(row, column).replace('"', ""));
+                format!("{name}: {kind} {target} {keys}")
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,76 @@
+//! The command line: what can be asked, and how it ends. A flag is defined once, here or in its command's file; help and the reference
+//! page follow.
+//!
+//! Exit codes: 0 it went well, 1 the request failed, 2 the command line is wrong.
+
+mod exit;
+mod folder;
+mod units;
+
+mod bench;
+mod check;
+mod demo;
+mod import;
+mod query;
+mod serve;
+mod shell;
+mod version;
+
+#[cfg(test)]
+mod reference;
+
+use clap::{Parser, Subcommand};
+use exit::Exit;
+use std::process::ExitCode;
+
+/// A graph database: transactions, traversals and standing queries over one multi-version graph.
+#[derive(Parser)]
+#[command(
+    name = "tanglewood",
+    version,
+    about,
+    arg_required_else_help = true,
+    after_help = "DB is a folder, or :memory: for a database that lives as long as the process.\nStart with: tanglewood demo"
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what it is: makes a small social network, stores it, asks it
+    Demo(demo::Demo),
+    /// Read files of other systems into a database; creates it if it does not exist
+    Import(import::Import),
+    /// Run statements and print what they answer
+    Query(query::Query),
+    /// Talk to a database: history, completion, plans, transactions
+    Shell(shell::Shell),
+    /// Let drivers of Neo4j talk to a database over Bolt
+    Serve(serve::Serve),
+    /// Read every byte of a database and say whether it is sound
+    Check(check::Check),
+    /// Measure, verify every answer, compare with the targets
+    Bench(bench::Bench),
+    /// Print the version
+    Version,
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Demo(command) => command.run(),
+        Command::Import(command) => command.run(),
+        Command::Query(command) => command.run(),
+        Command::Shell(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Bench(command) => command.run(),
+        Command::Version => version::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => exit.report(),
+    }
+}

@@ -1,0 +1,65 @@
+//! `tanglewood check`: is the database sound?
+
+use super::{Exit, folder};
+use clap::Args;
+use database::Error;
+use shell::text::counted;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use world::disk::{Disk, RealDisk};
+
+/// Problems listed; a damaged disk can make thousands.
+const PROBLEMS_SHOWN_MAX: usize = 50;
+
+/// Reads every byte and compares every checksum; changes nothing. The exit code is 1 if something is damaged.
+#[derive(Args)]
+#[command(after_help = "Example: tanglewood check people.db")]
+pub struct Check {
+    /// Folder of the database, which must not be open
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+}
+
+impl Check {
+    pub fn run(self) -> Result<(), Exit> {
+        if folder::is_memory(&self.database) {
+            let error =
+                Error::new("Tanglewood.ClientError.Check.Memory", "a database in memory has no files");
+            return Err(error.hint("name a folder").into());
+        }
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let report = durable::verify(&disk, &self.database).map_err(|error| {
+            let hint = error.hint().map(str::to_string);
+            Error { hint, ..Error::new(error.code(), error.to_string()) }
+        })?;
+        let mut out = world::files::stdout();
+        writeln!(
+            out,
+            "{}, {}, {}; last commit at place {}",
+            counted(report.files, "file", "files"),
+            counted(report.records, "log record", "log records"),
+            counted(report.blobs, "blob", "blobs"),
+            report.last_place
+        )?;
+        if report.torn_tail_bytes > 0 {
+            let bytes = counted(report.torn_tail_bytes, "byte", "bytes");
+            writeln!(out, "{bytes} at the end of the log were never confirmed; the next open cuts them")?;
+        }
+        if !report.leftovers.is_empty() {
+            let files = counted(report.leftovers.len() as u64, "file", "files");
+            writeln!(out, "{files} of an interrupted checkpoint; the next open removes them")?;
+        }
+        if report.problems.is_empty() {
+            writeln!(out, "sound")?;
+            return Ok(());
+        }
+        out.flush()?;
+        for problem in report.problems.iter().take(PROBLEMS_SHOWN_MAX) {
+            eprintln!("{}: byte {}: {}", problem.file.display(), problem.offset, problem.what);
+        }
+        let problems = counted(report.problems.len() as u64, "problem", "problems");
+        let error = Error::new("durable.corrupt", format!("the database is damaged: {problems}"));
+        Err(error.hint("restore it from a backup, or import its source files again").into())
+    }
+}

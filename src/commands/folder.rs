@@ -1,0 +1,82 @@
+//! The folder of a database: opened if it is there, made where a command may make one, and taken back if that command then fails.
+
+use super::Exit;
+use database::{Database, Error, MEMORY, Options};
+use std::path::{Path, PathBuf};
+use world::disk::{Disk, RealDisk};
+
+/// Folders deeper than this are not a database's.
+const DEPTH_MAX: usize = 4;
+
+/// Opens a database that must exist, unless `create`.
+pub fn open(path: &Path, create: bool, mut options: Options) -> Result<Database, Exit> {
+    options.create = create || is_memory(path);
+    if !options.create && !world::files::exists(path) {
+        let message = format!("there is no database at {}", path.display());
+        let hint = format!(
+            "`tanglewood import {0} --from FILES` makes one from files; `--create` makes an empty one",
+            path.display()
+        );
+        return Err(Error::new("Tanglewood.ClientError.Database.NotFound", message).hint(hint).into());
+    }
+    Ok(Database::open(path, options)?)
+}
+
+/// Is there no folder to speak of?
+pub fn is_memory(path: &Path) -> bool {
+    path.as_os_str() == MEMORY
+}
+
+/// A database that was made if there was none. Unless it is kept, what was made is removed again.
+pub struct Made {
+    database: Option<Database>,
+    undo: Option<PathBuf>,
+    had_folder: bool,
+}
+
+impl Made {
+    /// Opens or makes the database.
+    pub fn open(path: &Path, options: Options) -> Result<Made, Exit> {
+        let had_folder = world::files::exists(path);
+        let is_new = !is_memory(path)
+            && (!had_folder || world::files::list_folder(path).is_ok_and(|content| content.is_empty()));
+        let database = open(path, true, options)?;
+        let undo = is_new.then(|| path.to_path_buf());
+        Ok(Made { database: Some(database), undo, had_folder })
+    }
+    /// The database.
+    pub fn database(&self) -> &Database {
+        self.database.as_ref().expect("only keep and drop take it")
+    }
+    /// It stays.
+    pub fn keep(mut self) -> Database {
+        self.undo = None;
+        self.database.take().expect("only keep and drop take it")
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.database = None;
+        if let Some(path) = self.undo.take() {
+            // What cannot be removed is an empty database: harmless.
+            let _ = if self.had_folder { empty(&path, DEPTH_MAX) } else { remove(&path) };
+        }
+    }
+}
+
+/// Removes a database's folder with all it holds.
+pub fn remove(path: &Path) -> world::disk::DiskResult<()> {
+    empty(path, DEPTH_MAX)?;
+    RealDisk.remove(path)
+}
+
+fn empty(folder: &Path, depth: usize) -> world::disk::DiskResult<()> {
+    for path in world::files::list_folder(folder)? {
+        if depth > 0 && RealDisk.is_dir(&path)? {
+            empty(&path, depth - 1)?;
+        }
+        RealDisk.remove(&path)?;
+    }
+    Ok(())
+}

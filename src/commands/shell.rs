@@ -1,0 +1,43 @@
+//! `tanglewood shell`: a conversation with a database.
+
+use super::query::OutputFormat;
+use super::{Exit, folder};
+use clap::Args;
+use database::Options;
+use shell::{Piece, ShellOptions};
+use std::path::PathBuf;
+
+/// Opens a prompt. Statements end with a semicolon; `:help` lists commands; Ctrl-C stops a query, Ctrl-D ends. Statements may also
+/// come from a pipe: then the first failure ends it with exit code 1.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tanglewood shell people.db\n  tanglewood shell people.db < statements.cypher"
+)]
+pub struct Shell {
+    /// Folder of the database, or :memory:
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// Make an empty database if there is none
+    #[arg(long)]
+    create: bool,
+    /// How rows are shown
+    #[arg(long, value_enum, default_value_t)]
+    format: OutputFormat,
+}
+
+impl Shell {
+    pub fn run(self) -> Result<(), Exit> {
+        let database = folder::open(&self.database, self.create, Options::default())?;
+        let options = ShellOptions { split, format: self.format.into() };
+        let went_well = shell::run(&database, options)?;
+        database.close()?;
+        if went_well { Ok(()) } else { Err(Exit::Said) }
+    }
+}
+
+fn split(text: &str) -> Vec<Piece> {
+    cypher::split_statements(text)
+        .into_iter()
+        .map(|piece| Piece { text: piece.text.to_string(), terminated: piece.terminated })
+        .collect()
+}

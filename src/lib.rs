@@ -1,0 +1,21 @@
+//! # Tanglewood: a graph database in your process
+//!
+//! One multi-version graph. Open a [`Database`], take a [`Session`], ask it in Cypher:
+//!
+//! ```
+//! use tanglewood::{Database, Options, params};
+//!
+//! # fn main() -> Result<(), tanglewood::Error> {
+//! let database = Database::open(tanglewood::MEMORY, Options::default())?;
+//! let mut session = database.session();
+//! session.query("CREATE (:Person {name: $name})", params! { "name" => "Ada" })?;
+//! for row in session.query("MATCH (p:Person) RETURN p.name", params! {})?.rows()? {
+//!     assert_eq!(row[0].as_str(), Some("Ada"));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A folder in place of [`MEMORY`] keeps what is committed. The command `tanglewood` is built on this library and nothing else.
+
+pub use database::*;
