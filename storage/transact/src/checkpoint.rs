@@ -42,7 +42,9 @@ impl Engine {
         })?;
         sink.finish(&manifest)?;
         self.shared.set_checkpointed_place(snapshot.place());
-        backing.truncate_before(snapshot.place() + 1)?;
+        // The checkpoint stands whether or not the log before it can be dropped now; the next one tries again.
+        let _ = backing.truncate_before(snapshot.place() + 1);
+        self.shared.log_changed();
         Ok(report)
     }
 
@@ -71,9 +73,9 @@ impl Engine {
         Ok(report)
     }
 
-    /// Bytes of log since the last checkpoint.
+    /// Bytes of log since the last checkpoint, as of the last commit.
     pub fn log_bytes(&self) -> u64 {
-        self.shared.backing.log_bytes()
+        self.shared.log_bytes()
     }
 }
 

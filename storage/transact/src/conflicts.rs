@@ -4,7 +4,9 @@
 //! order. A transaction with snapshot `base` is valid if none of its keys was written after `base`. Optimistic validation in
 //! one pass, independent of how many commits lie between.
 //! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and
-//! must be tried again. Cost: one look-up a key read; memory bounded by [`WRITTEN_KEYS_MAX`].
+//! must be tried again. Names and indexes change so rarely that one place stands for all of them: a transaction that looked for a
+//! label before it existed recorded nothing it could be found by, and one that searched an index that is gone is told by no later write.
+//! Cost: one look-up a key read; memory bounded by [`WRITTEN_KEYS_MAX`].
 
 use crate::reads::{IndexRange, Inner, Key, KeyState};
 use model::compare::OrderKey;
@@ -20,6 +22,10 @@ pub const WRITTEN_KEYS_MAX: usize = 1 << 20;
 pub(crate) struct Footprint {
     pub keys: Vec<Key>,
     pub index_values: Vec<(IndexId, OrderKey)>,
+    /// A label or an edge type came into being.
+    pub names: bool,
+    /// An index came or went.
+    pub indexes: bool,
 }
 
 /// The last place at which each key was written.
@@ -27,6 +33,10 @@ pub(crate) struct Footprint {
 pub(crate) struct Conflicts {
     floor: u64,
     last: u64,
+    /// Last commit that defined a label or an edge type.
+    names: u64,
+    /// Last commit that created or dropped an index.
+    indexes: u64,
     keys: HashMap<Key, u64, KeyState>,
     values: HashMap<IndexId, BTreeMap<OrderKey, u64>>,
     values_len: usize,
@@ -34,12 +44,15 @@ pub(crate) struct Conflicts {
 
 impl Conflicts {
     pub fn starting_at(place: u64) -> Conflicts {
-        Conflicts { floor: place, last: place, ..Conflicts::default() }
+        Conflicts { floor: place, last: place, names: place, indexes: place, ..Conflicts::default() }
     }
     /// Can a transaction that read at `base` still commit? The answer names what it would have missed.
     pub fn validate(&self, reads: &Inner, base: u64) -> Result<(), &'static str> {
         if base == self.last {
             return Ok(());
+        }
+        if base < self.names {
+            return Err("a label or relationship type that it could not know came into being meanwhile");
         }
         if reads.everything {
             return Err("it read very much, and something was written meanwhile");
@@ -49,6 +62,9 @@ impl Conflicts {
         }
         if reads.keys.iter().any(|key| self.keys.get(key).is_some_and(|place| *place > base)) {
             return Err("something it read was changed by another transaction");
+        }
+        if base < self.indexes && !reads.ranges.is_empty() {
+            return Err("the indexes were changed meanwhile");
         }
         if reads.ranges.iter().any(|range| self.range_written_after(range, base)) {
             return Err("an index range it searched was changed by another transaction");
@@ -66,12 +82,21 @@ impl Conflicts {
     pub fn record(&mut self, place: u64, footprint: Footprint) {
         debug_assert!(place > self.last);
         self.last = place;
+        if footprint.names {
+            self.names = place;
+        }
+        if footprint.indexes {
+            self.indexes = place;
+        }
+        if footprint.keys.len() + footprint.index_values.len() > WRITTEN_KEYS_MAX {
+            return self.forget_until(place);
+        }
         self.keys.extend(footprint.keys.into_iter().map(|key| (key, place)));
         for (index, value) in footprint.index_values {
             self.values_len +=
                 usize::from(self.values.entry(index).or_default().insert(value, place).is_none());
         }
-        if self.keys.len() + self.values_len > WRITTEN_KEYS_MAX {
+        while self.len() > WRITTEN_KEYS_MAX {
             self.forget_until(self.floor + (self.last - self.floor).div_ceil(2));
         }
     }
@@ -97,5 +122,46 @@ fn is_empty_range(lower: &Bound<OrderKey>, upper: &Bound<OrderKey>) -> bool {
         (Bound::Included(a), Bound::Included(b)) => a > b,
         (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a >= b,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::VertexId;
+
+    fn writes(vertices: std::ops::Range<u64>) -> Footprint {
+        Footprint { keys: vertices.map(|id| Key::vertex(VertexId(id))).collect(), ..Footprint::default() }
+    }
+    fn reads(vertex: u64) -> Inner {
+        Inner { keys: [Key::vertex(VertexId(vertex))].into_iter().collect(), ..Inner::default() }
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_commits_write() {
+        let mut conflicts = Conflicts::starting_at(0);
+        let half = WRITTEN_KEYS_MAX as u64 / 2;
+        for (place, range) in [0..half, half..2 * half, 0..10, 10..half + 10].into_iter().enumerate() {
+            conflicts.record(place as u64 + 1, writes(range));
+            assert!(conflicts.len() <= WRITTEN_KEYS_MAX);
+        }
+        assert!(conflicts.validate(&reads(11), 3).is_err(), "the last write is remembered");
+        conflicts.record(5, writes(0..3 * half));
+        assert_eq!(conflicts.len(), 0, "one giant commit is not remembered key by key");
+        assert!(conflicts.validate(&reads(u64::MAX), 4).is_err(), "so who began before it must try again");
+        conflicts.record(6, writes(0..1));
+        assert!(conflicts.validate(&reads(1), 5).is_ok());
+    }
+
+    #[test]
+    fn ranges_of_indexes_that_changed_cannot_be_judged() {
+        let mut conflicts = Conflicts::starting_at(0);
+        let range = IndexRange { index: IndexId(0), lower: Bound::Unbounded, upper: Bound::Unbounded };
+        let searched = Inner { ranges: vec![range], ..Inner::default() };
+        conflicts.record(1, writes(0..1));
+        assert!(conflicts.validate(&searched, 0).is_ok());
+        conflicts.record(2, Footprint { indexes: true, ..Footprint::default() });
+        assert!(conflicts.validate(&searched, 1).is_err());
+        assert!(conflicts.validate(&reads(7), 1).is_ok(), "who searched no index does not care");
     }
 }

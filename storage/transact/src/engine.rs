@@ -3,11 +3,11 @@
 //! ```text
 //!   commit ─┐
 //!   commit ─┼─> queue ─> one committer: validate, apply ─> append + sync ─> publish ─> feed
-//!   commit ─┘            (whoever gets the lock takes the whole queue)
+//!   commit ─┘            (one of those who wait leads, and takes the whole queue)
 //! ```
 //!
-//! Idea: group commit by turns. A committing thread queues its changes and waits for the committer's lock; whoever holds it takes
-//! everything queued, so one sync serves all that arrived while the last one ran.
+//! Idea: group commit by turns. A committing thread queues its changes; if nobody leads it leads, takes everything queued and settles
+//! it, so one sync serves all that arrived while the last one ran. Who was settled leaves at once, without waiting for the next group.
 //! Invariants: a snapshot is published only after its records are synced; places strictly increase; a record in the log applies to the
 //! snapshot of the record before it.
 
@@ -19,7 +19,7 @@ use crate::transaction::{explain, names_since};
 use crate::{Mode, TransactError, Transaction, constraints, record};
 use durable::BackingStore;
 use order::Bank;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +28,12 @@ use world::clock::Clock;
 
 /// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
 const FORGET_AT_KEYS: usize = 1 << 16;
+/// A group takes no further transaction once its records have so many bytes: one sync pays for them anyhow, and memory is bounded.
+const GROUP_BYTES_ENOUGH: usize = 64 << 20;
+/// Bytes one record may have, so that it fits into what the log takes at once, behind a group that was just not enough.
+pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * GROUP_BYTES_ENOUGH;
+/// What the log adds to a record, at most.
+const FRAME_BYTES: usize = 64;
 
 /// The transaction engine of one database. Cheap to clone.
 #[derive(Clone)]
@@ -39,13 +45,17 @@ pub(crate) struct Shared {
     pub store: Store,
     pub backing: Arc<dyn BackingStore>,
     clock: Arc<dyn Clock>,
-    queue: Mutex<Vec<Arc<Pending>>>,
+    queue: Mutex<Queue>,
+    /// A group was settled.
+    settled: Condvar,
     pub committer: Mutex<Committer>,
     active: Mutex<BTreeMap<u64, usize>>,
     feeds: Mutex<Feeds>,
     pub checkpointing: Mutex<()>,
     /// Place of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
+    /// Bytes of log, as far as the last commit or checkpoint told: asking the log itself would wait for its sync.
+    log_bytes: AtomicU64,
     commits: AtomicU64,
     groups: AtomicU64,
     conflicts: AtomicU64,
@@ -55,6 +65,15 @@ pub(crate) struct Committer {
     bank: Bank,
     conflicts: Conflicts,
     last_time_micros: u64,
+    /// Keys at which what no open transaction can conflict with is forgotten next.
+    forget_at_keys: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Arc<Pending>>,
+    /// Somebody settles a group now.
+    led: bool,
 }
 
 struct Pending {
@@ -81,17 +100,21 @@ impl Engine {
             bank: Bank::of_one(place.max(backing.last_place())),
             conflicts: Conflicts::starting_at(place),
             last_time_micros: 0,
+            forget_at_keys: FORGET_AT_KEYS,
         };
+        let log_bytes = AtomicU64::new(backing.log_bytes());
         let shared = Shared {
             store,
             backing,
             clock,
             queue: Mutex::default(),
+            settled: Condvar::new(),
             committer: Mutex::new(committer),
             active: Mutex::default(),
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
             checkpointed: AtomicU64::new(0),
+            log_bytes,
             commits: AtomicU64::new(0),
             groups: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
@@ -171,6 +194,16 @@ impl Pending {
     }
 }
 
+/// Held by whoever leads: the lead ends, and those who wait are woken, even if a panic ends the group.
+struct Leading<'a>(&'a Shared);
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.queue.lock().led = false;
+        self.0.settled.notify_all();
+    }
+}
+
 /// A transaction that passed validation, waiting for the log.
 struct Accepted<'a> {
     pending: &'a Pending,
@@ -181,29 +214,50 @@ struct Accepted<'a> {
 impl Shared {
     pub fn commit(&self, changes: Vec<Change>, reads: Reads, base: u64) -> Result<u64, TransactError> {
         let pending = Arc::new(Pending::new(changes, reads, base));
-        self.queue.lock().push(pending.clone());
-        let mut committer = self.committer.lock();
+        let mut queue = self.queue.lock();
+        queue.waiting.push(pending.clone());
+        while queue.led && pending.outcome.lock().is_none() {
+            self.settled.wait(&mut queue);
+        }
         if pending.outcome.lock().is_none() {
-            let group = std::mem::take(&mut *self.queue.lock());
+            queue.led = true;
+            drop(queue);
+            let _leading = Leading(self);
+            // Whoever arrived while the lock was awaited goes along.
+            let mut committer = self.committer.lock();
+            let group = std::mem::take(&mut self.queue.lock().waiting);
             self.commit_group(&mut committer, &group);
         }
-        drop(committer);
         pending.take_outcome()
     }
 
-    fn commit_group(&self, committer: &mut Committer, group: &[Arc<Pending>]) {
+    fn commit_group(&self, committer: &mut Committer, mut group: &[Arc<Pending>]) {
+        while !group.is_empty() {
+            let settled = self.commit_some(committer, group);
+            group = &group[settled..];
+        }
+    }
+
+    /// Settles transactions from the front of a group, as many as go into one append; how many those were.
+    fn commit_some(&self, committer: &mut Committer, group: &[Arc<Pending>]) -> usize {
         let mut current = self.store.current();
         let (names, mark) = self.store.names().undurable();
         let mut names: Vec<Change> = names.into_iter().map(Change::DefineName).collect();
-        let mut accepted = Vec::with_capacity(group.len());
+        let mut accepted: Vec<Accepted<'_>> = Vec::with_capacity(group.len());
+        let mut bytes = 0;
+        let mut settled = 0;
         for pending in group {
+            if bytes >= GROUP_BYTES_ENOUGH {
+                break;
+            }
+            settled += 1;
             let (changes, reads, base) =
                 pending.input.lock().take().expect("a transaction is committed once");
             match self.accept(committer, &current, &names, changes, &reads, base) {
-                Ok((next, record)) => {
+                Ok((next, record, payload)) => {
                     names.clear();
+                    bytes += payload.len() + FRAME_BYTES;
                     current = next;
-                    let payload = record::encode(&record);
                     accepted.push(Accepted { pending, record: Arc::new(record), payload });
                 }
                 Err(error) => {
@@ -213,7 +267,7 @@ impl Shared {
             }
         }
         if accepted.is_empty() {
-            return;
+            return settled;
         }
         let records: Vec<(u64, &[u8])> =
             accepted.iter().map(|one| (one.record.place, one.payload.as_slice())).collect();
@@ -227,7 +281,9 @@ impl Shared {
                 accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Err(error.clone().into())));
             }
         }
+        self.log_bytes.store(self.backing.log_bytes(), Ordering::Release);
         self.forget_old(committer);
+        settled
     }
 
     /// Validates one transaction against all before it, and applies it.
@@ -239,20 +295,27 @@ impl Shared {
         mut changes: Vec<Change>,
         reads: &Reads,
         base: u64,
-    ) -> Result<(Snapshot, CommitRecord), TransactError> {
+    ) -> Result<(Snapshot, CommitRecord, Vec<u8>), TransactError> {
         committer.conflicts.validate(reads, base).map_err(|what| TransactError::Conflict { what })?;
         changes.splice(0..0, names.iter().cloned());
         let place = committer.bank.take();
-        let settled =
+        let time_micros = self.clock.wall_us().max(committer.last_time_micros);
+        let applied =
             current.apply(place, &[&changes]).map_err(|error| explain(error, current)).and_then(|next| {
                 constraints::check(&changes, &next)?;
-                Ok((footprint(&changes, current, &next)?, next))
+                let footprint = footprint(&changes, current, &next)?;
+                let record = CommitRecord { place, time_micros, changes };
+                let payload = record::encode(&record);
+                if payload.len() > RECORD_BYTES_MAX {
+                    return Err(TransactError::TooLarge);
+                }
+                Ok((footprint, next, record, payload))
             });
-        match settled {
-            Ok((footprint, next)) => {
+        match applied {
+            Ok((footprint, next, record, payload)) => {
                 committer.conflicts.record(place, footprint);
-                committer.last_time_micros = self.clock.wall_us().max(committer.last_time_micros);
-                Ok((next, CommitRecord { place, time_micros: committer.last_time_micros, changes }))
+                committer.last_time_micros = time_micros;
+                Ok((next, record, payload))
             }
             Err(error) => {
                 committer.bank.withdraw(place);
@@ -274,13 +337,23 @@ impl Shared {
     }
 
     fn forget_old(&self, committer: &mut Committer) {
-        if committer.conflicts.len() > FORGET_AT_KEYS {
+        if committer.conflicts.len() > committer.forget_at_keys {
             let active = self.active.lock();
             let oldest = active.keys().next().copied().unwrap_or_else(|| self.store.current().place());
             committer.conflicts.forget_until(oldest);
+            // Going through all keys is paid for by as many written since.
+            committer.forget_at_keys = FORGET_AT_KEYS.max(2 * committer.conflicts.len());
         }
     }
 
+    /// Bytes of log as of the last commit or checkpoint.
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Ordering::Acquire)
+    }
+    /// The log was cut.
+    pub fn log_changed(&self) {
+        self.log_bytes.store(self.backing.log_bytes(), Ordering::Release);
+    }
     /// Place of the last checkpoint.
     pub fn checkpointed_place(&self) -> Option<u64> {
         self.checkpointed.load(Ordering::Acquire).checked_sub(1)

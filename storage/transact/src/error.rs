@@ -36,7 +36,7 @@ pub enum TransactError {
         /// What is the matter.
         what: String,
     },
-    /// The transaction grew beyond [`crate::CHANGES_MAX`] changes.
+    /// The transaction grew beyond [`crate::CHANGES_MAX`] changes, or beyond what one record of the log holds.
     TooLarge,
     /// A limit of the store was reached, or its files are damaged.
     Store(StoreError),
@@ -94,7 +94,8 @@ impl fmt::Display for TransactError {
             }
             TransactError::Schema { what } => write!(f, "{what}"),
             TransactError::TooLarge => {
-                write!(f, "the transaction has more than {} changes", crate::CHANGES_MAX)
+                let (changes, bytes) = (crate::CHANGES_MAX, crate::engine::RECORD_BYTES_MAX);
+                write!(f, "the transaction has more than {changes} changes or {bytes} bytes of them")
             }
             TransactError::Store(error) => write!(f, "{error}"),
             TransactError::Durable(error) => write!(f, "{error}"),

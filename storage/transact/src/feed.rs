@@ -27,7 +27,7 @@ pub struct CommitRecord {
 /// Why a feed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedEnd {
-    /// The database was closed.
+    /// The database was closed, or a bulk load replaced the graph: subscribe again for what came of it.
     Closed,
     /// The subscriber fell more than [`FEED_COMMITS_MAX`] commits behind.
     Lagged,

@@ -8,7 +8,7 @@ use crate::reads::Key;
 use model::compare::OrderKey;
 use model::schema::SchemaTarget;
 use model::{EdgeRef, KeyId, LabelId, VertexId};
-use store::{Change, Snapshot, StoreError};
+use store::{Change, NameDefinition, Snapshot, StoreError};
 
 /// Computes the footprint of `changes`, which led from `before` to `after`.
 pub(crate) fn footprint(
@@ -54,11 +54,19 @@ impl FootprintWriter<'_> {
                 self.key(Key::edge(edge.id.0));
                 Ok(())
             }
-            Change::DefineName(_) => Ok(()),
-            Change::CreateIndex(_)
-            | Change::DropIndex(_)
-            | Change::CreateConstraint(_)
-            | Change::DropConstraint(_) => {
+            Change::DefineName(name) => {
+                // An unknown key is no predicate: what has no value for it was recorded as a vertex or an edge.
+                let kind = matches!(name, NameDefinition::Label(..) | NameDefinition::EdgeType(..));
+                self.footprint.names |= kind && is_new(name, self.before);
+                self.key(Key::catalogue());
+                Ok(())
+            }
+            Change::CreateIndex(_) | Change::DropIndex(_) => {
+                self.footprint.indexes = true;
+                self.key(Key::catalogue());
+                Ok(())
+            }
+            Change::CreateConstraint(_) | Change::DropConstraint(_) => {
                 self.key(Key::catalogue());
                 Ok(())
             }
@@ -108,6 +116,17 @@ impl FootprintWriter<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Names that were handed out are attached to a commit again where a catalogue command brought them already.
+fn is_new(name: &NameDefinition, before: &Snapshot) -> bool {
+    let known = before.catalog().names();
+    match name {
+        NameDefinition::Label(id, _) => id.0 as usize >= known.labels().len(),
+        NameDefinition::EdgeType(id, _) => id.0 as usize >= known.edge_types().len(),
+        NameDefinition::Key(id, _) => id.0 as usize >= known.keys().len(),
+        NameDefinition::LabelSet(id, _) => id.0 as usize >= known.label_sets().len(),
     }
 }
 

@@ -14,6 +14,8 @@ use world::disk::Disk;
 
 /// Commits applied at once while the log is replayed: bounds what is copied for each.
 const REPLAY_GROUP: usize = 256;
+/// Bytes of records applied at once: bounds what replay holds in memory.
+const REPLAY_BYTES: usize = 32 << 20;
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -95,6 +97,7 @@ fn retire_blobs(snapshot: &Snapshot, backing: &dyn BackingStore) -> Result<(), T
 fn replay(store: &Store, backing: &dyn BackingStore) -> Result<u64, TransactError> {
     let mut replayed = 0;
     let mut group: Vec<CommitRecord> = Vec::with_capacity(REPLAY_GROUP);
+    let mut bytes = 0;
     for found in backing.recover(store.current().place() + 1)? {
         let found = found?;
         let commit = record::decode(found.place, &found.payload)?;
@@ -104,9 +107,11 @@ fn replay(store: &Store, backing: &dyn BackingStore) -> Result<u64, TransactErro
             }
         }
         group.push(commit);
+        bytes += found.payload.len();
         replayed += 1;
-        if group.len() == REPLAY_GROUP {
+        if group.len() == REPLAY_GROUP || bytes > REPLAY_BYTES {
             apply_group(store, &mut group)?;
+            bytes = 0;
         }
     }
     apply_group(store, &mut group)?;
@@ -129,7 +134,7 @@ impl Engine {
     /// Ends the engine in order: a checkpoint if there is something to write, the log's end mark, the feeds' end.
     pub fn close(&self) -> Result<(), TransactError> {
         self.close_feeds();
-        if self.shared.backing.log_bytes() > 0 {
+        if self.shared.log_bytes() > 0 {
             self.checkpoint()?;
         }
         Ok(self.shared.backing.close()?)

@@ -45,6 +45,7 @@ pub(crate) struct Writes {
     shown: usize,
     born: HashSet<VertexId>,
     gone: HashSet<VertexId>,
+    born_edges: HashSet<EdgeId>,
     gone_edges: HashSet<EdgeId>,
     touched: HashSet<VertexId>,
     pub created_vertices: Vec<(VertexId, model::LabelSetId)>,
@@ -126,6 +127,7 @@ impl Transaction {
         let edge = EdgeRef { id, source, target };
         let mut writes = self.writes.lock();
         writes.touched.extend([source, target]);
+        writes.born_edges.insert(id);
         writes.created_edges.push(id);
         writes.push(Change::CreateEdge { edge, properties: present(properties) })?;
         Ok(edge)
@@ -188,7 +190,7 @@ impl Transaction {
         self.reads.edge(edge.id);
         let known = self.view.read().edge(edge.id)?.is_some();
         let mut writes = self.writes.lock();
-        if !known && !writes.created_edges.contains(&edge.id) {
+        if !known && !writes.born_edges.contains(&edge.id) {
             return Ok(false);
         }
         writes.push(Change::DeleteEdge { edge })?;
@@ -256,6 +258,7 @@ impl Transaction {
         *view = shown;
         writes.shown = writes.changes.len();
         writes.born.clear();
+        writes.born_edges.clear();
         writes.gone.clear();
         writes.touched.clear();
         Ok(())
@@ -317,7 +320,7 @@ impl Transaction {
         self.reads.edge(edge.id);
         let writes = self.writes.lock();
         let known = !writes.gone_edges.contains(&edge.id)
-            && (self.view.read().edge(edge.id)?.is_some() || writes.created_edges.contains(&edge.id));
+            && (self.view.read().edge(edge.id)?.is_some() || writes.born_edges.contains(&edge.id));
         if known { Ok(()) } else { Err(TransactError::NotFound { what: "relationship" }) }
     }
 }

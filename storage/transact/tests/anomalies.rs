@@ -79,6 +79,47 @@ fn phantoms_of_a_label_scan_are_refused() {
 }
 
 #[test]
+fn phantoms_of_a_label_that_nobody_knew_are_refused() {
+    let w = world();
+    w.vertex(1);
+    // Both look for users, of which there is not even a label, find none, and create the first: MERGE on an empty database.
+    let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    for t in [&a, &b] {
+        assert_eq!(t.snapshot().catalog().label("User"), None, "so there is no key to record");
+        t.create_vertex(&[t.label("User").unwrap()], vec![]).unwrap();
+    }
+    assert!(b.commit().is_ok());
+    assert!(is_conflict(a.commit()), "there is a user now");
+    // Once the label is known, those who create under it without looking do not disturb each other.
+    let (c, d) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
+    for t in [&c, &d] {
+        t.create_vertex(&[t.label("User").unwrap()], vec![]).unwrap();
+    }
+    assert!(c.commit().is_ok() && d.commit().is_ok());
+}
+
+#[test]
+fn phantoms_of_an_index_dropped_meanwhile_are_refused() {
+    let w = world();
+    let request = tanglewood_transact::IndexRequest {
+        name: Some("accounts".into()),
+        target: model::schema::SchemaTarget::Vertices(w.label),
+        keys: vec![w.key],
+        if_not_exists: false,
+    };
+    w.vertex(1);
+    w.engine.create_index(&request).unwrap();
+    let a = w.engine.begin(Mode::Write);
+    let index = a.snapshot().catalog().index_named("accounts").unwrap().id;
+    a.reads().index_equal(index, &Value::Int(7));
+    assert!(a.snapshot().seek(index, &[Value::Int(7)]).unwrap().is_empty());
+    w.engine.drop_index("accounts", false).unwrap();
+    w.vertex(7);
+    a.create_vertex(&[w.label], vec![(w.key, 7.into())]).unwrap();
+    assert!(is_conflict(a.commit()), "what it looked for is there, though no index tells");
+}
+
+#[test]
 fn dirty_and_non_repeatable_reads_do_not_happen() {
     let w = world();
     let account = w.vertex(1);
