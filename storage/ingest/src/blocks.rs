@@ -86,7 +86,10 @@ impl BlockReader {
                 continue;
             }
             if block.bytes.is_empty() {
-                return Ok(false);
+                if self.ended {
+                    return Ok(false);
+                }
+                continue;
             }
             let length = records_length(&block.bytes, self.format);
             if length > 0 || self.ended || block.bytes.len() >= self.record_bytes_max {
@@ -104,22 +107,17 @@ impl BlockReader {
 
     /// Ends `block` after `length` bytes of whole records, or takes what cannot be whole as it is.
     fn cut(&mut self, block: &mut Block, length: usize) {
-        let mut length = length;
-        if length == 0 {
-            let bytes = &block.bytes;
-            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-            // A last line without an end is whole, unless its quote is open.
-            let open = self.format.quoting && self.is_open(bytes);
-            if open {
-                block.broken = Some(NEVER_CLOSED);
-            } else if !self.ended {
-                block.broken = Some(TOO_LONG);
-            }
-            self.overlong = line == bytes.len() && !self.ended;
-            length = line;
-        } else if self.ended && !self.is_open(&block.bytes[length..]) {
-            length = block.bytes.len();
-        }
+        let left = &block.bytes[length..];
+        let length = if self.ended && !self.is_open(left) {
+            block.bytes.len()
+        } else if length > 0 {
+            length
+        } else {
+            block.broken = Some(if self.is_open(left) { NEVER_CLOSED } else { TOO_LONG });
+            let line = memchr::memchr(b'\n', left).map(|at| at + 1);
+            self.overlong = line.is_none() && !self.ended;
+            line.unwrap_or(left.len())
+        };
         self.rest.extend_from_slice(&block.bytes[length..]);
         block.bytes.truncate(length);
         (block.first_line, block.number) = (self.next_line, self.next_number);

@@ -5,8 +5,8 @@
 
 use crate::split::Field;
 use model::column::Texts;
-use model::temporal::build::{duration_from_text, from_text};
 use model::temporal::Kind as Instant;
+use model::temporal::build::{duration_from_text, from_text};
 use model::{Column, Map, Nulls, Value, point};
 use std::borrow::Cow;
 

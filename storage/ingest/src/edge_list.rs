@@ -302,8 +302,7 @@ pub(crate) fn load(
     let key = names.intern_key("id")?;
     work.phase("reading edges");
     let format = PLAIN;
-    let jobs: Vec<Job> =
-        lists.files.iter().map(|file| Job { file: file.file, format, skip: 0 }).collect();
+    let jobs: Vec<Job> = lists.files.iter().map(|file| Job { file: file.file, format, skip: 0 }).collect();
     let parsed = work.sweep(&jobs, |job, block, rejects| {
         let parsed = parse(&lists.files[job], block, rejects);
         work.edges.fetch_add(parsed.ends.len() as u64, Ordering::Relaxed);
@@ -407,13 +406,14 @@ fn make_vertices(
     rows.into_iter().zip(made.into_iter().flatten()).for_each(|(row, vertex)| dense[row] = vertex);
     work.vertices.store(count as u64, Ordering::Relaxed);
     counts.vertices.insert(vec![label], count as u64);
-    let (mut map, _) =
-        IdMap::build(&[&IdColumn::Ints(ids)], &|count, task| work.parallel(count, task));
+    let (mut map, _) = IdMap::build(&[&IdColumn::Ints(ids)], &|count, task| work.parallel(count, task));
     map.renumber(|row| dense[row as usize]);
     Ok(map)
 }
 
 type Columns = Vec<(KeyId, Column)>;
+/// Edges of one block between dense vertices, with their properties.
+type Connected = (Vec<(u32, u32)>, Columns);
 
 /// The edges between dense vertices, batch by batch in file order.
 fn connect(
@@ -422,7 +422,7 @@ fn connect(
     lists: &EdgeLists,
     parsed: Vec<Vec<Parsed>>,
     map: &IdMap,
-) -> Result<Vec<(Vec<(u32, u32)>, Columns)>, ImportError> {
+) -> Result<Vec<Connected>, ImportError> {
     let mut batches = Vec::new();
     for (file, mut blocks) in lists.files.iter().zip(parsed) {
         let mut keys = Vec::new();

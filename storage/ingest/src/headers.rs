@@ -77,17 +77,14 @@ fn neptune_column(text: &str) -> Option<HeaderColumn> {
     Some(HeaderColumn { name: name.into(), type_name: type_name.into(), ..HeaderColumn::default() })
 }
 
-/// The first record of a file without its line end; none if the file is empty.
+/// The first line of a file without its end; none if the file is empty, or its first line too long for a header.
 pub(crate) fn first_record(file: &InputFile) -> Result<Option<Vec<u8>>, ImportError> {
     let head = source::head(file, HEADER_BYTES_MAX)?;
     let head = head.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&head);
-    let quoted = Format { delimiter: b',', quoting: false };
-    let length = record_length(head, quoted).unwrap_or(head.len());
-    if length == HEADER_BYTES_MAX {
-        let what = format!("it is longer than {HEADER_BYTES_MAX} bytes");
-        return Err(ImportError::Header { path: file.shown.clone(), what });
-    }
-    Ok(Some(trimmed(&head[..length]).to_vec()).filter(|record| !record.is_empty()))
+    let plain = Format { delimiter: b',', quoting: false };
+    let length = record_length(head, plain).unwrap_or(head.len());
+    let found = Some(trimmed(&head[..length]).to_vec());
+    Ok(found.filter(|record| !record.is_empty() && length < HEADER_BYTES_MAX))
 }
 
 /// What separates the columns of a header: the candidate that is met most often outside of parentheses and braces.
@@ -124,10 +121,10 @@ pub(crate) fn columns(
 }
 
 /// Does this line look like a header of this layout?
-pub(crate) fn is_header(line: &[u8]) -> bool {
-    let format = Format { delimiter: delimiter_of(line), quoting: true };
+pub(crate) fn is_header(line: &[u8], delimiter: Option<u8>) -> bool {
+    let format = Format { delimiter: delimiter.unwrap_or_else(|| delimiter_of(line)), quoting: true };
     let mut fields = Vec::new();
-    if split(line, format, &mut fields).is_err() {
+    if line.starts_with(b"#") || split(line, format, &mut fields).is_err() {
         return false;
     }
     fields.iter().filter_map(|field| cell::text(field).ok()).any(|text| {
@@ -187,7 +184,7 @@ pub(crate) fn tables(
     let mut separate: Vec<(&str, usize, Vec<u8>)> = Vec::new();
     let mut own: Vec<Option<Vec<u8>>> = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let header = first_record(file)?.filter(|line| is_header(line));
+        let header = first_record(file)?.filter(|line| is_header(line, options.delimiter));
         match (header, header_of(file.stem())) {
             (Some(header), Some(name)) => {
                 separate.push((name, at, header));
@@ -295,11 +292,9 @@ impl Making<'_> {
         for column in columns {
             roles.push(match column.type_name.as_str() {
                 "ID" => Role::Id,
-                "LABEL" => Role::Labels {
-                    separator: self.list_separator(),
-                    capitalise: false,
-                    property: None,
-                },
+                "LABEL" => {
+                    Role::Labels { separator: self.list_separator(), capitalise: false, property: None }
+                }
                 "TYPE" => return Err(self.wrong(":TYPE belongs to edges, which have :START_ID and :END_ID")),
                 _ => self.property(column, properties)?,
             });

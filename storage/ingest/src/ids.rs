@@ -42,11 +42,7 @@ impl<'a> Id<'a> {
 /// The integer, if it is written as integers are printed.
 #[inline]
 fn canonical_int(bytes: &[u8]) -> Option<i64> {
-    let canonical = match bytes {
-        [b'0'] => true,
-        [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..] => true,
-        _ => false,
-    };
+    let canonical = matches!(bytes, [b'0'] | [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..]);
     if canonical { cell::int(bytes) } else { None }
 }
 
@@ -231,9 +227,7 @@ impl IdMap {
                 }
                 array.get(int.abs_diff(*low) as usize).copied().filter(|row| *row != NO_ROW)
             }
-            (Id::Int(int), Ints::Hashed(tables)) => {
-                tables[shard_of(int, tables.len())].get(&int).copied()
-            }
+            (Id::Int(int), Ints::Hashed(tables)) => tables[shard_of(int, tables.len())].get(&int).copied(),
             (Id::Text(text), _) => self.texts.get(text).copied(),
         }
     }

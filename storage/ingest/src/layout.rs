@@ -37,7 +37,7 @@ pub(crate) fn recognise(
     names: &Names,
 ) -> Result<Plan, ImportError> {
     let layout = match options.layout {
-        Layout::Auto => find_out(files)?,
+        Layout::Auto => find_out(files, options.delimiter),
         asked => asked,
     };
     let plan = match layout {
@@ -51,14 +51,14 @@ pub(crate) fn recognise(
     Ok(plan)
 }
 
-fn find_out(files: &[InputFile]) -> Result<Layout, ImportError> {
+fn find_out(files: &[InputFile], delimiter: Option<u8>) -> Layout {
     if ldbc::is_ldbc(files) {
-        return Ok(Layout::Ldbc);
+        return Layout::Ldbc;
     }
-    for file in files {
-        if headers::first_record(file).is_ok_and(|line| line.is_some_and(|line| headers::is_header(&line))) {
-            return Ok(Layout::Headers);
-        }
-    }
-    Ok(Layout::Edges)
+    // A file that cannot be read is met again by whoever reads it.
+    let has_header = |file: &InputFile| {
+        let line = headers::first_record(file).ok().flatten();
+        line.is_some_and(|line| headers::is_header(&line, delimiter))
+    };
+    if files.iter().any(has_header) { Layout::Headers } else { Layout::Edges }
 }

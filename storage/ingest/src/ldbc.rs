@@ -79,13 +79,8 @@ const FOREIGN: [(&str, &[&str], &str, &str, bool); 8] = [
 ];
 
 /// Indexes beside those on `id`: label and property.
-const INDEXES: [(&str, &str); 5] = [
-    ("Person", "firstName"),
-    ("Tag", "name"),
-    ("TagClass", "name"),
-    ("Place", "name"),
-    ("Country", "name"),
-];
+const INDEXES: [(&str, &str); 5] =
+    [("Person", "firstName"), ("Tag", "name"), ("TagClass", "name"), ("Place", "name"), ("Country", "name")];
 
 /// What a file name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +137,10 @@ pub(crate) fn tables(
             plan.skipped.push(file.shown.clone());
             continue;
         };
-        let Some(header) = headers::first_record(file)? else { continue };
+        let Some(header) = headers::first_record(file)? else {
+            plan.skipped.push(file.shown.clone());
+            continue;
+        };
         let delimiter = options.delimiter.unwrap_or_else(|| headers::delimiter_of(&header));
         let format = Format { delimiter, quoting: false };
         let columns = headers::columns(file, &header, format)?;
@@ -221,8 +219,7 @@ impl Making<'_> {
         let (name, _, labels) = ENTITIES[entity];
         let space = self.space(entity)?;
         let labels = labels.iter().map(|label| self.names.intern_label(label));
-        let mut vertex =
-            VertexTable { space, labels: labels.collect::<Result<_, _>>()?, links: Vec::new() };
+        let mut vertex = VertexTable { space, labels: labels.collect::<Result<_, _>>()?, links: Vec::new() };
         vertex.labels.sort_unstable();
         let (mut roles, mut properties) = (Vec::new(), Vec::new());
         for column in columns {
@@ -253,8 +250,10 @@ impl Making<'_> {
         if lower.is_empty() {
             return Ok(Role::Ignore);
         }
-        let fits = |of: &str, names: &[&str]| (of.is_empty() || of == entity) && names.contains(&lower.as_str());
-        if let Some((_, _, edge_type, to, reversed)) = FOREIGN.iter().find(|(of, names, ..)| fits(of, names)) {
+        let fits =
+            |of: &str, names: &[&str]| (of.is_empty() || of == entity) && names.contains(&lower.as_str());
+        if let Some((_, _, edge_type, to, reversed)) = FOREIGN.iter().find(|(of, names, ..)| fits(of, names))
+        {
             let edge_type = self.names.intern_edge_type(edge_type)?;
             let space = self.space_named(to)?;
             vertex.links.push(Link { edge_type, space, reversed: *reversed });
@@ -332,7 +331,6 @@ fn property(entity: &str, name: &str) -> (String, Kind) {
         _ => (name.into(), Kind::Text),
     }
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -30,7 +30,7 @@ mod work;
 
 pub use error::ImportError;
 pub use options::{
-    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportOptions, ImportReport, Layout, Progress,
+    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportOptions, ImportReport, Layout, Progress, ProgressListener,
     REJECTED_SHOWN_MAX, Rejected,
 };
 
@@ -59,9 +59,7 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
     let installed = engine.install(|snapshot, place| {
         let loaded = match &plan {
             Plan::Tables(tables) => load::load(&work, tables, engine.store(), snapshot, place),
-            Plan::EdgeLists(lists) => {
-                edge_list::load(&work, lists, options, engine.store(), snapshot, place)
-            }
+            Plan::EdgeLists(lists) => edge_list::load(&work, lists, options, engine.store(), snapshot, place),
         };
         let loaded = loaded.and_then(|loaded| work.check_strict().map(|()| loaded));
         match loaded {

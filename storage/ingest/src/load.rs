@@ -248,7 +248,9 @@ impl<'a> Loading<'a> {
         for list in lists {
             let ids = &batch.ids;
             let value = |row: usize| {
-                list.map.get(ids.get(row)).map_or(Value::Null, |at| Value::list(list.values[at as usize].clone()))
+                list.map
+                    .get(ids.get(row))
+                    .map_or(Value::Null, |at| Value::list(list.values[at as usize].clone()))
             };
             let column = Column::Any((0..ids.len()).map(value).collect());
             batch.columns.push((list.key, column));
@@ -277,7 +279,8 @@ impl<'a> Loading<'a> {
     fn broken(&self, batch: &VertexBatch) -> Vec<(u32, String)> {
         let mut broken = Vec::new();
         for (set, labels) in batch.label_sets.iter().enumerate() {
-            let targets: Vec<SchemaTarget> = labels.iter().map(|label| SchemaTarget::Vertices(*label)).collect();
+            let targets: Vec<SchemaTarget> =
+                labels.iter().map(|label| SchemaTarget::Vertices(*label)).collect();
             let has_set = |row: u32| batch.row_labels.get(row as usize).is_none_or(|of| *of == set as u32);
             let found = self.rules.broken(&targets, batch.count, &batch.columns);
             broken.extend(found.into_iter().filter(|(row, _)| has_set(*row)));
@@ -369,7 +372,10 @@ impl<'a> Loading<'a> {
                         pairs.push(if plan.reversed { (end, own) } else { (own, end) });
                     }
                     Ok(None) => {
-                        let what = format!("no vertex has the id {}; the vertex stays", id_text(&rows.ids, at as u32));
+                        let what = format!(
+                            "no vertex has the id {}; the vertex stays",
+                            id_text(&rows.ids, at as u32)
+                        );
                         rejects.add(batch.lines[*row as usize], what);
                     }
                     Err(what) => rejects.add(batch.lines[*row as usize], what),
@@ -399,6 +405,10 @@ impl<'a> Loading<'a> {
         pairs: Vec<(u32, u32)>,
         columns: Vec<(KeyId, Column)>,
     ) -> Result<(), ImportError> {
+        let target = [SchemaTarget::Edges(edge_type)];
+        if let Some((_, what)) = self.rules.broken(&target, pairs.len(), &columns).into_iter().next() {
+            return Err(ImportError::Constraint { what });
+        }
         if !pairs.is_empty() {
             *self.counts.edges.entry(edge_type).or_default() += pairs.len() as u64;
             self.bulk.edges(edge_type, pairs, columns)?;

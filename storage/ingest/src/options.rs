@@ -39,6 +39,9 @@ pub struct Progress {
     pub phase: &'static str,
 }
 
+/// Who is told how far an import is.
+pub type ProgressListener = Arc<dyn Fn(&Progress) + Send + Sync>;
+
 /// What to import.
 #[derive(Clone, Default)]
 pub struct ImportOptions {
@@ -51,7 +54,7 @@ pub struct ImportOptions {
     /// Threads; one a core where absent.
     pub threads: Option<usize>,
     /// Called now and then, at most some ten times a second, from any thread.
-    pub progress: Option<Arc<dyn Fn(&Progress) + Send + Sync>>,
+    pub progress: Option<ProgressListener>,
     /// Label of the vertices of edge lists; [`DEFAULT_VERTEX_LABEL`] where absent.
     pub vertex_label: Option<String>,
     /// Type of the edges of edge lists; [`DEFAULT_EDGE_TYPE`] where absent.

@@ -1,8 +1,8 @@
 //! Lines that are left out: counted, and the first of them kept with file and line.
 
+use crate::Rejected;
 use crate::options::REJECTED_SHOWN_MAX;
 use crate::source::InputFile;
-use crate::Rejected;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

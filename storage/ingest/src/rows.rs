@@ -141,12 +141,7 @@ struct VertexReading<'t> {
 }
 
 impl<'t> VertexReading<'t> {
-    fn new(
-        table: &'t Table,
-        vertex: &'t VertexTable,
-        kind: IdKind,
-        names: &'t Names,
-    ) -> VertexReading<'t> {
+    fn new(table: &'t Table, vertex: &'t VertexTable, kind: IdKind, names: &'t Names) -> VertexReading<'t> {
         let has_labels = table.roles.iter().any(|role| matches!(role, Role::Labels { .. }));
         let batch = VertexBatch {
             count: 0,
@@ -318,12 +313,8 @@ impl EdgeReading<'_> {
         let mut pair = (0, 0);
         for (role, field) in self.table.roles.iter().zip(fields) {
             let pushed = match role {
-                Role::Start => {
-                    self.end(field, self.edge.source, self.kinds.0).map(|vertex| pair.0 = vertex)
-                }
-                Role::End => {
-                    self.end(field, self.edge.target, self.kinds.1).map(|vertex| pair.1 = vertex)
-                }
+                Role::Start => self.end(field, self.edge.source, self.kinds.0).map(|vertex| pair.0 = vertex),
+                Role::End => self.end(field, self.edge.target, self.kinds.1).map(|vertex| pair.1 = vertex),
                 Role::Property(property) => self.cells[*property].push(field),
                 Role::Type => self.push_type(field),
                 _ => Ok(()),
@@ -362,8 +353,7 @@ impl EdgeReading<'_> {
 
     fn finish(self, wrong: &[u32]) -> Vec<EdgeBatch> {
         let keys = self.table.properties.iter().map(|(key, _)| *key);
-        let columns: Vec<(KeyId, Column)> =
-            keys.zip(self.cells.into_iter().map(Cells::finish)).collect();
+        let columns: Vec<(KeyId, Column)> = keys.zip(self.cells.into_iter().map(Cells::finish)).collect();
         let typed = self.row_types.len() == self.pairs.len() && !self.pairs.is_empty();
         match (typed, self.edge.edge_type) {
             (false, Some(edge_type)) if wrong.is_empty() => {

@@ -1,6 +1,7 @@
 //! Constraints that the database has already, and the indexes that an import adds.
 //!
-//! A row that breaks a rule about presence or type is a wrong line; uniqueness is kept by the store's indexes.
+//! A vertex that breaks a rule about presence or type is a wrong line, an edge that does ends the import; uniqueness is kept by the
+//! store's indexes.
 
 use crate::table::WantedIndex;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};

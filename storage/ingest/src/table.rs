@@ -87,7 +87,9 @@ pub(crate) enum Rows {
     Vertices(VertexTable),
     Edges(EdgeTable),
     /// One element of a list property of the vertex that `Start` names: its property is the only one of the table.
-    Elements { space: SpaceNo },
+    Elements {
+        space: SpaceNo,
+    },
 }
 
 /// One file.

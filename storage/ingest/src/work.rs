@@ -177,8 +177,7 @@ impl<'a> Work<'a> {
         }
         let Some(at) = busy else { return Ok(None) };
         let mut reader = queues[at].reader.lock();
-        let found = !queues[at].is_done.load(Ordering::Acquire)
-            && self.read(&jobs[at], &queues[at], &mut reader, block)?;
+        let found = self.read(&jobs[at], &queues[at], &mut reader, block)?;
         drop(reader);
         if found { Ok(Some(at)) } else { self.take_block(jobs, queues, block) }
     }
@@ -190,6 +189,10 @@ impl<'a> Work<'a> {
         reader: &mut Option<BlockReader>,
         block: &mut Block,
     ) -> Result<bool, ImportError> {
+        // Looked at again under the lock: another thread may have read the last block meanwhile.
+        if queue.is_done.load(Ordering::Acquire) {
+            return Ok(false);
+        }
         let file = &self.files[job.file];
         if reader.is_none() {
             let source = source::open(file, self.bytes_done.clone())?;

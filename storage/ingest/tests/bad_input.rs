@@ -1,0 +1,183 @@
+//! Whatever is wrong with the input: a clear error, and the database as it was.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_ingest as ingest;
+
+mod common;
+
+use common::{Files, import, memory, options, refused, rejected, vertex_lines};
+use ingest::{ImportError, ImportOptions, Layout, REJECTED_SHOWN_MAX};
+use std::sync::{Arc, Mutex};
+
+#[test]
+fn a_path_that_does_not_exist() {
+    let error = ingest::import(&memory(), &options("/nowhere/at/all".as_ref())).unwrap_err();
+    assert_eq!(error.code(), "Neo.ClientError.Import.NotFound");
+    assert_eq!(error.to_string(), "/nowhere/at/all does not exist");
+}
+
+#[test]
+fn nothing_that_is_recognised() {
+    let error = refused(&[], Layout::Auto, false);
+    assert_eq!(error.code(), "Neo.ClientError.Import.NothingRecognised");
+    let hint = error.hint().unwrap();
+    assert!(["ldbc", "headers", "edges"].iter().all(|layout| hint.contains(layout)), "{hint}");
+    refused(&[("a.csv", "name,age\nAda,36\n"), ("empty.csv", "")], Layout::Auto, false);
+    refused(&[("g.txt", "1 2\n")], Layout::Ldbc, false);
+    refused(&[("g.txt", "1 2\n")], Layout::Headers, false);
+    let error = refused(&[("a.csv", "id:ID\nx\n")], Layout::Edges, false);
+    assert!(error.to_string().contains("no file has the layout `edges`"), "{error}");
+    refused(&[("only_nodes.csv", "1\n2\n")], Layout::Auto, false);
+}
+
+#[test]
+fn headers_that_make_no_sense() {
+    let what = |header: &str| match refused(&[("a.csv", header)], Layout::Auto, false) {
+        ImportError::Header { what, .. } => what,
+        other => panic!("{other}"),
+    };
+    assert_eq!(what(":START_ID,x\n1,2\n"), "edges need both :START_ID and :END_ID");
+    assert_eq!(what("a:ID,b:ID\n1,2\n"), "two columns are :ID");
+    assert_eq!(what("a:ID,b:complex\n1,2\n"), "`complex` is no type of a column");
+    assert_eq!(what("a:ID{id-type:float}\n1\n"), "`float` is no id-type");
+    let error = refused(
+        &[("person_0_0.csv", "name\nx\n"), ("person_knows_person.csv", "a.id|b.id\n")],
+        Layout::Auto,
+        false,
+    );
+    assert!(error.to_string().ends_with("person_0_0.csv: a vertex file needs a column `id`"), "{error}");
+    let error = refused(&[("person_knows_person_0_0.csv", "Person.id|creationDate\n")], Layout::Ldbc, false);
+    assert_eq!(error.code(), "Neo.ClientError.Import.MalformedHeader");
+}
+
+#[test]
+fn the_first_ten_wrong_lines_are_shown_and_all_are_counted() {
+    let text: String = (0..50_000).map(|line| if line % 2 == 0 { "1 2\n" } else { "wrong\n" }).collect();
+    let (_, report) = import(&[("g.txt", &text)]);
+    assert_eq!((report.rejected, report.edges), (25_000, 25_000));
+    assert_eq!(report.rejected_first.len(), REJECTED_SHOWN_MAX);
+    let lines: Vec<u64> = report.rejected_first.iter().map(|line| line.line).collect();
+    assert_eq!(lines, [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
+}
+
+#[test]
+fn strict_stops_at_the_first_wrong_line() {
+    let cases: [(&[(&str, &str)], Layout); 5] = [
+        (&[("g.txt", "1 2\nx y\nz\n")], Layout::Edges),
+        (&[("A.csv", "id:ID\n1\n1\n")], Layout::Headers),
+        (&[("A.csv", "id:ID,b:int\n1,x\n")], Layout::Headers),
+        (&[("A.csv", "id:ID\n1\n"), ("E.csv", ":START_ID,:END_ID\n1,7\n")], Layout::Headers),
+        (&[("forum_0_0.csv", "id|moderator\n1|7\n")], Layout::Ldbc),
+    ];
+    for (files, layout) in cases {
+        let error = refused(files, layout, true);
+        assert_eq!(error.code(), "Neo.ClientError.Import.MalformedLine", "{error}");
+        assert!(error.to_string().ends_with("nothing was imported"), "{error}");
+    }
+    let ImportError::Rejected(line) = refused(&[("g.txt", "1 2\nx y\nz\n")], Layout::Auto, true) else {
+        panic!("a wrong line")
+    };
+    assert_eq!((line.line, line.what.as_str()), (2, "`x` is no integer"));
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let files = Files::new(&[]);
+    files.add("A.csv", b"id:ID,name\n1,caf\xe9\n2,ok\n");
+    let engine = memory();
+    let report = ingest::import(&engine, &options(files.folder())).unwrap();
+    assert_eq!(rejected(&report), ["A.csv:2: the field is not UTF-8 text"]);
+    assert_eq!(vertex_lines(&engine), [r#":A {id: 2, name: "ok"}"#]);
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_off() {
+    for (name, mut bytes) in [("g.txt.gz", gzip(&random_edges())), ("g.txt.zst", zstd(&random_edges()))] {
+        bytes.truncate(bytes.len() / 2);
+        let (files, engine) = (Files::new(&[]), memory());
+        files.add(name, &bytes);
+        let error = ingest::import(&engine, &options(files.folder())).unwrap_err();
+        assert_eq!(error.code(), "Neo.ClientError.Import.Unreadable", "{error}");
+        assert_eq!(engine.snapshot().place(), 0);
+    }
+}
+
+fn random_edges() -> Vec<u8> {
+    let mut chance = world::chance::Chance::seeded(7);
+    let lines = (0..100_000).map(|_| format!("{} {}\n", chance.below(70_000), chance.below(70_000)));
+    lines.collect::<String>().into_bytes()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+#[test]
+fn compressed_files_and_archives_hold_what_plain_ones_hold() {
+    let plain = random_edges();
+    let (files, engine) = (Files::new(&[]), memory());
+    files.add("g.txt", &plain);
+    let expected = ingest::import(&engine, &options(files.folder())).unwrap();
+    let (half, rest) = plain.split_at(plain.iter().position(|byte| *byte == b'\n').unwrap() + 1);
+    // Members, frames and a skippable frame one after the other are one file.
+    let skippable = [[0x50, 0x2a, 0x4d, 0x18].as_slice(), &3u32.to_le_bytes(), b"abc"].concat();
+    let frames = [zstd(half), skippable, zstd(rest)].concat();
+    let members = [gzip(half), gzip(rest)].concat();
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(plain.len() as u64);
+    archive.append_data(&mut header, "inner/g.txt", plain.as_slice()).unwrap();
+    let archive = archive.into_inner().unwrap();
+    let packed = [
+        ("g.zst", frames),
+        ("g.gz", members),
+        ("g.tar", archive.clone()),
+        ("g.tar.gz", gzip(&archive)),
+        ("g.tar.zst", zstd(&archive)),
+    ];
+    for (name, bytes) in packed {
+        let (files, engine) = (Files::new(&[]), memory());
+        files.add(name, &bytes);
+        let report = ingest::import(&engine, &options(&files.path(name))).unwrap();
+        assert_eq!(
+            (report.vertices, report.edges, report.rejected),
+            (expected.vertices, expected.edges, 0),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn lines_of_an_archive_are_named_by_their_place_in_it() {
+    let text = b"1 2\noops\n";
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(text.len() as u64);
+    archive.append_data(&mut header, "inner/g.txt", text.as_slice()).unwrap();
+    let files = Files::new(&[]);
+    files.add("g.tar", &archive.into_inner().unwrap());
+    let report = ingest::import(&memory(), &options(&files.path("g.tar"))).unwrap();
+    assert_eq!(report.rejected_first[0].file, files.path("g.tar").join("inner/g.txt"));
+}
+
+#[test]
+fn progress_is_told_and_ends_at_the_total() {
+    let (files, engine) = (Files::new(&[]), memory());
+    files.add("g.txt", &random_edges());
+    let told: Arc<Mutex<Vec<ingest::Progress>>> = Arc::default();
+    let seen = told.clone();
+    let progress = move |progress: &ingest::Progress| seen.lock().unwrap().push(progress.clone());
+    let options = ImportOptions { progress: Some(Arc::new(progress)), ..options(files.folder()) };
+    let report = ingest::import(&engine, &options).unwrap();
+    let told = told.lock().unwrap();
+    let last = told.last().unwrap();
+    assert_eq!((last.phase, last.bytes_done, last.bytes_total), ("done", report.bytes, report.bytes));
+    assert_eq!((last.vertices, last.edges), (report.vertices, report.edges));
+}

@@ -1,0 +1,182 @@
+//! Import into a database that holds something, and import that is durable.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_ingest as ingest;
+
+mod common;
+
+use common::{Files, edge_lines, index_lines, memory, options, rejected, vertex_lines};
+use ingest::{ImportOptions, ImportReport, Layout};
+use model::schema::SchemaTarget;
+use model::{Value, ValueType};
+use std::path::Path;
+use std::sync::Arc;
+use transact::{ConstraintRequest, Engine, Mode, OpenOptions, Rule};
+use world::disk::{Disk, SimDisk};
+
+fn add(engine: &Engine, all: &[(&str, &str)]) -> ImportReport {
+    let files = Files::new(all);
+    ingest::import(engine, &options(files.folder())).unwrap()
+}
+
+/// A vertex made by a transaction.
+fn create(engine: &Engine, label: &str, id: i64) {
+    let names = engine.store().names();
+    let (label, key) = (names.intern_label(label).unwrap(), names.intern_key("id").unwrap());
+    let transaction = engine.begin(Mode::Write);
+    transaction.create_vertex(&[label], vec![(key, Value::Int(id))]).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn new_vertices_are_added_and_edges_lead_to_old_ones() {
+    let engine = memory();
+    add(&engine, &[("Person.csv", "id:ID(Person),name\n1,a\n2,b\n")]);
+    let report = add(
+        &engine,
+        &[
+            ("Person.csv", "id:ID(Person),name\n3,c\n1,again\n"),
+            ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n3,2\n2,1\n3,9\n"),
+        ],
+    );
+    assert_eq!(
+        rejected(&report),
+        ["KNOWS.csv:4: no vertex has the id `9`", "Person.csv:3: id `1` is in the database already"]
+    );
+    assert_eq!(
+        vertex_lines(&engine),
+        [r#":Person {id: 1, name: "a"}"#, r#":Person {id: 2, name: "b"}"#, r#":Person {id: 3, name: "c"}"#]
+    );
+    assert_eq!(edge_lines(&engine), ["2 -[:KNOWS]-> 1", "3 -[:KNOWS]-> 2"]);
+    assert_eq!(index_lines(&engine), ["unique Person.id"]);
+    // Edges alone find their vertices by the label that the group names.
+    let report = add(&engine, &[("LIKES.csv", ":START_ID(Person),:END_ID(Person)\n1,3\n")]);
+    assert_eq!((report.edges, report.rejected), (1, 0));
+}
+
+#[test]
+fn vertices_of_transactions_are_found_without_an_index() {
+    let engine = memory();
+    create(&engine, "Node", 5);
+    let report = add(&engine, &[("g.txt", "5 6\n6 7\n")]);
+    assert_eq!((report.vertices, report.edges, report.rejected), (2, 2, 0));
+    assert_eq!(vertex_lines(&engine), [":Node {id: 5}", ":Node {id: 6}", ":Node {id: 7}"]);
+    let report = add(&engine, &[("g.txt", "7 5\n")]);
+    assert_eq!((report.vertices, report.edges), (0, 1));
+    assert_eq!(edge_lines(&engine), ["5 -[:EDGE]-> 6", "6 -[:EDGE]-> 7", "7 -[:EDGE]-> 5"]);
+    create(&engine, "Node", 8);
+    assert_eq!(vertex_lines(&engine).len(), 4);
+}
+
+#[test]
+fn repeated_values_that_are_there_make_an_index_that_is_not_unique() {
+    let engine = memory();
+    create(&engine, "Node", 5);
+    create(&engine, "Node", 5);
+    add(&engine, &[("g.txt", "1 2\n")]);
+    assert_eq!(index_lines(&engine), ["Node.id"]);
+}
+
+#[test]
+fn rules_about_presence_and_type_hold() {
+    let engine = memory();
+    let names = engine.store().names();
+    let target = SchemaTarget::Vertices(names.intern_label("P").unwrap());
+    for (key, rule) in [("name", Rule::Exists), ("age", Rule::Typed(ValueType::Int))] {
+        let keys = vec![names.intern_key(key).unwrap()];
+        let request = ConstraintRequest { name: Some(key.into()), target, keys, rule, if_not_exists: false };
+        engine.create_constraint(&request).unwrap();
+    }
+    let report = add(&engine, &[("P.csv", "id:ID,name,age\n1,a,\n2,,\n3,c,old\n")]);
+    assert_eq!(
+        rejected(&report),
+        [
+            "P.csv:3: property `name` breaks constraint `name`",
+            "P.csv:4: property `age` breaks constraint `age`"
+        ]
+    );
+    assert_eq!(vertex_lines(&engine), [r#":P {id: 1, name: "a"}"#]);
+}
+
+#[test]
+fn a_broken_unique_index_of_another_property_changes_nothing() {
+    let engine = memory();
+    let names = engine.store().names();
+    let target = SchemaTarget::Vertices(names.intern_label("P").unwrap());
+    let keys = vec![names.intern_key("mail").unwrap()];
+    let request = ConstraintRequest { name: None, target, keys, rule: Rule::Unique, if_not_exists: false };
+    engine.create_constraint(&request).unwrap();
+    let place = engine.snapshot().place();
+    let files = Files::new(&[("P.csv", "id:ID,mail\n1,a\n2,a\n")]);
+    let error = ingest::import(&engine, &options(files.folder())).unwrap_err();
+    assert_eq!(error.code(), "Neo.ClientError.Schema.ConstraintValidationFailed", "{error}");
+    assert_eq!((engine.snapshot().place(), vertex_lines(&engine).len()), (place, 0));
+    assert_eq!(index_lines(&engine), ["unique P.mail"]);
+}
+
+#[test]
+fn the_same_files_make_the_same_graph_with_any_number_of_threads() {
+    let people: String = (0..40_000).map(|id| format!("{},name {}\n", id * 7 % 40_000, id % 100)).collect();
+    let people = format!("id:ID,name\n{people}");
+    let knows: String = (0..90_000u64).map(|at| format!("{},{}\n", at % 40_000, at * at % 40_000)).collect();
+    let knows = format!(":START_ID,:END_ID\n{knows}");
+    let files = Files::new(&[("P1.csv", &people[..]), ("KNOWS.csv", &knows[..])]);
+    let graphs: Vec<Vec<String>> = [1, 2, 5]
+        .into_iter()
+        .map(|threads| {
+            let engine = memory();
+            let options = ImportOptions { threads: Some(threads), ..options(files.folder()) };
+            ingest::import(&engine, &options).unwrap();
+            let snapshot = engine.snapshot();
+            let key = snapshot.catalog().key("id").unwrap();
+            let ids = (0..snapshot.vertex_bound()).map(model::VertexId::from_dense);
+            ids.map(|id| common::show(&snapshot.property(id, key).unwrap())).collect()
+        })
+        .collect();
+    assert!(graphs[0] == graphs[1] && graphs[0] == graphs[2]);
+}
+
+/// A thread that waited for a file's reader once opened the file anew after another had read its last block, and its lines came twice.
+#[test]
+fn small_files_are_read_once_however_many_threads_there_are() {
+    for _ in 0..40 {
+        let all: Vec<(String, String)> =
+            (0..30).map(|file| (format!("A_{file}.csv"), format!("id:ID\n{file}\n"))).collect();
+        let all: Vec<(&str, &str)> = all.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+        let (files, engine) = (Files::new(&all), memory());
+        let options = ImportOptions { threads: Some(8), strict: true, ..options(files.folder()) };
+        assert_eq!(ingest::import(&engine, &options).unwrap().vertices, 30);
+    }
+}
+
+fn open(disk: &SimDisk) -> Engine {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    transact::open(Some((disk, Path::new("/db"))), &OpenOptions::default()).unwrap().0
+}
+
+#[test]
+fn an_import_survives_a_crash_right_after_it() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    create(&engine, "Old", 1);
+    add(&engine, &[("A.csv", "id:ID\n1\n2\n"), ("E.csv", ":START_ID,:END_ID\n1,2\n")]);
+    create(&engine, "New", 1);
+    let expected = (vertex_lines(&engine), edge_lines(&engine), index_lines(&engine));
+    let engine_gone = engine;
+    let disk = disk.crash(1);
+    drop(engine_gone);
+    let engine = open(&disk);
+    assert_eq!((vertex_lines(&engine), edge_lines(&engine), index_lines(&engine)), expected);
+    let report = add(&engine, &[("A.csv", "id:ID\n2\n3\n")]);
+    assert_eq!((report.vertices, report.rejected), (1, 1));
+}
+
+#[test]
+fn layouts_may_be_named() {
+    let files = Files::new(&[("Person.csv", "id:ID(Person)\n1\n")]);
+    for (layout, expected) in [(Layout::Ldbc, ":Person {id: 1}"), (Layout::Headers, ":Person {id: 1}")] {
+        let engine = memory();
+        ingest::import(&engine, &ImportOptions { layout, ..options(files.folder()) }).unwrap();
+        assert_eq!(vertex_lines(&engine), [expected]);
+    }
+}
