@@ -1,0 +1,26 @@
+//! # sim: how we know that transactions and recovery are right
+//!
+//! Two questions are answered here, by tests that replay from a seed. Did concurrent transactions behave as if they had run one
+//! after another, in an order that agrees with real time? And does that still hold when the disk tears, loses, refuses, and the
+//! process dies?
+//!
+//! ```text
+//!   workload ──> clients (Cypher, transact) ──> history ──> checker: edges, cycles, the shortest one in words
+//!   lives    ──> transact on a simulated disk ──> crash ──> recovery ──> audit + history
+//!   scripts  ──> interleaved sessions, step by step ──> the outcome that the text demands
+//! ```
+//!
+//! Reading order: [`history`] (what was seen), [`check`] (what it proves; edges in [`infer`], cycles in [`cycle`], findings in
+//! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes) with [`audit`] (does the data agree
+//! with itself), [`script`] (golden scripts).
+
+pub mod anomaly;
+pub mod audit;
+pub mod check;
+pub mod client;
+pub mod cycle;
+pub mod history;
+pub mod infer;
+pub mod lives;
+pub mod script;
+pub mod workload;
