@@ -26,8 +26,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Bulk, Names, Snapshot, Store};
 
-/// Bytes at the beginning of a file in which its first edge must come.
-const HEAD_BYTES: usize = 64 * 1024;
 /// Columns that are kept: two ends and two properties.
 const COLUMNS_MAX: usize = 4;
 /// Bits of a bitmap that an edge may cost; sorting its two ends needs more memory than this.
@@ -57,7 +55,7 @@ pub(crate) struct EdgeLists {
 pub(crate) fn edge_lists(files: &[InputFile], options: &ImportOptions) -> Result<EdgeLists, ImportError> {
     let mut lists = EdgeLists::default();
     for (at, file) in files.iter().enumerate() {
-        let head = source::head(file, HEAD_BYTES)?;
+        let head = source::head(file)?;
         match edge_file(at, &head, options.delimiter) {
             Some(found) => lists.files.push(found),
             None => lists.skipped.push(file.shown.clone()),

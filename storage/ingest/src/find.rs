@@ -33,13 +33,9 @@ pub(crate) fn inputs(from: &Path) -> Result<Inputs, ImportError> {
         walk(from, from, from, 0, &mut found)?;
         return Ok(Inputs { files: found, _unpacked: None });
     }
-    let file = InputFile {
-        path: from.to_path_buf(),
-        shown: from.to_path_buf(),
-        size_bytes: files::size_bytes(from)?,
-    };
-    let head = source::head(&file, TAR_MAGIC_AT + 5)?;
-    if head.get(TAR_MAGIC_AT..) == Some(b"ustar".as_slice()) {
+    let file = InputFile::new(from.to_path_buf(), from.to_path_buf())?;
+    let head = source::head(&file)?;
+    if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar")) {
         let folder = unpack(&file)?;
         walk(folder.path(), folder.path(), from, 0, &mut found)?;
         return Ok(Inputs { files: found, _unpacked: Some(folder) });
@@ -72,8 +68,7 @@ fn walk(
         }
         let inner = path.strip_prefix(root).unwrap_or(&path);
         let shown = shown.join(inner);
-        let size_bytes = files::size_bytes(&path)?;
-        found.push(InputFile { path, shown, size_bytes });
+        found.push(InputFile::new(path, shown)?);
     }
     Ok(())
 }

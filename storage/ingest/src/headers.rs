@@ -9,15 +9,13 @@
 //! Ids without `{id-type: …}` are integers where all ids of their group are written as integers, else text.
 
 use crate::cell::{self, Kind};
-use crate::source::{self, InputFile};
+use crate::source::{self, HEAD_BYTES, InputFile};
 use crate::split::{Field, Format, record_length, split, trimmed};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::{ImportError, ImportOptions};
 use model::KeyId;
 use store::Names;
 
-/// Bytes a header may have.
-const HEADER_BYTES_MAX: usize = 256 * 1024;
 /// What may separate fields, in the order of preference.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -79,12 +77,12 @@ fn neptune_column(text: &str) -> Option<HeaderColumn> {
 
 /// The first line of a file without its end; none if the file is empty, or its first line too long for a header.
 pub(crate) fn first_record(file: &InputFile) -> Result<Option<Vec<u8>>, ImportError> {
-    let head = source::head(file, HEADER_BYTES_MAX)?;
+    let head = source::head(file)?;
     let head = head.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&head);
     let plain = Format { delimiter: b',', quoting: false };
     let length = record_length(head, plain).unwrap_or(head.len());
     let found = Some(trimmed(&head[..length]).to_vec());
-    Ok(found.filter(|record| !record.is_empty() && length < HEADER_BYTES_MAX))
+    Ok(found.filter(|record| !record.is_empty() && length < HEAD_BYTES))
 }
 
 /// What separates the columns of a header: the candidate that is met most often outside of parentheses and braces.

@@ -6,28 +6,42 @@ use crate::ImportError;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use world::files;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes at the beginning of a file by which its layout is told: a header or a first edge must end in them.
+pub(crate) const HEAD_BYTES: usize = 256 * 1024;
 /// Bytes that zstd decodes at once.
 const DECODE_BYTES: usize = 256 * 1024;
 
 /// A file to read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct InputFile {
     /// Where it lies.
     pub path: PathBuf,
     /// How messages call it: as the user named it, or its place in an archive.
     pub shown: PathBuf,
     pub size_bytes: u64,
+    /// The first decompressed bytes of a compressed file, once they were asked for: zstd gives nothing before it has decoded a
+    /// whole window, which can be megabytes.
+    head: OnceLock<Vec<u8>>,
 }
 
 impl InputFile {
+    pub fn new(path: PathBuf, shown: PathBuf) -> Result<InputFile, ImportError> {
+        let size_bytes = files::size_bytes(&path)?;
+        Ok(InputFile { path, shown, size_bytes, head: OnceLock::new() })
+    }
+    #[cfg(test)]
+    pub fn named(shown: &str) -> InputFile {
+        InputFile { shown: shown.into(), ..InputFile::default() }
+    }
     pub fn unreadable(&self, error: &io::Error) -> ImportError {
         ImportError::Read { path: self.shown.clone(), what: error.to_string() }
     }
@@ -56,12 +70,25 @@ pub(crate) fn open(file: &InputFile, done: Arc<AtomicU64>) -> Result<Box<dyn Rea
     })
 }
 
-/// Up to `count` of the first decompressed bytes of a file.
-pub(crate) fn head(file: &InputFile, count: usize) -> Result<Vec<u8>, ImportError> {
+/// Up to [`HEAD_BYTES`] of the first decompressed bytes of a file.
+pub(crate) fn head(file: &InputFile) -> Result<Cow<'_, [u8]>, ImportError> {
+    if let Some(head) = file.head.get() {
+        return Ok(Cow::Borrowed(head));
+    }
     let mut head = Vec::new();
     let source = open(file, Arc::default())?;
-    source.take(count as u64).read_to_end(&mut head).map_err(|error| file.unreadable(&error))?;
-    Ok(head)
+    source.take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(|error| file.unreadable(&error))?;
+    let is_compressed = is_packed(file)?;
+    Ok(match is_compressed {
+        true => Cow::Borrowed(file.head.get_or_init(|| head)),
+        false => Cow::Owned(head),
+    })
+}
+
+fn is_packed(file: &InputFile) -> Result<bool, ImportError> {
+    let mut source = files::open_reader(&file.path)?;
+    let start = source.fill_buf().map_err(|error| file.unreadable(&error))?;
+    Ok(start.starts_with(&GZIP_MAGIC) || start.starts_with(&ZSTD_MAGIC))
 }
 
 struct Counted {

@@ -4,7 +4,7 @@
 use super::*;
 
 fn said(path: &str) -> Option<String> {
-    let file = InputFile { path: path.into(), shown: path.into(), size_bytes: 0 };
+    let file = InputFile::named(path);
     file_name(&file).map(|name| match name {
         FileName::Vertices(entity) => ENTITIES[entity].0.to_string(),
         FileName::Edges(from, edge_type, to) => {
