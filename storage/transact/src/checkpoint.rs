@@ -59,14 +59,13 @@ impl Engine {
         let current = self.snapshot();
         let place = current.place().max(self.shared.backing.last_place()) + 1;
         let next = make(&current, place)?;
-        let (_, mark) = self.shared.store.names().undurable();
         let report = match self.shared.backing.is_durable() {
             true => self.write_checkpoint(&next).inspect_err(|_| {
                 committer.jump_to(current.place(), self.shared.backing.last_place());
             })?,
             false => CheckpointReport { place, ..CheckpointReport::default() },
         };
-        self.shared.store.names().mark_durable(mark);
+        // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
         committer.jump_to(place, place);
         self.shared.store.publish(next);
         self.close_feeds();

@@ -4,8 +4,8 @@
 //! order. A transaction with snapshot `base` is valid if none of its keys was written after `base`. Optimistic validation in
 //! one pass, independent of how many commits lie between.
 //! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and
-//! must be tried again. Names and indexes change so rarely that one place stands for all of them: a transaction that looked for a
-//! label before it existed recorded nothing it could be found by, and one that searched an index that is gone is told by no later write.
+//! must be tried again. Indexes change so rarely that one place stands for all of them: who searched an index that is dropped is
+//! told by no later write.
 //! Cost: one look-up a key read; memory bounded by [`WRITTEN_KEYS_MAX`].
 
 use crate::reads::{IndexRange, Inner, Key, KeyState};
@@ -22,8 +22,6 @@ pub const WRITTEN_KEYS_MAX: usize = 1 << 20;
 pub(crate) struct Footprint {
     pub keys: Vec<Key>,
     pub index_values: Vec<(IndexId, OrderKey)>,
-    /// A label or an edge type came into being.
-    pub names: bool,
     /// An index came or went.
     pub indexes: bool,
 }
@@ -33,8 +31,6 @@ pub(crate) struct Footprint {
 pub(crate) struct Conflicts {
     floor: u64,
     last: u64,
-    /// Last commit that defined a label or an edge type.
-    names: u64,
     /// Last commit that created or dropped an index.
     indexes: u64,
     keys: HashMap<Key, u64, KeyState>,
@@ -44,15 +40,12 @@ pub(crate) struct Conflicts {
 
 impl Conflicts {
     pub fn starting_at(place: u64) -> Conflicts {
-        Conflicts { floor: place, last: place, names: place, indexes: place, ..Conflicts::default() }
+        Conflicts { floor: place, last: place, indexes: place, ..Conflicts::default() }
     }
     /// Can a transaction that read at `base` still commit? The answer names what it would have missed.
     pub fn validate(&self, reads: &Inner, base: u64) -> Result<(), &'static str> {
         if base == self.last {
             return Ok(());
-        }
-        if base < self.names {
-            return Err("a label or relationship type that it could not know came into being meanwhile");
         }
         if reads.everything {
             return Err("it read very much, and something was written meanwhile");
@@ -82,9 +75,6 @@ impl Conflicts {
     pub fn record(&mut self, place: u64, footprint: Footprint) {
         debug_assert!(place > self.last);
         self.last = place;
-        if footprint.names {
-            self.names = place;
-        }
         if footprint.indexes {
             self.indexes = place;
         }

@@ -9,13 +9,13 @@
 //! Idea: group commit by turns. A committing thread queues its changes; if nobody leads it leads, takes everything queued and settles
 //! it, so one sync serves all that arrived while the last one ran. Who was settled leaves at once, without waiting for the next group.
 //! Invariants: a snapshot is published only after its records are synced; places strictly increase; a record in the log applies to the
-//! snapshot of the record before it.
+//! snapshot of the record before it; a name is in a record that is synced before or with the first that uses it.
 
 use crate::conflicts::Conflicts;
 use crate::feed::{CommitRecord, Feed, Feeds};
 use crate::footprint::footprint;
 use crate::reads::Inner as Reads;
-use crate::transaction::{explain, names_since};
+use crate::transaction::explain;
 use crate::{Mode, TransactError, Transaction, constraints, record};
 use durable::BackingStore;
 use order::Bank;
@@ -76,8 +76,29 @@ struct Queue {
     led: bool,
 }
 
+/// What a transaction began with.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis {
+    place: u64,
+    labels: usize,
+    edge_types: usize,
+}
+
+impl Basis {
+    pub fn of(snapshot: &Snapshot) -> Basis {
+        let names = snapshot.catalog().names();
+        Basis { place: snapshot.place(), labels: names.labels().len(), edge_types: names.edge_types().len() }
+    }
+    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. New ones are rare: whoever
+    /// began before one tries again.
+    fn knows_names_of(&self, current: &Snapshot) -> bool {
+        let now = Basis::of(current);
+        self.place == now.place || (self.labels == now.labels && self.edge_types == now.edge_types)
+    }
+}
+
 struct Pending {
-    input: Mutex<Option<(Vec<Change>, Reads, u64)>>,
+    input: Mutex<Option<(Vec<Change>, Reads, Basis)>>,
     outcome: Mutex<Option<Result<u64, TransactError>>>,
 }
 
@@ -155,7 +176,7 @@ impl Engine {
         if changes.is_empty() {
             return Ok(current.place());
         }
-        let pending = Arc::new(Pending::new(changes, Reads::default(), current.place()));
+        let pending = Arc::new(Pending::new(changes, Reads::default(), Basis::of(&current)));
         self.shared.commit_group(&mut committer, std::slice::from_ref(&pending));
         pending.take_outcome()
     }
@@ -186,7 +207,7 @@ impl Committer {
 }
 
 impl Pending {
-    fn new(changes: Vec<Change>, reads: Reads, base: u64) -> Pending {
+    fn new(changes: Vec<Change>, reads: Reads, base: Basis) -> Pending {
         Pending { input: Mutex::new(Some((changes, reads, base))), outcome: Mutex::default() }
     }
     fn take_outcome(&self) -> Result<u64, TransactError> {
@@ -212,7 +233,7 @@ struct Accepted<'a> {
 }
 
 impl Shared {
-    pub fn commit(&self, changes: Vec<Change>, reads: Reads, base: u64) -> Result<u64, TransactError> {
+    pub fn commit(&self, changes: Vec<Change>, reads: Reads, base: Basis) -> Result<u64, TransactError> {
         let pending = Arc::new(Pending::new(changes, reads, base));
         let mut queue = self.queue.lock();
         queue.waiting.push(pending.clone());
@@ -294,16 +315,21 @@ impl Shared {
         names: &[Change],
         mut changes: Vec<Change>,
         reads: &Reads,
-        base: u64,
+        base: Basis,
     ) -> Result<(Snapshot, CommitRecord, Vec<u8>), TransactError> {
-        committer.conflicts.validate(reads, base).map_err(|what| TransactError::Conflict { what })?;
-        changes.splice(0..0, names.iter().cloned());
+        if !base.knows_names_of(current) {
+            let what = "a label or relationship type that it could not know came into being meanwhile";
+            return Err(TransactError::Conflict { what });
+        }
+        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
         let place = committer.bank.take();
         let time_micros = self.clock.wall_us().max(committer.last_time_micros);
         let applied =
             current.apply(place, &[&changes]).map_err(|error| explain(error, current)).and_then(|next| {
                 constraints::check(&changes, &next)?;
                 let footprint = footprint(&changes, current, &next)?;
+                // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
+                changes.splice(0..0, names.iter().cloned());
                 let record = CommitRecord { place, time_micros, changes };
                 let payload = record::encode(&record);
                 if payload.len() > RECORD_BYTES_MAX {
@@ -371,11 +397,5 @@ impl Shared {
                 active.remove(&base);
             }
         }
-    }
-
-    /// Names that the current snapshot does not know although they were handed out.
-    pub fn names_handed_out(&self) -> Vec<Change> {
-        let names = names_since(&self.store.current(), &self.store.names().table());
-        names.into_iter().map(Change::DefineName).collect()
     }
 }

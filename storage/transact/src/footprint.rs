@@ -8,7 +8,7 @@ use crate::reads::Key;
 use model::compare::OrderKey;
 use model::schema::SchemaTarget;
 use model::{EdgeRef, KeyId, LabelId, VertexId};
-use store::{Change, NameDefinition, Snapshot, StoreError};
+use store::{Change, Snapshot, StoreError};
 
 /// Computes the footprint of `changes`, which led from `before` to `after`.
 pub(crate) fn footprint(
@@ -54,10 +54,7 @@ impl FootprintWriter<'_> {
                 self.key(Key::edge(edge.id.0));
                 Ok(())
             }
-            Change::DefineName(name) => {
-                // An unknown key is no predicate: what has no value for it was recorded as a vertex or an edge.
-                let kind = matches!(name, NameDefinition::Label(..) | NameDefinition::EdgeType(..));
-                self.footprint.names |= kind && is_new(name, self.before);
+            Change::DefineName(_) => {
                 self.key(Key::catalogue());
                 Ok(())
             }
@@ -116,17 +113,6 @@ impl FootprintWriter<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Names that were handed out are attached to a commit again where a catalogue command brought them already.
-fn is_new(name: &NameDefinition, before: &Snapshot) -> bool {
-    let known = before.catalog().names();
-    match name {
-        NameDefinition::Label(id, _) => id.0 as usize >= known.labels().len(),
-        NameDefinition::EdgeType(id, _) => id.0 as usize >= known.edge_types().len(),
-        NameDefinition::Key(id, _) => id.0 as usize >= known.keys().len(),
-        NameDefinition::LabelSet(id, _) => id.0 as usize >= known.label_sets().len(),
     }
 }
 

@@ -72,7 +72,7 @@ impl Engine {
                 keys: request.keys.clone(),
                 unique: false,
             };
-            Ok(self.with_names([Change::CreateIndex(definition)]))
+            Ok(vec![Change::CreateIndex(definition)])
         })?;
         Ok(made)
     }
@@ -121,8 +121,7 @@ impl Engine {
                 );
             }
             made = true;
-            let changes = self.constraint_changes(request, name, current)?;
-            Ok(self.with_names(changes))
+            self.constraint_changes(request, name, current)
         })?;
         Ok(made)
     }
@@ -173,13 +172,6 @@ impl Engine {
             Ok(changes)
         })?;
         Ok(dropped)
-    }
-
-    /// The names that the changes use must be defined before them.
-    fn with_names(&self, changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
-        let mut all = self.shared.names_handed_out();
-        all.extend(changes);
-        all
     }
 }
 

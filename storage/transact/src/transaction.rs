@@ -5,7 +5,7 @@
 //! Invariant: no lock is held between calls; all methods take `&self`, so that operators may share the transaction.
 //! Cost: a write is a push; a refresh copies the touched chunks' spines once.
 
-use crate::engine::Shared;
+use crate::engine::{Basis, Shared};
 use crate::footprint::labels;
 use crate::{ReadSet, TransactError, constraints};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
@@ -13,7 +13,7 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Change, EdgeScratch, NameDefinition, Snapshot};
+use store::{Change, EdgeScratch, Snapshot};
 
 /// Changes one transaction may hold: bounds its memory to a few GiB and its log record to what the log takes.
 pub const CHANGES_MAX: usize = 1 << 24;
@@ -252,8 +252,7 @@ impl Transaction {
         }
         let mut view = self.view.write();
         let fresh = &writes.changes[writes.shown..];
-        let names: Vec<Change> = self.names_unknown_to(&view).into_iter().map(Change::DefineName).collect();
-        let shown = view.apply(view.place(), &[&names, fresh]).map_err(|error| explain(error, &view))?;
+        let shown = view.apply(view.place(), &[fresh]).map_err(|error| explain(error, &view))?;
         constraints::check(fresh, &shown)?;
         *view = shown;
         writes.shown = writes.changes.len();
@@ -264,18 +263,13 @@ impl Transaction {
         Ok(())
     }
 
-    /// Names handed out since the snapshot was taken, by anyone.
-    fn names_unknown_to(&self, view: &Snapshot) -> Vec<NameDefinition> {
-        names_since(view, &self.shared.store.names().table())
-    }
-
     /// Ends the transaction and makes its writes durable and visible to all. Returns the place of the commit, or that of the
     /// snapshot if nothing was written.
     pub fn commit(&self) -> Result<u64, TransactError> {
         let changes = std::mem::take(&mut self.writes.lock().changes);
         let outcome = match changes.is_empty() {
             true => Ok(self.base.place()),
-            false => self.shared.commit(changes, self.reads.take(), self.base.place()),
+            false => self.shared.commit(changes, self.reads.take(), Basis::of(&self.base)),
         };
         self.end(outcome.is_ok());
         outcome
@@ -344,25 +338,6 @@ impl Drop for Transaction {
 fn present(mut properties: Vec<(KeyId, Value)>) -> Vec<(KeyId, Value)> {
     properties.retain(|(_, value)| !value.is_null());
     properties
-}
-
-/// Names that `table` has and the snapshot has not, in an order in which they can be defined.
-pub(crate) fn names_since(snapshot: &Snapshot, table: &store::NameTable) -> Vec<NameDefinition> {
-    let known = snapshot.catalog().names();
-    let mut found = Vec::new();
-    for (at, name) in table.labels().iter().enumerate().skip(known.labels().len()) {
-        found.push(NameDefinition::Label(LabelId(at as u16), name.clone()));
-    }
-    for (at, name) in table.edge_types().iter().enumerate().skip(known.edge_types().len()) {
-        found.push(NameDefinition::EdgeType(EdgeTypeId(at as u16), name.clone()));
-    }
-    for (at, name) in table.keys().iter().enumerate().skip(known.keys().len()) {
-        found.push(NameDefinition::Key(KeyId(at as u32), name.clone()));
-    }
-    for (at, labels) in table.label_sets().iter().enumerate().skip(known.label_sets().len()) {
-        found.push(NameDefinition::LabelSet(model::LabelSetId(at as u32), labels.clone()));
-    }
-    found
 }
 
 /// A store's refusal in the words of a transaction.

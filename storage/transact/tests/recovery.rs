@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tanglewood_transact::{Engine, Mode, OpenOptions, open_backing};
 use world::chance::Chance;
-use world::disk::{Disk, SimDisk};
+use world::disk::{Disk, Faults, SimDisk};
 
 type Twin = BTreeMap<u64, (i64, Vec<u64>)>;
 
@@ -73,6 +73,9 @@ fn random_commit(engine: &Engine, twin: &Twin, chance: &mut Chance) -> Option<Tw
             _ => {}
         }
     }
+    if chance.below(2) == 0 {
+        t.refresh().unwrap();
+    }
     t.commit().ok().map(|_| next)
 }
 
@@ -103,4 +106,40 @@ fn acknowledged_commits_survive_power_loss() {
         }
         assert_eq!(contents(&open(&disk_now)), twin, "seed {seed}");
     }
+}
+
+/// A name that a transaction had shown to itself, or whose first commit found the disk full, counted as durable: no record carried
+/// it, and the log could not be replayed.
+#[test]
+fn names_are_in_the_log_whatever_happened_before_their_commit() {
+    let disk = Arc::new(SimDisk::new());
+    let engine = open(&disk);
+    let shown = engine.begin(Mode::Write);
+    let label = shown.label("Shown").unwrap();
+    shown.create_vertex(&[label], vec![(shown.key("a").unwrap(), 1.into())]).unwrap();
+    shown.refresh().unwrap();
+    shown.rollback();
+    let create = || {
+        let t = engine.begin(Mode::Write);
+        t.create_vertex(&[label, t.label("Full").unwrap()], vec![(t.key("b").unwrap(), 2.into())]).unwrap();
+        t.commit()
+    };
+    disk.set_faults(Faults { capacity_bytes: Some(0), ..Faults::default() });
+    create().unwrap_err();
+    disk.set_faults(Faults::default());
+    create().unwrap();
+    let request = tanglewood_transact::IndexRequest {
+        name: None,
+        target: model::schema::SchemaTarget::Vertices(engine.store().names().intern_label("New").unwrap()),
+        keys: vec![engine.store().names().intern_key("c").unwrap()],
+        if_not_exists: false,
+    };
+    engine.create_index(&request).unwrap();
+    drop(engine);
+    let disk = Arc::new(disk.crash(1));
+    let snapshot = open(&disk).snapshot();
+    let catalog = snapshot.catalog();
+    assert!(["Shown", "Full", "New"].iter().all(|name| catalog.label(name).is_some()));
+    assert!(["a", "b", "c"].iter().all(|name| catalog.key(name).is_some()));
+    assert_eq!(snapshot.statistics().vertices(), 1);
 }
