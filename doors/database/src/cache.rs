@@ -6,6 +6,7 @@
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plan::Statement;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -21,7 +22,7 @@ pub(crate) struct Planned {
     pub statement: Statement,
     /// Does it write to the graph?
     pub writes: bool,
-    indexes: usize,
+    indexes: u64,
     size: f64,
 }
 
@@ -35,10 +36,13 @@ impl Planned {
     }
 }
 
-/// Indexes are numbered as they are made, so their count and last number tell whether they changed.
-fn index_stamp(snapshot: &Snapshot) -> usize {
-    let indexes = snapshot.catalog().indexes();
-    indexes.len() << 32 | indexes.last().map_or(0, |index| index.id.0 as usize + 1)
+/// Tells whether the indexes changed: what each is about, not its number alone, since the number of a dropped one is used again.
+fn index_stamp(snapshot: &Snapshot) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    for index in snapshot.catalog().indexes() {
+        (index.id, index.target, &index.keys, index.unique).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn size(snapshot: &Snapshot) -> f64 {

@@ -1,6 +1,6 @@
 //! Catalogue commands and listings: CREATE and DROP INDEX and CONSTRAINT, SHOW, KILL QUERY.
 
-use crate::{Database, Error};
+use crate::{Database, Error, SchemaCounters};
 use model::schema::{ConstraintRule, SchemaTarget};
 use model::{Batch, Value};
 use plan::functions::{AggregateFunction, Function};
@@ -9,20 +9,24 @@ use std::sync::Arc;
 use store::{Catalog, Snapshot};
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 
-/// Carries out a catalogue command; returns how many indexes or constraints it added or removed.
-pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<u64, Error> {
-    let changed = match command {
+/// Carries out a catalogue command; returns what it added or removed.
+pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<SchemaCounters, Error> {
+    let mut counters = SchemaCounters::default();
+    let (changed, counter) = match command {
         SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => {
-            engine.create_index(&IndexRequest {
+            let request = IndexRequest {
                 name: name.as_ref().map(|name| name.to_string()),
                 target: resolve(engine, target)?,
                 keys: resolve_keys(engine, keys)?,
                 if_not_exists: *if_not_exists,
-            })?
+            };
+            (engine.create_index(&request)?, &mut counters.indexes_added)
         }
-        SchemaCommand::DropIndex { name, if_exists } => engine.drop_index(name, *if_exists)?,
-        SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => engine
-            .create_constraint(&ConstraintRequest {
+        SchemaCommand::DropIndex { name, if_exists } => {
+            (engine.drop_index(name, *if_exists)?, &mut counters.indexes_removed)
+        }
+        SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
+            let request = ConstraintRequest {
                 name: name.as_ref().map(|name| name.to_string()),
                 target: resolve(engine, target)?,
                 keys: resolve_keys(engine, keys)?,
@@ -33,10 +37,15 @@ pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<u64, Err
                     PlanRule::Typed(value_type) => Rule::Typed(*value_type),
                 },
                 if_not_exists: *if_not_exists,
-            })?,
-        SchemaCommand::DropConstraint { name, if_exists } => engine.drop_constraint(name, *if_exists)?,
+            };
+            (engine.create_constraint(&request)?, &mut counters.constraints_added)
+        }
+        SchemaCommand::DropConstraint { name, if_exists } => {
+            (engine.drop_constraint(name, *if_exists)?, &mut counters.constraints_removed)
+        }
     };
-    Ok(changed as u64)
+    *counter += u64::from(changed);
+    Ok(counters)
 }
 
 fn resolve(engine: &Engine, target: &Target) -> Result<SchemaTarget, TransactError> {

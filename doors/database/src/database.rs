@@ -2,14 +2,14 @@
 
 use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
+use crate::housekeeping::Housekeeping;
 use crate::{Error, Options, Session};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
 use parking_lot::Mutex;
 use plan::StatementKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::Snapshot;
 use transact::{Engine, OpenOptions, RecoveryReport};
@@ -34,7 +34,17 @@ struct Inner {
     path: Option<PathBuf>,
     recovery: RecoveryReport,
     tenants: Mutex<Vec<String>>,
-    checkpointing: AtomicBool,
+    housekeeping: Housekeeping,
+}
+
+/// A database that others keep open, or not.
+#[derive(Clone)]
+pub(crate) struct WeakDatabase(Weak<Inner>);
+
+impl WeakDatabase {
+    pub fn upgrade(&self) -> Option<Database> {
+        self.0.upgrade().map(|inner| Database { inner })
+    }
 }
 
 /// A running query.
@@ -57,7 +67,7 @@ pub(crate) struct Running<'a> {
     pub text: &'a str,
     pub tenant: Option<&'a str>,
     pub timeout: Option<Duration>,
-    pub bytes_max: Option<u64>,
+    pub bytes_max: u64,
 }
 
 impl Database {
@@ -85,7 +95,7 @@ impl Database {
             path: folder,
             recovery,
             tenants: Mutex::new(vec!["default".into()]),
-            checkpointing: AtomicBool::new(false),
+            housekeeping: Housekeeping::default(),
         };
         Ok(Database { inner: Arc::new(inner) })
     }
@@ -156,7 +166,15 @@ impl Database {
     }
     /// Closes the database in order, with a checkpoint. Without it everything acknowledged is safe all the same, in the log.
     pub fn close(self) -> Result<(), Error> {
+        self.inner.housekeeping.finish();
         Ok(self.engine().close()?)
+    }
+    /// Why the last checkpoint in the background failed, if it did. Nothing is lost by it, but the log grows.
+    pub fn checkpoint_failure(&self) -> Option<Error> {
+        self.inner.housekeeping.failure().map(Error::from)
+    }
+    pub(crate) fn downgrade(&self) -> WeakDatabase {
+        WeakDatabase(Arc::downgrade(&self.inner))
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -181,12 +199,11 @@ impl Database {
     }
 
     pub(crate) fn execute_options(&self, running: &Running<'_>) -> ExecuteOptions {
-        let options = self.options();
         ExecuteOptions {
             tenant: self.tenant_number(running.tenant),
-            label: running.text.chars().take(LABEL_CHARS_MAX).collect(),
-            deadline: running.timeout.or(options.query_timeout),
-            bytes_max: running.bytes_max.unwrap_or(options.query_bytes_max),
+            label: shortened(running.text).into(),
+            deadline: running.timeout,
+            bytes_max: running.bytes_max,
             ..ExecuteOptions::default()
         }
     }
@@ -207,24 +224,13 @@ impl Database {
 
     /// Starts a checkpoint in the background once the log has grown enough.
     pub(crate) fn after_commit(&self) {
-        if self.engine().log_bytes() < self.options().checkpoint_log_bytes {
-            return;
-        }
-        if self.inner.checkpointing.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let engine = self.engine().clone();
-        let inner = Arc::downgrade(&self.inner);
-        world::threads::spawn("checkpoint", move || {
-            // A checkpoint that fails loses nothing: the log still holds every commit, and the next attempt reports again.
-            let outcome = engine.checkpoint();
-            if let Some(inner) = inner.upgrade() {
-                inner.checkpointing.store(false, Ordering::Release);
-            }
-            outcome
-        });
+        self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
     }
 }
 
-/// Characters of a query's text that lists of running queries show.
-const LABEL_CHARS_MAX: usize = 2_000;
+/// Bytes of a query's text that lists of running queries show.
+const LABEL_BYTES_MAX: usize = 2_000;
+
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LABEL_BYTES_MAX)]
+}

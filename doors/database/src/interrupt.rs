@@ -1,54 +1,76 @@
 //! How someone else ends what a session runs: a door's reader that met a reset, or the end of its client.
+//!
+//! Invariant: every query of the session that has not been let go of has a ticket here, so an interruption reaches all of them, not
+//! only the one that started last. It stays in force for what starts later, until the session takes note.
 
 use crate::Database;
+use crate::database::WeakDatabase;
+use execute::QueryId;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+const GONE: &str = "the client is gone";
+
 #[derive(Default)]
 struct Current {
-    query: Option<execute::QueryId>,
+    queries: Vec<QueryId>,
     interrupted: Option<&'static str>,
     closed: bool,
 }
 
-/// Ends what a session runs, from another thread.
+/// Ends what a session runs, from another thread. Does not keep the database open.
 #[derive(Clone)]
 pub struct Interrupter {
-    database: Database,
+    database: WeakDatabase,
     current: Arc<Mutex<Current>>,
 }
 
-impl Interrupter {
-    pub(crate) fn new(database: Database) -> Interrupter {
-        Interrupter { database, current: Arc::default() }
+/// A query that can be interrupted; dropped with the last interest in its rows.
+pub(crate) struct Ticket {
+    query: QueryId,
+    current: Arc<Mutex<Current>>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.current.lock().queries.retain(|query| *query != self.query);
     }
-    /// Ends the running query, and any that starts before the session takes note of the interruption.
+}
+
+impl Interrupter {
+    pub(crate) fn new(database: &Database) -> Interrupter {
+        Interrupter { database: database.downgrade(), current: Arc::default() }
+    }
+    /// Ends what runs, and what starts before the session takes note of the interruption.
     pub fn interrupt(&self, reason: &'static str) {
         let mut current = self.current.lock();
         current.interrupted = Some(reason);
-        self.cancel(&current, reason);
+        self.cancel(&current.queries, reason);
     }
     /// The client is gone: whatever starts from now on ends at once.
     pub fn close(&self) {
         let mut current = self.current.lock();
         current.closed = true;
-        self.cancel(&current, "the client is gone");
+        self.cancel(&current.queries, GONE);
     }
     /// The session starts a query.
-    pub(crate) fn starts(&self, query: execute::QueryId) {
+    pub(crate) fn starts(&self, query: QueryId) -> Ticket {
         let mut current = self.current.lock();
-        current.query = Some(query);
-        if let Some(reason) = current.interrupted.or(current.closed.then_some("the client is gone")) {
-            self.cancel(&current, reason);
+        current.queries.push(query);
+        if let Some(reason) = current.interrupted.or(current.closed.then_some(GONE)) {
+            self.cancel(&[query], reason);
         }
+        Ticket { query, current: self.current.clone() }
     }
     /// The session took note: what starts from now on runs.
     pub(crate) fn settle(&self) {
         self.current.lock().interrupted = None;
     }
-    fn cancel(&self, current: &Current, reason: &str) {
-        if let Some(query) = current.query {
-            self.database.runtime().cancel(query, reason);
+    fn cancel(&self, queries: &[QueryId], reason: &str) {
+        if let Some(database) = self.database.upgrade() {
+            queries.iter().for_each(|query| {
+                database.runtime().cancel(*query, reason);
+            });
         }
     }
 }

@@ -3,7 +3,8 @@
 //! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
 //! and committed before its first row is handed out, so a row that was seen is a row that is durable.
 
-use crate::Error;
+use crate::interrupt::Ticket;
+use crate::{Error, entity};
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
 use plan::explain::PlanDescription;
@@ -11,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
+use transact::Transaction;
 
 /// Whether a request read, wrote, or changed the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,26 @@ pub enum RequestKind {
     Schema,
 }
 
+/// What a catalogue command changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaCounters {
+    /// Indexes made.
+    pub indexes_added: u64,
+    /// Indexes dropped.
+    pub indexes_removed: u64,
+    /// Constraints made.
+    pub constraints_added: u64,
+    /// Constraints dropped.
+    pub constraints_removed: u64,
+}
+
+impl SchemaCounters {
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.indexes_added + self.indexes_removed + self.constraints_added + self.constraints_removed
+    }
+}
+
 /// What a request did.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -32,8 +54,10 @@ pub struct Summary {
     pub kind: RequestKind,
     /// What it changed.
     pub counters: Counters,
-    /// Indexes and constraints added or removed.
+    /// Indexes and constraints added or removed, all together.
     pub schema_changes: u64,
+    /// The same, each by itself.
+    pub schema: SchemaCounters,
     /// Place of the commit it made or of the snapshot it read.
     pub place: u64,
     /// From the request to its first row.
@@ -61,7 +85,16 @@ pub struct QueryResult {
 
 enum Source {
     Batches(VecDeque<Batch>),
-    Stream(Box<ResultStream>),
+    Stream(Box<Running>),
+}
+
+/// A query whose rows are still coming.
+pub(crate) struct Running {
+    pub stream: ResultStream,
+    /// The transaction it reads in, if that one may write: what a client is shown of an entity, it has read.
+    pub transaction: Option<Arc<Transaction>>,
+    /// Lets others interrupt it.
+    pub _ticket: Ticket,
 }
 
 impl QueryResult {
@@ -75,14 +108,14 @@ impl QueryResult {
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
     }
     pub(crate) fn of_stream(
-        stream: ResultStream,
+        running: Running,
         snapshot: Snapshot,
         summary: Summary,
         started_ns: u64,
         profile_of: Option<crate::profile::Profiling>,
     ) -> QueryResult {
-        let columns = stream.columns().to_vec();
-        let source = Source::Stream(Box::new(stream));
+        let columns = running.stream.columns().to_vec();
+        let source = Source::Stream(Box::new(running));
         QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
     }
     /// Column titles.
@@ -97,7 +130,7 @@ impl QueryResult {
     pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
         let next = match &mut self.source {
             Source::Batches(batches) => Ok(batches.pop_front()),
-            Source::Stream(stream) => stream.next().transpose().map_err(Error::from),
+            Source::Stream(running) => running.stream.next().transpose().map_err(Error::from),
         };
         self.note(&next);
         next
@@ -106,7 +139,7 @@ impl QueryResult {
     pub fn next_batch_timeout(&mut self, timeout: Duration) -> Result<Option<Option<Batch>>, Error> {
         let next = match &mut self.source {
             Source::Batches(batches) => return Ok(Some(batches.pop_front())),
-            Source::Stream(stream) => match stream.next_timeout(timeout) {
+            Source::Stream(running) => match running.stream.next_timeout(timeout) {
                 None => return Ok(None),
                 Some(next) => next.transpose().map_err(Error::from),
             },
@@ -147,11 +180,25 @@ impl QueryResult {
     }
     /// Ends a running query; its next batch is an error that says why.
     pub fn cancel(&self, reason: &str) {
-        if let Source::Stream(stream) = &self.source {
-            stream.cancel(reason);
+        if let Source::Stream(running) = &self.source {
+            running.stream.cancel(reason);
         }
     }
+    /// Gives up the remaining rows: a query that only reads ends now, unless it is profiled, which means to be run to its end.
+    pub fn discard(&mut self) -> Result<(), Error> {
+        if self.summary.profiled {
+            while self.next_batch()?.is_some() {}
+        }
+        self.note(&Ok(None));
+        self.source = Source::Batches(VecDeque::new());
+        Ok(())
+    }
     fn note(&mut self, next: &Result<Option<Batch>, Error>) {
+        if let (Source::Stream(running), Ok(Some(batch))) = (&self.source, next)
+            && let Some(transaction) = &running.transaction
+        {
+            entity::record_shown(batch, transaction.reads());
+        }
         if self.ended {
             return;
         }
@@ -162,8 +209,8 @@ impl QueryResult {
         if !matches!(next, Ok(Some(_))) {
             self.ended = true;
             self.summary.elapsed = elapsed;
-            if let (Source::Stream(stream), Some(profiling)) = (&self.source, &self.profile_of) {
-                let (text, plan) = profiling.describe(&stream.profile());
+            if let (Source::Stream(running), Some(profiling)) = (&self.source, &self.profile_of) {
+                let (text, plan) = profiling.describe(&running.stream.profile());
                 self.summary.plan_text = Some(text);
                 self.summary.plan = Some(plan);
             }

@@ -6,9 +6,10 @@
 
 use crate::cache::Planned;
 use crate::database::{Database, Running};
+use crate::interrupt::Ticket;
 use crate::profile::Profiling;
-use crate::result::RequestKind;
-use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue};
+use crate::result::{self, RequestKind, SchemaCounters};
+use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue, entity};
 use execute::{Access, Counters, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
@@ -26,7 +27,7 @@ const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
 /// Limits of one request, where they differ from the database's options.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// Time it may run.
+    /// Time it may run, all its attempts together.
     pub timeout: Option<Duration>,
     /// Bytes it may hold.
     pub bytes_max: Option<u64>,
@@ -45,11 +46,13 @@ struct Open {
     transaction: Arc<Transaction>,
     mode: Mode,
     broken: bool,
+    /// When it has taken too long.
+    deadline_ns: Option<u64>,
 }
 
 impl Session {
     pub(crate) fn new(database: Database) -> Session {
-        let interrupter = Interrupter::new(database.clone());
+        let interrupter = Interrupter::new(&database);
         Session { database, transaction: None, limits: Limits::default(), tenant: None, interrupter }
     }
     /// A handle by which another thread ends what this session runs.
@@ -79,13 +82,18 @@ impl Session {
 
     /// Begins a transaction; [`Mode::Read`] costs nothing to commit and refuses writes.
     pub fn begin(&mut self, mode: Mode) -> Result<(), Error> {
+        self.begin_within(mode, None)
+    }
+    /// Begins a transaction that may take so long, from now to its commit.
+    pub fn begin_within(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
         if self.in_transaction() {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
             return Err(Error::new(code, "a transaction is open already in this session")
                 .hint("commit or roll it back first"));
         }
         let transaction = Arc::new(self.database.engine().begin(mode));
-        self.transaction = Some(Open { transaction, mode, broken: false });
+        let deadline_ns = timeout.map(deadline_after);
+        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns });
         Ok(())
     }
     /// Commits the open transaction; returns the place of the commit once it is durable.
@@ -96,6 +104,7 @@ impl Session {
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
             return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
         }
+        remaining(open.deadline_ns)?;
         let place = open.transaction.commit()?;
         self.database.after_commit();
         Ok(place)
@@ -131,18 +140,7 @@ impl Session {
         params: Params,
         limits: &Limits,
     ) -> Result<QueryResult, Error> {
-        let started_ns = monotonic_ns();
-        if self.transaction.as_ref().is_some_and(|open| open.broken) {
-            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(
-                Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
-            );
-        }
-        let outcome = self.run(text, params, limits, started_ns);
-        if outcome.is_err() {
-            self.break_transaction();
-        }
-        outcome
+        self.query_as(text, params, limits, false)
     }
 
     /// Runs one statement that may only read, outside a transaction or in one.
@@ -152,12 +150,28 @@ impl Session {
         params: Params,
         limits: &Limits,
     ) -> Result<QueryResult, Error> {
-        let planned = self.database.plan(text, &self.view())?;
-        if planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_)) {
-            let code = "Neo.ClientError.Statement.AccessMode";
-            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
+        self.query_as(text, params, limits, true)
+    }
+
+    fn query_as(
+        &mut self,
+        text: &str,
+        params: Params,
+        limits: &Limits,
+        reading: bool,
+    ) -> Result<QueryResult, Error> {
+        let started_ns = monotonic_ns();
+        if self.transaction.as_ref().is_some_and(|open| open.broken) {
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(
+                Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
+            );
         }
-        self.query_within(text, params, limits)
+        let outcome = self.run(text, params, limits, started_ns, reading);
+        if outcome.is_err() {
+            self.break_transaction();
+        }
+        outcome
     }
 
     fn run(
@@ -166,70 +180,63 @@ impl Session {
         params: Params,
         limits: &Limits,
         started_ns: u64,
+        reading: bool,
     ) -> Result<QueryResult, Error> {
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
-        if let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) {
-            let message = format!("the query needs the parameter ${missing}, which was not given");
-            let given: Vec<String> = params.keys().map(|name| format!("${name}")).collect();
-            let hint = if given.is_empty() {
-                "no parameter was given".into()
-            } else {
-                format!("given: {}", given.join(", "))
-            };
-            return Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint));
+        if reading && (planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_))) {
+            let code = "Neo.ClientError.Statement.AccessMode";
+            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
+        check_parameters(&planned, &params)?;
         if planned.statement.mode == StatementMode::Explain {
-            return Ok(crate::profile::explained(
-                &planned.statement,
-                &snapshot,
-                summary(&planned, &snapshot),
-            ));
+            let summary = summary(&planned, &snapshot);
+            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
         }
-        match &planned.statement.kind {
+        let (columns, batch) = match &planned.statement.kind {
             StatementKind::Query { .. } => {
-                let request = Request { text, params, limits, planned: &planned, started_ns };
-                match &self.transaction {
-                    None if planned.writes => self.write_alone(&request),
-                    None => self.read(&request, Access::Read(snapshot.clone()), snapshot),
-                    Some(open) => {
-                        let (transaction, mode) = (open.transaction.clone(), open.mode);
-                        self.run_inside(&request, transaction, mode)
-                    }
-                }
+                let deadline_ns = self.deadline(limits, started_ns);
+                let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+                let request = Request { text, params, bytes_max, deadline_ns, planned: &planned, started_ns };
+                return self.run_query(&request, snapshot);
             }
-            StatementKind::Schema(command) => {
-                if self.in_transaction() {
-                    let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
-                    return Err(Error::new(
-                        code,
-                        "indexes and constraints are changed outside of transactions",
-                    ));
-                }
-                let changes = catalogue::alter(self.database.engine(), command)?;
-                let snapshot = self.database.engine().snapshot();
-                let summary = Summary { schema_changes: changes, ..summary(&planned, &snapshot) };
-                Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
-            }
-            StatementKind::Show(show) => {
-                let (columns, batch) = catalogue::show(*show, &self.database, &snapshot);
-                Ok(QueryResult::of_batches(
-                    columns,
-                    vec![batch],
-                    snapshot.clone(),
-                    summary(&planned, &snapshot),
-                ))
-            }
-            StatementKind::Kill(id) => {
-                let (columns, batch) = catalogue::kill(id, &self.database)?;
-                Ok(QueryResult::of_batches(
-                    columns,
-                    vec![batch],
-                    snapshot.clone(),
-                    summary(&planned, &snapshot),
-                ))
-            }
+            StatementKind::Schema(command) => return self.run_schema(command, &planned),
+            StatementKind::Show(show) => catalogue::show(*show, &self.database, &snapshot),
+            StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
+        };
+        let summary = summary(&planned, &snapshot);
+        Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
+    }
+
+    fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
+        match &self.transaction {
+            None if request.planned.writes => self.write_alone(request),
+            None => self.read(request, Access::Read(snapshot.clone()), snapshot),
+            Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }
+    }
+
+    fn run_schema(
+        &self,
+        command: &plan::statement::SchemaCommand,
+        planned: &Planned,
+    ) -> Result<QueryResult, Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+            return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+        }
+        let schema = catalogue::alter(self.database.engine(), command)?;
+        let snapshot = self.database.engine().snapshot();
+        let summary = Summary { schema_changes: schema.total(), schema, ..summary(planned, &snapshot) };
+        Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
+    }
+
+    /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
+    fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
+        let timeout = limits.timeout.or(self.database.options().query_timeout);
+        let own = timeout.map(|timeout| started_ns.saturating_add(timeout.as_nanos() as u64));
+        let transaction = self.transaction.as_ref().and_then(|open| open.deadline_ns);
+        own.into_iter().chain(transaction).min()
     }
 
     /// What this session sees now.
@@ -241,10 +248,15 @@ impl Session {
     }
 
     fn read(&self, request: &Request<'_>, access: Access, snapshot: Snapshot) -> Result<QueryResult, Error> {
-        let stream = self.start(request, access)?;
+        let transaction = match &access {
+            Access::Write(transaction) => Some(transaction.clone()),
+            Access::Read(_) => None,
+        };
+        let (stream, ticket) = self.start(request, access)?;
         let profiling = Profiling::wanted(request.planned, &snapshot);
         let summary = summary(request.planned, &snapshot);
-        Ok(QueryResult::of_stream(stream, snapshot, summary, request.started_ns, profiling))
+        let running = result::Running { stream, transaction, _ticket: ticket };
+        Ok(QueryResult::of_stream(running, snapshot, summary, request.started_ns, profiling))
     }
 
     fn run_inside(
@@ -292,11 +304,19 @@ impl Session {
         unreachable!("the loop ends by returning")
     }
 
+    /// Runs a writing statement to its end. Its rows are kept until then, on the statement's account.
     fn write(&self, request: &Request<'_>, transaction: Arc<Transaction>) -> Result<Written, Error> {
         let snapshot = transaction.snapshot();
-        let mut stream = self.start(request, Access::Write(transaction))?;
-        let mut batches = Vec::new();
+        let (mut stream, _ticket) = self.start(request, Access::Write(transaction.clone()))?;
+        let (mut batches, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = stream.next().transpose()? {
+            bytes += batch.bytes() as u64;
+            if bytes > request.bytes_max {
+                let code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
+                let message = format!("the rows of its answer take more than {} bytes", request.bytes_max);
+                return Err(Error::new(code, message).hint("return fewer rows from a statement that writes"));
+            }
+            entity::record_shown(&batch, transaction.reads());
             batches.push(batch);
         }
         let profile = Profiling::wanted(request.planned, &snapshot)
@@ -304,32 +324,57 @@ impl Session {
         Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
     }
 
-    fn start(&self, request: &Request<'_>, access: Access) -> Result<ResultStream, Error> {
-        let limits = request.limits;
+    fn start(&self, request: &Request<'_>, access: Access) -> Result<(ResultStream, Ticket), Error> {
         let running = Running {
             text: request.text,
             tenant: self.tenant.as_deref(),
-            timeout: limits.timeout,
-            bytes_max: limits.bytes_max,
+            timeout: remaining(request.deadline_ns)?,
+            bytes_max: request.bytes_max,
         };
         let options = self.database.execute_options(&running);
-        let parameters = request.params.clone();
-        let stream = Execution::start(
-            self.database.runtime(),
-            &request.planned.statement,
-            access,
-            parameters,
-            options,
-        )?;
-        self.interrupter.starts(stream.id());
-        Ok(stream)
+        let statement = &request.planned.statement;
+        let runtime = self.database.runtime();
+        let stream = Execution::start(runtime, statement, access, request.params.clone(), options)?;
+        let ticket = self.interrupter.starts(stream.id());
+        Ok((stream, ticket))
+    }
+}
+
+fn check_parameters(planned: &Planned, params: &Params) -> Result<(), Error> {
+    let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) else {
+        return Ok(());
+    };
+    let message = format!("the query needs the parameter ${missing}, which was not given");
+    let mut given: Vec<String> = params.keys().map(|name| format!("${name}")).collect();
+    given.sort();
+    let hint = match given.is_empty() {
+        true => "no parameter was given".into(),
+        false => format!("given: {}", given.join(", ")),
+    };
+    Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint))
+}
+
+fn deadline_after(timeout: Duration) -> u64 {
+    monotonic_ns().saturating_add(timeout.as_nanos() as u64)
+}
+
+/// Time left until the deadline, if there is one.
+fn remaining(deadline_ns: Option<u64>) -> Result<Option<Duration>, Error> {
+    let Some(deadline_ns) = deadline_ns else { return Ok(None) };
+    match deadline_ns.checked_sub(monotonic_ns()) {
+        Some(left_ns) if left_ns > 0 => Ok(Some(Duration::from_nanos(left_ns))),
+        _ => {
+            let code = "Neo.ClientError.Transaction.TransactionTimedOut";
+            Err(Error::new(code, "the transaction took longer than it was allowed to"))
+        }
     }
 }
 
 struct Request<'a> {
     text: &'a str,
     params: Params,
-    limits: &'a Limits,
+    bytes_max: u64,
+    deadline_ns: Option<u64>,
     planned: &'a Planned,
     started_ns: u64,
 }
@@ -371,6 +416,7 @@ fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
         kind,
         counters: Counters::default(),
         schema_changes: 0,
+        schema: SchemaCounters::default(),
         place: snapshot.place(),
         first_after: Duration::ZERO,
         elapsed: Duration::ZERO,

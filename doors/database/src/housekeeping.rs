@@ -1,0 +1,63 @@
+//! What the database does for itself: checkpoints in the background, once the log has grown enough.
+//!
+//! Idea: a commit only compares two numbers, and at most starts a thread; nobody who commits waits for a checkpoint. A checkpoint
+//! that fails loses nothing, since the log still holds every commit; the next is tried when the log has grown by as much again, and
+//! the failure can be asked for. Invariant: no thread outlives the database.
+
+use parking_lot::Mutex;
+use std::sync::Arc;
+use transact::{Engine, TransactError};
+use world::threads::{Thread, spawn};
+
+#[derive(Default)]
+struct State {
+    running: Option<Thread<()>>,
+    /// Bytes of log at which the next is made, where the last one failed.
+    not_before_bytes: u64,
+    failure: Option<TransactError>,
+}
+
+/// Background checkpoints of one database.
+#[derive(Default)]
+pub(crate) struct Housekeeping {
+    state: Arc<Mutex<State>>,
+}
+
+impl Housekeeping {
+    /// Starts a checkpoint if the log has reached so many bytes and none is running.
+    pub fn after_commit(&self, engine: &Engine, checkpoint_log_bytes: u64) {
+        let log_bytes = engine.log_bytes();
+        if log_bytes < checkpoint_log_bytes {
+            return;
+        }
+        // Whoever finds the lock taken finds a checkpoint being started.
+        let Some(mut state) = self.state.try_lock() else { return };
+        let busy = state.running.as_ref().is_some_and(|thread| !thread.is_finished());
+        if busy || log_bytes < state.not_before_bytes {
+            return;
+        }
+        let (engine, shared) = (engine.clone(), self.state.clone());
+        state.running = Some(spawn("checkpoint", move || {
+            let outcome = engine.checkpoint();
+            let mut state = shared.lock();
+            state.not_before_bytes =
+                if outcome.is_ok() { 0 } else { engine.log_bytes() + checkpoint_log_bytes };
+            state.failure = outcome.err();
+        }));
+    }
+    /// Why the last background checkpoint failed, if it did.
+    pub fn failure(&self) -> Option<TransactError> {
+        self.state.lock().failure.clone()
+    }
+    /// Waits for a checkpoint that runs.
+    pub fn finish(&self) {
+        let running = self.state.lock().running.take();
+        drop(running);
+    }
+}
+
+impl Drop for Housekeeping {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

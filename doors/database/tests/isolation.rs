@@ -1,0 +1,151 @@
+//! What sessions must not do to each other, and what one request must not do to the house.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::time::Duration;
+use tanglewood_database::{Database, Limits, MEMORY, Mode, Options, Params, Session, Value, params};
+use world::clock::monotonic_ns;
+
+fn memory() -> Database {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
+}
+
+fn run(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
+    session.query(text, Params::new()).unwrap_or_else(|error| panic!("{text}: {error}")).rows().unwrap()
+}
+
+fn int(session: &mut Session, text: &str) -> i64 {
+    run(session, text)[0][0].as_int().unwrap()
+}
+
+#[test]
+fn merges_on_an_empty_database_make_one() {
+    for _ in 0..20 {
+        let database = memory();
+        world::threads::in_parallel("merge", 4, |_| {
+            let mut session = database.session();
+            for i in 0..3 {
+                session.query("MERGE (u:User {id: $i})", params! { "i" => i }).unwrap();
+            }
+        });
+        let found = run(&mut database.session(), "MATCH (u:User) RETURN id(u), u.id");
+        assert_eq!(found.len(), 3, "{found:?} {:?}", database.commit_counts());
+    }
+}
+
+/// A client that is handed a whole node has read it, though no expression of the statement looked into it.
+#[test]
+fn lost_update_through_a_returned_node_is_refused() {
+    for shown in ["a", "[a]", "{it: a}", "p"] {
+        let database = memory();
+        let (mut one, mut other) = (database.session(), database.session());
+        run(&mut one, "CREATE (:Account {balance: 100})-[:OF]->(:Owner)");
+        one.begin(Mode::Write).unwrap();
+        run(&mut one, &format!("MATCH p = (a:Account)-[:OF]->() RETURN {shown} AS shown"));
+        run(&mut other, "MATCH (a:Account) SET a.balance = 50");
+        run(&mut one, "MERGE (:Report {seen: 100})");
+        let lost = one.commit().unwrap_err();
+        assert!(lost.retryable, "{shown}: {lost}");
+    }
+}
+
+#[test]
+fn a_plan_does_not_outlive_its_index() {
+    let database = memory();
+    let mut session = database.session();
+    run(&mut session, "UNWIND range(1, 2000) AS i CREATE (:P {a: i, b: -i})");
+    run(&mut session, "CREATE INDEX one FOR (p:P) ON (p.a)");
+    let by_a = "MATCH (p:P {a: 7}) RETURN p.b";
+    assert_eq!(int(&mut session, by_a), -7);
+    run(&mut session, "DROP INDEX one");
+    // Gets the number of the one dropped.
+    run(&mut session, "CREATE INDEX two FOR (p:P) ON (p.b)");
+    assert_eq!(int(&mut session, by_a), -7, "planned anew, without the index");
+}
+
+#[test]
+fn rows_of_a_writing_statement_are_on_its_account() {
+    let database = memory();
+    let mut session = database.session();
+    let limits = Limits { timeout: Some(Duration::from_secs(20)), bytes_max: Some(8 << 20) };
+    let text = "CREATE (n:Fat) WITH n UNWIND range(1, 5000000) AS i RETURN i, 'some text ' + i";
+    let fat = session.query_within(text, Params::new(), &limits).map(|_| ()).unwrap_err();
+    assert_eq!(fat.code, "Neo.TransientError.General.MemoryPoolOutOfMemoryError", "{fat}");
+    assert_eq!(int(&mut session, "MATCH (n:Fat) RETURN count(*)"), 0);
+}
+
+#[test]
+fn a_transaction_has_one_deadline_for_all_its_statements() {
+    let database = memory();
+    let mut session = database.session();
+    session.begin_within(Mode::Write, Some(Duration::from_millis(60))).unwrap();
+    run(&mut session, "CREATE (:T)");
+    world::threads::sleep(Duration::from_millis(70));
+    let late = session.query("CREATE (:T)", Params::new()).map(|_| ()).unwrap_err();
+    assert_eq!(late.code, "Neo.ClientError.Transaction.TransactionTimedOut");
+    session.rollback().unwrap();
+    session.begin_within(Mode::Write, Some(Duration::from_millis(30))).unwrap();
+    run(&mut session, "CREATE (:T)");
+    world::threads::sleep(Duration::from_millis(40));
+    assert_eq!(session.commit().unwrap_err().code, late.code);
+    assert!(!session.in_transaction());
+    assert_eq!(int(&mut session, "MATCH (t:T) RETURN count(*)"), 0);
+}
+
+#[test]
+fn an_interruption_reaches_every_open_result() {
+    let database = memory();
+    let mut session = database.session();
+    run(&mut session, "UNWIND range(1, 3000) AS i CREATE (:X {i: i})");
+    session.begin(Mode::Read).unwrap();
+    let endless = "MATCH (a:X), (b:X), (c:X) RETURN sum(a.i * b.i * c.i)";
+    let first = session.query(endless, Params::new()).unwrap();
+    let second = session.query("RETURN 1", Params::new()).unwrap();
+    let interrupter = session.interrupter();
+    let killer = world::threads::spawn("killer", move || {
+        world::threads::sleep(Duration::from_millis(30));
+        interrupter.interrupt("enough");
+    });
+    assert_eq!(first.rows().unwrap_err().code, "Neo.ClientError.Transaction.Terminated");
+    killer.join();
+    drop(second);
+    session.settle_interrupt();
+    assert_eq!(int(&mut session, "RETURN 1"), 1);
+}
+
+#[test]
+fn a_discarded_result_stops_its_query() {
+    let database = memory();
+    let mut session = database.session();
+    let mut result = session.query("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000) AS j RETURN i", Params::new()).unwrap();
+    assert!(result.next_batch().unwrap().is_some());
+    result.discard().unwrap();
+    assert!(result.next_batch().unwrap().is_none());
+    assert!(!result.summary().elapsed.is_zero());
+    let began = monotonic_ns();
+    while !database.running().is_empty() {
+        assert!(monotonic_ns() - began < 2_000_000_000, "still running");
+    }
+}
+
+#[test]
+fn checkpoints_in_the_background_delay_no_commit_and_outlive_no_database() {
+    let folder = world::files::TemporaryFolder::new("housekeeping").unwrap();
+    let path = folder.path().join("db");
+    for round in 0..5 {
+        let options = Options { checkpoint_log_bytes: 4 << 10, executors: Some(1), ..Options::default() };
+        let database = Database::open(&path, options).unwrap();
+        let mut session = database.session();
+        for _ in 0..40 {
+            run(
+                &mut session,
+                "UNWIND range(1, 50) AS i CREATE (:N {i: i, text: 'some words to fill the log'})",
+            );
+        }
+        assert_eq!(int(&mut session, "MATCH (n:N) RETURN count(*)"), (round + 1) * 2_000);
+        assert!(database.checkpoint_failure().is_none());
+        // Dropped with a checkpoint perhaps running; the next round opens the folder at once.
+    }
+    let database = Database::open(&path, Options::default()).unwrap();
+    assert!(database.recovery().checkpoint.is_some());
+    assert!(database.recovery().replayed < 200, "most commits came with a checkpoint");
+}
