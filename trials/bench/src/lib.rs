@@ -1,1 +1,45 @@
-//! bench
+//! # bench: figures that are checked
+//!
+//! A bench loads real data, asks it, verifies every answer, times it, and holds each figure against its target in the same run. A wrong
+//! answer is a failure whatever its time. [`run`] starts one by name; each bench is a module of its own.
+//!
+//! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
+//! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
+//! the same data), then the benches: `first`.
+
+pub mod data;
+mod first;
+pub mod ldbc;
+pub mod peers;
+pub mod power_law;
+pub mod report;
+pub mod timing;
+
+use report::Report;
+use std::path::Path;
+
+/// What a bench is started with, and whether it reached its targets.
+type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
+
+/// Every bench: its name, what it measures, and its entry.
+const BENCHES: [(&str, &str, Bench); 1] = [(
+    "first",
+    "import, the LDBC interactive queries and updates, and hops on a power-law graph",
+    first::run,
+)];
+
+/// Runs the bench `name` and prints one line a figure; true if every figure reached its target.
+///
+/// `data` is a folder of packed data sets; what is needed of it is unpacked into a cache. Without it only generated data is used.
+///
+/// # Errors
+/// There is no bench of that name, or it could not be run at all.
+pub fn run(name: &str, data: Option<&Path>) -> Result<bool, String> {
+    let Some((_, _, bench)) = BENCHES.iter().find(|(known, ..)| *known == name) else {
+        let known: Vec<String> = BENCHES.iter().map(|(name, what, _)| format!("`{name}` ({what})")).collect();
+        return Err(format!("there is no bench `{name}`; known: {}", known.join(", ")));
+    };
+    let mut report = Report::begin(name, data);
+    bench(data, &mut report)?;
+    Ok(report.end())
+}

@@ -1,0 +1,80 @@
+//! Other engines on the same data, each driven by a short Python script of ours, where its package is installed.
+//!
+//! Scripts are part of this binary and run in processes of their own, one after the other. Each prints one JSON object as its last line.
+//! Interpreters are those of `TANGLEWOOD_BENCH_PYTHON` (separated by `:`), or `python3` and `python3.12`.
+
+use serde_json::Value as Json;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use world::files::{self, TemporaryFolder};
+
+/// A script and the package it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// The engine's name, for people.
+    pub name: &'static str,
+    /// The package that must be importable, and whose name the script gets as its first argument.
+    pub package: &'static str,
+    /// The script's text.
+    script: &'static str,
+}
+
+/// Kuzu on a social network: COPY of all files, then the short reads.
+pub const KUZU_SOCIAL: Peer =
+    Peer { name: "Kuzu", package: "kuzu", script: include_str!("../peers/kuzu_social.py") };
+
+/// Hops on the power-law graph.
+pub const HOPS: [Peer; 4] = [
+    Peer { name: "Kuzu", package: "kuzu", script: include_str!("../peers/kuzu_hops.py") },
+    Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_hops.py") },
+    Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/duckdb_hops.py") },
+    Peer { name: "FalkorDB", package: "redislite", script: include_str!("../peers/falkordb_hops.py") },
+];
+
+/// What all scripts share.
+const COMMON: &str = include_str!("../peers/common.py");
+
+impl Peer {
+    /// Runs the script on `folder`, with `arguments`; its answer, or why there is none.
+    ///
+    /// # Errors
+    /// No interpreter has the package, or the script failed.
+    pub fn run(&self, folder: &Path, arguments: &[&str]) -> Result<Json, String> {
+        let package = self.package;
+        let python =
+            interpreter(package).ok_or_else(|| format!("the Python package `{package}` is not installed"))?;
+        let place = TemporaryFolder::new("peer").map_err(|error| error.to_string())?;
+        let write = |name: &str, text: &str| files::write_bytes(&place.path().join(name), text.as_bytes());
+        write("common.py", COMMON)
+            .and_then(|()| write("run.py", self.script))
+            .map_err(|error| error.to_string())?;
+        let output = Command::new(python)
+            .arg(place.path().join("run.py"))
+            .arg(package)
+            .arg(folder)
+            .arg(place.path())
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let answer = stdout.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        answer.ok_or_else(|| {
+            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
+            format!("{} failed ({}): {last}", self.name, output.status)
+        })
+    }
+}
+
+/// The first interpreter that can import `package`.
+fn interpreter(package: &str) -> Option<String> {
+    let asked = std::env::var("TANGLEWOOD_BENCH_PYTHON").unwrap_or_else(|_| "python3:python3.12".into());
+    let imports = |python: &&str| {
+        let mut command = Command::new(python);
+        command.args(["-c", &format!("import {package}")]);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.status().is_ok_and(|status| status.success())
+    };
+    asked.split(':').find(imports).map(str::to_string)
+}

@@ -1,0 +1,83 @@
+//! One line a figure: what was measured, what it should be, and whether it is.
+
+use std::path::Path;
+use std::process::Command;
+use world::machine::Machine;
+
+/// Widths of the columns; longer names push what follows to the right.
+const NAME_WIDTH: usize = 38;
+const MEASURED_WIDTH: usize = 30;
+const TARGET_WIDTH: usize = 42;
+
+/// Collects verdicts and prints them as they come.
+#[derive(Debug, Default)]
+pub struct Report {
+    reached: usize,
+    short: Vec<String>,
+    skipped: Vec<String>,
+}
+
+impl Report {
+    /// Prints what makes figures comparable: machine, commit, data.
+    pub fn begin(name: &str, data: Option<&Path>) -> Report {
+        let machine = Machine::here();
+        let memory_gb = machine.memory_bytes.map_or(0, |bytes| bytes >> 30);
+        println!("bench {name}");
+        println!("machine   {} cores, {}, {memory_gb} GB, {}", machine.cores, machine.model, machine.system);
+        println!("commit    {}", commit());
+        match data {
+            Some(folder) => println!("data      {}", folder.display()),
+            None => println!("data      none given: generated data only"),
+        }
+        if cfg!(debug_assertions) {
+            println!("warning   built without optimisation: times mean nothing");
+        }
+        Report::default()
+    }
+    /// Says something that is no figure.
+    pub fn note(&self, text: impl AsRef<str>) {
+        println!("  {}", text.as_ref());
+    }
+    /// Opens a group of figures.
+    pub fn section(&self, title: &str) {
+        println!("\n{title}");
+    }
+    /// One figure with its verdict.
+    pub fn figure(&mut self, name: &str, measured: &str, target: &str, reached: bool) {
+        let verdict = if reached { "reached" } else { "SHORT" };
+        println!("  {name:<NAME_WIDTH$} {measured:<MEASURED_WIDTH$} {target:<TARGET_WIDTH$} {verdict}");
+        if reached {
+            self.reached += 1;
+        } else {
+            self.short.push(name.to_string());
+        }
+    }
+    /// Something that could not be measured here, and why.
+    pub fn skipped(&mut self, name: &str, why: &str) {
+        println!("  {name:<NAME_WIDTH$} skipped: {why}");
+        self.skipped.push(name.to_string());
+    }
+    /// The summary line; true if nothing fell short.
+    pub fn end(self) -> bool {
+        let (reached, total) = (self.reached, self.reached + self.short.len());
+        let list = |title: &str, names: &[String]| match names {
+            [] => String::new(),
+            names => format!("; {title}: {}", names.join(", ")),
+        };
+        println!(
+            "\nsummary: {reached} of {total} figures reached{}{}",
+            list("SHORT", &self.short),
+            list("skipped", &self.skipped)
+        );
+        self.short.is_empty()
+    }
+}
+
+/// The commit of the folder we run in, if it is a repository.
+fn commit() -> String {
+    let asked = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    match asked {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_string(),
+        _ => "unknown".into(),
+    }
+}
