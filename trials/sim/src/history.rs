@@ -124,6 +124,15 @@ impl Recorder {
         let returned = self.tick();
         self.transactions.lock().push(Observed { process, invoked, returned, outcome, operations });
     }
+    /// How many transactions were recorded so far.
+    pub fn history_len(&self) -> usize {
+        self.transactions.lock().len()
+    }
+    /// How the last transaction of a process ended, if one did since so many were recorded.
+    pub fn last_of(&self, process: usize, since: usize) -> Option<Outcome> {
+        let transactions = self.transactions.lock();
+        transactions[since..].iter().rfind(|one| one.process == process).map(|one| one.outcome)
+    }
     /// Everything recorded so far, by the time of asking.
     pub fn history(&self) -> History {
         let mut transactions = self.transactions.lock().clone();

@@ -1,0 +1,122 @@
+//! A client that speaks Cypher to a database.
+
+use super::{Client, Failure, Request, SPREAD, SetKind};
+use crate::history::{ObjectId, Operation};
+use database::{Database, Error, Mode, Params, Session, Value, params};
+
+/// One session.
+pub struct CypherClient {
+    session: Session,
+}
+
+impl CypherClient {
+    /// A client of this database.
+    pub fn new(database: &Database) -> CypherClient {
+        CypherClient { session: database.session() }
+    }
+
+    /// Indexes and empty objects with these numbers. Indexes are made once a database.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn prepare(database: &Database, objects: std::ops::Range<ObjectId>) -> Result<(), Error> {
+        let mut session = database.session();
+        for index in ["List(id)", "Register(id)", "Set(id)", "Member(of)", "Ranged(at)"] {
+            let (label, key) = index.trim_end_matches(')').split_once('(').expect("written so above");
+            session
+                .query(&format!("CREATE INDEX IF NOT EXISTS FOR (n:{label}) ON (n.{key})"), Params::new())?;
+        }
+        let numbers = params! { "from" => i64::from(objects.start), "to" => i64::from(objects.end) - 1 };
+        let text = "UNWIND range($from, $to) AS id \
+                    CREATE (:List {id: id, items: []}), (:Register {id: id}), (:Set {id: id})";
+        session.query(text, numbers)?.finish()?;
+        Ok(())
+    }
+
+    fn ask(&mut self, request: Request) -> Result<Operation, Failure> {
+        let (text, params) = statement(request);
+        let rows = self.session.query(text, params).and_then(|result| result.rows()).map_err(failure)?;
+        if request.writes() {
+            return match rows.len() {
+                1 => Ok(request.answered(Vec::new())),
+                found => Err(Failure::Broken(format!("{request:?} found {found} objects"))),
+            };
+        }
+        let mut seen = Vec::new();
+        rows.iter().for_each(|row| integers(&row[0], &mut seen));
+        Ok(request.answered(seen))
+    }
+}
+
+impl Client for CypherClient {
+    fn begin(&mut self, reading: bool) -> Result<(), Failure> {
+        self.session.begin(if reading { Mode::Read } else { Mode::Write }).map_err(failure)
+    }
+    fn run(&mut self, request: Request) -> Result<Operation, Failure> {
+        self.ask(request)
+    }
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.session.commit().map(|_| ()).map_err(failure)
+    }
+    fn rollback(&mut self) {
+        if self.session.in_transaction() {
+            self.session.rollback().expect("a transaction is open");
+        }
+    }
+    fn alone(&mut self, request: Request) -> Result<Operation, Failure> {
+        self.ask(request)
+    }
+}
+
+fn statement(request: Request) -> (&'static str, Params) {
+    let only = |id: ObjectId| params! { "id" => i64::from(id) };
+    let both = |id: ObjectId, value: i64| params! { "id" => i64::from(id), "value" => value };
+    match request {
+        Request::Append(id, value) => {
+            ("MATCH (l:List {id: $id}) SET l.items = l.items + $value RETURN 1", both(id, value))
+        }
+        Request::ReadList(id) => ("MATCH (l:List {id: $id}) RETURN l.items", only(id)),
+        Request::Write(id, value) => {
+            ("MATCH (r:Register {id: $id}) SET r.value = $value RETURN 1", both(id, value))
+        }
+        Request::Read(id) => ("MATCH (r:Register {id: $id}) RETURN r.value", only(id)),
+        Request::Add(id, value) => match SetKind::of(id) {
+            SetKind::Hub => (
+                "MATCH (s:Set {id: $id}) CREATE (s)-[:HOLDS]->(:Element {value: $value}) RETURN 1",
+                both(id, value),
+            ),
+            SetKind::Equal => ("CREATE (:Member {of: $id, value: $value}) RETURN 1", both(id, value)),
+            SetKind::Range => (
+                "CREATE (:Ranged {at: $at, value: $value}) RETURN 1",
+                params! { "at" => i64::from(id) * SPREAD + value, "value" => value },
+            ),
+            SetKind::Scan => ("CREATE (:Loose {of: $id, value: $value}) RETURN 1", both(id, value)),
+        },
+        Request::ReadSet(id) => match SetKind::of(id) {
+            SetKind::Hub => ("MATCH (:Set {id: $id})-[:HOLDS]->(e) RETURN e.value", only(id)),
+            SetKind::Equal => ("MATCH (m:Member {of: $id}) RETURN m.value", only(id)),
+            SetKind::Range => {
+                let from = i64::from(id) * SPREAD;
+                let text = "MATCH (m:Ranged) WHERE m.at >= $from AND m.at < $to RETURN m.value";
+                (text, params! { "from" => from, "to" => from + SPREAD })
+            }
+            SetKind::Scan => ("MATCH (m:Loose {of: $id}) RETURN m.value", only(id)),
+        },
+    }
+}
+
+fn integers(value: &Value, found: &mut Vec<i64>) {
+    match value {
+        Value::List(items) => items.iter().for_each(|item| integers(item, found)),
+        other => found.extend(other.as_int()),
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let text = format!("{}: {error}", error.code);
+    match error.code.as_str() {
+        _ if error.retryable => Failure::Refused(text),
+        "Neo.DatabaseError.Transaction.TransactionLogError" => Failure::Unknown(text),
+        _ => Failure::Broken(text),
+    }
+}

@@ -1,0 +1,121 @@
+//! Random transactions on threads, through Cypher and directly: every history must be strictly serializable.
+#![allow(clippy::unwrap_used)]
+
+use database::{Database, MEMORY, Options};
+use tanglewood_sim::check::check;
+use tanglewood_sim::client::{CypherClient, DirectClient, Layout};
+use tanglewood_sim::history::{History, Recorder};
+use tanglewood_sim::workload::{Shape, Values, interleaved, on_threads, read_everything};
+use transact::OpenOptions;
+use world::chance::Chance;
+
+fn accept(seed: u64, history: &History) {
+    let findings = check(history);
+    assert!(findings.is_clean(), "seed {seed}\n{findings}\nthe whole history:\n{history}");
+}
+
+/// Histories checked, transactions in them, and how many of those were acknowledged.
+#[derive(Default, Debug)]
+struct Seen {
+    histories: usize,
+    transactions: usize,
+    committed: usize,
+}
+
+impl Seen {
+    fn note(&mut self, history: &History) {
+        self.histories += 1;
+        self.transactions += history.transactions.len();
+        self.committed += history.committed();
+    }
+    /// Both must occur, or the test shows nothing.
+    fn conflicts_and_commits(&self) {
+        assert!(self.committed * 4 > self.transactions, "hardly anything was committed: {self:?}");
+        assert!(self.committed * 20 < self.transactions * 19, "hardly anything conflicted: {self:?}");
+    }
+}
+
+fn cypher_histories(seeds: std::ops::Range<u64>, shape: &Shape) -> Seen {
+    let options = Options { executors: Some(2), ..Options::default() };
+    let database = Database::open(MEMORY, options).unwrap();
+    let (values, mut seen) = (Values::default(), Seen::default());
+    for seed in seeds.clone() {
+        let shape = Shape { first: (seed - seeds.start) as u32 * shape.objects, ..*shape };
+        CypherClient::prepare(&database, shape.objects()).unwrap();
+        let recorder = Recorder::new();
+        on_threads(seed, &shape, &recorder, &values, || CypherClient::new(&database));
+        read_everything(999, &shape, &recorder, &mut CypherClient::new(&database)).unwrap();
+        accept(seed, &recorder.history());
+        seen.note(&recorder.history());
+    }
+    seen
+}
+
+fn direct_histories(seeds: std::ops::Range<u64>, shape: &Shape) -> Seen {
+    let (engine, _) = transact::open(None, &OpenOptions::default()).unwrap();
+    let layout = Layout::of(&engine).unwrap();
+    layout.prepare(&engine, 0..(seeds.end - seeds.start) as u32 * shape.objects).unwrap();
+    let (values, mut seen) = (Values::default(), Seen::default());
+    for seed in seeds.clone() {
+        let shape = Shape { first: (seed - seeds.start) as u32 * shape.objects, ..*shape };
+        let recorder = Recorder::new();
+        on_threads(seed, &shape, &recorder, &values, || DirectClient::new(&engine, layout));
+        read_everything(999, &shape, &recorder, &mut DirectClient::new(&engine, layout)).unwrap();
+        accept(seed, &recorder.history());
+        seen.note(&recorder.history());
+    }
+    seen
+}
+
+fn interleaved_histories(seeds: std::ops::Range<u64>, shape: &Shape, steps: u64) -> Seen {
+    let mut seen = Seen::default();
+    for seed in seeds {
+        let history = interleaved_history(seed, shape, steps);
+        accept(seed, &history);
+        seen.note(&history);
+    }
+    seen
+}
+
+fn interleaved_history(seed: u64, shape: &Shape, steps: u64) -> History {
+    let (engine, _) = transact::open(None, &OpenOptions::default()).unwrap();
+    let layout = Layout::of(&engine).unwrap();
+    layout.prepare(&engine, shape.objects()).unwrap();
+    let (recorder, values) = (Recorder::new(), Values::default());
+    let client = || DirectClient::new(&engine, layout);
+    interleaved(&mut Chance::seeded(seed), shape, &recorder, &values, steps, client, |_| {});
+    read_everything(999, shape, &recorder, &mut client()).unwrap();
+    recorder.history()
+}
+
+#[test]
+fn interleaved_transactions_are_strictly_serializable() {
+    interleaved_histories(0..150, &Shape::default(), 200).conflicts_and_commits();
+}
+
+#[test]
+fn an_interleaved_history_replays_from_its_seed() {
+    let again = || interleaved_history(17, &Shape::default(), 300);
+    assert_eq!(again(), again());
+}
+
+#[test]
+fn concurrent_transactions_are_strictly_serializable() {
+    direct_histories(0..150, &Shape::default()).conflicts_and_commits();
+}
+
+#[test]
+fn concurrent_cypher_is_strictly_serializable() {
+    cypher_histories(0..40, &Shape::default()).conflicts_and_commits();
+}
+
+#[test]
+#[ignore = "soak: thousands of histories, more threads, fewer objects; minutes"]
+fn soak_concurrent_transactions() {
+    let crowded = Shape { processes: 8, transactions: 12, objects: 4, operations_max: 6, ..Shape::default() };
+    println!("{:?}", interleaved_histories(1_000..6_000, &Shape::default(), 300));
+    println!("{:?}", direct_histories(1_000..3_000, &Shape::default()));
+    println!("{:?}", direct_histories(5_000..5_500, &crowded));
+    println!("{:?}", cypher_histories(1_000..1_500, &Shape::default()));
+    println!("{:?}", cypher_histories(5_000..5_200, &crowded));
+}
