@@ -39,19 +39,12 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show what it is: makes a small social network, stores it, asks it
     Demo(demo::Demo),
-    /// Read files of other systems into a database; creates it if it does not exist
     Import(import::Import),
-    /// Run statements and print what they answer
     Query(query::Query),
-    /// Talk to a database: history, completion, plans, transactions
     Shell(shell::Shell),
-    /// Let drivers of Neo4j talk to a database over Bolt
     Serve(serve::Serve),
-    /// Read every byte of a database and say whether it is sound
     Check(check::Check),
-    /// Measure, verify every answer, compare with the targets
     Bench(bench::Bench),
     /// Print the version
     Version,

@@ -5,6 +5,8 @@ use clap::Args;
 use database::Error;
 use std::path::PathBuf;
 
+/// Measure, verify every answer, compare with the targets
+///
 /// Runs a benchmark. Every answer is verified before its time counts; the exit code is 1 if a figure falls short of its target.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood bench first --data ../shared/data")]

@@ -12,6 +12,8 @@ use world::disk::{Disk, RealDisk};
 /// Problems listed; a damaged disk can make thousands.
 const PROBLEMS_SHOWN_MAX: usize = 50;
 
+/// Read every byte of a database and say whether it is sound
+///
 /// Reads every byte and compares every checksum; changes nothing. The exit code is 1 if something is damaged.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood check people.db")]

@@ -12,6 +12,8 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Read files of other systems into a database; creates it if it does not exist
+///
 /// Reads a folder, a file or an archive into a database, all of it or nothing; creates the database if there is none. Files may be
 /// compressed by gzip or zstd. Malformed lines are left out, counted, and the first ten shown.
 #[derive(Args)]

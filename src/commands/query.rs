@@ -8,6 +8,8 @@ use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Run statements and print what they answer
+///
 /// Runs statements, separated by semicolons, in order, and prints what each answers. The first failure ends it; what was committed
 /// before stays.
 #[derive(Args)]
@@ -74,8 +76,14 @@ impl Query {
             return Err(error.hint("try \"MATCH (n) RETURN n LIMIT 5\"").into());
         }
         let database = folder::open(&self.database, self.create, Options::default())?;
+        let before = database.commit_counts().commits;
         let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
-        self.answer(&database, &statements)
+        let outcome = self.answer(&database, &statements);
+        if database.commit_counts().commits != before {
+            // In order, so that the next open need not replay the log. After a failure what was committed is safe in the log.
+            database.close()?;
+        }
+        outcome
     }
 
     fn answer(&self, database: &Database, statements: &[&str]) -> Result<(), Exit> {

@@ -8,6 +8,8 @@ use server::{ServeError, ServeOptions, Server};
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Let drivers of Neo4j talk to a database over Bolt
+///
 /// Serves a database over Bolt until Ctrl-C or SIGTERM; makes the database if there is none. Without users no password is asked, so
 /// only addresses of this machine are accepted.
 #[derive(Args)]

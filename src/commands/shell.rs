@@ -7,6 +7,8 @@ use database::Options;
 use shell::{Piece, ShellOptions};
 use std::path::PathBuf;
 
+/// Talk to a database: history, completion, plans, transactions
+///
 /// Opens a prompt. Statements end with a semicolon; `:help` lists commands; Ctrl-C stops a query, Ctrl-D ends. Statements may also
 /// come from a pipe: then the first failure ends it with exit code 1.
 #[derive(Args)]

@@ -25,6 +25,11 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     if bytes < 1.0 { Err("a size of at least one byte is needed".into()) } else { Ok(bytes as u64) }
 }
 
+/// `3000` or `3_000`.
+pub fn count(text: &str) -> Result<u64, String> {
+    text.replace('_', "").parse().map_err(|_| "a whole number is needed".to_string())
+}
+
 fn measured(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (unit, factor) = units.iter().find(|(unit, _)| text.ends_with(unit))?;
     let number = text.strip_suffix(unit)?.trim();

@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use crate::Ink;
-use crate::text::{cell_text, count_text};
+use crate::text::{cell_text, count_text, counted};
 use database::entity::Hydrated;
 use database::{Error, Params};
 use model::{EdgeTypeId, LabelId};
@@ -15,25 +15,30 @@ impl Conversation {
         let labels = names.labels().iter().enumerate().map(|(number, name)| {
             (format!(":{name}"), statistics.vertices_with_label(LabelId(number as u16)))
         });
-        self.counts("nodes", statistics.vertices(), labels.collect())?;
+        self.counts(["node", "nodes"], statistics.vertices(), labels.collect())?;
         let types = names.edge_types().iter().enumerate().map(|(number, name)| {
             (format!("[:{name}]"), statistics.edges_of_type(EdgeTypeId(number as u16)))
         });
-        self.counts("relationships", statistics.edges(), types.collect())?;
-        let keys: Vec<&str> = names.keys().iter().map(|key| &**key).collect();
-        self.list("property keys", &keys)?;
-        for (title, statement) in [("indexes", "SHOW INDEXES"), ("constraints", "SHOW CONSTRAINTS")] {
+        self.counts(["relationship", "relationships"], statistics.edges(), types.collect())?;
+        let mut keys: Vec<&str> = names.keys().iter().map(|key| &**key).collect();
+        keys.sort_unstable();
+        let joined = keys.join(", ");
+        let lines = if keys.is_empty() { Vec::new() } else { vec![joined] };
+        self.list(["property key", "property keys"], keys.len(), &lines)?;
+        for (title, statement) in
+            [(["index", "indexes"], "SHOW INDEXES"), (["constraint", "constraints"], "SHOW CONSTRAINTS")]
+        {
             let rows = match self.described(statement) {
                 Ok(rows) => rows,
                 Err(error) => return Ok(Err(error)),
             };
-            self.list(title, &rows.iter().map(String::as_str).collect::<Vec<_>>())?;
+            self.list(title, rows.len(), &rows)?;
         }
         Ok(Ok(()))
     }
 
-    fn counts(&self, title: &str, total: u64, mut counts: Vec<(String, u64)>) -> io::Result<()> {
-        self.say(&format!("{} {}", self.style.paint(Ink::Strong, &count_text(total)), title))?;
+    fn counts(&self, [one, many]: [&str; 2], total: u64, mut counts: Vec<(String, u64)>) -> io::Result<()> {
+        self.say(&self.style.paint(Ink::Strong, &counted(total, one, many)))?;
         counts.retain(|(_, count)| *count > 0);
         counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for (name, count) in counts {
@@ -43,12 +48,9 @@ impl Conversation {
         Ok(())
     }
 
-    fn list(&self, title: &str, items: &[&str]) -> io::Result<()> {
-        self.say(&format!("{} {title}", self.style.paint(Ink::Strong, &items.len().to_string())))?;
-        if title == "property keys" {
-            return if items.is_empty() { Ok(()) } else { self.say(&format!("    {}", items.join(", "))) };
-        }
-        items.iter().try_for_each(|item| self.say(&format!("    {item}")))
+    fn list(&self, [one, many]: [&str; 2], count: usize, lines: &[String]) -> io::Result<()> {
+        self.say(&self.style.paint(Ink::Strong, &counted(count as u64, one, many)))?;
+        lines.iter().try_for_each(|line| self.say(&format!("    {line}")))
     }
 
     /// `name: NODE [Person] [id]` of each row that a SHOW lists.
