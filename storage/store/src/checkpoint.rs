@@ -28,13 +28,39 @@ const VERSION: u8 = 1;
 /// Index delta entries a manifest carries; an index with more is written as a new run instead.
 const INDEX_DELTA_MAX: usize = 4096;
 
+/// A checkpoint that was written and is not yet known to be durable.
+#[must_use = "what was written is forgotten unless it is kept"]
+pub struct Written {
+    manifest: Vec<u8>,
+    chunks: Vec<(Arc<Cell>, BlobKey)>,
+    runs: Vec<(Arc<RunCell>, BlobKey)>,
+}
+
+impl Written {
+    /// The bytes [`Snapshot::open`] takes.
+    pub fn manifest(&self) -> &[u8] {
+        &self.manifest
+    }
+    /// The checkpoint is durable: later ones only name what this one wrote. Every key stays readable as long as any later
+    /// manifest may name it. Without this call a failed checkpoint leaves no trace, and the next writes the same again.
+    pub fn keep(self) {
+        for (cell, blob) in self.chunks {
+            cell.blob.get_or_init(|| blob);
+        }
+        for (run, blob) in self.runs {
+            run.blob.get_or_init(|| blob);
+        }
+    }
+}
+
 impl Snapshot {
-    /// Writes every chunk and index run that is not stored yet through `write`, which gives each its key, and returns the manifest:
-    /// the bytes [`Snapshot::open`] takes. What was given a key stays readable under it as long as any later manifest may name it.
+    /// Writes every chunk and index run that is not stored yet through `write`, which gives each its key. Call [`Written::keep`]
+    /// once all of it and the manifest are durable.
     pub fn checkpoint<E: From<StoreError>>(
         &self,
         write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
-    ) -> Result<Vec<u8>, E> {
+    ) -> Result<Written, E> {
+        let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let root = &self.root;
         let mut writer = Writer::new();
         writer.raw(MAGIC);
@@ -47,7 +73,7 @@ impl Snapshot {
         root.catalog.constraints.iter().for_each(|definition| encode_constraint(definition, &mut writer));
         writer.size(root.indexes.len());
         for (_, index) in &root.indexes {
-            write_index(index, &mut writer, write)?;
+            write_index(index, &mut writer, write, &mut runs)?;
         }
         write_counts(&root.statistics, &mut writer);
         writer.size(root.directory.iter().count());
@@ -56,14 +82,15 @@ impl Snapshot {
                 Some(blob) => *blob,
                 None => {
                     let blob = write(&chunk_bytes::encode(cell.chunk()?))?;
-                    *cell.blob.get_or_init(|| blob)
+                    chunks.push((cell.clone(), blob));
+                    blob
                 }
             };
             writer.uint(number as u64);
             write_meta(&cell.meta, &mut writer);
             writer.raw(&blob.0);
         }
-        Ok(writer.seal())
+        Ok(Written { manifest: writer.seal(), chunks, runs })
     }
     /// The snapshot a manifest describes; chunks and index runs are read from `source` on first touch.
     pub fn open(
@@ -136,6 +163,7 @@ fn write_index<E: From<StoreError>>(
     index: &Index,
     writer: &mut Writer,
     write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
+    runs: &mut Vec<(Arc<RunCell>, BlobKey)>,
 ) -> Result<(), E> {
     encode_index(&index.definition, writer);
     if index.added.len() + index.removed.len() > INDEX_DELTA_MAX {
@@ -151,7 +179,8 @@ fn write_index<E: From<StoreError>>(
         Some(blob) => *blob,
         None => {
             let blob = write(&encode_run(index.run.run()?))?;
-            *index.run.blob.get_or_init(|| blob)
+            runs.push((index.run.clone(), blob));
+            blob
         }
     };
     writer.uint(index.run.len);

@@ -25,7 +25,10 @@ impl Blobs {
         BlobKey(key)
     }
     fn checkpoint(&self, snapshot: &Snapshot) -> Vec<u8> {
-        snapshot.checkpoint::<StoreError>(&mut |bytes| Ok(self.write(bytes))).unwrap()
+        let written = snapshot.checkpoint::<StoreError>(&mut |bytes| Ok(self.write(bytes))).unwrap();
+        let manifest = written.manifest().to_vec();
+        written.keep();
+        manifest
     }
     fn len(&self) -> usize {
         self.blobs.lock().unwrap().len()

@@ -35,12 +35,13 @@ impl Engine {
         let backing = &self.shared.backing;
         let mut report = CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() };
         let mut sink = backing.begin_checkpoint(snapshot.place())?;
-        let manifest = snapshot.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
+        let written = snapshot.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
             report.blobs += 1;
             report.bytes += bytes.len() as u64;
             Ok(BlobKey(sink.put(bytes)?.encode()))
         })?;
-        sink.finish(&manifest)?;
+        sink.finish(written.manifest())?;
+        written.keep();
         self.shared.set_checkpointed_place(snapshot.place());
         // The checkpoint stands whether or not the log before it can be dropped now; the next one tries again.
         let _ = backing.truncate_before(snapshot.place() + 1);

@@ -1,12 +1,14 @@
 //! Measures what the design promises: traversal beside flat CSR, latency of applying one change, import, memory, checkpoints.
 //!
 //! Run: `cargo run --release -p tanglewood-store --example measure`. Ratios within one run mean something; absolute figures depend on
-//! the machine. Every timed traversal is verified against the flat twin.
+//! the machine. Every timed traversal is verified against the flat twin. With the argument `traverse`, only traversal is measured.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 
-use model::{Column, Direction, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
+mod traverse;
+
+use model::{Column, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -52,102 +54,6 @@ fn random_pairs() -> Vec<(u32, u32)> {
         ((unit.powf(power) * VERTICES as f64) as usize).min(VERTICES - 1) as u32
     };
     (0..EDGES).map(|_| (pick(1.0), pick(2.0))).collect()
-}
-
-fn flat(pairs: &[(u32, u32)], bound: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut offsets = vec![0u32; bound + 1];
-    pairs.iter().for_each(|pair| offsets[pair.0 as usize + 1] += 1);
-    (0..bound).for_each(|at| offsets[at + 1] += offsets[at]);
-    let mut next = offsets.clone();
-    let mut neighbours = vec![0; pairs.len()];
-    for (source, target) in pairs {
-        neighbours[next[*source as usize] as usize] = *target;
-        next[*source as usize] += 1;
-    }
-    (0..bound).for_each(|at| neighbours[offsets[at] as usize..offsets[at + 1] as usize].sort_unstable());
-    (offsets, neighbours)
-}
-
-/// Breadth first from `start`; distances, 255 where not reached.
-fn search<'a>(bound: usize, start: u32, mut visit: impl FnMut(u32, &mut dyn FnMut(&[u32])) + 'a) -> Vec<u8> {
-    let mut distances = vec![255u8; bound];
-    let (mut frontier, mut next) = (vec![start], Vec::new());
-    distances[start as usize] = 0;
-    let mut depth = 0;
-    while !frontier.is_empty() {
-        depth += 1;
-        for vertex in &frontier {
-            visit(*vertex, &mut |neighbours| {
-                for neighbour in neighbours {
-                    if distances[*neighbour as usize] == 255 {
-                        distances[*neighbour as usize] = depth;
-                        next.push(*neighbour);
-                    }
-                }
-            });
-        }
-        std::mem::swap(&mut frontier, &mut next);
-        next.clear();
-    }
-    distances
-}
-
-fn best_of<T>(rounds: usize, mut work: impl FnMut() -> T) -> (f64, T) {
-    let mut best = f64::MAX;
-    let mut last = None;
-    for _ in 0..rounds {
-        let start = Instant::now();
-        last = Some(std::hint::black_box(work()));
-        best = best.min(millis(start));
-    }
-    (best, last.unwrap())
-}
-
-fn compare_search(what: &str, snapshot: &Snapshot, pairs: &[(u32, u32)]) {
-    let bound = snapshot.vertex_bound() as usize;
-    let (offsets, neighbours) = flat(pairs, bound);
-    let view = snapshot.adjacency(&[TYPE], Direction::Out);
-    let starts: Vec<u32> = pairs.iter().step_by(pairs.len() / 8).map(|pair| pair.0).collect();
-    let (mut flat_best, mut view_best) = (0.0, 0.0);
-    for start in &starts {
-        let (time, expected) = best_of(5, || {
-            search(bound, *start, |vertex, found| {
-                found(&neighbours[offsets[vertex as usize] as usize..offsets[vertex as usize + 1] as usize])
-            })
-        });
-        flat_best += time;
-        let mut scratch = Vec::new();
-        let (time, found) = best_of(5, || {
-            search(bound, *start, |vertex, found| found(view.neighbours(vertex, &mut scratch).unwrap()))
-        });
-        view_best += time;
-        assert_eq!(found, expected);
-    }
-    println!(
-        "search {what}: flat {flat_best:.2} ms, view {view_best:.2} ms, ratio {:.3}",
-        view_best / flat_best
-    );
-    let (flat_time, sum) = best_of(5, || {
-        (0..std::hint::black_box(bound))
-            .map(|v| {
-                neighbours[offsets[v] as usize..offsets[v + 1] as usize]
-                    .iter()
-                    .map(|n| *n as u64)
-                    .sum::<u64>()
-            })
-            .sum::<u64>()
-    });
-    let mut scratch = Vec::new();
-    let (view_time, same) = best_of(5, || {
-        (0..std::hint::black_box(bound) as u32)
-            .map(|v| view.neighbours(v, &mut scratch).unwrap().iter().map(|n| *n as u64).sum::<u64>())
-            .sum::<u64>()
-    });
-    assert_eq!(sum, same);
-    println!(
-        "sweep  {what}: flat {flat_time:.2} ms, view {view_time:.2} ms, ratio {:.3}",
-        view_time / flat_time
-    );
 }
 
 fn import(store: &Store, pairs: &[(u32, u32)], labels: LabelSetId) -> Vec<u32> {
@@ -210,7 +116,7 @@ fn measure_checkpoint(snapshot: &Snapshot) {
         all.push(bytes.to_vec());
         Ok(BlobKey(key))
     });
-    let (written, manifest) = (millis(start), manifest.unwrap());
+    let (written, manifest) = (millis(start), manifest.unwrap().manifest().to_vec());
     let bytes: usize = blobs.0.lock().unwrap().iter().map(Vec::len).sum();
     let start = Instant::now();
     let opened = Snapshot::open(&manifest, blobs, StoreOptions::default()).unwrap();
@@ -235,7 +141,7 @@ fn main() {
     measure_memory(&store);
     let mut pairs: Vec<(u32, u32)> =
         pairs.iter().map(|(a, b)| (ids[*a as usize], ids[*b as usize])).collect();
-    compare_search("clean", &store.current(), &pairs);
+    traverse::compare("clean", &store.current(), TYPE, &pairs);
 
     let mut state = 7;
     let mut changes = Vec::new();
@@ -247,7 +153,10 @@ fn main() {
         changes.push(Change::CreateEdge { edge, properties: Vec::new() });
     }
     let dirty = store.current().apply(2, &[&changes]).unwrap();
-    compare_search("1 % dirty", &dirty, &pairs);
+    traverse::compare("1 % dirty", &dirty, TYPE, &pairs);
+    if std::env::args().any(|argument| argument == "traverse") {
+        return;
+    }
     store.publish(dirty);
     measure_checkpoint(&store.current());
 
