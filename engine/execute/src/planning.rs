@@ -63,6 +63,19 @@ impl Planning for SnapshotPlanning {
         let name = |key: &KeyId| self.snapshot.catalog().key_name(*key).map(|name| name.to_string());
         index.keys.iter().map(name).collect()
     }
+    fn labels_with_index(&self, key: &str) -> Vec<String> {
+        let catalog = self.snapshot.catalog();
+        let Some(key) = catalog.key(key) else { return Vec::new() };
+        let on_key = catalog.indexes().iter().filter(|index| index.keys[..] == [key]);
+        let labels = on_key.filter_map(|index| match index.target {
+            SchemaTarget::Vertices(label) => catalog.label_name(label).map(|name| name.to_string()),
+            SchemaTarget::Edges(_) => None,
+        });
+        let mut labels: Vec<String> = labels.collect();
+        labels.sort();
+        labels.dedup();
+        labels
+    }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let index = self.find(label, keys)?;
         Some(self.snapshot.statistics().index(index.id)?.distinct as f64)

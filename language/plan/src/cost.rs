@@ -70,10 +70,26 @@ pub(crate) fn share(planning: &dyn Planning, labels: &LabelExpr) -> f64 {
     match labels {
         LabelExpr::Any | LabelExpr::Some => 1.0,
         LabelExpr::Has(name) => (planning.vertices(Some(name)) / all).min(1.0),
-        // Labels that stand together are usually nested (Person, Teacher): the rarer one decides.
-        LabelExpr::And(a, b) => share(planning, a).min(share(planning, b)),
+        // Labels that stand together are usually nested (Person, Teacher): the rarer one decides. Labels that must all be missing
+        // are counted like those of which one must be there.
+        LabelExpr::And(..) => {
+            let (demanded, excluded) = conjuncts(planning, labels);
+            demanded.min(1.0 - excluded).max(0.0)
+        }
         LabelExpr::Or(a, b) => (share(planning, a) + share(planning, b)).min(1.0),
         LabelExpr::Not(a) => 1.0 - share(planning, a),
+    }
+}
+
+/// Of an AND: the share of its rarest demand, and of what it excludes together.
+fn conjuncts(planning: &dyn Planning, labels: &LabelExpr) -> (f64, f64) {
+    match labels {
+        LabelExpr::And(a, b) => {
+            let (a, b) = (conjuncts(planning, a), conjuncts(planning, b));
+            (a.0.min(b.0), a.1 + b.1)
+        }
+        LabelExpr::Not(excluded) => (1.0, share(planning, excluded)),
+        other => (share(planning, other), 0.0),
     }
 }
 
@@ -187,10 +203,23 @@ fn equal_share(planning: &dyn Planning, side: &Expr, label_of: &dyn Fn(Var) -> O
     match side {
         Expr::Property(subject, key) => {
             let Expr::Variable(var) = **subject else { return EQUAL_SHARE };
-            let distinct = label_of(var).and_then(|label| planning.distinct(&label, &[key]));
+            let Some(label) = label_of(var) else { return equal_share_unlabelled(planning, key) };
+            let distinct = planning.distinct(&label, &[key]);
             distinct.map_or(EQUAL_SHARE, |distinct| 1.0 / distinct.max(1.0))
         }
         Expr::Call(Function::Id | Function::ElementId, _) => 1.0 / vertices(planning, None),
         _ => EQUAL_SHARE,
     }
+}
+
+/// Likewise for a vertex of which no label is known: each label with an index on the key knows its own part.
+fn equal_share_unlabelled(planning: &dyn Planning, key: &Name) -> f64 {
+    let all = vertices(planning, None);
+    let (mut found, mut others) = (0.0, all);
+    for label in planning.labels_with_index(key) {
+        let own = planning.vertices(Some(&label));
+        others -= own;
+        found += own / planning.distinct(&label, &[key]).unwrap_or(1.0 / EQUAL_SHARE).max(1.0);
+    }
+    ((found + others.max(0.0) * EQUAL_SHARE) / all).min(EQUAL_SHARE)
 }

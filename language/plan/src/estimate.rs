@@ -115,7 +115,12 @@ impl Estimator<'_> {
             Plan::Join(node) => self.join(node, outer),
             Plan::Union(node) => {
                 let (left, right) = (self.measure(&node.left, outer), self.measure(&node.right, outer));
-                Known { rows: left.rows + right.rows, ..Known::one_row() }
+                let in_both = node
+                    .columns
+                    .iter()
+                    .filter(|(_, a, b)| left.vertices.contains(a) && right.vertices.contains(b));
+                let vertices = in_both.map(|(out, ..)| *out).collect();
+                Known { rows: left.rows + right.rows, vertices, ..Known::one_row() }
             }
             _ => outer.clone(),
         }

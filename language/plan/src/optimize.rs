@@ -13,6 +13,7 @@ use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
 use crate::rewrite::length_only::length_only;
 use crate::rewrite::lift_subqueries::lift_subqueries;
+use crate::rewrite::long_shortest::long_shortest;
 use crate::rewrite::optional_match::optional_match;
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
@@ -57,5 +58,7 @@ fn rewrite(
     // Both ask which columns are still made, so they come after all others.
     distinct_ends(plan, false);
     dedup_frontier(plan, kept, false, planning);
+    // Last, so that no rewrite has to know the form that it leaves.
+    long_shortest(plan, names)?;
     check(plan)
 }

@@ -69,15 +69,16 @@ pub enum Selector {
     AllShortest,
 }
 
-/// What may repeat on a run.
+/// What must not repeat on a run. An edge in two copies (parallel edges) is two edges; the path without edges is of every mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathMode {
-    /// Anything.
+    /// Nothing: vertices and edges may repeat, so an undirected step may go back over the edge it came by.
     Walk,
-    /// Vertices.
+    /// No edge twice; vertices may repeat.
     Trail,
-    /// Nothing.
+    /// No vertex twice (and so no edge).
     Acyclic,
-    /// Nothing, but the last vertex may be the first.
+    /// No vertex twice, but the last may be the first, and there the run ends. No edge twice either: out and back over one
+    /// undirected edge is not simple, out by one edge and back by a parallel one is.
     Simple,
 }

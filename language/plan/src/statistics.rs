@@ -12,6 +12,11 @@ pub trait Planning {
     fn far_share(&self, near: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64;
     /// Is there a property index on exactly these keys in some order? Returns the keys in index order.
     fn index(&self, label: &str, keys: &[&str]) -> Option<Vec<String>>;
+    /// Labels that have a property index on this key alone; none where unknown.
+    fn labels_with_index(&self, key: &str) -> Vec<String> {
+        let _ = key;
+        Vec::new()
+    }
     /// Distinct values of an index's keys.
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;
 }

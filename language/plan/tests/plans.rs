@@ -170,6 +170,60 @@ fn runs() {
 }
 
 #[test]
+fn starts_without_a_label() {
+    let mut t = Table::default();
+    let (a, b, r, n) = (t.var("a"), t.var("b"), t.var("r"), t.var("n"));
+    let table = || Table(t.0.clone());
+    let one = || PatternText::default().vertex(a, "");
+    matched("start_any_label_equal", table(), one().so_that(named(a, "Ada")), &[a]);
+    let either = LabelExpr::Or(Box::new(label("Person")), Box::new(label("City")));
+    let mut two = one();
+    two.0.vertices[0].labels = either;
+    matched("start_any_label_of_two", table(), two.so_that(named(a, "Ada")), &[a]);
+    let list = Expr::binary(BinaryOperator::In, Expr::property(a, "name"), Expr::Parameter("names".into()));
+    matched("start_any_label_in", table(), one().so_that(list), &[a]);
+    let old = Expr::binary(BinaryOperator::Greater, Expr::property(a, "age"), Expr::literal(90_i64));
+    matched("start_any_label_range", table(), one().so_that(old), &[a]);
+    let rows = unwind(Plan::Unit, Expr::Parameter("names".into()), n);
+    let by_row = Expr::binary(BinaryOperator::Equal, Expr::property(a, "name"), read(n));
+    let plan = one().vertex(b, "").run(r, a, b, "", Out, trail(1, Some(3))).so_that(by_row).over(rows);
+    check("start_any_label_for_each_row", table().query(columns(plan, &[a, b]), &[a, b]));
+    let unknown = equal(Expr::property(a, "height"), 3_i64);
+    matched("start_any_label_not_without_an_index", table(), one().so_that(unknown), &[a]);
+}
+
+#[test]
+fn shortest_runs() {
+    let mut t = Table::default();
+    let (a, b, r) = (t.var("a"), t.var("b"), t.var("r"));
+    let table = || Table(t.0.clone());
+    let shortest =
+        |min, max, selector| Some(Run { min, max, selector, mode: PathMode::Trail, edge_predicate: None });
+    let ends = || PatternText::default().vertex(a, "Person").vertex(b, "Person").so_that(named(a, "Ada"));
+    let any = |min, max| ends().run(r, a, b, "KNOWS", Both, shortest(min, max, Selector::AnyShortest));
+    let other = Expr::binary(BinaryOperator::NotEqual, read(a), read(b));
+    matched("run_shortest_to_all", table(), any(1, Some(30)).so_that(other), &[b, r]);
+    let first = |of: Var| equal(Expr::property(of, "first"), Value::string("Bea"));
+    let few = "all 10000; Person 5000; KNOWS> 40000; KNOWS< 40000; KNOWS- 80000; Person KNOWS- 80000; \
+        index Person(name) 4500; index Person(first) 2500";
+    let plan = any(1, Some(3)).so_that(first(b)).over(Plan::Unit);
+    check_with("run_shortest_to_few", few, table().query(columns(plan, &[b, r]), &[b, r]));
+    let many = few.replace("index Person(first) 2500", "index Person(first) 5");
+    let plan = any(1, Some(3)).so_that(first(b)).over(Plan::Unit);
+    check_with("run_shortest_to_many_by_index", &many, table().query(columns(plan, &[b, r]), &[b, r]));
+    let all = |min, max| ends().run(r, a, b, "KNOWS", Both, shortest(min, max, Selector::AllShortest));
+    matched("long_shortest_all", table(), all(2, Some(4)), &[b, r]);
+    matched("long_shortest_all_ends_only", table(), all(2, Some(4)), &[b]);
+    matched("long_shortest_all_of_one_length", table(), all(2, Some(2)), &[b, r]);
+    matched("long_shortest_any", table(), any(2, Some(4)).so_that(named(b, "Bea")), &[r]);
+    matched("long_shortest_any_ends_only", table(), any(2, Some(4)), &[b]);
+    let walk = Run { mode: PathMode::Walk, ..shortest(2, None, Selector::AnyShortest).unwrap() };
+    let endless = ends().run(r, a, b, "KNOWS", Both, Some(walk)).over(Plan::Unit);
+    let refused = optimize(table().query(columns(endless, &[b]), &[b]), &Figures::new(FIGURES)).unwrap_err();
+    assert_eq!((refused.code, refused.hint.is_empty()), ("UnsupportedQuery", false));
+}
+
+#[test]
 fn sets() {
     let mut t = Table::default();
     let (a, b, r, c, s, n) = (t.var("a"), t.var("b"), t.var("r"), t.var("c"), t.var("s"), t.var("n"));

@@ -120,7 +120,6 @@ impl Writer<'_> {
             2 => PathMode::Simple,
             _ => PathMode::Trail,
         };
-        let min = if selector == Selector::Every { min } else { min.min(1) };
         let edge_predicate = self.chance.percent(20).then(|| {
             let var = self.fresh("x");
             let test = equal(Expr::property(var, "p"), self.chance.below(3) as i64);
@@ -409,8 +408,21 @@ fn note(plan: &Plan, rows: bool, reached: &mut Vec<&'static str>) {
     mark(matches!(plan, Plan::ExpandPath(node) if node.distinct_ends), "distinct ends");
     mark(matches!(plan, Plan::ExpandPath(node) if node.length.is_some()), "length");
     mark(matches!(plan, Plan::Apply(_)), "apply");
+    mark(matches!(plan, Plan::Union(_)), "any label");
+    mark(is_long_shortest(plan), "long shortest");
     mark(matches!(plan, Plan::Expand(node) if matches!(&node.input, Plan::Distinct(_))), "frontier");
     plan.children().into_iter().for_each(|child| note(child, rows, reached))
+}
+
+fn is_long_shortest(plan: &Plan) -> bool {
+    let Plan::Apply(node) = plan else { return false };
+    let lists = |inner: &Plan| matches!(inner, Plan::ExpandPath(_));
+    match &node.inner {
+        Plan::Aggregate(inner) => lists(&inner.input),
+        Plan::Unwind(inner) => matches!(&inner.input, Plan::Aggregate(inner) if lists(&inner.input)),
+        Plan::Extend(inner) => matches!(&inner.input, Plan::Aggregate(inner) if lists(&inner.input)),
+        _ => false,
+    }
 }
 
 /// One run, of which only the set of ends is asked.
@@ -475,6 +487,8 @@ fn optimised_plans_answer_like_written_ones() {
         "length",
         "apply",
         "frontier",
+        "any label",
+        "long shortest",
     ];
     for word in wanted {
         assert!(reached.contains(&word), "no random case reached {word:?}")

@@ -6,6 +6,7 @@ pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;
 pub(crate) mod length_only;
 pub(crate) mod lift_subqueries;
+pub(crate) mod long_shortest;
 pub(crate) mod optional_match;
 pub(crate) mod order_match;
 pub(crate) mod prune_columns;

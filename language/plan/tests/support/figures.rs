@@ -57,6 +57,13 @@ impl Planning for Figures {
         };
         self.0.iter().find_map(|(name, _)| same(name))
     }
+    fn labels_with_index(&self, key: &str) -> Vec<String> {
+        let on_key = |name: &str| {
+            let (label, listed) = name.strip_prefix("index ")?.split_once('(')?;
+            (listed.trim_end_matches(')') == key).then(|| label.to_string())
+        };
+        self.0.iter().filter_map(|(name, _)| on_key(name)).collect()
+    }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let ordered = self.index(label, keys)?;
         self.get(&format!("index {label}({})", ordered.join(",")))

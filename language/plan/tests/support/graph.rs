@@ -130,6 +130,9 @@ impl Planning for RandomFigures {
         keys.sort();
         self.chance(&format!("index {label}{keys:?}")).percent(50).then_some(keys)
     }
+    fn labels_with_index(&self, key: &str) -> Vec<String> {
+        LABELS.into_iter().filter(|label| self.index(label, &[key]).is_some()).map(String::from).collect()
+    }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         Some(self.figure(&format!("distinct {label}{keys:?}")))
     }

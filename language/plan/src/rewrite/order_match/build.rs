@@ -110,6 +110,10 @@ fn seek(problem: &Problem<'_>, mut built: Built, number: usize, which: usize) ->
     let input = built.plan;
     let mut labels = vertex.labels.clone();
     built.plan = match start.how.clone() {
+        How::AnyLabel(any) => {
+            let rest = start.answered.iter().map(|test| problem.predicates[*test].expr.clone()).collect();
+            any.plan(input, variable, rest)
+        }
         How::Ids(ids) => Plan::SeekIds(Box::new(SeekIds { input, vertex: variable, ids })),
         How::Index { label, keys, seek } => {
             labels = without(labels, &label);

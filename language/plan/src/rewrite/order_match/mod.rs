@@ -8,6 +8,7 @@
 //! variables are bound, and tests the distinctness of every two edges that could be the same one. Both are invariants of
 //! `build::Built`, checked by a random test. Cost: 2^n sets for n unbound vertices up to `search::DYNAMIC_VERTICES_MAX`.
 
+mod any_label;
 mod build;
 mod problem;
 mod search;

@@ -59,6 +59,8 @@ pub(super) struct Edge {
     /// Edges met at one vertex (for a run: runs), seen from `from` and from `to`.
     pub fan_from: f64,
     pub fan_to: f64,
+    /// Runs listed from the better side where every one must be, whatever the selector leaves of them.
+    pub runs: f64,
     /// Share of pairs of ends that it keeps (may exceed 1).
     pub share: f64,
 }
@@ -75,6 +77,10 @@ impl Edge {
     /// Is it a shortest path, whose edges stand apart from uniqueness?
     pub fn is_shortest(&self) -> bool {
         self.pattern.run.as_ref().is_some_and(|run| run.selector != Selector::Every)
+    }
+    /// Is it found by a search by distance? From two edges on, the shortest are found among all.
+    pub fn is_by_distance(&self) -> bool {
+        self.is_shortest() && self.pattern.run.as_ref().is_some_and(|run| run.min <= 1)
     }
     /// Can it be walked to bind its other end, once `bound` is?
     pub fn reaches(&self, bound: Set, new: Set) -> Option<Side> {
@@ -243,18 +249,23 @@ impl<'a> Problem<'a> {
     fn add_edge(&mut self, pattern: PatternEdge, (conditions, need): (Set, Set), group: usize) {
         let (from, to) = (self.bit(pattern.from), self.bit(pattern.to));
         let all = cost::vertices(self.planning, None);
-        let fan = |near: Var, direction: Direction| {
+        let fan = |near: Var, direction: Direction, selector: Option<Selector>| {
             let label = self.label(near);
             let degree = cost::degree(self.planning, label.as_deref(), &pattern.types, direction);
             match &pattern.run {
                 None => degree,
-                Some(run) => cost::run_fan(degree, run.min, run.max, run.selector, all),
+                Some(run) => cost::run_fan(degree, run.min, run.max, selector.unwrap_or(run.selector), all),
             }
         };
-        let fan_from = fan(pattern.from, pattern.direction);
-        let fan_to = fan(pattern.to, pattern.direction.reversed());
+        let both = |selector: Option<Selector>| {
+            let from = fan(pattern.from, pattern.direction, selector);
+            (from, fan(pattern.to, pattern.direction.reversed(), selector))
+        };
+        let (fan_from, fan_to) = both(None);
+        let every = both(Some(Selector::Every));
+        let runs = every.0.min(every.1);
         let share = self.edge_share(&pattern, fan_from, fan_to);
-        self.edges.push(Edge { pattern, group, from, to, conditions, need, fan_from, fan_to, share })
+        self.edges.push(Edge { pattern, group, from, to, conditions, need, fan_from, fan_to, runs, share })
     }
 
     /// Edges for each pair of ends: what one end meets, times the share with the other end's labels, over its number.

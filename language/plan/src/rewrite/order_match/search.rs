@@ -4,8 +4,10 @@
 //! order, and every part of a set is a smaller number, so each is final when visited. Cost: 2^n sets times n extensions, and
 //! 3^n pairs for joins.
 
-use super::problem::{INPUT, Problem, Set, Side};
+use super::problem::{Edge, INPUT, Problem, Set, Side};
 use crate::cost;
+use crate::expr::Var;
+use crate::pattern::Selector;
 
 /// Unbound vertices up to which every order is considered: 2^11 sets, 3^10 pairs, some ten milliseconds at worst.
 pub(super) const DYNAMIC_VERTICES_MAX: usize = 10;
@@ -79,56 +81,94 @@ fn offer(best: &mut Option<Way>, way: Way) {
 /// The cheapest way to add one vertex to a set.
 fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f64) -> (Step, f64) {
     let vertex = &problem.vertices[number];
-    let bit: Set = 1 << (number + 1);
-    let closing = |walked: usize| {
-        let closed =
-            problem.edges.iter().filter(|edge| edge.need & bit != 0 && edge.need & !(set | bit) == 0);
-        closed.map(into_cost).sum::<f64>() - if walked == 1 { cost::INTO_COST } else { 0.0 }
-    };
-    let tests =
-        problem.predicates.iter().filter(|test| test.need & bit != 0 && test.need & !(set | bit) == 0);
-    let tests = tests.count() as f64 * cost::FILTER_COST;
-    let total = |cost: f64, rows: f64, walked: usize| {
-        before * cost + rows * (1.0 + tests + closing(walked).max(0.0)) + after
-    };
-    let mut best = (Step::Scan(number), total(vertex.scanned, before * vertex.rows, 0));
+    let more = Added::new(problem, set, 1 << (number + 1));
+    let all = before * vertex.rows;
+    let mut best = (Step::Scan(number), more.cost(before * vertex.scanned, all, all, None) + after);
     let mut consider = |step: Step, cost: f64| {
-        if cost < best.1 {
-            best = (step, cost)
+        if cost + after < best.1 {
+            best = (step, cost + after)
         }
     };
     for (which, start) in vertex.seeks.iter().enumerate() {
         if start.need & !set == 0 {
-            consider(Step::Seek(number, which), total(cost::SEEK_COST + start.rows, before * start.rows, 0))
+            let found = before * start.rows;
+            consider(Step::Seek(number, which), more.cost(before * start.cost, found, all, None))
         }
     }
     for (which, edge) in problem.edges.iter().enumerate() {
-        let Some(side) = edge.reaches(set, bit) else { continue };
+        let Some(side) = edge.reaches(set, more.bit) else { continue };
         let fan = edge.fan(side);
-        let searched = if edge.is_shortest() { open_search(problem, which) } else { fan };
+        let searched =
+            if edge.is_by_distance() { open_search(problem, edge, side) } else { fan.max(edge.runs) };
         let kept = (vertex.rows / cost::vertices(problem.planning, None)).min(1.0);
-        let cost =
-            total(cost::EXPAND_COST + searched, before * fan * kept, usize::from(edge.pattern.run.is_none()));
-        consider(Step::Walk(number, which, side), cost)
+        let found = before * fan * kept;
+        let walked = before * (cost::EXPAND_COST + searched);
+        consider(Step::Walk(number, which, side), more.cost(walked, found, found, Some(which)))
     }
     best
 }
 
+/// What one more vertex brings: the edges that can be closed now, and the predicates that can be tested.
+struct Added<'a> {
+    problem: &'a Problem<'a>,
+    set: Set,
+    bit: Set,
+    /// Cost of all tests for a row.
+    tests: f64,
+    /// Share of rows left by those that are tested before edges are closed.
+    share: f64,
+}
+
+impl<'a> Added<'a> {
+    fn new(problem: &'a Problem<'a>, set: Set, bit: Set) -> Added<'a> {
+        let (mut tests, mut share) = (0.0, 1.0);
+        for test in problem.predicates.iter().filter(|test| newly(test.need, set, bit)) {
+            tests += cost::FILTER_COST;
+            let reads_edge = |var: &Var| problem.edges.iter().any(|edge| edge.pattern.variable == *var);
+            if !test.free.iter().any(reads_edge) {
+                share *= test.share
+            }
+        }
+        Added { problem, set, bit, tests, share }
+    }
+
+    /// Cost of `found` rows that took `work` to find: each is tested, and edges are closed for those left. As a seek may have
+    /// answered some tests already, those left are counted of `all` rows before any test.
+    fn cost(&self, work: f64, found: f64, all: f64, walked: Option<usize>) -> f64 {
+        let edges = self.problem.edges.iter().enumerate();
+        let closed =
+            edges.filter(|(which, edge)| newly(edge.need, self.set, self.bit) && Some(*which) != walked);
+        let closing: f64 = closed.map(|(_, edge)| into_cost(edge)).sum();
+        work + found * (1.0 + self.tests) + found.min(all * self.share) * closing
+    }
+}
+
+/// Is what it needs complete by this bit?
+fn newly(need: Set, set: Set, bit: Set) -> bool {
+    need & bit != 0 && need & !(set | bit) == 0
+}
+
 /// Cost for each row of finding an edge between bound ends.
-fn into_cost(edge: &super::problem::Edge) -> f64 {
+fn into_cost(edge: &Edge) -> f64 {
     if edge.pattern.run.is_none() {
         return cost::INTO_COST;
     }
     let fan = edge.fan_from.min(edge.fan_to);
-    if edge.is_shortest() { cost::pair_search(fan) } else { cost::EXPAND_COST + fan }
+    if edge.is_by_distance() { cost::pair_search(fan) } else { cost::EXPAND_COST + edge.runs }
 }
 
-/// Cost of a search for the shortest paths from one vertex to all: every edge it may meet.
-fn open_search(problem: &Problem<'_>, which: usize) -> f64 {
-    let pattern = &problem.edges[which].pattern;
-    cost::vertices(problem.planning, None)
-        + cost::degree(problem.planning, None, &pattern.types, pattern.direction)
-            * cost::vertices(problem.planning, None)
+/// Cost of a search for the shortest paths from one vertex to all: the edges it meets within its levels, and the ends.
+fn open_search(problem: &Problem<'_>, edge: &Edge, side: Side) -> f64 {
+    let pattern = &edge.pattern;
+    let max = pattern.run.as_ref().and_then(|run| run.max);
+    let (near, direction) = match side {
+        Side::From => (pattern.from, pattern.direction),
+        Side::To => (pattern.to, pattern.direction.reversed()),
+    };
+    let degree = |label: Option<&str>| cost::degree(problem.planning, label, &pattern.types, direction);
+    let edges = degree(None) * cost::vertices(problem.planning, None);
+    let met = cost::run_fan(degree(problem.label(near).as_deref()), 1, max, Selector::Every, edges);
+    met.min(edges) + edge.fan(side)
 }
 
 /// The cheapest join that yields a set: two parts that share at most one vertex, with no edge across.
@@ -145,12 +185,23 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
                 continue;
             }
             let (small, large) = (rows[other].min(rows[part]), rows[other].max(rows[part]));
-            let each = small * cost::BUILD_COST + large * cost::PROBE_COST + rows[set] * cost::JOINED_COST;
+            let joined = rows[set] / tested_after(problem, other as Set, part as Set);
+            let each = small * cost::BUILD_COST + large * cost::PROBE_COST + joined * cost::JOINED_COST;
             let cost = a.cost + b.cost + each;
             offer(&mut ways[set], Way { before: other as Set, step: Step::Join(part as Set), cost })
         }
         part = (part - 1) & inner;
     }
+}
+
+/// Share of joined rows left by the predicates that only both parts together complete.
+fn tested_after(problem: &Problem<'_>, a: Set, b: Set) -> f64 {
+    let inside = |need: Set, set: Set| need & !set == 0;
+    let across = problem
+        .predicates
+        .iter()
+        .filter(|test| inside(test.need, a | b) && !inside(test.need, a) && !inside(test.need, b));
+    across.map(|test| test.share).product::<f64>().max(1e-9)
 }
 
 fn bits(set: usize) -> impl Iterator<Item = usize> {

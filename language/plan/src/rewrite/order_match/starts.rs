@@ -4,6 +4,7 @@
 //! line, and a comparison is true within one type, so its predicates are tested again. An element id is only relied on to end in
 //! `:number`, and tested again too.
 
+use super::any_label::{AnyLabel, any_label};
 use super::problem::{Problem, Set};
 use crate::algebra::Seek;
 use crate::cost;
@@ -23,6 +24,8 @@ pub(super) struct Start {
     pub need: Set,
     /// Vertices found.
     pub rows: f64,
+    /// Work of finding them.
+    pub cost: f64,
 }
 
 /// By what a vertex is found.
@@ -30,18 +33,19 @@ pub(super) struct Start {
 pub(super) enum How {
     Ids(Expr),
     Index { label: Name, keys: Vec<Name>, seek: Seek },
+    AnyLabel(AnyLabel),
 }
 
 /// A predicate on one property of the vertex, read as a look-up.
-struct Test {
-    number: usize,
-    key: Name,
-    kind: Kind,
-    value: Expr,
+pub(super) struct Test {
+    pub number: usize,
+    pub key: Name,
+    pub kind: Kind,
+    pub value: Expr,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Equal,
     In,
     Above(bool),
@@ -67,7 +71,8 @@ fn starts_of(problem: &Problem<'_>, number: usize, names: &mut Names<'_>) -> Vec
         {
             let need = problem.need(&ids.wanted.free_variables());
             let answered = if ids.exact { vec![number] } else { Vec::new() };
-            starts.push(Start { how: How::Ids(ids.wanted), answered, need, rows: ids.rows })
+            let cost = cost::SEEK_COST + ids.rows;
+            starts.push(Start { how: How::Ids(ids.wanted), answered, need, rows: ids.rows, cost })
         }
         let test = test_of(&predicate.expr, var, number);
         tests.extend(test.filter(|test| usable(problem, &test.value, var)));
@@ -77,6 +82,7 @@ fn starts_of(problem: &Problem<'_>, number: usize, names: &mut Names<'_>) -> Vec
         by_equal_keys(problem, &label, &tests, &mut starts);
         by_range(problem, &label, &tests, &mut starts);
     }
+    starts.extend(any_label(problem, &vertex.labels, &tests));
     starts
 }
 
@@ -182,7 +188,7 @@ fn push(
         _ => tests.iter().map(|test| test.number).collect(),
     };
     let how = How::Index { label: label.clone(), keys, seek };
-    starts.push(Start { how, answered, need: problem.need(&free), rows })
+    starts.push(Start { how, answered, need: problem.need(&free), rows, cost: cost::SEEK_COST + rows })
 }
 
 fn by_single_key(problem: &Problem<'_>, label: &Name, tests: &[Test], starts: &mut Vec<Start>) {
@@ -226,13 +232,18 @@ fn by_range(problem: &Problem<'_>, label: &Name, tests: &[Test], starts: &mut Ve
             continue;
         }
         tried.push(&test.key);
-        let same = |other: &&Test| other.key == test.key;
-        let low = tests.iter().filter(same).find(|other| matches!(other.kind, Kind::Above(_)));
-        let high = tests.iter().filter(same).find(|other| matches!(other.kind, Kind::Below(_)));
-        let bound = |test: Option<&Test>| {
-            test.map(|test| (test.value.clone(), matches!(test.kind, Kind::Above(true) | Kind::Below(true))))
-        };
-        let used: Vec<&Test> = low.into_iter().chain(high).collect();
-        push(problem, label, vec![test.key.clone()], Seek::Range(bound(low), bound(high)), &used, starts)
+        let (seek, used) = range(&test.key, tests);
+        push(problem, label, vec![test.key.clone()], seek, &used, starts)
     }
+}
+
+/// The bounds that tests set to a key, and the tests that set them.
+pub(super) fn range<'a>(key: &Name, tests: &'a [Test]) -> (Seek, Vec<&'a Test>) {
+    let same = |test: &&Test| test.key == *key;
+    let low = tests.iter().filter(same).find(|test| matches!(test.kind, Kind::Above(_)));
+    let high = tests.iter().filter(same).find(|test| matches!(test.kind, Kind::Below(_)));
+    let bound = |test: Option<&Test>| {
+        test.map(|test| (test.value.clone(), matches!(test.kind, Kind::Above(true) | Kind::Below(true))))
+    };
+    (Seek::Range(bound(low), bound(high)), low.into_iter().chain(high).collect())
 }
