@@ -358,9 +358,15 @@ fn unknown_benches_are_named() {
 fn the_demo_fits_a_screen_and_stays() {
     let place = Place::new();
     let screen = place.run(&["demo", "--people", "300", "--seed", "7"]).ok();
-    for part in
-        ["lookup", "two steps away", "shortest path", "aggregate", "update", "next", "steps apart, now 1"]
-    {
+    for part in [
+        "lookup",
+        "two steps away",
+        "shortest path",
+        "aggregate",
+        "update",
+        "next",
+        "steps apart before, now 1",
+    ] {
         assert!(screen.contains(part), "`{part}` is missing in:\n{screen}");
     }
     assert!(screen.lines().count() <= 40 && !screen.contains('\x1b'), "{screen}");

@@ -6,6 +6,7 @@
 
 use crate::ExecuteError;
 use crate::access::Environment;
+use crate::done::{Domain, Domains, Early, Spot};
 use crate::expression::{Compiled, Layout, compile as compile_expression};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
@@ -43,6 +44,7 @@ pub(crate) fn statement(
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
+        spot: Spot::default(),
         current: 0,
         node_count: 0,
         nodes: Vec::new(),
@@ -64,6 +66,8 @@ pub(crate) struct Inside {
     pub(crate) argument: Stream,
     /// How many outer rows each live instance has.
     pub(crate) rows: Arc<ScopeRows>,
+    /// Where the sub-query may have enough before it has everything.
+    pub(crate) domains: Domains,
 }
 
 /// What an operator's request for its input means at the moment.
@@ -91,6 +95,8 @@ pub(crate) struct Compiler {
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
     asking: Asking,
+    /// Of the node that is compiled.
+    spot: Spot,
     current: usize,
     node_count: usize,
     nodes: Vec<usize>,
@@ -154,6 +160,7 @@ impl Compiler {
     }
 
     fn node(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
+        self.spot = self.inside.as_ref().map_or(Spot::default(), |inside| inside.domains.spot(plan));
         match plan {
             Plan::Unit => operator::unit::compile(self),
             Plan::Argument(variables) => operator::argument::compile(self, variables),
@@ -189,6 +196,16 @@ impl Compiler {
     /// The hidden column of the enclosing scope.
     pub(crate) fn row(&self) -> Option<Var> {
         self.inside.as_ref().map(|inside| inside.row)
+    }
+    /// The domain below the node that is compiled, for it to mark.
+    pub(crate) fn domain_below(&self) -> Option<Domain> {
+        let (inside, number) = self.inside.as_ref().zip(self.spot.below)?;
+        Some(Domains::domain(&inside.rows, number))
+    }
+    fn early(&self, layout: &Layout) -> Option<Early> {
+        let (inside, number) = self.inside.as_ref().zip(self.spot.inside)?;
+        let row = layout.position(inside.row)?;
+        Some(Early { domain: Domains::domain(&inside.rows, number), row, once: self.spot.once, done: None })
     }
     /// A variable that the statement does not have.
     pub(crate) fn fresh(&mut self) -> Var {
@@ -292,7 +309,8 @@ impl Compiler {
             layout.push(*variable);
         });
         let environment = self.environment.clone();
-        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone());
+        let early = self.early(&feed.layout());
+        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone());
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
     }
 }

@@ -5,13 +5,14 @@
 //! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
-//! `compile` with `liveness` and `stream` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
+//! `compile` with `liveness`, `stream` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
 //! [`expression`] (what is computed from a row), `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
 
 pub mod access;
 mod adjacency;
 mod columns;
 mod compile;
+mod done;
 pub mod error;
 pub mod execution;
 pub mod expression;
@@ -28,12 +29,12 @@ mod stream;
 mod turn;
 
 pub use access::{Access, Counters};
+pub use dataflow::{QueryId, TenantNo};
 pub use error::ExecuteError;
 pub use execution::{ExecuteOptions, Execution};
 pub use expression::Parameters;
 pub use result::{NodeProfile, ResultStream};
 pub use rows::Rows;
-pub use dataflow::{QueryId, TenantNo};
 
 /// The executors that run queries: one pinned thread a core.
 pub type Runtime = dataflow::Runtime<Rows>;

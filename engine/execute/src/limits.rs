@@ -10,6 +10,10 @@ pub(crate) const MERGE_ROWS_MAX: usize = 256;
 /// Rows an operator works through between two looks at the clock; a look costs some 20 to 50 ns.
 pub(crate) const ROWS_PER_LOOK: usize = 256;
 
+/// Rows a writing operator works off between two looks at the clock: one costs from one microsecond to some tens, where it has to
+/// see what an earlier one wrote.
+pub(crate) const WRITES_PER_LOOK: usize = 16;
+
 /// Chunks of a scan below which the peers are not invited: a wake costs about as much as scanning a chunk.
 pub(crate) const SCAN_CHUNKS_ALONE_MAX: usize = 2;
 

@@ -5,6 +5,7 @@
 //! once, here; an operator's own file holds only what is its own.
 
 use crate::access::Environment;
+use crate::done::Early;
 use crate::expression::Scope;
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
@@ -90,6 +91,8 @@ pub(crate) trait FanOut: Send {
 pub(crate) struct Turn<'a, 'c> {
     pub(crate) here: &'a mut Here,
     pub(crate) context: &'a mut Context<'c, Rows>,
+    /// Inside a sub-query that may have enough before it has everything.
+    pub(crate) early: Option<&'a Early>,
 }
 
 impl Turn<'_, '_> {
@@ -98,6 +101,22 @@ impl Turn<'_, '_> {
         if !batch.is_empty() {
             self.context.send(Rows(batch));
         }
+    }
+    /// Does nobody need what comes of this row?
+    pub(crate) fn skips(&self, batch: &Batch, row: usize) -> bool {
+        self.early.is_some_and(|early| early.is_done(batch, row))
+    }
+    /// Is one output row for each outer row enough?
+    pub(crate) fn takes_one(&self) -> bool {
+        self.early.is_some_and(|early| early.once)
+    }
+    /// A row was worked on; returns whether what it gave is enough.
+    pub(crate) fn has_enough(&self, batch: &Batch, row: usize, gave: bool) -> bool {
+        let enough = gave && self.takes_one();
+        if enough && let Some(early) = self.early {
+            early.mark(batch, row);
+        }
+        enough
     }
 }
 
@@ -108,20 +127,22 @@ pub(crate) struct Fanning<F> {
     carry: Arc<[usize]>,
     current: Option<Batch>,
     rows: Vec<u32>,
+    early: Option<Early>,
 }
 
 impl<F: FanOut> Fanning<F> {
     /// `carry`: the columns of the input that are kept.
-    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>) -> Fanning<F> {
-        Fanning { fan, here, carry, current: None, rows: Vec::new() }
+    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, early: Option<Early>) -> Fanning<F> {
+        Fanning { fan, here, carry, current: None, rows: Vec::new(), early }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(batch) = &self.current else { return Ok(Flow::Ready) };
         let rows_max = self.here.environment.batch_rows;
         loop {
-            let mut turn = Turn { here: &mut self.here, context };
+            let mut turn = Turn { here: &mut self.here, context, early: self.early.as_ref() };
             let progress = self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?;
-            if self.rows.len() >= rows_max || (progress == Progress::Done && !self.rows.is_empty()) {
+            let sends = self.rows.len() >= rows_max || (progress == Progress::Done && !self.rows.is_empty());
+            if sends {
                 let rows = std::mem::take(&mut self.rows);
                 let mut output = batch.project(&self.carry).select(rows);
                 self.fan.columns().into_iter().for_each(|column| output.push(column));
@@ -131,7 +152,8 @@ impl<F: FanOut> Fanning<F> {
                 self.current = None;
                 return Ok(Flow::Ready);
             }
-            if context.should_yield() {
+            // Who comes after may find that this was enough.
+            if context.should_yield() || (sends && self.early.is_some()) {
                 return Ok(Flow::Again);
             }
         }
@@ -142,6 +164,9 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if batch.is_empty() {
             return Ok(Flow::Ready);
+        }
+        if let Some(early) = self.early.as_mut().filter(|early| early.done.is_none()) {
+            early.done = Some(early.domain.bitmap(context.executor(), context.tag()));
         }
         self.fan.begin(&batch, &mut self.here)?;
         self.current = Some(batch);
@@ -174,7 +199,8 @@ impl<B: Breaker> Breaking<B> {
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.draining {
-            let progress = self.breaker.drain(&mut Turn { here: &mut self.here, context })?;
+            let mut turn = Turn { here: &mut self.here, context, early: None };
+            let progress = self.breaker.drain(&mut turn)?;
             self.draining = progress == Progress::More;
             if self.draining && context.should_yield() {
                 return Ok(Flow::Again);
@@ -186,7 +212,7 @@ impl<B: Breaker> Breaking<B> {
 
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context })?;
+        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context, early: None })?;
         Ok(Flow::Ready)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {

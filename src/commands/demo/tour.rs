@@ -7,7 +7,7 @@ use super::network::Network;
 use super::screen::Screen;
 use database::entity::{Hydrated, hydrate};
 use database::{Counters, Database, Params, Session, Value};
-use shell::text::{cell_text, changes_text};
+use shell::text::{cell_text, counted};
 use std::time::Duration;
 
 /// An answer: rows without bare entities, what changed, and the time it took.
@@ -30,7 +30,7 @@ pub fn run(screen: &Screen, database: &Database, network: &Network) -> Result<()
     let text = format!(
         "MATCH (p:Person {{id: {near}}})-[:KNOWS]-()-[:KNOWS]-(other)\n\
          WHERE other <> p AND NOT (p)-[:KNOWS]-(other)\n\
-         RETURN other.name, count(*) AS shared ORDER BY shared DESC LIMIT 3"
+         RETURN other.name, count(*) AS via ORDER BY via DESC LIMIT 3"
     );
     let answer = ask(&mut session, &text)?;
     screen.step("two steps away", &text, answer.time, &rows_text(&answer.rows, " "))?;
@@ -50,9 +50,9 @@ pub fn run(screen: &Screen, database: &Database, network: &Network) -> Result<()
     );
     let answer = ask(&mut session, &text)?;
     let after = ask(&mut session, &path)?;
-    let changed = changes_text(&answer.counters, 0).unwrap_or_default();
-    let (steps_before, steps_after) = (steps(&before.rows), steps(&after.rows));
-    let effect = format!("{changed}: the two were {steps_before} steps apart, now {steps_after}");
+    let created = counted(answer.counters.relationships_created, "relationship", "relationships");
+    let effect =
+        format!("{created} created; {} steps apart before, now {}", steps(&before.rows), steps(&after.rows));
     screen.step("update", &text, answer.time, &effect)
 }
 
@@ -84,18 +84,18 @@ fn rows_text(rows: &[Vec<Hydrated>], between: &str) -> String {
     rows.join(" · ")
 }
 
-/// The names of the nodes in the only cell.
+/// The first names of the nodes in the only cell.
 fn names_text(rows: &[Vec<Hydrated>]) -> String {
     let Some([Hydrated::List(nodes)]) = rows.first().map(Vec::as_slice) else {
         return "they are not connected".into();
     };
-    let names: Vec<String> = nodes.iter().filter_map(name).collect();
-    names.join(" – ")
+    let names: Vec<String> = nodes.iter().filter_map(first_name).collect();
+    format!("{} steps: {}", names.len().saturating_sub(1), names.join(" – "))
 }
 
-fn name(node: &Hydrated) -> Option<String> {
+fn first_name(node: &Hydrated) -> Option<String> {
     let Hydrated::Node(node) = node else { return None };
-    let name = node.properties.iter().find(|(key, _)| **key == *"name").map(|(_, value)| value);
+    let name = node.properties.iter().find(|(key, _)| **key == *"firstName").map(|(_, value)| value);
     name.and_then(Value::as_str).map(str::to_string)
 }
 

@@ -128,6 +128,10 @@ impl Aggregator {
                 _ => {}
             }
         }
+        if let (Some(distinct), 1) = (&mut self.distinct, arguments.len()) {
+            distinct.insert_all(argument, rows);
+            return Ok(());
+        }
         for row in rows {
             self.update(arguments, row)?;
         }

@@ -1,7 +1,10 @@
 //! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
 
 use super::error::{ErrorClass, EvalError};
-use model::{ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, NO_VERTEX, Value, VertexId};
+use model::{
+    Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Nulls, Value,
+    VertexId,
+};
 use std::sync::Arc;
 use store::property::push_property;
 use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, Snapshot, StoreError};
@@ -29,6 +32,11 @@ pub trait Graph: Names + Send + Sync {
     fn key_name(&self, key: KeyId) -> Arc<str>;
     /// Labels of a vertex.
     fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError>;
+    /// The vertex's labels as one number, where the graph keeps such; equal numbers mean equal labels.
+    fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
+        let _ = vertex;
+        Ok(None)
+    }
     /// Does the vertex carry this label?
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError>;
     /// A property of a vertex; null if absent.
@@ -57,26 +65,66 @@ pub trait Graph: Names + Send + Sync {
     ) -> Result<(), EvalError>;
 }
 
-/// One property of many vertices as a column in the making; text is copied once.
+/// A column of properties in the making: bare integers while nothing else came.
+#[derive(Default)]
+struct Properties {
+    integers: Vec<i64>,
+    nulls: Nulls,
+    others: Option<ColumnBuilder>,
+}
+
+impl Properties {
+    fn with_capacity(rows: usize) -> Properties {
+        Properties { integers: Vec::with_capacity(rows), ..Properties::default() }
+    }
+    #[inline]
+    fn push(&mut self, value: PropertyRef<'_>) {
+        match (&mut self.others, value) {
+            (None, PropertyRef::Int(int)) => self.integers.push(int),
+            (None, PropertyRef::Null) => {
+                self.nulls.set(self.integers.len());
+                self.integers.push(0);
+            }
+            (Some(column), value) => push_property(column, value),
+            (None, value) => {
+                let mut column = ColumnBuilder::new();
+                let held = Column::Int(std::mem::take(&mut self.integers), std::mem::take(&mut self.nulls));
+                (0..held.len()).for_each(|row| column.push(held.get(row)));
+                push_property(&mut column, value);
+                self.others = Some(column);
+            }
+        }
+    }
+    fn finish(self) -> Column {
+        let rows = self.integers.len();
+        match self.others {
+            Some(column) => column.finish(),
+            None if (0..rows).all(|row| self.nulls.contains(row)) => Column::Constant(Value::Null, rows),
+            None => Column::Int(self.integers, self.nulls),
+        }
+    }
+}
+
+/// One property of many vertices as a column; text is copied once.
 pub(super) fn property_column(
     graph: &dyn Graph,
     vertices: &mut dyn Iterator<Item = VertexId>,
     key: KeyId,
-) -> Result<ColumnBuilder, EvalError> {
-    let mut column = ColumnBuilder::new();
-    graph.read_property(vertices, key, &mut |value| push_property(&mut column, value))?;
-    Ok(column)
+) -> Result<Column, EvalError> {
+    let mut column = Properties::with_capacity(vertices.size_hint().0);
+    graph.read_property(vertices, key, &mut |value| column.push(value))?;
+    Ok(column.finish())
 }
 
-/// One property of many edges as a column in the making; text is copied once.
+/// One property of many edges as a column; text is copied once.
 pub(super) fn edge_property_column(
     graph: &dyn Graph,
     edges: &mut dyn Iterator<Item = Option<EdgeId>>,
     key: KeyId,
-) -> Result<ColumnBuilder, EvalError> {
-    let mut column = ColumnBuilder::new();
-    graph.read_edge_property(edges, key, &mut |value| push_property(&mut column, value))?;
-    Ok(column)
+) -> Result<Column, EvalError> {
+    let mut column = Properties::with_capacity(edges.size_hint().0);
+    graph.read_edge_property(edges, key, &mut |value| column.push(value))?;
+    Ok(column.finish())
 }
 
 impl Names for Catalog {
@@ -138,6 +186,9 @@ impl Graph for Snapshot {
     }
     fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
         Ok(self.catalog().labels_of(Snapshot::labels(self, vertex)?).to_vec())
+    }
+    fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
+        Ok(Some(Snapshot::labels(self, vertex)?))
     }
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
         let found = Snapshot::has_label(self, vertex, label)?;

@@ -11,9 +11,13 @@ use model::compare::{equivalent, hash_value};
 use model::{Column, ColumnBuilder, Value, VertexId};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
 const HASH_SEED: u64 = 0x7461_6e67_6c65;
+
+/// Lists remembered by address while one batch is grouped: sets of labels are few; more are only compared in full.
+const LISTS_REMEMBERED_MAX: usize = 8;
 
 fn state() -> FixedState {
     FixedState::with_seed(HASH_SEED)
@@ -42,9 +46,11 @@ pub fn hash_columns(keys: &[Carried], rows: usize, hashes: &mut Vec<u64>) {
     }
 }
 
+fn combine(held: &mut u64, hash: u64) {
+    *held = (held.rotate_left(23) ^ hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+}
+
 fn hash_column(key: &Carried, hashes: &mut [u64]) {
-    let combine =
-        |held: &mut u64, hash: u64| *held = (held.rotate_left(23) ^ hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     match key.column() {
         Column::Constant(value, _) => {
             let hash = hash_one(value);
@@ -191,29 +197,69 @@ impl GroupTable {
     fn assign_general(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
         self.generalise();
         let mut hashes = Vec::new();
+        if rows > 0 && keys.iter().all(|key| matches!(key.column(), Column::Constant(..))) {
+            hash_columns(keys, 1, &mut hashes);
+            let group = self.general_group(hashes[0], keys, 0);
+            return groups.resize(rows, group);
+        }
+        if let [key] = keys
+            && let Column::Any(values) = key.column()
+        {
+            return self.assign_shared(keys, (0..rows).map(|row| &values[key.at(row)]), groups);
+        }
         hash_columns(keys, rows, &mut hashes);
-        let Keys::General(columns) = &mut self.keys else { return };
         for (row, hash) in hashes.into_iter().enumerate() {
-            let same = |group: &u32| {
-                self.hashes[*group as usize] == hash
-                    && columns.iter().zip(keys).all(|(held, key)| is_key(&held[*group as usize], key, row))
-            };
-            let group = match self.table.find(hash, same) {
-                Some(group) => *group,
+            groups.push(self.general_group(hash, keys, row));
+        }
+    }
+
+    /// One column of values among which lists may be the same list again: those are not compared.
+    fn assign_shared<'v>(
+        &mut self,
+        keys: &[Carried],
+        values: impl Iterator<Item = &'v Value>,
+        groups: &mut Vec<u32>,
+    ) {
+        let mut lists: Vec<(&'v Arc<Vec<Value>>, u32)> = Vec::new();
+        for (row, value) in values.enumerate() {
+            let list = if let Value::List(list) = value { Some(list) } else { None };
+            let known = list.and_then(|list| lists.iter().find(|(held, _)| Arc::ptr_eq(held, list)));
+            let group = match known {
+                Some((_, group)) => *group,
                 None => {
-                    let group = self.hashes.len() as u32;
-                    self.hashes.push(hash);
-                    for (held, key) in columns.iter_mut().zip(keys) {
-                        let value = key.get(row);
-                        self.heap_bytes += value.heap_bytes();
-                        held.push(value);
-                    }
-                    self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
-                    group
+                    let mut hash = HASH_SEED;
+                    combine(&mut hash, hash_one(value));
+                    self.general_group(hash, keys, row)
                 }
             };
+            if let (None, Some(list)) = (known, list)
+                && lists.len() < LISTS_REMEMBERED_MAX
+            {
+                lists.push((list, group));
+            }
             groups.push(group);
         }
+    }
+
+    /// The group of a row's keys in the general form; a new one if need be.
+    fn general_group(&mut self, hash: u64, keys: &[Carried], row: usize) -> u32 {
+        let Keys::General(columns) = &mut self.keys else { return 0 };
+        let same = |group: &u32| {
+            self.hashes[*group as usize] == hash
+                && columns.iter().zip(keys).all(|(held, key)| is_key(&held[*group as usize], key, row))
+        };
+        if let Some(group) = self.table.find(hash, same) {
+            return *group;
+        }
+        let group = self.hashes.len() as u32;
+        self.hashes.push(hash);
+        for (held, key) in columns.iter_mut().zip(keys) {
+            let value = key.get(row);
+            self.heap_bytes += value.heap_bytes();
+            held.push(value);
+        }
+        self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
+        group
     }
 
     /// Turns bare numbers into the general form; the numbers of the groups stay.

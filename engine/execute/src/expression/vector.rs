@@ -15,9 +15,11 @@ use super::scope::Scope;
 use model::batch::Carried;
 use model::column::Texts;
 use model::{Batch, Column, ColumnBuilder, EdgeRef, NO_VERTEX, Nulls, Value, VertexId};
+use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
 
 mod binary;
+mod labels;
 mod logic;
 
 /// Which rows of a batch are meant.
@@ -271,6 +273,10 @@ pub(super) fn column(
             Some(columns) => Ok(edges_distinct(&columns, rows)),
             None => slowly(node, batch, rows, scope),
         },
+        Node::Call(Function::Labels, arguments) => {
+            let subject = operand(&arguments[0], batch, rows, scope)?;
+            labels::column(&subject, rows.len(), scope)
+        }
         node => slowly(node, batch, rows, scope),
     }
 }
@@ -302,7 +308,7 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
     if let Some(source) = vertices(subject) {
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
         let mut vertices = (0..rows).map(|row| source.get(row).unwrap_or(NO_VERTEX));
-        return Ok(property_column(scope.graph, &mut vertices, key)?.finish());
+        return property_column(scope.graph, &mut vertices, key);
     }
     if let Some(source) = edges(subject) {
         if scope.request.may_delete {
@@ -310,7 +316,7 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
         }
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
         let mut edges = (0..rows).map(|row| source.get(row).map(|edge| edge.id));
-        return Ok(edge_property_column(scope.graph, &mut edges, key)?.finish());
+        return edge_property_column(scope.graph, &mut edges, key);
     }
     let mut column = ColumnBuilder::new();
     for row in 0..rows {

@@ -13,6 +13,7 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
+use crate::done::{Domain, Domains, DoneRows};
 use crate::expression::Layout;
 use crate::limits::APPLY_INSTANCES_MAX;
 use crate::liveness::VarSet;
@@ -34,10 +35,17 @@ mod close;
 
 pub(crate) use close::compile as close;
 
+/// A live instance.
+struct Live {
+    rows: usize,
+    /// Outer rows that need no more, by domain.
+    done: Vec<Option<Arc<DoneRows>>>,
+}
+
 /// How many outer rows each live instance of a scope has, and how many instances live on each executor.
 #[derive(Default)]
 pub(crate) struct ScopeRows {
-    rows: Mutex<HashMap<(usize, Tag), usize, FixedState>>,
+    rows: Mutex<HashMap<(usize, Tag), Live, FixedState>>,
     live: Vec<AtomicUsize>,
 }
 
@@ -47,12 +55,21 @@ impl ScopeRows {
     }
     /// A new instance with so many outer rows.
     pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize) {
-        self.rows.lock().insert((executor, tag), rows);
+        self.rows.lock().insert((executor, tag), Live { rows, done: Vec::new() });
         self.live[executor].fetch_add(1, Ordering::Relaxed);
     }
     /// Outer rows of an instance.
     pub(crate) fn get(&self, executor: usize, tag: Tag) -> usize {
-        self.rows.lock().get(&(executor, tag)).copied().unwrap_or(0)
+        self.rows.lock().get(&(executor, tag)).map_or(0, |live| live.rows)
+    }
+    /// The bitmap of a domain in an instance; made if need be.
+    pub(crate) fn done(&self, executor: usize, tag: Tag, domain: usize) -> Arc<DoneRows> {
+        let mut rows = self.rows.lock();
+        let Some(live) = rows.get_mut(&(executor, tag)) else { return Arc::new(DoneRows::new(0)) };
+        if live.done.len() <= domain {
+            live.done.resize(domain + 1, None);
+        }
+        live.done[domain].get_or_insert_with(|| Arc::new(DoneRows::new(live.rows))).clone()
     }
     /// The instance has ended.
     pub(crate) fn close(&self, executor: usize, tag: Tag) {
@@ -176,11 +193,13 @@ pub(crate) struct Opened {
     pub(crate) inner: Stream,
     pub(crate) row: plan::Var,
     pub(crate) rows: Arc<ScopeRows>,
+    /// What the closing operator marks where it has enough.
+    pub(crate) domain: Option<Domain>,
     /// Options of a closing operator with two ports: outer rows, then inner rows.
     pub(crate) options: VertexOptions,
 }
 
-/// Opens a scope behind `input` and compiles `inner` into it.
+/// Opens a scope behind `input` and compiles `inner` into it. `first_only`: one inner row for each outer row is enough.
 pub(crate) fn open(
     compiler: &mut Compiler,
     input: Stream,
@@ -188,6 +207,7 @@ pub(crate) fn open(
     imports: &[plan::Var],
     inner_required: VarSet,
     instance_rows: Option<usize>,
+    first_only: bool,
 ) -> Result<Opened, ExecuteError> {
     let eager = writes(inner) || instance_rows.is_some();
     let row = compiler.fresh();
@@ -221,13 +241,15 @@ pub(crate) fn open(
     };
     let scope = compiler.builder.scope(compiler.options(1).scope);
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: input.ordered, fans_out: false };
-    let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone() };
+    let domains = Domains::of(inner, first_only);
+    let domain = domains.spot(inner).inside.map(|number| Domains::domain(&rows, number));
+    let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone(), domains };
     let outside = compiler.inside.replace(inside);
     let inner = compiler.plan(inner, &inner_required.with([row]));
     let options = VertexOptions { port_order: 1, ..compiler.options(2) };
     compiler.inside = outside;
     let outer = Stream { output: argument_count, layout: input.layout, ..stream };
-    Ok(Opened { outer, inner: inner?, row, rows, options })
+    Ok(Opened { outer, inner: inner?, row, rows, domain, options })
 }
 
 pub(crate) fn compile(
@@ -249,7 +271,8 @@ pub(crate) fn compile(
     let input = compiler.plan(&node.input, &below)?;
     let ordered = input.ordered;
     let writes = writes(&node.inner);
-    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, None)?;
+    let first_only = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
+    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, None, first_only)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };
     if writes { hold::attach(compiler, stream) } else { Ok(stream) }

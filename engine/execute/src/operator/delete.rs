@@ -11,10 +11,11 @@ use crate::liveness::VarSet;
 use crate::operator::write::{self, RowWriter};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
-use crate::turn::{Here, Try};
+use crate::turn::{Here, Progress, Try};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{Batch, Direction, EdgeId, EdgeRef, Value, VertexId};
+use std::ops::Range;
 use std::sync::Arc;
 
 struct Deleting {
@@ -29,7 +30,13 @@ struct Delete {
     edges: Vec<EdgeRef>,
     seen_vertices: HashSet<VertexId, FixedState>,
     seen_edges: HashSet<EdgeId, FixedState>,
+    stage: Stage,
+    /// Place in the list of the stage.
+    at: usize,
 }
+
+/// Entities deleted between two looks at the clock.
+const DELETED_PER_LOOK: usize = 64;
 
 impl Delete {
     fn note(&mut self, value: &Value) -> Try<()> {
@@ -62,6 +69,68 @@ impl Delete {
     }
 }
 
+/// What is done after the last row, in this order, each in slices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// With `detach`, the edges of the vertices are found.
+    Edges,
+    DeletingEdges,
+    DeletingVertices,
+}
+
+impl Delete {
+    /// The next entities of a list, by number; at its end the next stage begins.
+    fn piece(&mut self, len: usize, next: Stage) -> Range<usize> {
+        let range = self.at..len.min(self.at + DELETED_PER_LOOK);
+        self.at = range.end;
+        if range.end == len {
+            (self.at, self.stage) = (0, next);
+        }
+        range
+    }
+    fn gather_edges(&mut self, here: &mut Here) -> Try<()> {
+        let len = if self.plan.detach { self.vertices.len() } else { 0 };
+        let range = self.piece(len, Stage::DeletingEdges);
+        if range.is_empty() {
+            return Ok(());
+        }
+        let view = here.snapshot().adjacency(&[], Direction::Both);
+        let vertices = &self.vertices[range];
+        here.environment.record(|reads| reads.adjacencies(vertices.iter().copied(), &[], Direction::Both));
+        let mut found = Vec::new();
+        for vertex in vertices {
+            view.for_each_edge(vertex.dense(), |edge| found.push(edge))?;
+        }
+        found.into_iter().for_each(|edge| self.note_edge(edge));
+        Ok(())
+    }
+    fn delete_edges(&mut self, here: &mut Here) -> Try<()> {
+        let range = self.piece(self.edges.len(), Stage::DeletingVertices);
+        let transaction = here.environment.transaction()?;
+        for edge in &self.edges[range] {
+            let deleted = transaction.delete_edge(*edge)?;
+            Counting::add(&here.environment.counting.relationships_deleted, u64::from(deleted));
+        }
+        if self.stage == Stage::DeletingVertices {
+            // Once for all, so that deleting the vertices need not refresh for each of them.
+            transaction.refresh()?;
+        }
+        Ok(())
+    }
+    fn delete_vertices(&mut self, here: &mut Here) -> Try<Progress> {
+        let range = self.at..self.vertices.len().min(self.at + DELETED_PER_LOOK);
+        self.at = range.end;
+        let counting = &here.environment.counting;
+        let transaction = here.environment.transaction()?;
+        for vertex in &self.vertices[range] {
+            let (deleted, edges) = transaction.delete_vertex(*vertex, self.plan.detach)?;
+            Counting::add(&counting.nodes_deleted, u64::from(deleted));
+            Counting::add(&counting.relationships_deleted, edges as u64);
+        }
+        Ok(if self.at == self.vertices.len() { Progress::Done } else { Progress::More })
+    }
+}
+
 impl RowWriter for Delete {
     fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
         let plan = self.plan.clone();
@@ -74,33 +143,13 @@ impl RowWriter for Delete {
         }
         Ok(())
     }
-    fn finish(&mut self, here: &mut Here) -> Try<()> {
-        if self.plan.detach {
-            let view = here.snapshot().adjacency(&[], Direction::Both);
-            let vertices = std::mem::take(&mut self.vertices);
-            here.environment
-                .record(|reads| reads.adjacencies(vertices.iter().copied(), &[], Direction::Both));
-            let mut found = Vec::new();
-            for vertex in &vertices {
-                view.for_each_edge(vertex.dense(), |edge| found.push(edge))?;
-            }
-            found.into_iter().for_each(|edge| self.note_edge(edge));
-            self.vertices = vertices;
+    fn finish(&mut self, here: &mut Here) -> Try<Progress> {
+        match self.stage {
+            Stage::Edges => self.gather_edges(here)?,
+            Stage::DeletingEdges => self.delete_edges(here)?,
+            Stage::DeletingVertices => return self.delete_vertices(here),
         }
-        let environment = here.environment.clone();
-        let transaction = environment.transaction()?;
-        for edge in &self.edges {
-            let deleted = transaction.delete_edge(*edge)?;
-            Counting::add(&environment.counting.relationships_deleted, u64::from(deleted));
-        }
-        // Once for all, so that deleting the vertices need not refresh for each of them.
-        transaction.refresh()?;
-        for vertex in &self.vertices {
-            let (deleted, edges) = transaction.delete_vertex(*vertex, self.plan.detach)?;
-            Counting::add(&environment.counting.nodes_deleted, u64::from(deleted));
-            Counting::add(&environment.counting.relationships_deleted, edges as u64);
-        }
-        Ok(())
+        Ok(Progress::More)
     }
 }
 
@@ -123,5 +172,7 @@ pub(crate) fn compile(
         edges: Vec::new(),
         seen_vertices: HashSet::default(),
         seen_edges: HashSet::default(),
+        stage: Stage::Edges,
+        at: 0,
     })
 }

@@ -20,6 +20,9 @@ use store::{AdjacencyView, Snapshot};
 /// Neighbours looked at in one slice of work: some tens of microseconds.
 const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
 
+/// Neighbours looked at together where one with the right labels is enough.
+const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
+
 /// The edge types of these names; `None` where names are given but none of them is known, so that there is nothing to find.
 pub(crate) fn edge_types(names: &[Name], snapshot: &Snapshot) -> Option<Vec<EdgeTypeId>> {
     let found: Vec<EdgeTypeId> = names.iter().filter_map(|name| snapshot.catalog().edge_type(name)).collect();
@@ -235,6 +238,7 @@ impl Expand {
         batch: &Batch,
         rows: &mut Vec<u32>,
         rows_max: usize,
+        turn: &Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut looked = 0;
         while self.row < batch.len() {
@@ -242,24 +246,29 @@ impl Expand {
                 return Ok(Progress::More);
             }
             let from = batch.column(self.plan.from).vertex(self.row);
-            let Some(from) = from.filter(|_| !bound.sides.is_empty()) else {
+            let skipped = bound.sides.is_empty() || turn.skips(batch, self.row);
+            let Some(from) = from.filter(|_| !skipped) else {
                 self.next_row();
                 continue;
             };
+            let before = rows.len();
             if let Some(to) = self.plan.to {
                 if let Some(to) = batch.column(to).vertex(self.row) {
                     self.take_between(bound, from, to, rows)?;
+                    turn.has_enough(batch, self.row, rows.len() > before);
                 }
                 self.next_row();
                 looked += 1;
                 continue;
             }
+            let few = if bound.labels.is_any() { 1 } else { ENDS_LOOKED_AT_FOR_ONE };
+            let rows_max = if turn.takes_one() { before + few } else { rows_max };
             let (seen, done) = match self.plan.keep_edge {
                 true => self.take_edges(bound, from, rows, rows_max)?,
                 false => self.take_ends(bound, from, rows, rows_max)?,
             };
             looked += seen + 1;
-            if done {
+            if turn.has_enough(batch, self.row, rows.len() > before) || done {
                 self.next_row();
             }
         }
@@ -278,10 +287,10 @@ impl FanOut for Expand {
         batch: &Batch,
         rows: &mut Vec<u32>,
         rows_max: usize,
-        _: &mut Turn<'_, '_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut bound = self.bound.take().expect("a batch was begun");
-        let progress = self.slice(&mut bound, batch, rows, rows_max);
+        let progress = self.slice(&mut bound, batch, rows, rows_max, turn);
         self.bound = Some(bound);
         progress
     }

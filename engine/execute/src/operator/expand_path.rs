@@ -24,6 +24,9 @@ use store::Snapshot;
 
 mod search;
 
+/// Ends looked at together where one with the right labels is enough.
+const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
+
 use search::{Found, Search};
 
 pub(crate) struct Expansion {
@@ -151,6 +154,11 @@ impl ExpandPath {
             if rows.len() >= rows_max {
                 return Ok(Progress::More);
             }
+            if turn.skips(batch, self.row) {
+                (self.search, self.row) = (None, self.row + 1);
+                self.charge(turn)?;
+                continue;
+            }
             if self.search.is_none() {
                 self.search = self.begin_row(batch, turn.here, bound)?;
             }
@@ -158,14 +166,20 @@ impl ExpandPath {
                 self.row += 1;
                 continue;
             };
-            let progress = search.step(&mut self.found, rows_max - rows.len())?;
+            let before = rows.len();
+            let few = if bound.labels.is_any() { 1 } else { ENDS_LOOKED_AT_FOR_ONE };
+            let room = rows_max - before;
+            let progress =
+                search.step(&mut self.found, if turn.takes_one() { few.min(room) } else { room })?;
             self.take_found(bound, rows)?;
-            if progress == Progress::Done {
+            let done = turn.has_enough(batch, self.row, rows.len() > before) || progress == Progress::Done;
+            if done {
                 self.search = None;
                 self.row += 1;
             }
             self.charge(turn)?;
-            if progress == Progress::More {
+            // Even a short search may have a long list of marks to make.
+            if !done || (self.row < batch.len() && turn.context.should_yield()) {
                 return Ok(Progress::More);
             }
         }

@@ -56,7 +56,8 @@ pub(crate) fn compile(
     let elements = unwind::attach(compiler, &Feed::Rows(elements), &node.list, node.variable, &needed)?;
     let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
     let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
-    let opened = apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows))?;
+    let opened =
+        apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows), false)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))
 }

@@ -1,11 +1,11 @@
 //! Join: pairs of rows that agree on some columns (a hash join); all pairs where there are none.
 //!
-//! The build side comes first, on whatever executors it comes to, into one place that the twins share; the first probe puts it
-//! together into one batch with a table from hash to row, once, while its twins wait. A pair then costs two row numbers: output
+//! The build side comes first, on whatever executors it comes to, into one place that the twins share; the first probes put it
+//! together into one batch with a table from hash to row, once, in slices, one twin at a time. A pair then costs two row numbers: output
 //! columns are the two sides' own, each behind a row map. Null joins with nothing.
 
 use crate::ExecuteError;
-use crate::columns::concatenate;
+use crate::columns::Gathering;
 use crate::compile::Compiler;
 use crate::expression::{Layout, hash_columns};
 use crate::liveness::VarSet;
@@ -18,7 +18,7 @@ use model::batch::Carried;
 use model::compare::equivalent;
 use model::{Batch, Column};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 struct Joining {
@@ -43,32 +43,83 @@ struct Table {
     next: Vec<u32>,
 }
 
-impl Table {
-    fn new(plan: &Joining, batches: &[Batch]) -> Table {
-        let rows = concatenate(batches, plan.build_width);
-        let keys: Vec<Carried> = plan.build_on.iter().map(|at| rows.column(*at).clone()).collect();
-        let mut table = Table { keys, heads: HashMap::default(), next: Vec::new(), rows };
-        if !table.keys.is_empty() {
-            let mut hashes = Vec::new();
-            hash_columns(&table.keys, table.rows.len(), &mut hashes);
-            table.next = vec![END; table.rows.len()];
-            // From the back, so that rows of one hash are met in their order.
-            for row in
-                (0..table.rows.len()).rev().filter(|row| !table.keys.iter().any(|key| key.is_null(*row)))
-            {
-                let head = table.heads.entry(hashes[row]).or_insert(END);
-                table.next[row] = std::mem::replace(head, row as u32);
-            }
+/// Rows linked into the table between two looks at the clock.
+const ROWS_LINKED_PER_LOOK: usize = 2_048;
+
+/// The table in the making: batches are moved into one, then their rows are linked. Any twin may go on with it.
+struct Building {
+    waiting: VecDeque<Batch>,
+    gathering: Gathering,
+    hashes: Vec<u64>,
+    batch_hashes: Vec<u64>,
+    /// Rows of the build side, once they are one batch; and how many of them are still to be linked.
+    table: Option<Table>,
+    unlinked: usize,
+}
+
+impl Building {
+    fn new(plan: &Joining, batches: Vec<Batch>) -> Building {
+        let rows = batches.iter().map(Batch::len).sum();
+        Building {
+            waiting: batches.into(),
+            gathering: Gathering::new(plan.build_width, rows),
+            hashes: Vec::with_capacity(if plan.build_on.is_empty() { 0 } else { rows }),
+            batch_hashes: Vec::new(),
+            table: None,
+            unlinked: rows,
         }
-        table
+    }
+    /// A slice of the work: done?
+    fn step(&mut self, plan: &Joining) -> bool {
+        if let Some(batch) = self.waiting.pop_front() {
+            self.gathering.append(&batch);
+            if !plan.build_on.is_empty() {
+                let keys: Vec<Carried> = plan.build_on.iter().map(|at| batch.column(*at).clone()).collect();
+                hash_columns(&keys, batch.len(), &mut self.batch_hashes);
+                self.hashes.append(&mut self.batch_hashes);
+            }
+            return false;
+        }
+        let Some(table) = &mut self.table else {
+            let gathering = std::mem::replace(&mut self.gathering, Gathering::new(0, 0));
+            self.table = Some(Table::unlinked(plan, gathering.finish()));
+            return false;
+        };
+        if table.keys.is_empty() {
+            return true;
+        }
+        // From the back, so that rows of one hash are met in their order.
+        let start = self.unlinked.saturating_sub(ROWS_LINKED_PER_LOOK);
+        (start..self.unlinked).rev().for_each(|row| table.link(row, self.hashes[row]));
+        self.unlinked = start;
+        start == 0
     }
 }
+
+impl Table {
+    fn unlinked(plan: &Joining, rows: Batch) -> Table {
+        let keys: Vec<Carried> = plan.build_on.iter().map(|at| rows.column(*at).clone()).collect();
+        let len = if keys.is_empty() { 0 } else { rows.len() };
+        let heads = HashMap::with_capacity_and_hasher(len, FixedState::default());
+        Table { keys, heads, next: vec![END; len], rows }
+    }
+    fn link(&mut self, row: usize, hash: u64) {
+        if self.keys.iter().any(|key| key.is_null(row)) {
+            return;
+        }
+        let head = self.heads.entry(hash).or_insert(END);
+        self.next[row] = std::mem::replace(head, row as u32);
+    }
+}
+
+/// Bytes of the table a build row costs beyond its columns: hash, head and link.
+const TABLE_BYTES_PER_ROW: usize = 32;
 
 /// The build side as the twins share it.
 #[derive(Default)]
 struct Built {
     batches: Mutex<Vec<Batch>>,
-    building: AtomicBool,
+    building: Mutex<Option<Building>>,
     table: OnceLock<Table>,
 }
 
@@ -83,17 +134,27 @@ struct Join {
 }
 
 impl Join {
-    /// The table, if it is there or this call can put it together.
-    fn table(&self) -> bool {
+    /// Goes on with the table; `Ready` once it is there.
+    fn table(&self, context: &Context<'_, Rows>) -> Flow {
         if self.built.table.get().is_some() {
-            return true;
+            return Flow::Ready;
         }
-        if self.built.building.swap(true, Ordering::AcqRel) {
-            return false;
+        let Some(mut building) = self.built.building.try_lock() else { return Flow::Waiting };
+        if self.built.table.get().is_some() {
+            return Flow::Ready;
         }
-        let batches = std::mem::take(&mut *self.built.batches.lock());
-        self.built.table.get_or_init(|| Table::new(&self.plan, &batches));
-        true
+        let work = building.get_or_insert_with(|| {
+            Building::new(&self.plan, std::mem::take(&mut *self.built.batches.lock()))
+        });
+        while !work.step(&self.plan) {
+            if context.should_yield() {
+                return Flow::Again;
+            }
+        }
+        if let Some(Building { table: Some(table), .. }) = building.take() {
+            self.built.table.get_or_init(|| table);
+        }
+        Flow::Ready
     }
     fn begin(&mut self, batch: Batch) {
         let keys: Vec<Carried> = self.plan.probe_on.iter().map(|at| batch.column(*at).clone()).collect();
@@ -136,9 +197,10 @@ impl Join {
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(probe) = self.probe.take() else { return Ok(Flow::Ready) };
-        if !self.table() {
+        let flow = self.table(context);
+        if flow != Flow::Ready {
             self.probe = Some(probe);
-            return Ok(Flow::Waiting);
+            return Ok(flow);
         }
         let built = self.built.clone();
         let table = built.table.get().expect("put together above");
@@ -182,7 +244,7 @@ impl Operator<Rows> for Join {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if port == 0 {
             let batch = batch.flatten();
-            context.charge(batch.bytes())?;
+            context.charge(batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW)?;
             self.built.batches.lock().push(batch);
             return Ok(Flow::Ready);
         }

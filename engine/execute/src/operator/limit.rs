@@ -1,10 +1,11 @@
 //! Limit: keeps the first rows, and cancels all work below that leads nowhere else once it has them. Writing operators below run on.
 //!
-//! Inside a sub-query it counts for each outer row and cancels nothing.
+//! Inside a sub-query it counts for each outer row, and marks those that have enough, so that nothing more is begun for them.
 
 use crate::ExecuteError;
 use crate::access::Environment;
 use crate::compile::Compiler;
+use crate::done::{Domain, DoneRows, number};
 use crate::expression::{Layout, Scope};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
@@ -14,6 +15,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Value};
 use plan::Expr;
+use std::sync::Arc;
 
 /// Rows seen so far, in all or by outer row.
 pub(crate) struct Counted {
@@ -83,6 +85,22 @@ struct Limit {
     count: u64,
     seen: Counted,
     closed: bool,
+    domain: Option<Domain>,
+    done: Option<Arc<DoneRows>>,
+}
+
+impl Limit {
+    /// Marks the outer rows of this batch that have enough by now.
+    fn mark(&mut self, batch: &Batch, context: &Context<'_, Rows>) {
+        let (Some(domain), Some(column)) = (&self.domain, self.seen.row) else { return };
+        let done = self.done.get_or_insert_with(|| domain.bitmap(context.executor(), context.tag()));
+        for row in 0..batch.len() {
+            let number = number(batch, column, row);
+            if self.seen.by_row.get(&(number as i64)).is_some_and(|seen| *seen >= self.count) {
+                done.mark(number);
+            }
+        }
+    }
 }
 
 impl Operator<Rows> for Limit {
@@ -91,6 +109,7 @@ impl Operator<Rows> for Limit {
         let kept =
             if self.closed { Batch::default() } else { self.seen.keep(batch, |number| number < count) };
         if !kept.is_empty() {
+            self.mark(&kept, context);
             context.send(Rows(kept));
         }
         if !self.closed && self.seen.row.is_none() && self.seen.total() >= count {
@@ -109,10 +128,13 @@ pub(crate) fn compile(
     let count = row_count(compiler, &node.count, "LIMIT")?;
     let input = compiler.plan(&node.input, required)?;
     let row = compiler.row().map(|row| Compiler::position(&input.layout, row)).transpose()?;
+    let domain = compiler.domain_below();
     let vertex = compiler.vertex("Limit", compiler.options(1), move || Limit {
         count,
         seen: Counted::new(row),
         closed: false,
+        domain: domain.clone(),
+        done: None,
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, parallel: false, fans_out: false, ..input })

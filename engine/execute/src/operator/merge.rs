@@ -13,6 +13,7 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
+use crate::done::Domains;
 use crate::expression::{Compiled, Layout};
 use crate::limits::MERGE_ROWS_MAX;
 use crate::liveness::VarSet;
@@ -149,6 +150,9 @@ struct MergeClose {
     dirty: Dirty,
     made: HashMap<Ask, Created, FixedState>,
     output: Vec<Vec<Value>>,
+    /// The next row to work off, once all matches have come.
+    next: usize,
+    ending: bool,
 }
 
 impl MergeClose {
@@ -204,16 +208,37 @@ impl MergeClose {
         }
         Ok(true)
     }
-    fn work(&mut self) -> Try<()> {
-        let Some(outer) = self.outer.take() else { return Ok(()) };
-        self.plan.creation.reads().record(&outer, &self.here);
-        let mut row = 0;
-        while row < outer.len() && self.row(&outer, row)? {
-            row += 1;
+    /// A slice of the rows: all worked off?
+    fn work(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
+        let Some(outer) = self.outer.take() else { return Ok(true) };
+        if self.next == 0 {
+            self.plan.creation.reads().record(&outer, &self.here);
         }
-        self.plan.done.store(row, Ordering::Release);
+        while self.next < outer.len() && self.row(&outer, self.next)? {
+            self.next += 1;
+            if self.next < outer.len() && context.should_yield() {
+                self.outer = Some(outer);
+                return Ok(false);
+            }
+        }
+        self.plan.done.store(self.next, Ordering::Release);
         // What the next rows are matched against.
-        self.here.refresh()
+        self.here.refresh()?;
+        Ok(true)
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if !self.ending {
+            return Ok(Flow::Ready);
+        }
+        if !self.work(context)? {
+            return Ok(Flow::Again);
+        }
+        let rows = std::mem::take(&mut self.output);
+        if !rows.is_empty() {
+            context.send(Rows(Batch::from_rows(self.plan.carry.len(), &rows)));
+        }
+        self.plan.scope_rows.close(context.executor(), context.tag());
+        Ok(Flow::Ready)
     }
 }
 
@@ -246,13 +271,11 @@ impl Operator<Rows> for MergeClose {
         Ok(Flow::Ready)
     }
     fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
-        self.work()?;
-        let rows = std::mem::take(&mut self.output);
-        if !rows.is_empty() {
-            context.send(Rows(Batch::from_rows(self.plan.carry.len(), &rows)));
-        }
-        self.plan.scope_rows.close(context.executor(), context.tag());
-        Ok(Flow::Ready)
+        self.ending = true;
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
     }
 }
 
@@ -338,6 +361,8 @@ pub(crate) fn compile(
         dirty: Dirty::default(),
         made: HashMap::default(),
         output: Vec::new(),
+        next: 0,
+        ending: false,
     });
     compiler.builder.connect(vertex, arguments, close, 0, Route::Local);
     compiler.builder.connect(inner.vertex, inner.output, close, 1, Route::Local);
@@ -355,7 +380,8 @@ fn inside(
     rows: &Arc<ScopeRows>,
 ) -> Result<(Stream, VertexOptions), ExecuteError> {
     let scope = compiler.builder.scope(compiler.options(1).scope);
-    let inside = Inside { scope, row, argument: argument.clone(), rows: rows.clone() };
+    let inside =
+        Inside { scope, row, argument: argument.clone(), rows: rows.clone(), domains: Domains::default() };
     let outside = compiler.inside.replace(inside);
     let required: VarSet = pattern(node).into_iter().chain([row]).collect();
     let inner = compiler.plan(&node.inner, &required);

@@ -133,7 +133,7 @@ impl FanOut for ScanEach {
     ) -> Try<Progress> {
         let chunks = self.chunks.as_ref().expect("a batch was begun");
         while self.row < batch.len() {
-            if self.chunk == chunks.len() {
+            if self.chunk == chunks.len() || turn.skips(batch, self.row) {
                 (self.row, self.chunk, self.place) = (self.row + 1, 0, 0);
                 continue;
             }
@@ -142,7 +142,9 @@ impl FanOut for ScanEach {
                 turn.here.snapshot().scan_chunk(chunks[self.chunk], &self.filter, &mut self.found)?;
                 self.loaded = Some(self.chunk);
             }
-            let end = self.found.len().min(self.place + rows_max.saturating_sub(rows.len()));
+            let room = if turn.takes_one() { 1 } else { rows_max.saturating_sub(rows.len()) };
+            let end = self.found.len().min(self.place + room);
+            turn.has_enough(batch, self.row, end > self.place);
             rows.extend(std::iter::repeat_n(self.row as u32, end - self.place));
             if self.keep {
                 self.vertices.extend_from_slice(&self.found[self.place..end]);

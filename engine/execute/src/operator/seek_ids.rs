@@ -54,6 +54,10 @@ impl FanOut for SeekIds {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         while self.row < batch.len() {
+            if turn.skips(batch, self.row) {
+                (self.pending, self.row) = (None, self.row + 1);
+                continue;
+            }
             let mut pending = match self.pending.take() {
                 Some(pending) => pending,
                 None => {

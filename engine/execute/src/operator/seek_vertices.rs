@@ -147,6 +147,10 @@ impl FanOut for SeekVertices {
             if rows.len() >= rows_max {
                 return Ok(Progress::More);
             }
+            if turn.skips(batch, self.row) {
+                (self.found, self.row) = (None, self.row + 1);
+                continue;
+            }
             let found = match self.found.take() {
                 Some(found) => found,
                 None => self.plan.look_up(batch, self.row, turn.here)?,

@@ -35,11 +35,12 @@ impl FanOut for Unwind {
         batch: &Batch,
         rows: &mut Vec<u32>,
         rows_max: usize,
-        _: &mut Turn<'_, '_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let lists = self.lists.as_ref().expect("a batch was begun");
         while self.row < batch.len() {
             match lists.get(self.row) {
+                _ if turn.skips(batch, self.row) => {}
                 Value::Null => {}
                 Value::List(list) => {
                     let end = list.len().min(self.element + rows_max.saturating_sub(rows.len()));

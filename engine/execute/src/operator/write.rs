@@ -7,7 +7,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::expression::{Compiled, Layout};
-use crate::limits::ROWS_PER_LOOK;
+use crate::limits::WRITES_PER_LOOK;
 use crate::reads::{Entities, EntityReads};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
@@ -26,10 +26,10 @@ pub(crate) trait RowWriter: Send {
     fn columns(&mut self) -> Vec<Column> {
         Vec::new()
     }
-    /// After the last row: what was put off.
-    fn finish(&mut self, here: &mut Here) -> Try<()> {
+    /// After the last row: a slice of what was put off.
+    fn finish(&mut self, here: &mut Here) -> Try<Progress> {
         let _ = here;
-        Ok(())
+        Ok(Progress::Done)
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Writing<W> {
 impl<W: RowWriter> Writing<W> {
     fn work(&mut self, here: &mut Here) -> Try<bool> {
         let Some(batch) = self.input.front() else { return Ok(false) };
-        let end = batch.len().min(self.row + ROWS_PER_LOOK);
+        let end = batch.len().min(self.row + WRITES_PER_LOOK);
         for row in self.row..end {
             self.writer.write(batch, row, here)?;
         }
@@ -71,9 +71,11 @@ impl<W: RowWriter> Breaker for Writing<W> {
         if self.work(turn.here)? {
             return Ok(Progress::More);
         }
-        if !std::mem::replace(&mut self.shown, true) {
-            self.writer.finish(turn.here)?;
-            turn.here.refresh()?;
+        if !self.shown {
+            if self.writer.finish(turn.here)? == Progress::Done {
+                turn.here.refresh()?;
+                self.shown = true;
+            }
             return Ok(Progress::More);
         }
         match self.output.pop_front() {

@@ -7,13 +7,17 @@ use model::compare::GroupKey;
 use model::{Column, Value, VertexId};
 use std::collections::HashSet;
 
+mod integers;
+
+use integers::Integers;
+
 type Seen<T> = HashSet<T, foldhash::fast::FixedState>;
 
 /// Values met, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DistinctValues {
     identity_only: bool,
-    integers: Seen<i64>,
+    integers: Integers,
     vertices: Seen<VertexId>,
     others: Seen<GroupKey>,
     arrived: Vec<Value>,
@@ -29,17 +33,27 @@ impl DistinctValues {
     /// Takes a batch row, which is not null.
     pub(super) fn insert_at(&mut self, column: &Carried, row: usize) {
         match column.column() {
-            Column::Int(values, _) if self.identity_only => self.integers.extend([values[column.at(row)]]),
+            Column::Int(values, _) if self.identity_only => self.integers.insert(values[column.at(row)]),
             Column::Vertex(values, _) if self.identity_only => self.vertices.extend([values[column.at(row)]]),
             _ => self.insert(column.get(row)),
         }
     }
 
+    /// Takes all of these batch rows.
+    pub(super) fn insert_all(&mut self, column: &Carried, rows: impl Iterator<Item = usize>) {
+        match column.column() {
+            Column::Int(values, nulls) if self.identity_only && nulls.is_empty() => {
+                rows.for_each(|row| self.integers.insert(values[column.at(row)]))
+            }
+            _ => rows.filter(|row| !column.is_null(*row)).for_each(|row| self.insert_at(column, row)),
+        }
+    }
+
     fn insert(&mut self, value: Value) {
         match value {
-            Value::Int(int) if self.identity_only => self.integers.extend([int]),
+            Value::Int(int) if self.identity_only => self.integers.insert(int),
             Value::Float(float) if self.identity_only && whole(float).is_some() => {
-                self.integers.extend(whole(float))
+                whole(float).into_iter().for_each(|int| self.integers.insert(int))
             }
             Value::Vertex(vertex) if self.identity_only => self.vertices.extend([vertex]),
             value => {
@@ -55,7 +69,7 @@ impl DistinctValues {
 
     /// Takes what another executor met.
     pub(super) fn merge(&mut self, other: DistinctValues) {
-        self.integers.extend(other.integers);
+        self.integers.merge(other.integers);
         self.vertices.extend(other.vertices);
         if self.identity_only {
             other.others.into_iter().for_each(|key| self.insert(key.0));
@@ -76,7 +90,8 @@ impl DistinctValues {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        (self.integers.capacity() + self.vertices.capacity()) * 9
+        self.integers.bytes()
+            + self.vertices.capacity() * 9
             + self.others.capacity() * (size_of::<Value>() + 1)
             + self.arrived.capacity() * size_of::<Value>()
             + self.heap_bytes

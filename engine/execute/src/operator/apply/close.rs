@@ -4,6 +4,7 @@ use super::{Opened, ScopeRows};
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
+use crate::done::{Domain, DoneRows, number};
 use crate::expression::Layout;
 use crate::liveness::VarSet;
 use crate::rows::Rows;
@@ -44,6 +45,8 @@ struct Closing {
     ordered: bool,
     batch_rows: usize,
     rows: Arc<ScopeRows>,
+    /// Where one inner row is enough.
+    domain: Option<Domain>,
 }
 
 struct ApplyClose {
@@ -52,6 +55,7 @@ struct ApplyClose {
     /// Inner rows that wait for the end.
     held: Vec<Batch>,
     counts: Vec<i64>,
+    done: Option<Arc<DoneRows>>,
     lists: Vec<Vec<Value>>,
     output: Option<Batch>,
     next: usize,
@@ -59,11 +63,7 @@ struct ApplyClose {
 
 impl ApplyClose {
     fn number(&self, batch: &Batch, row: usize) -> usize {
-        let carried = batch.column(self.plan.row);
-        match carried.column() {
-            Column::Int(values, _) => values[carried.at(row)] as usize,
-            _ => carried.get(row).as_int().unwrap_or(0) as usize,
-        }
+        number(batch, self.plan.row, row)
     }
     /// The outer rows of these inner rows, with the inner columns.
     fn joined(&self, inner: &Batch) -> Batch {
@@ -99,6 +99,9 @@ impl ApplyClose {
             _ => (0..batch.len()).for_each(|row| {
                 let number = self.number(&batch, row);
                 self.counts[number] += 1;
+                if let Some(done) = &self.done {
+                    done.mark(number);
+                }
             }),
         }
         Ok(())
@@ -188,6 +191,8 @@ impl Operator<Rows> for ApplyClose {
             self.counts = vec![0; batch.len()];
             self.lists =
                 if self.plan.kind == Kind::Collect { vec![Vec::new(); batch.len()] } else { Vec::new() };
+            let domain = self.plan.domain.as_ref();
+            self.done = domain.map(|domain| domain.bitmap(context.executor(), context.tag()));
             self.outer = Some(batch);
         } else {
             self.take(batch, context)?;
@@ -239,6 +244,7 @@ pub(crate) fn compile(
         ordered: opened.outer.ordered,
         batch_rows: compiler.environment.batch_rows,
         rows: opened.rows.clone(),
+        domain: opened.domain.clone(),
     });
     new.iter().for_each(|variable| {
         layout.push(*variable);
@@ -248,6 +254,7 @@ pub(crate) fn compile(
         outer: None,
         held: Vec::new(),
         counts: Vec::new(),
+        done: None,
         lists: Vec::new(),
         output: None,
         next: 0,
