@@ -1,7 +1,8 @@
 //! The listener: owns the sockets, feeds connections, and never lets one of them wait for another.
 //!
 //! Each connection has an asynchronous reader, which puts messages together and notices RESET while a query runs, and one blocking
-//! thread for its conversation. Writing waits for the client, and so holds back the query: a slow client costs bounded memory.
+//! thread for its conversation. Writing waits for the client, and so holds back the query: a slow client costs bounded memory. A client
+//! that is gone, or a server that ends, is noticed by the reader, which ends the query and a write that waits.
 
 use crate::bolt::chunks::Assembler;
 use crate::bolt::connection::{Connection, Next, Sink};
@@ -16,12 +17,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// Connections served at once; each has a thread. One more is closed at once.
 pub const CONNECTIONS_MAX: usize = 1_024;
 /// Messages read ahead of a connection that is busy.
 const MESSAGES_AHEAD_MAX: usize = 64;
+/// Bytes of such messages; the one that goes beyond is still read.
+const BYTES_AHEAD_MAX: usize = 1 << 20;
 /// A client that connects and says nothing is let go.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 const READ_BYTES: usize = 64 << 10;
@@ -147,16 +150,29 @@ async fn accept(
             },
             _ = stopped.changed() => return,
         };
-        if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
-            open.fetch_sub(1, Ordering::AcqRel);
-            continue;
-        }
-        let (database, stopped, open) = (database.clone(), stopped.clone(), open.clone());
+        let Some(slot) = Slot::take(&open) else { continue };
+        let (database, stopped) = (database.clone(), stopped.clone());
         tokio::spawn(async move {
+            let _slot = slot;
             // How a connection ends is the client's affair: it sees the socket close.
             let _ = converse(stream, database, NUMBER.fetch_add(1, Ordering::Relaxed), stopped).await;
-            open.fetch_sub(1, Ordering::AcqRel);
         });
+    }
+}
+
+/// One of the connections served at once, given back whatever ends it.
+struct Slot(Arc<AtomicUsize>);
+
+impl Slot {
+    fn take(open: &Arc<AtomicUsize>) -> Option<Slot> {
+        let more = |count: usize| (count < CONNECTIONS_MAX).then_some(count + 1);
+        open.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok().map(|_| Slot(open.clone()))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -181,31 +197,46 @@ async fn converse(
     let (interrupt, interrupter) = connection.interrupter();
     let (reading, writing) = stream.into_split();
     let (sender, receiver) = mpsc::channel(MESSAGES_AHEAD_MAX);
-    let sink = SocketSink { socket: writing, runtime: Handle::current() };
+    let (gone, was_gone) = watch::channel(false);
+    let sink = SocketSink { socket: writing, runtime: Handle::current(), gone: was_gone };
     let talking = tokio::task::spawn_blocking(move || talk(connection, receiver, sink));
+    let ending = Ending { interrupter, gone };
     let on_reset = || {
         interrupt.raise();
-        interrupter.interrupt("the client sent RESET");
+        ending.interrupter.interrupt("the client sent RESET");
     };
     tokio::select! {
         _ = read(reading, sender, on_reset) => {}
         _ = stopped.changed() => {}
     }
-    // The client is gone, or the server ends: so does what runs for it.
-    interrupter.interrupt("the client is gone");
-    interrupter.close();
+    drop(ending);
     drop(talking.await);
     Ok(())
+}
+
+/// Dropped when the client is gone, or the server ends and drops the conversation where it stands: so does what runs for it.
+struct Ending {
+    interrupter: database::Interrupter,
+    gone: watch::Sender<bool>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.interrupter.close();
+        // Without a receiver left nobody waits.
+        let _ = self.gone.send(true);
+    }
 }
 
 /// Puts messages together until the client closes, sends nonsense, or the conversation ends.
 async fn read(
     mut socket: OwnedReadHalf,
-    sender: mpsc::Sender<Vec<u8>>,
+    sender: mpsc::Sender<Message>,
     on_reset: impl Fn(),
 ) -> std::io::Result<()> {
     let mut assembler = Assembler::default();
     let mut bytes = vec![0; READ_BYTES];
+    let ahead = Arc::new(Semaphore::new(BYTES_AHEAD_MAX));
     loop {
         let count = tokio::select! {
             count = socket.read(&mut bytes) => count?,
@@ -221,33 +252,67 @@ async fn read(
             if message.get(1) == Some(&0x0F) {
                 on_reset();
             }
-            if sender.send(message).await.is_err() {
+            let room = ahead.clone().acquire_many_owned(message.len().min(BYTES_AHEAD_MAX) as u32).await;
+            let room = room.expect("the semaphore is never closed");
+            if sender.send(Message { bytes: message, _room: room }).await.is_err() {
                 return Ok(());
             }
         }
     }
 }
 
+/// A message that was read ahead, with the room it takes.
+struct Message {
+    bytes: Vec<u8>,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Answers messages as they come; answers go out when there is nothing more to answer.
 fn talk(
     mut connection: Connection,
-    mut receiver: mpsc::Receiver<Vec<u8>>,
+    mut receiver: mpsc::Receiver<Message>,
     mut sink: SocketSink,
 ) -> std::io::Result<()> {
-    while let Some(message) = receiver.blocking_recv() {
-        if connection.handle(&message, &mut sink)? == Next::Close {
-            break;
+    loop {
+        let message = match receiver.try_recv() {
+            Ok(message) => message,
+            Err(_) => {
+                connection.flush(&mut sink)?;
+                let Some(message) = receiver.blocking_recv() else { return Ok(()) };
+                message
+            }
+        };
+        if connection.handle(&message.bytes, &mut sink)? == Next::Close {
+            return connection.flush(&mut sink);
         }
     }
-    Ok(())
 }
 
 struct SocketSink {
     socket: OwnedWriteHalf,
     runtime: Handle,
+    gone: watch::Receiver<bool>,
 }
 
 impl Sink for SocketSink {
-    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.runtime.block_on(self.socket.write_all(bytes))
+    fn send(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
+        // Nearly always there is room, and the runtime need not be asked.
+        while !bytes.is_empty() {
+            match self.socket.try_write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (socket, gone) = (&mut self.socket, &mut self.gone);
+        self.runtime.block_on(async {
+            tokio::select! {
+                written = socket.write_all(bytes) => written,
+                _ = gone.wait_for(|gone| *gone) => Err(std::io::ErrorKind::ConnectionAborted.into()),
+            }
+        })
     }
 }

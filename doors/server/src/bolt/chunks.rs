@@ -1,5 +1,7 @@
 //! Messages as chunks: a length of two bytes, that many bytes, …, and a chunk of length zero at the end.
 
+use super::packstream::Packer;
+
 /// Bytes of one message: a RUN with its parameters must fit.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const CHUNK_BYTES_MAX: usize = 0xFFFF;
@@ -46,6 +48,25 @@ impl Assembler {
     }
 }
 
+/// Appends the message that `pack` writes to `out` in chunks. It is written in place, behind a length that is filled in afterwards; only
+/// one longer than a chunk is moved.
+pub fn write_with(out: &mut Vec<u8>, pack: impl FnOnce(&mut Packer)) {
+    let start = out.len();
+    let mut packer = Packer { bytes: std::mem::take(out) };
+    packer.bytes.extend_from_slice(&[0, 0]);
+    pack(&mut packer);
+    *out = packer.bytes;
+    let len = out.len() - start - 2;
+    if len <= CHUNK_BYTES_MAX {
+        out[start..start + 2].copy_from_slice(&(len as u16).to_be_bytes());
+        out.extend_from_slice(&[0, 0]);
+    } else {
+        let message = out.split_off(start + 2);
+        out.truncate(start);
+        write(&message, out);
+    }
+}
+
 /// Appends a message to `out` in chunks.
 pub fn write(message: &[u8], out: &mut Vec<u8>) {
     for chunk in message.chunks(CHUNK_BYTES_MAX) {
@@ -75,6 +96,17 @@ mod tests {
                 }
             }
             assert_eq!(got, messages);
+        }
+    }
+
+    #[test]
+    fn messages_written_in_place_are_the_same() {
+        for len in [1, 65_533, 65_535, 65_536, 200_000] {
+            let message = vec![7; len];
+            let (mut copied, mut in_place) = (vec![9, 9], vec![9, 9]);
+            write(&message, &mut copied);
+            write_with(&mut in_place, |packer| packer.bytes.extend_from_slice(&message));
+            assert!(copied == in_place, "{len} bytes");
         }
     }
 

@@ -8,11 +8,12 @@
 //!
 //! Invariant: a result is read only as far as the client pulled, so a slow client holds back its query and costs bounded memory.
 //! RESET is noticed by whoever reads the socket ([`Interrupt`]), while this side is busy: it cancels what runs, and what was
-//! queued before it is ignored.
+//! queued before it is ignored. Answers gather until [`Connection::flush`], which whoever feeds messages calls when it has no more of them:
+//! a client that sends BEGIN, RUN and PULL at once is answered at once.
 
 use super::Version;
 use super::message::{self, Request};
-use super::packstream::Packer;
+use super::packstream::{Packer, Unreadable};
 use super::structure::{pack, pack_hydrated};
 use database::{Database, Error, Limits, Mode, Params, QueryResult, RequestKind, Session, Summary};
 use model::{Map, Value};
@@ -25,6 +26,10 @@ use std::time::Duration;
 pub const RESULTS_OPEN_MAX: usize = 1_024;
 /// Output is handed on whenever so much has gathered.
 const FLUSH_BYTES: usize = 64 << 10;
+/// Rows that wait for more rows are handed on after this long.
+const FLUSH_AFTER: Duration = Duration::from_millis(5);
+/// A buffer that one huge row made longer is given back.
+const BUFFER_KEPT_BYTES_MAX: usize = 1 << 20;
 /// What the server calls itself; drivers look for the name of Neo4j to enable their features.
 pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 
@@ -115,26 +120,34 @@ impl Connection {
         (self.interrupt.clone(), self.session.interrupter())
     }
 
-    /// Answers one message.
+    /// Answers one message; what is left of the answer goes out with [`Connection::flush`].
     pub fn handle(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
         let next = match Request::parse(bytes) {
-            Err(malformed) => {
-                self.fail(&Error::new(
-                    "Neo.ClientError.Request.Invalid",
-                    format!("malformed message: {}", malformed.0),
-                ));
+            Err(Unreadable::Malformed(what)) => {
+                self.fail(&invalid(format!("malformed message: {what}")));
                 Next::Close
+            }
+            Err(Unreadable::Refused(_)) if self.is_ignoring() => {
+                self.say(message::ignored);
+                Next::Go
+            }
+            Err(Unreadable::Refused(what)) => {
+                self.session.break_transaction();
+                self.fail(&invalid(what));
+                Next::Go
             }
             Ok(request) => self.dispatch(request, sink)?,
         };
-        self.flush(sink)?;
+        if self.out.len() >= FLUSH_BYTES {
+            self.flush(sink)?;
+        }
         Ok(next)
     }
 
     fn dispatch(&mut self, request: Request, sink: &mut dyn Sink) -> std::io::Result<Next> {
         match request {
             Request::Goodbye => return Ok(Next::Close),
-            Request::Reset => {
+            Request::Reset if !matches!(self.state, State::Negotiated | State::Authentication) => {
                 if self.interrupt.settle() {
                     self.session.settle_interrupt();
                 }
@@ -142,7 +155,7 @@ impl Connection {
                 self.state = State::Ready;
                 self.succeed(Map::new());
             }
-            _ if self.interrupt.is_raised() || self.state == State::Failed => self.say(&message::ignored()),
+            _ if self.is_ignoring() => self.say(message::ignored),
             request => match (self.state, request) {
                 (State::Negotiated, Request::Hello(_)) => self.hello(),
                 (State::Authentication, Request::Logon(_)) => {
@@ -157,6 +170,10 @@ impl Connection {
             },
         }
         Ok(Next::Go)
+    }
+
+    fn is_ignoring(&self) -> bool {
+        self.interrupt.is_raised() || self.state == State::Failed
     }
 
     fn hello(&mut self) {
@@ -203,8 +220,7 @@ impl Connection {
         if self.results.len() >= RESULTS_OPEN_MAX
             || (!self.session.in_transaction() && !self.results.is_empty())
         {
-            let message = "too many results are open; read or discard them first";
-            return Err(Error::new("Neo.ClientError.Request.Invalid", message));
+            return Err(invalid("too many results are open; read or discard them first"));
         }
         let params: Params = params.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let limits = Limits { timeout: timeout(extra), bytes_max: None };
@@ -231,11 +247,16 @@ impl Connection {
         let qid = int("qid").filter(|qid| *qid >= 0).unwrap_or(self.last_qid);
         let count = int("n").unwrap_or(-1);
         let Some(mut result) = self.results.remove(&qid) else {
-            self.fail(&Error::new("Neo.ClientError.Request.Invalid", "there is no open result to read"));
+            self.session.break_transaction();
+            self.fail(&invalid("there is no open result to read"));
             return Ok(Next::Go);
         };
         let limit = usize::try_from(count).unwrap_or(usize::MAX);
-        match self.stream(qid, &mut result, limit, wanted, sink)? {
+        let outcome = match wanted || count >= 0 {
+            true => self.stream(qid, &mut result, limit, wanted, sink)?,
+            false => self.discard_all(qid, &mut result),
+        };
+        match outcome {
             Ok(true) => {
                 self.results.insert(qid, result);
                 self.succeed(map([("has_more", true.into())]));
@@ -252,6 +273,11 @@ impl Connection {
         Ok(Next::Go)
     }
 
+    fn discard_all(&mut self, qid: i64, result: &mut QueryResult) -> Result<bool, Error> {
+        self.rows.remove(&qid);
+        result.discard().map(|()| false)
+    }
+
     /// Sends rows; true where there are more.
     fn stream(
         &mut self,
@@ -265,7 +291,7 @@ impl Connection {
         loop {
             let leftover = match self.rows.remove(&qid) {
                 Some(leftover) => leftover,
-                None => match result.next_batch() {
+                None => match self.next_batch(result, sink)? {
                     Ok(None) => return Ok(Ok(false)),
                     Ok(Some(batch)) => Leftover { batch, row: 0 },
                     Err(error) => return Ok(Err(error)),
@@ -293,6 +319,25 @@ impl Connection {
         }
     }
 
+    /// The next batch; if it keeps the client waiting, the rows before it go out first.
+    fn next_batch(
+        &mut self,
+        result: &mut QueryResult,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Result<Option<model::Batch>, Error>> {
+        if self.out.is_empty() {
+            return Ok(result.next_batch());
+        }
+        match result.next_batch_timeout(FLUSH_AFTER) {
+            Ok(Some(next)) => Ok(Ok(next)),
+            Err(error) => Ok(Err(error)),
+            Ok(None) => {
+                self.flush(sink)?;
+                Ok(result.next_batch())
+            }
+        }
+    }
+
     /// Whether a further row exists; looks one batch ahead, so that the last row of a result ends it.
     fn has_more(&mut self, qid: i64, result: &mut QueryResult) -> Result<bool, Error> {
         while !self.rows.contains_key(&qid) {
@@ -308,36 +353,26 @@ impl Connection {
     }
 
     fn record(&mut self, result: &QueryResult, batch: &model::Batch, row: usize) -> Result<(), Error> {
-        let mut packer = Packer::default();
-        message::record(&mut packer, batch.width());
-        for at in 0..batch.width() {
-            match batch.get(row, at) {
-                value @ (Value::Vertex(_)
-                | Value::Edge(_)
-                | Value::Path(_)
-                | Value::List(_)
-                | Value::Map(_)) => {
-                    let hydrated = database::entity::hydrate(&value, result.snapshot())?;
-                    pack_hydrated(&mut packer, &hydrated, self.version);
-                }
-                value => pack(&mut packer, &value, self.version.sends_utc()),
-            }
+        let (mut outcome, version, before) = (Ok(()), self.version, self.out.len());
+        super::chunks::write_with(&mut self.out, |packer| {
+            message::record(packer, batch.width());
+            outcome = (0..batch.width()).try_for_each(|at| cell(packer, result, batch, row, at, version));
+        });
+        if outcome.is_err() {
+            self.out.truncate(before);
         }
-        super::chunks::write(&packer.bytes, &mut self.out);
-        Ok(())
+        outcome
     }
 
     fn begin(&mut self, extra: &Map) -> Result<Map, Error> {
         let mode = if is_read(extra) { Mode::Read } else { Mode::Write };
-        self.session.begin(mode)?;
-        self.session.set_limits(Limits { timeout: timeout(extra), bytes_max: None });
+        self.session.begin_within(mode, timeout(extra))?;
         self.next_qid = 0;
         Ok(Map::new())
     }
 
     fn end(&mut self, commit: bool) -> Result<Map, Error> {
         self.drop_results();
-        self.session.set_limits(Limits::default());
         if commit {
             let place = self.session.commit()?;
             return Ok(map([("bookmark", bookmark(place))]));
@@ -395,34 +430,58 @@ impl Connection {
             // Nothing is lost by a rollback that finds nothing to roll back.
             let _ = self.session.rollback();
         }
-        self.session.set_limits(Limits::default());
     }
 
     fn succeed(&mut self, metadata: Map) {
-        self.say(&message::success(&metadata));
+        self.say(|packer| message::success(packer, &metadata));
     }
 
     fn fail(&mut self, error: &Error) {
         self.state = State::Failed;
         self.drop_results();
-        self.say(&message::failure(&error.code, &error.to_string()));
+        self.say(|packer| message::failure(packer, &error.code, &error.to_string()));
     }
 
-    fn say(&mut self, bytes: &[u8]) {
-        super::chunks::write(bytes, &mut self.out);
+    fn say(&mut self, pack: impl FnOnce(&mut Packer)) {
+        super::chunks::write_with(&mut self.out, pack);
     }
 
-    fn flush(&mut self, sink: &mut dyn Sink) -> std::io::Result<()> {
+    /// Hands on what has gathered.
+    pub fn flush(&mut self, sink: &mut dyn Sink) -> std::io::Result<()> {
         if !self.out.is_empty() {
             sink.send(&self.out)?;
             self.out.clear();
+            self.out.shrink_to(BUFFER_KEPT_BYTES_MAX);
         }
         Ok(())
     }
 }
 
+/// Writes one value of a row, with everything about the entities in it.
+fn cell(
+    packer: &mut Packer,
+    result: &QueryResult,
+    batch: &model::Batch,
+    row: usize,
+    at: usize,
+    version: Version,
+) -> Result<(), Error> {
+    match batch.get(row, at) {
+        value @ (Value::Vertex(_) | Value::Edge(_) | Value::Path(_) | Value::List(_) | Value::Map(_)) => {
+            let hydrated = database::entity::hydrate(&value, result.snapshot())?;
+            pack_hydrated(packer, &hydrated, version);
+        }
+        value => pack(packer, &value, version.sends_utc()),
+    }
+    Ok(())
+}
+
+fn invalid(what: impl Into<String>) -> Error {
+    Error::new("Neo.ClientError.Request.Invalid", what)
+}
+
 fn unexpected() -> Error {
-    Error::new("Neo.ClientError.Request.Invalid", "this message is not allowed in the connection's state")
+    invalid("this message is not allowed in the connection's state")
 }
 
 fn map<const N: usize>(pairs: [(&str, Value); N]) -> Map {
@@ -452,7 +511,10 @@ fn statistics(summary: &Summary) -> Map {
         ("properties-set", counters.properties_set),
         ("labels-added", counters.labels_added),
         ("labels-removed", counters.labels_removed),
-        ("indexes-added", summary.schema_changes),
+        ("indexes-added", summary.schema.indexes_added),
+        ("indexes-removed", summary.schema.indexes_removed),
+        ("constraints-added", summary.schema.constraints_added),
+        ("constraints-removed", summary.schema.constraints_removed),
     ];
     let mut stats: Map = counts
         .into_iter()

@@ -1,7 +1,7 @@
 //! What client and server say to each other: requests parsed, answers written.
 
-use super::packstream::{Malformed, Packer, Unpacker};
-use super::structure::pack;
+use super::packstream::{Packer, Unpacker, Unreadable};
+use super::structure::pack_map;
 use model::{Map, Value};
 use std::sync::Arc;
 
@@ -38,17 +38,17 @@ pub enum Request {
 
 impl Request {
     /// Reads one message.
-    pub fn parse(bytes: &[u8]) -> Result<Request, Malformed> {
+    pub fn parse(bytes: &[u8]) -> Result<Request, Unreadable> {
         let mut unpacker = Unpacker::new(bytes);
         let (tag, fields) = unpacker.structure()?;
         let fields = (0..fields).map(|_| unpacker.value()).collect::<Result<Vec<_>, _>>()?;
         if !unpacker.is_empty() {
-            return Err(Malformed("bytes after the end of the message"));
+            return Err(Unreadable::Malformed("bytes after the end of the message"));
         }
         let map = |at: usize| match fields.get(at) {
             Some(Value::Map(map)) => Ok(map.clone()),
             None | Some(Value::Null) => Ok(Arc::default()),
-            Some(_) => Err(Malformed("expected a map")),
+            Some(_) => Err(Unreadable::Malformed("expected a map")),
         };
         Ok(match tag {
             0x01 => Request::Hello(map(0)?),
@@ -58,7 +58,7 @@ impl Request {
             0x0F => Request::Reset,
             0x10 => match fields.first() {
                 Some(Value::String(text)) => Request::Run(text.clone(), map(1)?, map(2)?),
-                _ => return Err(Malformed("RUN without a text")),
+                _ => return Err(Unreadable::Malformed("RUN without a text")),
             },
             0x2F => Request::Discard(map(0)?),
             0x3F => Request::Pull(map(0)?),
@@ -67,34 +67,30 @@ impl Request {
             0x13 => Request::Rollback,
             0x66 => Request::Route,
             0x54 => Request::Telemetry,
-            _ => return Err(Malformed("unknown message")),
+            _ => return Err(Unreadable::Malformed("unknown message")),
         })
     }
 }
 
 /// SUCCESS with metadata.
-pub fn success(metadata: &Map) -> Vec<u8> {
-    let mut packer = Packer::default();
+pub fn success(packer: &mut Packer, metadata: &Map) {
     packer.structure(0x70, 1);
-    pack(&mut packer, &Value::Map(Arc::new(metadata.clone())), true);
-    packer.bytes
+    pack_map(packer, metadata, true);
 }
 
 /// FAILURE with code and message.
-pub fn failure(code: &str, message: &str) -> Vec<u8> {
-    let mut packer = Packer::default();
+pub fn failure(packer: &mut Packer, code: &str, message: &str) {
     packer.structure(0x7F, 1);
     packer.map(2);
     packer.text("code");
     packer.text(code);
     packer.text("message");
     packer.text(message);
-    packer.bytes
 }
 
 /// IGNORED: an earlier message failed.
-pub fn ignored() -> Vec<u8> {
-    vec![0xB0, 0x7E]
+pub fn ignored(packer: &mut Packer) {
+    packer.structure(0x7E, 0);
 }
 
 /// The head of a RECORD of so many values, which follow.

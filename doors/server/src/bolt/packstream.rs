@@ -11,7 +11,14 @@ pub const NESTING_DEPTH_MAX: usize = 256;
 
 /// What was wrong with bytes that should have been a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+pub enum Unreadable {
+    /// They are no value: whoever sent them does not speak this language.
+    Malformed(&'static str),
+    /// They are a value that this server does not take.
+    Refused(&'static str),
+}
+
+use Unreadable::Malformed;
 
 /// Writes values.
 #[derive(Debug, Default)]
@@ -106,20 +113,20 @@ impl<'a> Unpacker<'a> {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Unreadable> {
         let (taken, rest) =
             self.bytes.split_at_checked(len).ok_or(Malformed("the message ends within a value"))?;
         self.bytes = rest;
         Ok(taken)
     }
-    fn byte(&mut self) -> Result<u8, Malformed> {
+    fn byte(&mut self) -> Result<u8, Unreadable> {
         Ok(self.take(1)?[0])
     }
-    fn size(&mut self, len: usize) -> Result<usize, Malformed> {
+    fn size(&mut self, len: usize) -> Result<usize, Unreadable> {
         Ok(self.take(len)?.iter().fold(0, |size, byte| size << 8 | *byte as usize))
     }
     /// A structure's head: tag and number of fields.
-    pub fn structure(&mut self) -> Result<(u8, usize), Malformed> {
+    pub fn structure(&mut self) -> Result<(u8, usize), Unreadable> {
         let marker = self.byte()?;
         if marker & 0xF0 != 0xB0 {
             return Err(Malformed("expected a structure"));
@@ -127,10 +134,10 @@ impl<'a> Unpacker<'a> {
         Ok((self.byte()?, (marker & 0x0F) as usize))
     }
     /// Any value; structures are temporal values and points.
-    pub fn value(&mut self) -> Result<Value, Malformed> {
+    pub fn value(&mut self) -> Result<Value, Unreadable> {
         self.value_within(NESTING_DEPTH_MAX)
     }
-    fn value_within(&mut self, depth: usize) -> Result<Value, Malformed> {
+    fn value_within(&mut self, depth: usize) -> Result<Value, Unreadable> {
         let depth = depth.checked_sub(1).ok_or(Malformed("lists and maps are nested too deeply"))?;
         let marker = self.byte()?;
         Ok(match marker {
@@ -171,17 +178,17 @@ impl<'a> Unpacker<'a> {
             _ => return Err(Malformed("unknown marker")),
         })
     }
-    fn text_of(&mut self, len: usize) -> Result<&'a str, Malformed> {
+    fn text_of(&mut self, len: usize) -> Result<&'a str, Unreadable> {
         std::str::from_utf8(self.take(len)?).map_err(|_| Malformed("text is not UTF-8"))
     }
-    fn list_of(&mut self, len: usize, depth: usize) -> Result<Value, Malformed> {
+    fn list_of(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
         // An element takes a byte at least, so a length beyond what is there is a lie; nothing is reserved on its word.
         if len > self.bytes.len() {
             return Err(Malformed("the message ends within a list"));
         }
         Ok(Value::list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?))
     }
-    fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Malformed> {
+    fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
         let mut pairs = Vec::new();
         for _ in 0..len {
             let Value::String(key) = self.value_within(depth)? else {

@@ -1,11 +1,13 @@
 //! Structures of Bolt: nodes, relationships, paths, temporal values, points; how each is laid out in fields.
 
 use super::Version;
-use super::packstream::{Malformed, Packer};
+use super::packstream::Packer;
+use super::packstream::Unreadable::{self, Refused};
 use database::entity::{Hydrated, Node, Relationship, edge_element_id, vertex_element_id};
 use model::temporal::{Date, Duration, LocalDateTime, LocalTime, Zone, ZonedDateTime, ZonedTime};
 use model::value::Point;
-use model::{Value, VertexId};
+use model::{Map, Value, VertexId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const NODE: u8 = 0x4E;
@@ -37,16 +39,19 @@ pub fn pack(packer: &mut Packer, value: &Value, utc: bool) {
             packer.list(list.len());
             list.iter().for_each(|item| pack(packer, item, utc));
         }
-        Value::Map(map) => {
-            packer.map(map.len());
-            map.iter().for_each(|(key, item)| {
-                packer.text(key);
-                pack(packer, item, utc)
-            });
-        }
+        Value::Map(map) => pack_map(packer, map, utc),
         Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => packer.null(),
         temporal_or_point => pack_structure(packer, temporal_or_point, utc),
     }
+}
+
+/// Writes a map that holds no entity.
+pub fn pack_map(packer: &mut Packer, map: &Map, utc: bool) {
+    packer.map(map.len());
+    map.iter().for_each(|(key, item)| {
+        packer.text(key);
+        pack(packer, item, utc)
+    });
 }
 
 fn pack_structure(packer: &mut Packer, value: &Value, utc: bool) {
@@ -138,27 +143,17 @@ fn pack_relationship(packer: &mut Packer, relationship: &Relationship, version: 
 /// Distinct nodes, distinct relationships, and a list of indexes: for each step the relationship (from 1, negative against
 /// its direction) and the node (from 0).
 fn pack_path(packer: &mut Packer, nodes: &[Node], relationships: &[Relationship], version: Version) {
-    let mut distinct_nodes: Vec<&Node> = Vec::new();
-    let mut node_places = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let place = distinct_nodes.iter().position(|known| known.id == node.id).unwrap_or_else(|| {
-            distinct_nodes.push(node);
-            distinct_nodes.len() - 1
-        });
-        node_places.push(place as i64);
-    }
-    let mut distinct: Vec<&Relationship> = Vec::new();
+    let mut distinct_nodes = Numbered::default();
+    let mut distinct = Numbered::default();
     let mut steps = Vec::with_capacity(relationships.len() * 2);
+    nodes.first().map(|node| distinct_nodes.number(node.id.0, node));
     for (at, relationship) in relationships.iter().enumerate() {
-        let place =
-            distinct.iter().position(|known| known.edge.id == relationship.edge.id).unwrap_or_else(|| {
-                distinct.push(relationship);
-                distinct.len() - 1
-            });
-        let number = place as i64 + 1;
+        let number = distinct.number(relationship.edge.id.0, relationship) + 1;
         steps.push(if is_forward(relationship, nodes[at].id) { number } else { -number });
-        steps.push(node_places[at + 1]);
+        let node = &nodes[at + 1];
+        steps.push(distinct_nodes.number(node.id.0, node));
     }
+    let (distinct_nodes, distinct) = (distinct_nodes.items, distinct.items);
     packer.structure(PATH, 3);
     packer.list(distinct_nodes.len());
     distinct_nodes.iter().for_each(|node| pack_node(packer, node, version));
@@ -166,6 +161,27 @@ fn pack_path(packer: &mut Packer, nodes: &[Node], relationships: &[Relationship]
     distinct.iter().for_each(|relationship| pack_unbound(packer, relationship, version));
     packer.list(steps.len());
     steps.iter().for_each(|step| packer.int(*step));
+}
+
+/// Different things, numbered as they come.
+struct Numbered<'a, T> {
+    items: Vec<&'a T>,
+    places: BTreeMap<u64, i64>,
+}
+
+impl<T> Default for Numbered<'_, T> {
+    fn default() -> Self {
+        Numbered { items: Vec::new(), places: BTreeMap::new() }
+    }
+}
+
+impl<'a, T> Numbered<'a, T> {
+    fn number(&mut self, id: u64, item: &'a T) -> i64 {
+        *self.places.entry(id).or_insert_with(|| {
+            self.items.push(item);
+            self.items.len() as i64 - 1
+        })
+    }
 }
 
 fn is_forward(relationship: &Relationship, from: VertexId) -> bool {
@@ -191,30 +207,31 @@ fn pack_properties(packer: &mut Packer, properties: &[(Arc<str>, Value)], versio
 }
 
 /// The value of a structure that a client sent. Entities cannot be sent.
-pub fn value_from(tag: u8, fields: &[Value]) -> Result<Value, Malformed> {
+pub fn value_from(tag: u8, fields: &[Value]) -> Result<Value, Unreadable> {
     Ok(match (tag, fields) {
-        (DATE, [Value::Int(days)]) => Date { days: *days }.into(),
+        (DATE, [Value::Int(days)]) => date(*days)?.into(),
         (LOCAL_TIME, [Value::Int(nanos)]) => LocalTime { nanos: nanos_of_day(*nanos)? }.into(),
         (TIME, [Value::Int(nanos), Value::Int(offset)]) => {
             ZonedTime { nanos: nanos_of_day(*nanos)?, offset_seconds: offset_seconds(*offset)? }.into()
         }
         (LOCAL_DATE_TIME, [Value::Int(seconds), Value::Int(nanos)]) => {
-            LocalDateTime { seconds: *seconds, nanos: nanos_of_second(*nanos)? }.into()
+            LocalDateTime { seconds: in_calendar(*seconds)?, nanos: nanos_of_second(*nanos)? }.into()
         }
         (DATE_TIME_UTC | DATE_TIME_LEGACY, [Value::Int(seconds), Value::Int(nanos), Value::Int(offset)]) => {
             let offset_seconds = offset_seconds(*offset)?;
-            let seconds = if tag == DATE_TIME_UTC { *seconds } else { seconds.saturating_sub(*offset) };
+            let utc_seconds = if tag == DATE_TIME_UTC { *seconds } else { seconds.saturating_sub(*offset) };
+            let seconds = in_calendar(utc_seconds)?;
             ZonedDateTime { seconds, nanos: nanos_of_second(*nanos)?, offset_seconds, zone: None }.into()
         }
         (
             DATE_TIME_UTC_ZONE | DATE_TIME_LEGACY_ZONE,
             [Value::Int(seconds), Value::Int(nanos), Value::String(name)],
         ) => {
-            let zone = Zone::parse(name).map_err(|_| Malformed("unknown time zone"))?;
-            let nanos = nanos_of_second(*nanos)?;
+            let zone = Zone::parse(name).map_err(|_| Refused("unknown time zone"))?;
+            let (seconds, nanos) = (in_calendar(*seconds)?, nanos_of_second(*nanos)?);
             match tag {
-                DATE_TIME_UTC_ZONE => ZonedDateTime::of_instant(*seconds, nanos, &zone).into(),
-                _ => ZonedDateTime::of_local(LocalDateTime { seconds: *seconds, nanos }, &zone).into(),
+                DATE_TIME_UTC_ZONE => ZonedDateTime::of_instant(seconds, nanos, &zone).into(),
+                _ => ZonedDateTime::of_local(LocalDateTime { seconds, nanos }, &zone).into(),
             }
         }
         (DURATION, [Value::Int(months), Value::Int(days), Value::Int(seconds), Value::Int(nanos)]) => {
@@ -227,25 +244,35 @@ pub fn value_from(tag: u8, fields: &[Value]) -> Result<Value, Malformed> {
             point(*srid, *x, *y, Some(*z))?
         }
         (NODE | RELATIONSHIP | PATH | UNBOUND_RELATIONSHIP, _) => {
-            return Err(Malformed("nodes, relationships and paths cannot be parameters; send their ids"));
+            return Err(Refused("nodes, relationships and paths cannot be parameters; send their ids"));
         }
-        _ => return Err(Malformed("unknown structure")),
+        _ => return Err(Refused("unknown structure")),
     })
 }
 
-fn point(srid: i64, x: f64, y: f64, z: Option<f64>) -> Result<Value, Malformed> {
-    let srid = u32::try_from(srid).map_err(|_| Malformed("unknown coordinate system"))?;
+fn point(srid: i64, x: f64, y: f64, z: Option<f64>) -> Result<Value, Unreadable> {
+    let srid = u32::try_from(srid).map_err(|_| Refused("unknown coordinate system"))?;
     Ok(Value::Point(Arc::new(Point { srid, x, y, z })))
 }
 
-fn nanos_of_day(nanos: i64) -> Result<u64, Malformed> {
-    u64::try_from(nanos).ok().filter(|n| *n < 86_400_000_000_000).ok_or(Malformed("time of day out of range"))
+fn date(days: i64) -> Result<Date, Unreadable> {
+    Date::of_days(days.into()).map_err(|_| Refused("date out of range"))
 }
 
-fn nanos_of_second(nanos: i64) -> Result<u32, Malformed> {
-    u32::try_from(nanos).ok().filter(|n| *n < 1_000_000_000).ok_or(Malformed("nanoseconds out of range"))
+/// A day from the calendar's ends at least, so that it is in the calendar in every zone.
+fn in_calendar(seconds: i64) -> Result<i64, Unreadable> {
+    let days = seconds.div_euclid(86_400);
+    date(days - 1).and_then(|_| date(days + 1)).map(|_| seconds)
 }
 
-fn offset_seconds(seconds: i64) -> Result<i32, Malformed> {
-    i32::try_from(seconds).ok().filter(|s| s.abs() <= 18 * 3_600).ok_or(Malformed("zone offset out of range"))
+fn nanos_of_day(nanos: i64) -> Result<u64, Unreadable> {
+    u64::try_from(nanos).ok().filter(|n| *n < 86_400_000_000_000).ok_or(Refused("time of day out of range"))
+}
+
+fn nanos_of_second(nanos: i64) -> Result<u32, Unreadable> {
+    u32::try_from(nanos).ok().filter(|n| *n < 1_000_000_000).ok_or(Refused("nanoseconds out of range"))
+}
+
+fn offset_seconds(seconds: i64) -> Result<i32, Unreadable> {
+    i32::try_from(seconds).ok().filter(|s| s.abs() <= 18 * 3_600).ok_or(Refused("zone offset out of range"))
 }

@@ -1,0 +1,219 @@
+//! The server over real sockets: many rows in bounded memory, clients that vanish, addresses it refuses, more clients than it serves.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use common::*;
+use database::{Database, MEMORY, Options};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+use tanglewood_server::bolt::chunks::Assembler;
+use tanglewood_server::bolt::handshake::MAGIC;
+use tanglewood_server::listener::CONNECTIONS_MAX;
+use tanglewood_server::{ServeError, ServeOptions, Server};
+use world::clock::monotonic_ns;
+use world::threads::sleep;
+
+struct Client {
+    socket: TcpStream,
+    assembler: Assembler,
+}
+
+impl Client {
+    fn connect(address: SocketAddr) -> Client {
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.set_nodelay(true).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        socket.write_all(&MAGIC).unwrap();
+        socket.write_all(&[0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+        let mut version = [0; 4];
+        socket.read_exact(&mut version).unwrap();
+        assert_eq!(version, [0, 0, 4, 5]);
+        let mut client = Client { socket, assembler: Assembler::default() };
+        client.send(&[request(HELLO, &[none()]), request(LOGON, &[none()])]);
+        assert!(client.next().is_success() && client.next().is_success());
+        client
+    }
+    fn send(&mut self, requests: &[Vec<u8>]) {
+        self.socket.write_all(&chunked(requests)).unwrap();
+    }
+    fn next(&mut self) -> Answer {
+        let mut bytes = [0; 16 << 10];
+        loop {
+            if let Some(message) = self.assembler.next_message().unwrap() {
+                return Answer::parse(&message);
+            }
+            let count = self.socket.read(&mut bytes).unwrap();
+            assert!(count > 0, "the server closed the connection");
+            self.assembler.feed(&bytes[..count]);
+        }
+    }
+    fn int(&mut self, text: &str) -> i64 {
+        self.send(&[run(text), pull(-1)]);
+        assert!(self.next().is_success());
+        let value = self.next().values()[0].int();
+        assert!(self.next().is_success());
+        value
+    }
+}
+
+fn serve() -> (Database, Server) {
+    let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let server = Server::start(database.clone(), &ServeOptions { bolt: "127.0.0.1:0".into() }).unwrap();
+    (database, server)
+}
+
+/// Waits until it holds; how long that took.
+fn within(limit_ms: u64, what: &str, holds: impl Fn() -> bool) -> u64 {
+    let began = monotonic_ns();
+    while !holds() {
+        assert!(monotonic_ns() - began < limit_ms * 1_000_000, "{what} did not happen within {limit_ms} ms");
+        sleep(Duration::from_micros(200));
+    }
+    (monotonic_ns() - began) / 1_000_000
+}
+
+const PRODUCT: &str = "UNWIND range(1, 1000) AS i UNWIND range(1, 1000) AS j RETURN i * 1000 + j";
+const ENDLESS: &str =
+    "UNWIND range(1, 1000000) AS i UNWIND range(1, 1000000) AS j RETURN sum(i * j), collect(DISTINCT i % 7)";
+
+#[test]
+fn a_million_rows_to_a_slow_reader_take_bounded_memory() {
+    let (database, server) = serve();
+    let mut client = Client::connect(server.address());
+    client.send(&[run(PRODUCT), pull(-1)]);
+    assert!(client.next().is_success());
+    let (mut rows, mut sum, mut bytes_max) = (0_u64, 0_i64, 0);
+    loop {
+        match client.next() {
+            Answer::Record(values) => {
+                rows += 1;
+                sum += values[0].int();
+            }
+            answer => break assert!(answer.is_success(), "{answer:?}"),
+        }
+        if rows % 50_000 == 0 {
+            // The reader pauses, and so does the query.
+            sleep(Duration::from_millis(5));
+            bytes_max = database.running().iter().map(|query| query.bytes).max().unwrap_or(0).max(bytes_max);
+        }
+    }
+    assert_eq!((rows, sum), (1_000_000, 1_000 * (1_000 * 500_500) + 1_000 * 500_500));
+    assert!(bytes_max < 16 << 20, "the query held {bytes_max} bytes");
+}
+
+#[test]
+fn a_client_that_vanishes_takes_its_query_and_its_slot_along() {
+    let (database, server) = serve();
+    for (text, way) in
+        [(ENDLESS, "closed"), (ENDLESS, "reset"), (PRODUCT, "unread"), (PRODUCT, "half closed")]
+    {
+        let mut client = Client::connect(server.address());
+        client.send(&[run(text), pull(-1)]);
+        if text == PRODUCT {
+            assert!(client.next().is_success());
+            // Fills the buffers of both sides, so that the server waits for room to write.
+            sleep(Duration::from_millis(50));
+        } else {
+            within(5_000, "the query", || !database.running().is_empty());
+        }
+        match way {
+            "reset" => client.send(&[request(RESET, &[])]),
+            "half closed" => client.socket.shutdown(Shutdown::Write).unwrap(),
+            _ => drop(client.socket.try_clone().map(|_| client.socket.shutdown(Shutdown::Both).unwrap())),
+        }
+        let took_ms = within(1_000, way, || database.running().is_empty());
+        assert!(took_ms < 50, "{way}: the query went on for {took_ms} ms");
+        if way == "reset" {
+            let terminated =
+                (0..3).map(|_| client.next()).find(|answer| matches!(answer, Answer::Failure(..)));
+            assert_eq!(terminated.unwrap().code(), "Neo.ClientError.Transaction.Terminated");
+            within(1_000, "the answer to RESET", || true);
+        }
+        if way == "half closed" {
+            within(1_000, "the slot of a client that only stopped writing", || server.connections() == 0);
+        }
+        drop(client);
+        within(1_000, "the slot", || server.connections() == 0);
+    }
+    let mut client = Client::connect(server.address());
+    assert_eq!(client.int("RETURN 7"), 7);
+}
+
+#[test]
+fn an_open_transaction_of_a_vanished_client_is_rolled_back() {
+    let (_database, server) = serve();
+    let mut client = Client::connect(server.address());
+    client.send(&[request(BEGIN, &[none()]), run("CREATE (:Lost)"), pull(-1)]);
+    assert!((0..3).all(|_| client.next().is_success()));
+    drop(client);
+    within(1_000, "the slot", || server.connections() == 0);
+    assert_eq!(Client::connect(server.address()).int("MATCH (n:Lost) RETURN count(*)"), 0);
+}
+
+#[test]
+fn only_loopback_is_served_while_there_are_no_users() {
+    let start = |bolt: &str| {
+        let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+        Server::start(database, &ServeOptions { bolt: bolt.into() }).map(|server| server.address().port())
+    };
+    for refused in ["0.0.0.0:0", "[::]:0", "192.168.1.1:7687"] {
+        assert!(matches!(start(refused), Err(ServeError::NotLoopback(_))), "{refused}");
+    }
+    for wrong in ["", "7687", "localhost", "example.org:7687", "127.0.0.1:99999"] {
+        assert!(matches!(start(wrong), Err(ServeError::Address(_))), "{wrong}");
+    }
+    assert!(start("localhost:0").unwrap() > 0);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    assert!(matches!(start(&taken.local_addr().unwrap().to_string()), Err(ServeError::Io(..))));
+}
+
+#[test]
+fn one_client_too_many_is_closed_and_strangers_are_told_nothing() {
+    let (_database, server) = serve();
+    let mut stranger = TcpStream::connect(server.address()).unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = stranger.read_to_end(&mut answer);
+    assert!(answer.is_empty() || answer == [0; 4], "{answer:?}");
+    drop(stranger);
+    within(1_000, "the slot", || server.connections() == 0);
+
+    let silent: Vec<TcpStream> =
+        (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    within(5_000, "all slots", || server.connections() == CONNECTIONS_MAX);
+    let mut one_more = TcpStream::connect(server.address()).unwrap();
+    one_more.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    assert_eq!(one_more.read(&mut [0; 4]).unwrap_or(0), 0, "closed");
+    assert_eq!(server.connections(), CONNECTIONS_MAX);
+    drop(silent);
+    within(5_000, "all slots", || server.connections() == 0);
+    assert_eq!(Client::connect(server.address()).int("RETURN 1"), 1);
+}
+
+#[test]
+fn endless_messages_are_cut_off() {
+    let (_database, server) = serve();
+    let mut client = Client::connect(server.address());
+    let chunk = [&[0xFF, 0xFF][..], &[0xD0; 65_535]].concat();
+    let refused = (0..2_000).any(|_| client.socket.write_all(&chunk).is_err());
+    assert!(refused, "128 MB were taken for one message");
+    within(1_000, "the slot", || server.connections() == 0);
+}
+
+#[test]
+fn a_server_that_ends_does_not_wait_for_its_clients() {
+    let (database, server) = serve();
+    let mut client = Client::connect(server.address());
+    client.send(&[run(ENDLESS), pull(-1)]);
+    let mut unread = Client::connect(server.address());
+    unread.send(&[run(PRODUCT), pull(-1)]);
+    within(5_000, "the queries", || database.running().len() == 2);
+    sleep(Duration::from_millis(50));
+    let began = monotonic_ns();
+    drop(server);
+    let took_ms = (monotonic_ns() - began) / 1_000_000;
+    assert!(took_ms < 1_000, "{took_ms} ms");
+    assert!(database.running().is_empty());
+}
