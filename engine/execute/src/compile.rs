@@ -45,6 +45,7 @@ pub(crate) fn statement(
         only_count: false,
         asking: Asking::Nothing,
         spot: Spot::default(),
+        after: None,
         current: 0,
         node_count: 0,
         nodes: Vec::new(),
@@ -97,6 +98,8 @@ pub(crate) struct Compiler {
     asking: Asking,
     /// Of the node that is compiled.
     spot: Spot,
+    /// Outside of scopes: what leaves wait for, instead of the start of the query.
+    pub(crate) after: Option<Stream>,
     current: usize,
     node_count: usize,
     nodes: Vec<usize>,
@@ -146,7 +149,7 @@ impl Compiler {
         self.node_count += line.len();
         let mut feed = Feed::Unit;
         for (place, (plan, required, only_count)) in line.into_iter().enumerate().rev() {
-            if *plan == Plan::Unit && self.inside.is_none() {
+            if *plan == Plan::Unit && self.inside.is_none() && self.after.is_none() {
                 continue;
             }
             self.current = first + place;

@@ -8,7 +8,7 @@ use crate::result::ResultStream;
 use crate::rows::Rows;
 use dataflow::{QueryOptions, Runtime, TenantNo};
 use model::batch::BATCH_ROWS;
-use plan::{Statement, StatementKind};
+use plan::{Plan, Statement, StatementKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ impl Execution {
         };
         let now = || i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
         let request = Request::begin(parameters, options.transaction_us.unwrap_or_else(now));
+        let deletes = plan.any(&mut |plan| matches!(plan, Plan::Delete(_)));
+        let request = if deletes { request } else { request.without_deletes() };
         let environment = Arc::new(Environment::new(access, request, options.batch_rows));
         let compiled =
             compile::statement(plan, columns, statement.variables.len(), &environment, runtime.executors())?;

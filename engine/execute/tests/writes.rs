@@ -387,3 +387,30 @@ fn merges_of_different_edges_at_one_hub_do_not_conflict() {
     let edges = Plan::Expand(Box::new(expand(scan(Plan::Unit, 0, "A"), 0, None, 1, &["R"], Direction::Out)));
     assert_eq!(ints(&engine, count(edges, 2), 2), [Some(2)]);
 }
+
+#[test]
+fn the_second_branch_of_a_union_sees_what_the_first_wrote() {
+    let union = |left, right, columns: (u32, u32)| {
+        Plan::Union(Box::new(plan::algebra::Union {
+            left,
+            right,
+            columns: vec![(Var(30), Var(columns.0), Var(columns.1))],
+            distinct: false,
+        }))
+    };
+    for _ in 0..20 {
+        let engine = engine();
+        made(&engine, "A", 3);
+        let more = |variable| {
+            let rows = unwind(Plan::Unit, range(1, 50), variable);
+            count(create(rows, vec![create_vertex(variable + 1, &["A"], None)], Vec::new()), variable + 2)
+        };
+        let counted = |variable| count(scan(Plan::Unit, variable, "A"), variable + 1);
+        let (found, _) = write(&engine, union(more(0), counted(10), (2, 11)), &[Var(30)]).unwrap();
+        let found: Vec<_> = support::sorted(found).iter().map(|row| row[0].as_int().unwrap()).collect();
+        assert_eq!(found, [50, 53], "it sees all of it");
+        let (found, _) = write(&engine, union(counted(10), more(0), (11, 2)), &[Var(30)]).unwrap();
+        let found: Vec<_> = support::sorted(found).iter().map(|row| row[0].as_int().unwrap()).collect();
+        assert_eq!(found, [50, 53], "the first sees nothing of the second");
+    }
+}

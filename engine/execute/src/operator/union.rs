@@ -1,14 +1,21 @@
 //! Union: the rows of both inputs under common columns; with `distinct`, a [`Distinct`](super::distinct) follows.
+//!
+//! Where an input writes, the second begins when the first has ended: it sees what the first wrote, and never the other way round.
+//! (Inside a sub-query both begin with their row.)
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::expression::Layout;
 use crate::liveness::VarSet;
-use crate::operator::distinct;
+use crate::operator::{apply, distinct};
+use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Stepping, Try};
+use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use model::Batch;
+use plan::Plan;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Clone)]
 struct Union {
@@ -22,6 +29,45 @@ impl Step for Union {
     }
 }
 
+/// Hands the rows of the first input on; at their end lets the leaves of the second begin.
+struct Then {
+    leaves: Arc<AtomicUsize>,
+}
+
+impl Operator<Rows> for Then {
+    fn receive(&mut self, _: usize, rows: Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        context.send_to(0, rows);
+        Ok(Flow::Ready)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        for leaf in 1..=self.leaves.load(Ordering::Relaxed) {
+            context.send_to(leaf, Rows(Batch::unit()));
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+/// Compiles the second input behind the first; returns both.
+fn second_after(
+    compiler: &mut Compiler,
+    first: Stream,
+    second: &Plan,
+    required: &VarSet,
+) -> Result<(Stream, Stream), ExecuteError> {
+    let leaves = Arc::new(AtomicUsize::new(0));
+    let counted = leaves.clone();
+    let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
+    let vertex = compiler.vertex("Then", options, move || Then { leaves: leaves.clone() });
+    compiler.gather(&first, vertex, 0);
+    let first = Stream { vertex, output: 0, parallel: false, ..first };
+    let leaf = Stream { output: 1, layout: Layout::default(), ordered: false, fans_out: false, ..first };
+    let outside = compiler.after.replace(leaf);
+    let second = compiler.plan(second, required);
+    let after = std::mem::replace(&mut compiler.after, outside);
+    counted.store(after.map_or(0, |after| after.output - 1), Ordering::Relaxed);
+    Ok((first, second?))
+}
+
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Union,
@@ -32,8 +78,16 @@ pub(crate) fn compile(
         node.columns.iter().filter(|(to, _, _)| node.distinct || required.contains(*to)).collect();
     let left_needs = compiler.with_row(wanted.iter().map(|(_, left, _)| *left).collect());
     let right_needs = compiler.with_row(wanted.iter().map(|(_, _, right)| *right).collect());
-    let left = compiler.plan(&node.left, &left_needs)?;
-    let right = compiler.plan(&node.right, &right_needs)?;
+    let mut left = compiler.plan(&node.left, &left_needs)?;
+    let writes = compiler.inside.is_none() && (apply::writes(&node.left) || apply::writes(&node.right));
+    let right = match writes {
+        true => {
+            let (first, right) = second_after(compiler, left, &node.right, &right_needs)?;
+            left = first;
+            right
+        }
+        false => compiler.plan(&node.right, &right_needs)?,
+    };
     let mut layout = Layout::default();
     let (mut from_left, mut from_right) = (Vec::new(), Vec::new());
     let row = compiler.row();

@@ -1,6 +1,7 @@
 //! Unit: one row without columns, where every query begins.
 //!
-//! Inside a sub-query it is the enclosing row itself, with nothing imported.
+//! Inside a sub-query it is the enclosing row itself, with nothing imported; in the second branch of a union that writes, a row that
+//! comes once the first branch is done.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -25,6 +26,11 @@ impl Operator<Rows> for Unit {
 pub(crate) fn compile(compiler: &mut Compiler) -> Result<Stream, ExecuteError> {
     if compiler.inside.is_some() {
         return super::argument::compile(compiler, &[]);
+    }
+    if let Some(after) = &mut compiler.after {
+        let stream = after.clone();
+        after.output += 1;
+        return Ok(stream);
     }
     let vertex = compiler.vertex("Unit", VertexOptions::source(), || Unit);
     Ok(Stream {

@@ -1,0 +1,95 @@
+//! Sub-queries stop as soon as they have enough: these would take hours if they did not.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+use model::Direction;
+use plan::algebra::{ApplyKind, ExpandPath};
+use plan::pattern::{PathMode, Selector};
+use plan::{LabelExpr, Plan, Var};
+use support::build::*;
+use support::{Graph, TwinVertex, engine, read};
+
+/// Everybody knows everybody: walks of length eight number in the billions.
+fn clique() -> Graph {
+    let engine = engine();
+    let transaction = engine.begin(transact::Mode::Write);
+    let (label, knows) = (transaction.label("A").unwrap(), transaction.edge_type("R").unwrap());
+    let ids: Vec<_> = (0..40).map(|_| transaction.create_vertex(&[label], Vec::new()).unwrap()).collect();
+    for source in &ids {
+        for target in &ids {
+            transaction.create_edge(*source, *target, knows, Vec::new()).unwrap();
+        }
+    }
+    transaction.commit().unwrap();
+    let vertices = ids.into_iter().map(|id| TwinVertex { id, labels: vec!["A"], x: None }).collect();
+    Graph { engine, vertices, edges: Vec::new() }
+}
+
+fn far(input: Plan, from: u32, to: u32) -> Plan {
+    Plan::ExpandPath(Box::new(ExpandPath {
+        input,
+        from: Var(from),
+        edges: None,
+        edges_reversed: false,
+        length: None,
+        to: Var(to),
+        types: Vec::new(),
+        direction: Direction::Both,
+        into: false,
+        labels: LabelExpr::Any,
+        min: 1,
+        max: Some(9),
+        mode: PathMode::Trail,
+        selector: Selector::Every,
+        distinct_ends: false,
+        edge_predicate: None,
+    }))
+}
+
+fn out(input: Plan, from: u32, to: u32) -> Plan {
+    Plan::Expand(Box::new(expand(input, from, None, to, &["R"], Direction::Out)))
+}
+
+fn rows(inner: Plan, kind: ApplyKind, column: u32) -> usize {
+    let plan = apply(scan(Plan::Unit, 0, "A"), inner, &[0], kind);
+    read(2, &clique(), plan, &[Var(column)]).unwrap().len()
+}
+
+#[test]
+fn an_existence_test_does_not_enumerate() {
+    let inner = || far(argument(&[0]), 0, 1);
+    assert_eq!(rows(inner(), ApplyKind::Semi, 0), 40);
+    assert_eq!(rows(inner(), ApplyKind::Anti, 0), 0);
+    assert_eq!(rows(inner(), ApplyKind::Exists(Var(9)), 9), 40);
+}
+
+#[test]
+fn nor_does_a_chain_of_expands_below_it() {
+    let mut inner = argument(&[0]);
+    for at in 0..9 {
+        inner = out(inner, at, at + 1);
+    }
+    assert_eq!(rows(project(inner, vec![(20, int(1))]), ApplyKind::Semi, 0), 40);
+}
+
+#[test]
+fn nor_does_one_with_a_filter_above() {
+    let inner = filter(
+        far(argument(&[0]), 0, 1),
+        support::build::compare(plan::expr::BinaryOperator::Equal, var(1), var(1)),
+    );
+    assert_eq!(rows(inner, ApplyKind::Semi, 0), 40);
+}
+
+#[test]
+fn a_limit_for_each_row_stops_the_work_below() {
+    let inner = limit(far(argument(&[0]), 0, 1), 3);
+    assert_eq!(rows(inner, ApplyKind::Inner(vec![Var(1)]), 1), 120);
+    // A limit inside, and a test outside that looks at all of it.
+    let inner = filter(
+        count(limit(far(argument(&[0]), 0, 1), 5), 2),
+        support::build::compare(plan::expr::BinaryOperator::Equal, var(2), int(5)),
+    );
+    assert_eq!(rows(inner, ApplyKind::Semi, 0), 40);
+}
