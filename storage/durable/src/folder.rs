@@ -3,6 +3,7 @@
 //! Idea: `IDENTITY` is written last when a database is created, so a folder without it is not a database, or not yet one. `LOCK` is held
 //! from before the first look until the folder is closed, and freed by the system if the process dies.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -131,15 +132,17 @@ fn holds_data(disk: &dyn Disk, path: &Path) -> DurableResult<bool> {
     })
 }
 
+/// Creates what is missing of the path and makes all its names durable: those of folders that are there already, too, since whoever
+/// made them may have been cut short before their names were safe.
 fn create_folder(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
-    let missing: Vec<&Path> =
-        path.ancestors().take_while(|folder| !disk.exists(folder).unwrap_or(true)).collect();
     disk.create_dir_all(path)?;
-    for folder in missing {
-        if let Some(parent) = folder.parent() {
-            // A relative path ends in the empty path, which stands for the folder we are in.
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            disk.sync_dir(parent)?;
+    for parent in path.ancestors().skip(1) {
+        // A relative path ends in the empty path, which stands for the folder we are in.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        match disk.sync_dir(parent) {
+            // A folder that we may not open is not one that we, or who was cut short, made a name in.
+            Err(DiskError::Io { kind: io::ErrorKind::PermissionDenied, .. }) => {}
+            outcome => outcome?,
         }
     }
     Ok(())

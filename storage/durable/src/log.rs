@@ -110,10 +110,14 @@ impl Log {
             log.file = last.create(&*log.disk, dir)?;
             log.length = HEADER_BYTES as u64;
         } else {
-            (log.length, log.last_place) = good_part(last, &bytes, &path)?;
+            let good = good_part(last, &bytes, &path)?;
+            (log.length, log.last_place) = (good.length, good.last_place);
             if log.length < bytes.len() as u64 {
                 log.file.truncate(log.length)?;
             }
+            // After a failed sync the system may call bytes clean that never reached the disk, and a sync alone would not write them.
+            let doubtful = &bytes[good.durable as usize..good.length as usize];
+            log.file.write_at(doubtful, good.durable)?;
             log.file.sync()?;
         }
         log.synced = log.length;
@@ -370,16 +374,29 @@ fn unfinished(
     Ok(Segment { number, base_place: walk.last_place })
 }
 
-/// How far the last segment is good, and the place of its last record. Damage to what was durable is an error.
-fn good_part(segment: Segment, bytes: &[u8], path: &Path) -> DurableResult<(u64, u64)> {
+/// What a segment holds before its tail.
+struct GoodPart {
+    /// Bytes of good frames, the header included.
+    length: u64,
+    /// How many of them were durable for certain: a later frame says so.
+    durable: u64,
+    /// Place of the last record.
+    last_place: u64,
+}
+
+/// How far the last segment is good. Damage to what was durable is an error.
+fn good_part(segment: Segment, bytes: &[u8], path: &Path) -> DurableResult<GoodPart> {
     let mut walk = segment.walk();
+    let mut durable = 0;
     loop {
         match walk.next(bytes) {
-            Ok(Some(_)) => {}
+            Ok(Some(frame)) => durable = durable.max(u64::from(frame.synced)),
             Err(what) if was_durable(bytes, walk.at) => {
                 return Err(DurableError::corrupt(path, walk.at as u64, what));
             }
-            Ok(None) | Err(_) => return Ok((walk.at as u64, walk.last_place)),
+            Ok(None) | Err(_) => {
+                return Ok(GoodPart { length: walk.at as u64, durable, last_place: walk.last_place });
+            }
         }
     }
 }

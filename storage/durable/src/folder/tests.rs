@@ -4,6 +4,7 @@ use world::files::TemporaryFolder;
 
 use super::*;
 use crate::testing::{is_named_damage, shared, sim};
+use crate::{LocalFolder, LogOptions};
 
 fn open(disk: &SimDisk, path: &Path, mode: OpenMode) -> DurableResult<Folder> {
     Folder::open(&shared(disk), path, mode)
@@ -105,6 +106,28 @@ fn a_creation_cut_short_at_any_step_is_done_again() {
                 assert_eq!(folder.creation_id(), id, "what was created stays");
                 break;
             }
+        }
+    }
+}
+
+/// A creation was killed between making the folder and syncing the name of the folder. The next open found a folder, synced no
+/// name, and a later power failure took the database with everything in it. Found by `trials/sim`.
+#[test]
+fn a_folder_made_by_a_creation_cut_short_is_durable_once_it_is_opened() {
+    let path = Path::new("/deep/inside/db");
+    let open = |disk: &SimDisk, mode| {
+        let whole = LocalFolder::open(shared(disk), path, mode, LogOptions::default())?;
+        DurableResult::Ok(whole.folder().creation_id())
+    };
+    for operation in 1..40 {
+        let disk = SimDisk::new();
+        disk.set_faults(Faults { error_at: Some(operation), ..Faults::default() });
+        drop(open(&disk, OpenMode::CreateIfMissing));
+        let disk = disk.kill();
+        let id = open(&disk, OpenMode::CreateIfMissing).unwrap();
+        for seed in 0..8 {
+            let found = open(&disk.copy().crash(seed), OpenMode::Existing).unwrap();
+            assert_eq!(found, id, "operation {operation}, seed {seed}");
         }
     }
 }
