@@ -33,6 +33,8 @@ pub(crate) const EQUAL_SHARE: f64 = 0.1;
 pub(crate) const RANGE_SHARE: f64 = 0.3;
 /// Share of rows a text prefix keeps.
 pub(crate) const PREFIX_SHARE: f64 = 0.1;
+/// Share of edges that lead to a label from which on they are taken to lead nowhere else.
+pub(crate) const ALWAYS_SHARE: f64 = 0.99;
 /// Elements of a list whose length is unknown.
 pub(crate) const LIST_LENGTH: f64 = 10.0;
 
@@ -119,6 +121,25 @@ pub(crate) fn run_fan(degree: f64, min: u32, max: Option<u32>, selector: Selecto
     let runs: f64 = levels.map(|level| degree.powi(level.min(64) as i32)).sum();
     let runs = runs.min(1e18);
     if selector == Selector::Every { runs } else { runs.min(reach) }
+}
+
+/// Vertices that runs of these edges can end in: where the edges always lead to one label, those that carry it.
+pub(crate) fn reach(
+    planning: &dyn Planning,
+    near: Option<&Name>,
+    types: &[Name],
+    direction: Direction,
+    far: &LabelExpr,
+) -> f64 {
+    let names: Vec<&str> = types.iter().map(|name| &**name).collect();
+    let all = vertices(planning, None).min(planning.edges(None, &names, direction).max(1.0));
+    let mut labels = far.required();
+    labels.extend(near.cloned());
+    let always = |label: &Name| {
+        far_share(planning, None, types, direction, &LabelExpr::Has(label.clone())) >= ALWAYS_SHARE
+    };
+    let ends = labels.iter().filter(|label| always(label)).map(|label| vertices(planning, Some(label)));
+    ends.fold(all, f64::min)
 }
 
 /// Work of one search between two given vertices, met in the middle.

@@ -224,19 +224,21 @@ impl Estimator<'_> {
     }
 
     fn expand_path(&self, node: &ExpandPath, input: &mut Known) {
-        let near = input.label(node.from);
-        let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction);
-        let all = cost::vertices(self.planning, None);
-        let mut fan = cost::run_fan(degree, node.min, node.max, node.selector, all);
+        let (planning, near) = (self.planning, input.label(node.from));
+        let degree = cost::degree(planning, near.as_deref(), &node.types, node.direction);
+        let reach = cost::reach(planning, near.as_ref(), &node.types, node.direction, &node.labels);
+        let mut fan = cost::run_fan(degree, node.min, node.max, node.selector, reach);
         if node.distinct_ends {
-            fan = fan.min(all)
+            fan = fan.min(reach)
         }
         if node.into {
-            input.rows *= (fan / all).min(fan);
+            let ends = cost::vertices(planning, input.label(node.to).as_deref()).min(reach);
+            input.rows *= (fan / ends.max(1.0)).min(fan);
             return;
         }
-        input.rows *= fan * cost::share(self.planning, &node.labels);
-        input.learn(self.planning, node.to, &node.labels);
+        input.rows *=
+            fan * cost::far_share(planning, near.as_deref(), &node.types, node.direction, &node.labels);
+        input.learn(planning, node.to, &node.labels);
     }
 
     /// Share of rows that a filter keeps; what a seek just below has answered already keeps all.

@@ -172,7 +172,7 @@ fn close(problem: &Problem<'_>, built: &mut Built, set: Set) {
         };
         let Some(edge) = (0..problem.edges.len()).find(|edge| ready(*edge)) else { return };
         let found = &problem.edges[edge];
-        let side = if found.fan_to < found.fan_from { Side::To } else { Side::From };
+        let side = if found.back.fan < found.there.fan { Side::To } else { Side::From };
         built.plan = expand(problem, built.plan.take(), edge, side, true, LabelExpr::Any);
         found_edge(problem, built, edge, None)
     }

@@ -56,13 +56,25 @@ pub(super) struct Edge {
     pub conditions: Set,
     /// All that must be bound for it to be solved.
     pub need: Set,
-    /// Edges met at one vertex (for a run: runs), seen from `from` and from `to`.
-    pub fan_from: f64,
-    pub fan_to: f64,
+    /// Seen from `from`, and from `to`.
+    pub there: OneWay,
+    pub back: OneWay,
     /// Runs listed from the better side where every one must be, whatever the selector leaves of them.
     pub runs: f64,
     /// Share of pairs of ends that it keeps (may exceed 1).
     pub share: f64,
+}
+
+/// An edge as met at one of its ends.
+pub(super) struct OneWay {
+    /// Edges at one vertex; for a run, runs that the selector leaves.
+    pub fan: f64,
+    /// Share of them whose far end has the labels that it must have.
+    pub kept: f64,
+    /// Runs before the selector.
+    runs: f64,
+    /// Edges for each pair of ends: what one end meets, over the number of the others.
+    share: f64,
 }
 
 /// A condition to apply.
@@ -94,11 +106,11 @@ impl Edge {
             _ => None,
         }
     }
-    /// Runs or edges met at one vertex of a side.
-    pub fn fan(&self, side: Side) -> f64 {
+    /// As met at the vertex of a side.
+    pub fn seen(&self, side: Side) -> &OneWay {
         match side {
-            Side::From => self.fan_from,
-            Side::To => self.fan_to,
+            Side::From => &self.there,
+            Side::To => &self.back,
         }
     }
 }
@@ -248,44 +260,32 @@ impl<'a> Problem<'a> {
 
     fn add_edge(&mut self, pattern: PatternEdge, (conditions, need): (Set, Set), group: usize) {
         let (from, to) = (self.bit(pattern.from), self.bit(pattern.to));
-        let all = cost::vertices(self.planning, None);
-        let fan = |near: Var, direction: Direction, selector: Option<Selector>| {
-            let label = self.label(near);
-            let degree = cost::degree(self.planning, label.as_deref(), &pattern.types, direction);
-            match &pattern.run {
-                None => degree,
-                Some(run) => cost::run_fan(degree, run.min, run.max, selector.unwrap_or(run.selector), all),
-            }
-        };
-        let both = |selector: Option<Selector>| {
-            let from = fan(pattern.from, pattern.direction, selector);
-            (from, fan(pattern.to, pattern.direction.reversed(), selector))
-        };
-        let (fan_from, fan_to) = both(None);
-        let every = both(Some(Selector::Every));
-        let runs = every.0.min(every.1);
-        let share = self.edge_share(&pattern, fan_from, fan_to);
-        self.edges.push(Edge { pattern, group, from, to, conditions, need, fan_from, fan_to, runs, share })
+        let there = self.one_way(&pattern, pattern.from, pattern.to, pattern.direction);
+        let back = self.one_way(&pattern, pattern.to, pattern.from, pattern.direction.reversed());
+        let runs = there.runs.min(back.runs);
+        let share = there.share.min(back.share).max(1e-12);
+        self.edges.push(Edge { pattern, group, from, to, conditions, need, there, back, runs, share })
     }
 
-    /// Edges for each pair of ends: what one end meets, times the share with the other end's labels, over its number.
-    fn edge_share(&self, pattern: &PatternEdge, fan_from: f64, fan_to: f64) -> f64 {
-        let one_way = |fan: f64, near: Var, far: Var, direction: Direction| {
-            let far_labels = match self.vertices.iter().find(|vertex| vertex.variable == far) {
-                Some(vertex) => vertex.labels.clone(),
-                None => self.known.label(far).map_or(LabelExpr::Any, LabelExpr::Has),
-            };
-            let far_rows = cost::labelled(self.planning, &far_labels);
-            let near = self.label(near);
-            let share =
-                cost::far_share(self.planning, near.as_deref(), &pattern.types, direction, &far_labels);
-            let all = cost::vertices(self.planning, None);
-            let share = if pattern.run.is_some() { far_rows / all } else { share };
-            fan * share / far_rows
+    /// What is met at one end of an edge.
+    fn one_way(&self, pattern: &PatternEdge, near: Var, far: Var, direction: Direction) -> OneWay {
+        let (planning, label) = (self.planning, self.label(near));
+        let far_labels = match self.vertices.iter().find(|vertex| vertex.variable == far) {
+            Some(vertex) => vertex.labels.clone(),
+            None => self.known.label(far).map_or(LabelExpr::Any, LabelExpr::Has),
         };
-        let there = one_way(fan_from, pattern.from, pattern.to, pattern.direction);
-        let back = one_way(fan_to, pattern.to, pattern.from, pattern.direction.reversed());
-        there.min(back).max(1e-12)
+        let degree = cost::degree(planning, label.as_deref(), &pattern.types, direction);
+        let (fan, runs) = match &pattern.run {
+            None => (degree, degree),
+            Some(run) => {
+                let reach = cost::reach(planning, label.as_ref(), &pattern.types, direction, &far_labels);
+                let fan = |selector| cost::run_fan(degree, run.min, run.max, selector, reach);
+                (fan(run.selector), fan(Selector::Every))
+            }
+        };
+        let kept = cost::far_share(planning, label.as_deref(), &pattern.types, direction, &far_labels);
+        let share = fan * kept / cost::labelled(planning, &far_labels);
+        OneWay { fan, kept, runs, share }
     }
 
     fn add_predicate(&mut self, expr: Expr) {

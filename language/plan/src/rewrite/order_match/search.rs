@@ -4,7 +4,7 @@
 //! order, and every part of a set is a smaller number, so each is final when visited. Cost: 2^n sets times n extensions, and
 //! 3^n pairs for joins.
 
-use super::problem::{Edge, INPUT, Problem, Set, Side};
+use super::problem::{Edge, INPUT, OneWay, Problem, Set, Side};
 use crate::cost;
 use crate::expr::Var;
 use crate::pattern::Selector;
@@ -97,10 +97,9 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
     }
     for (which, edge) in problem.edges.iter().enumerate() {
         let Some(side) = edge.reaches(set, more.bit) else { continue };
-        let fan = edge.fan(side);
+        let OneWay { fan, kept, .. } = *edge.seen(side);
         let searched =
             if edge.is_by_distance() { open_search(problem, edge, side) } else { fan.max(edge.runs) };
-        let kept = (vertex.rows / cost::vertices(problem.planning, None)).min(1.0);
         let found = before * fan * kept;
         let walked = before * (cost::EXPAND_COST + searched);
         consider(Step::Walk(number, which, side), more.cost(walked, found, found, Some(which)))
@@ -153,7 +152,7 @@ fn into_cost(edge: &Edge) -> f64 {
     if edge.pattern.run.is_none() {
         return cost::INTO_COST;
     }
-    let fan = edge.fan_from.min(edge.fan_to);
+    let fan = edge.there.fan.min(edge.back.fan);
     if edge.is_by_distance() { cost::pair_search(fan) } else { cost::EXPAND_COST + edge.runs }
 }
 
@@ -168,7 +167,7 @@ fn open_search(problem: &Problem<'_>, edge: &Edge, side: Side) -> f64 {
     let degree = |label: Option<&str>| cost::degree(problem.planning, label, &pattern.types, direction);
     let edges = degree(None) * cost::vertices(problem.planning, None);
     let met = cost::run_fan(degree(problem.label(near).as_deref()), 1, max, Selector::Every, edges);
-    met.min(edges) + edge.fan(side)
+    met.min(edges) + edge.seen(side).fan
 }
 
 /// The cheapest join that yields a set: two parts that share at most one vertex, with no edge across.
