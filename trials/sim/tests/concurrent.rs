@@ -3,8 +3,8 @@
 
 use database::{Database, MEMORY, Options};
 use tanglewood_sim::check::check;
-use tanglewood_sim::client::{CypherClient, DirectClient, Layout};
-use tanglewood_sim::history::{History, Recorder};
+use tanglewood_sim::client::{Client, CypherClient, DirectClient, Failure, Layout, Request};
+use tanglewood_sim::history::{History, Operation, Recorder};
 use tanglewood_sim::workload::{Shape, Values, interleaved, on_threads, read_everything};
 use transact::OpenOptions;
 use world::chance::Chance;
@@ -107,6 +107,56 @@ fn concurrent_transactions_are_strictly_serializable() {
 #[test]
 fn concurrent_cypher_is_strictly_serializable() {
     cypher_histories(0..40, &Shape::default()).conflicts_and_commits();
+}
+
+/// A client that reads beside its transaction until it writes: nothing of that is validated.
+struct Careless {
+    inside: DirectClient,
+    beside: DirectClient,
+    wrote: bool,
+}
+
+impl Client for Careless {
+    fn begin(&mut self, reading: bool) -> Result<(), Failure> {
+        self.wrote = false;
+        self.inside.begin(reading)
+    }
+    fn run(&mut self, request: Request) -> Result<Operation, Failure> {
+        self.wrote |= request.writes();
+        if self.wrote {
+            return self.inside.run(request);
+        }
+        self.beside.begin(true)?;
+        let answer = self.beside.run(request)?;
+        self.beside.commit()?;
+        Ok(answer)
+    }
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.inside.commit()
+    }
+    fn rollback(&mut self) {
+        self.inside.rollback();
+    }
+}
+
+/// The whole chain must be able to say no.
+#[test]
+fn unvalidated_reads_are_found_out() {
+    let shape = Shape::default();
+    let mut names = std::collections::BTreeSet::new();
+    for seed in 0..40 {
+        let (engine, _) = transact::open(None, &OpenOptions::default()).unwrap();
+        let layout = Layout::of(&engine).unwrap();
+        layout.prepare(&engine, shape.objects()).unwrap();
+        let (recorder, values) = (Recorder::new(), Values::default());
+        let direct = || DirectClient::new(&engine, layout);
+        let client = || Careless { inside: direct(), beside: direct(), wrote: false };
+        interleaved(&mut Chance::seeded(seed), &shape, &recorder, &values, 200, client, |_| {});
+        read_everything(999, &shape, &recorder, &mut direct()).unwrap();
+        names.extend(check(&recorder.history()).names());
+    }
+    assert!(names.contains("G-single (read skew)") && names.contains("G2 (write skew)"), "{names:?}");
+    assert!(!names.contains("lost write") && !names.contains("garbage read"), "{names:?}");
 }
 
 #[test]
