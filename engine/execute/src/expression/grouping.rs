@@ -298,13 +298,11 @@ impl GroupTable {
         builder.finish()
     }
 
-    /// Takes over the groups of another table: for each of them, in order, its number here.
-    pub fn merge(&mut self, other: &GroupTable) -> Vec<u32> {
-        let mut groups = Vec::new();
-        let keys: Vec<Carried> =
-            (0..self.width).map(|column| Carried::new(other.key_column(column, 0..other.len()))).collect();
-        self.assign(&keys, other.len(), &mut groups);
-        groups
+    /// Takes over these groups of another table: `groups` is overwritten with their numbers here, in order.
+    pub fn merge(&mut self, other: &GroupTable, range: Range<usize>, groups: &mut Vec<u32>) {
+        let key = |column| Carried::new(other.key_column(column, range.clone()));
+        let keys: Vec<Carried> = (0..self.width).map(key).collect();
+        self.assign(&keys, range.len(), groups);
     }
 }
 

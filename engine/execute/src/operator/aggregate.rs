@@ -117,16 +117,17 @@ impl States {
             }
         }
     }
-    fn merge(&mut self, call: &Call, other: States, groups: &[u32]) -> Try<()> {
+    /// Takes over the other's groups from `start` to its end; `groups` are their numbers here.
+    fn merge(&mut self, call: &Call, other: &mut States, start: usize, groups: &[u32]) -> Try<()> {
         match (&mut *self, other) {
             (States::Counts(mine), States::Counts(theirs)) => {
-                theirs.into_iter().zip(groups).for_each(|(count, group)| mine[*group as usize] += count);
+                theirs.drain(start..).zip(groups).for_each(|(count, group)| mine[*group as usize] += count);
             }
-            (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(&theirs),
-            (_, mut theirs) => {
-                let theirs = std::mem::take(theirs.generalise(call)?);
+            (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(theirs),
+            (_, theirs) => {
+                let theirs = theirs.generalise(call)?;
                 let mine = self.generalise(call)?;
-                for (state, group) in theirs.into_iter().zip(groups) {
+                for (state, group) in theirs.drain(start..).zip(groups) {
                     mine[*group as usize].merge(state)?;
                 }
             }
@@ -191,13 +192,19 @@ impl Groups {
         }
         Ok(())
     }
-    fn merge(&mut self, plan: &Grouping, other: Groups) -> Try<()> {
-        let groups = if plan.single { vec![0] } else { self.table.merge(&other.table) };
-        self.grow(plan);
-        for ((mine, theirs), call) in self.states.iter_mut().zip(other.states).zip(&plan.calls) {
-            mine.merge(call, theirs, &groups)?;
+    /// Takes over some groups of another part, from its end; `left` are those it still has. Returns how many are left.
+    fn merge(&mut self, plan: &Grouping, other: &mut Groups, left: usize) -> Try<usize> {
+        let start = if plan.single { 0 } else { left.saturating_sub(GROUPS_MERGED_PER_LOOK) };
+        if plan.single {
+            self.groups = vec![0];
+        } else {
+            self.table.merge(&other.table, start..left, &mut self.groups);
         }
-        Ok(())
+        self.grow(plan);
+        for ((mine, theirs), call) in self.states.iter_mut().zip(&mut other.states).zip(&plan.calls) {
+            mine.merge(call, theirs, start, &self.groups)?;
+        }
+        Ok(start)
     }
     /// A group for each of the outer rows.
     fn open_all(&mut self, plan: &Grouping, rows: usize) {
@@ -225,6 +232,9 @@ impl Groups {
 
 /// Parts that wait to be merged.
 type Parts = Arc<Mutex<Vec<Groups>>>;
+
+/// Groups of another part taken over between two looks at the clock.
+const GROUPS_MERGED_PER_LOOK: usize = 1_024;
 
 /// Batches between two looks at the memory held; a look walks all states.
 const BATCHES_PER_CHARGE: u32 = 16;
@@ -260,6 +270,8 @@ impl Breaker for Partial {
 /// Takes rows itself, merges the parts of others, hands on the groups.
 struct Final {
     partial: Partial,
+    /// A part that is being merged, and how many of its groups are left.
+    merging: Option<(Groups, usize)>,
     merged: bool,
     next: usize,
 }
@@ -270,6 +282,13 @@ impl Breaker for Final {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         let plan = self.partial.plan.clone();
+        if let (Some((part, left)), Some(groups)) = (&mut self.merging, &mut self.partial.groups) {
+            *left = groups.merge(&plan, part, *left)?;
+            if *left == 0 {
+                self.merging = None;
+            }
+            return Ok(Progress::More);
+        }
         if !self.merged {
             let part = self.partial.parts.lock().pop();
             let Some(part) = part else {
@@ -281,7 +300,10 @@ impl Breaker for Final {
                 return Ok(Progress::More);
             };
             match &mut self.partial.groups {
-                Some(groups) => groups.merge(&plan, part)?,
+                Some(_) => {
+                    let left = part.len(&plan);
+                    self.merging = Some((part, left));
+                }
                 None => self.partial.groups = Some(part),
             }
             return Ok(Progress::More);
@@ -365,7 +387,7 @@ pub(crate) fn compile(
     let vertex = compiler.vertex("Aggregate", options, move || {
         let parts = parts.clone().unwrap_or_default();
         let partial = Partial { plan: plan.clone(), groups: None, parts, batches: 0, charged: 0 };
-        Breaking::new(Final { partial, merged: false, next: 0 }, Here::new(&environment), 1)
+        Breaking::new(Final { partial, merging: None, merged: false, next: 0 }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: false, fans_out: false })
