@@ -182,6 +182,12 @@ fn counts(path: &Path) -> Option<(i64, i64)> {
     Some((count("MATCH (n) RETURN count(*)"), count("MATCH ()-[r]->() RETURN count(*)")))
 }
 
+fn timed_import(place: &Place, name: &str) -> Duration {
+    let started = Instant::now();
+    assert!(place.run(&["import", name, "--from", "edges.txt"]).ok().starts_with("vertices"));
+    started.elapsed()
+}
+
 #[test]
 fn imports_happen_whole_or_not_at_all() {
     if std::env::var_os(CHILD_DATABASE).is_some() {
@@ -189,9 +195,7 @@ fn imports_happen_whole_or_not_at_all() {
     }
     let (place, mut chance) = (Place::new(), chance());
     edge_list(&place);
-    let started = Instant::now();
-    place.run(&["import", "whole.db", "--from", "edges.txt"]).ok();
-    let whole_time = started.elapsed();
+    let mut whole_time = timed_import(&place, "whole.db");
     let whole = counts(&place.path().join("whole.db"));
     assert_eq!(whole, Some((IMPORT_VERTICES, IMPORT_VERTICES * 3)));
     let (mut none, mut all) = (0, 0);
@@ -199,7 +203,8 @@ fn imports_happen_whole_or_not_at_all() {
         let name = format!("round-{round}.db");
         let arguments = ["import", &name, "--from", "edges.txt"];
         let mut child = command(place.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(whole_time.mul_f64(chance.float() * 1.1));
+        // The end is where most happens.
+        std::thread::sleep(whole_time.mul_f64(chance.float().sqrt() * 1.2));
         child.kill().unwrap();
         let acknowledged = child.wait().unwrap().success();
         let found = counts(&place.path().join(&name));
@@ -208,10 +213,8 @@ fn imports_happen_whole_or_not_at_all() {
         assert!(!(acknowledged && is_empty), "round {round}: an acknowledged import is lost");
         if is_empty {
             none += 1;
-            assert!(
-                place.run(&arguments).ok().starts_with("vertices"),
-                "round {round}: it can be tried again"
-            );
+            // It can be tried again; how fast the machine is changes from round to round.
+            whole_time = timed_import(&place, &name);
         } else {
             all += 1;
         }

@@ -6,6 +6,9 @@ use crate::{Format, Ink, Look, PrintError, Style, failure, print_result};
 use database::{Database, Error, Params, Session};
 use std::io::{self, BufWriter, Write};
 
+/// Code of the error by which Ctrl-C ends a query.
+const INTERRUPTED: &str = "Neo.ClientError.Transaction.Terminated";
+
 /// How an input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -96,6 +99,10 @@ impl Conversation {
 
     /// Shows an error.
     pub fn complain(&self, error: &Error) -> io::Result<Outcome> {
+        if self.style.width.is_some() && error.code == INTERRUPTED {
+            // The terminal wrote `^C` where the cursor stood.
+            eprintln!();
+        }
         eprintln!("{}", failure(error, &Style::of_stderr()));
         Ok(Outcome::Failed)
     }

@@ -48,6 +48,8 @@ pub(crate) fn run(mut conversation: Conversation) -> io::Result<bool> {
         if let Some(file) = &history {
             let _ = editor.append_history(file);
         }
+        // An interruption that came too late for the statement before is not meant for this one.
+        conversation.session.settle_interrupt();
         if answer(&mut conversation, &input)? == Outcome::Quit {
             break;
         }
