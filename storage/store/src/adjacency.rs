@@ -1,14 +1,13 @@
 //! Following edges: a view of the adjacency for some edge types and a direction, made once per query.
 //!
-//! A view is one layer for each (type, way); see `layer`. A clean vertex of a one-layer view is a plain slice of the base: two
-//! loads more than flat CSR (the layer, its cell), no version test beyond the dirty bit, no lock, no copy. A dirty vertex, or
-//! one seen through several layers, is assembled in the caller's scratch. Layers are cached by the snapshot, so views of the same
-//! snapshot share them.
+//! A view is one layer for each (type, way); see `layer`. A vertex of a one-layer view is a plain slice: of the base where it is
+//! clean (two loads more than flat CSR: the layer, its cell), of the kept list where it is dirty; no lock, no copy. A vertex with
+//! edges in several layers is assembled in the caller's scratch. Layers are cached by the snapshot, so views of the same snapshot
+//! share them.
 
 use crate::StoreError;
-use crate::chunk::merge;
-use crate::edge_set::neighbour_of;
-use crate::layer::{Layer, split};
+use crate::edge_list::EdgeList;
+use crate::layer::Layer;
 use crate::snapshot::Snapshot;
 use crate::table::Lane;
 use model::{Direction, EdgeId, EdgeTypeId, VertexId};
@@ -34,6 +33,8 @@ impl EdgeScratch {
 pub struct AdjacencyView {
     snapshot: Snapshot,
     layers: SmallVec<[Arc<Layer>; 2]>,
+    /// The layer, where there is one.
+    only: Option<Arc<Layer>>,
     /// Are edges met from both ends? Then self-loops of incoming layers are left out.
     both: bool,
 }
@@ -43,14 +44,15 @@ impl AdjacencyView {
         let mut types = if types.is_empty() { snapshot.statistics().edge_types() } else { types.to_vec() };
         types.sort_unstable();
         types.dedup();
-        let mut layers = SmallVec::new();
+        let mut layers: SmallVec<[Arc<Layer>; 2]> = SmallVec::new();
         if direction != Direction::In {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::out(*edge_type))));
         }
         if direction != Direction::Out {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
         }
-        AdjacencyView { snapshot, layers, both: direction == Direction::Both }
+        let only = if let [layer] = layers.as_slice() { Some(layer.clone()) } else { None };
+        AdjacencyView { snapshot, layers, only, both: direction == Direction::Both }
     }
     /// The snapshot this view reads.
     pub fn snapshot(&self) -> &Snapshot {
@@ -76,48 +78,54 @@ impl AdjacencyView {
         }
         Ok(degree as u32)
     }
-    /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first.
+    /// The list of one layer, in two parts: before and behind the self-loops that an earlier layer showed.
     #[inline]
+    fn parts<'a>(&'a self, layer: &'a Layer, vertex: u32) -> Result<[EdgeList<'a>; 2], StoreError> {
+        let list = layer.list(vertex, &self.snapshot)?;
+        let all = list.neighbours.len();
+        let loops = if self.skips_loops(layer) { list.range_to(vertex) } else { all..all };
+        Ok([list.part(0..loops.start), list.part(loops.end..all)])
+    }
+    /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first. `scratch` is used only where
+    /// several layers have edges here.
+    #[inline(always)]
     pub fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
-        if let [layer] = self.layers.as_slice() {
-            let (chunk, slot) = split(vertex);
-            if let Some(list) = layer.clean(chunk, slot) {
-                return Ok(list);
-            }
-        }
-        self.assemble(vertex, scratch)
-    }
-    /// The base's own slice, where it is the whole answer: one layer, clean vertex.
-    fn single_slice(&self, vertex: u32) -> Result<Option<&[u32]>, StoreError> {
-        let [layer] = self.layers.as_slice() else { return Ok(None) };
-        let (chunk, slot) = split(vertex);
-        let edges = layer.of_chunk(chunk, &self.snapshot)?;
-        Ok((!edges.is_dirty(slot)).then(|| edges.table.list(slot)))
-    }
-    #[inline(never)]
-    fn assemble<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
-        if let Some(list) = self.single_slice(vertex)? {
+        if let Some(layer) = &self.only
+            && let Some(list) = layer.ready(vertex)
+        {
             return Ok(list);
         }
+        self.gather(vertex, scratch)
+    }
+    #[inline(never)]
+    fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         scratch.clear();
+        let mut first: &[u32] = &[];
         for layer in &self.layers {
-            let skips_loops = self.skips_loops(layer);
-            let (chunk, slot) = split(vertex);
-            let edges = layer.of_chunk(chunk, &self.snapshot)?;
-            if !skips_loops && !edges.is_dirty(slot) {
-                scratch.extend_from_slice(edges.table.list(slot));
+            let list = match layer.ready(vertex) {
+                Some(list) => list,
+                None => layer.list(vertex, &self.snapshot)?.neighbours,
+            };
+            if list.is_empty() {
                 continue;
             }
-            merge(Some(edges.table), slot, edges.list_delta(slot, layer.lane), |edge| {
-                if !skips_loops || neighbour_of(edge) != vertex {
-                    scratch.push(neighbour_of(edge));
+            let (before, behind) =
+                if self.skips_loops(layer) { without(list, vertex) } else { (list, &[][..]) };
+            for part in [before, behind].into_iter().filter(|part| !part.is_empty()) {
+                if first.is_empty() {
+                    first = part;
+                    continue;
                 }
-            });
+                if scratch.is_empty() {
+                    scratch.extend_from_slice(first);
+                }
+                scratch.extend_from_slice(part);
+            }
         }
-        Ok(scratch)
+        Ok(if scratch.is_empty() { first } else { scratch })
     }
     /// Edges of `vertex`: neighbours, and ids ([`EdgeId`]'s number) in the same order. The order is that of
-    /// [`AdjacencyView::neighbours`].
+    /// [`AdjacencyView::neighbours`]. Ids are put together here; neighbours are, where several layers have edges here.
     pub fn edges<'a>(
         &'a self,
         vertex: u32,
@@ -125,30 +133,17 @@ impl AdjacencyView {
     ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         let EdgeScratch { neighbours, ids } = scratch;
         ids.clear();
-        if let Some(list) = self.single_slice(vertex)? {
-            self.clean_ids(vertex, ids)?;
-            return Ok((list, ids));
+        if let Some(layer) = &self.only {
+            let list = layer.list(vertex, &self.snapshot)?;
+            list.push_ids(vertex, layer.lane, ids);
+            return Ok((list.neighbours, ids));
         }
-        neighbours.clear();
         for layer in &self.layers {
-            let skips_loops = self.skips_loops(layer);
-            layer.for_each(vertex, &self.snapshot, |edge| {
-                if !skips_loops || neighbour_of(edge) != vertex {
-                    neighbours.push(neighbour_of(edge));
-                    ids.push(layer.edge_id(vertex, edge).0);
-                }
-            })?;
+            for part in self.parts(layer, vertex)? {
+                part.push_ids(vertex, layer.lane, ids);
+            }
         }
-        Ok((neighbours, ids))
-    }
-    /// Ids of the edges of a clean vertex of a one-layer view.
-    fn clean_ids(&self, vertex: u32, ids: &mut Vec<u64>) -> Result<(), StoreError> {
-        let (chunk, slot) = split(vertex);
-        for layer in &self.layers {
-            let table = layer.of_chunk(chunk, &self.snapshot)?.table;
-            ids.extend(table.range(slot).map(|at| layer.edge_id(vertex, table.packed(at)).0));
-        }
-        Ok(())
+        Ok((self.gather(vertex, neighbours)?, ids))
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {
@@ -167,15 +162,25 @@ impl AdjacencyView {
     ) -> Result<(), StoreError> {
         let here = VertexId::from_dense(vertex);
         for layer in &self.layers {
-            let skips_loops = self.skips_loops(layer);
-            layer.for_each(vertex, &self.snapshot, |edge| {
-                let there = VertexId::from_dense(neighbour_of(edge));
-                if !skips_loops || there != here {
+            for part in self.parts(layer, vertex)? {
+                part.for_each(vertex, layer.lane, |neighbour, id| {
+                    let there = VertexId::from_dense(neighbour);
                     let (source, target) = if layer.lane.is_out() { (here, there) } else { (there, here) };
-                    found(model::EdgeRef { id: layer.edge_id(vertex, edge), source, target });
-                }
-            })?;
+                    found(model::EdgeRef { id, source, target });
+                });
+            }
         }
         Ok(())
     }
+}
+
+/// What lies before and behind `vertex` in a sorted list.
+#[inline]
+fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
+    let start = list.partition_point(|other| *other < vertex);
+    if list.get(start) != Some(&vertex) {
+        return (list, &[]);
+    }
+    let end = list.partition_point(|other| *other <= vertex);
+    (&list[..start], &list[end..])
 }

@@ -13,7 +13,7 @@ use crate::chunk::ChunkMeta;
 use crate::directory::{Cell, Directory};
 use crate::index::Index;
 use crate::index_bytes::{decode_entries, encode_entries, encode_run};
-use crate::index_run::{IndexRun, RunCell};
+use crate::index_run::RunCell;
 use crate::names::NameCounts;
 use crate::snapshot::{LayerCache, Root};
 use crate::statistics::{Counter, IndexStatistics, Statistics};
@@ -167,7 +167,7 @@ fn write_index<E: From<StoreError>>(
 ) -> Result<(), E> {
     encode_index(&index.definition, writer);
     if index.added.len() + index.removed.len() > INDEX_DELTA_MAX {
-        let run = IndexRun::build(index.entries()?);
+        let run = index.merged_run()?;
         writer.size(run.len());
         writer.uint(run.distinct());
         writer.raw(&write(&encode_run(&run))?.0);

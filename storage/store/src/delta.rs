@@ -8,12 +8,13 @@
 //! A write copies the delta's head, one branch, one leaf and one vertex: at most 48 pointers, since each one copied touches a
 //! reference count that may lie in cold memory; never the base, never a hub's list. Short lists lie inline, so that a dirty vertex costs few loads.
 
+use crate::edge_list::assemble;
 use crate::edge_set::EdgeSet;
-use crate::table::Lane;
+use crate::table::{EdgeTable, Lane};
 use imbl::OrdMap;
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Property values laid over a base, in key order; null removes.
 pub(crate) type Overrides = Vec<(KeyId, Value)>;
@@ -54,21 +55,37 @@ pub(crate) struct ListDelta {
     pub(crate) added: EdgeSet,
     /// Edges of the base that are gone.
     pub(crate) removed: EdgeSet,
+    /// The whole list, put together by its first reader (see `edge_list`). A delta never outlives its base, so it stays true.
+    kept: OnceLock<Arc<[u32]>>,
+}
+
+impl ListDelta {
+    fn new(lane: Lane) -> ListDelta {
+        ListDelta { lane, added: EdgeSet::default(), removed: EdgeSet::default(), kept: OnceLock::new() }
+    }
+    /// The whole list; `table` and `slot` are the base's.
+    pub(crate) fn kept(&self, table: &EdgeTable, slot: usize) -> &Arc<[u32]> {
+        self.kept.get_or_init(|| assemble(table, slot, self))
+    }
+    pub(crate) fn kept_before(&self) -> Option<&Arc<[u32]>> {
+        self.kept.get()
+    }
 }
 
 impl VertexDelta {
     pub(crate) fn list(&self, lane: Lane) -> Option<&ListDelta> {
         self.lists.binary_search_by_key(&lane, |list| list.lane).ok().map(|at| &self.lists[at])
     }
+    /// The list to write to; what readers kept of it is forgotten.
     pub(crate) fn list_mut(&mut self, lane: Lane) -> &mut ListDelta {
         let at = match self.lists.binary_search_by_key(&lane, |list| list.lane) {
             Ok(at) => at,
             Err(at) => {
-                self.lists
-                    .insert(at, ListDelta { lane, added: EdgeSet::default(), removed: EdgeSet::default() });
+                self.lists.insert(at, ListDelta::new(lane));
                 at
             }
         };
+        self.lists[at].kept = OnceLock::new();
         &mut self.lists[at]
     }
     pub(crate) fn property(&self, key: KeyId) -> Option<&Value> {
@@ -176,7 +193,10 @@ impl Delta {
             bytes += vertex
                 .lists
                 .iter()
-                .map(|list| 72 + list.added.heap_bytes() + list.removed.heap_bytes())
+                .map(|list| {
+                    let kept = list.kept.get().map_or(0, |kept| kept.len() * 4 + 16);
+                    96 + list.added.heap_bytes() + list.removed.heap_bytes() + kept
+                })
                 .sum::<usize>();
         });
         bytes

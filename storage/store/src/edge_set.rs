@@ -10,14 +10,17 @@ use smallvec::SmallVec;
 const FEW_MAX: usize = 64;
 
 /// One edge at a vertex: neighbour in the high half, edge slot in the low half, so order is (neighbour, slot).
+#[inline]
 pub(crate) fn pack(neighbour: u32, slot: u32) -> u64 {
     (neighbour as u64) << 32 | slot as u64
 }
 
+#[inline]
 pub(crate) fn neighbour_of(packed: u64) -> u32 {
     (packed >> 32) as u32
 }
 
+#[inline]
 pub(crate) fn slot_of(packed: u64) -> u32 {
     packed as u32
 }

@@ -85,11 +85,10 @@ pub(crate) struct IndexRun {
 }
 
 /// Text a run holds in one buffer; beyond it texts are kept one by one.
-const RUN_TEXT_BYTES_MAX: usize = u32::MAX as usize;
+pub(crate) const RUN_TEXT_BYTES_MAX: usize = u32::MAX as usize;
 
 impl IndexRun {
-    /// Builds a run from entries in any order. The sorts are the stable ones, which merge runs already sorted in linear time: a
-    /// fold gives them two.
+    /// Builds a run from entries in any order. The sorts are the stable ones, which merge sorted parts in linear time.
     pub(crate) fn build(mut entries: Vec<Entry>) -> IndexRun {
         if entries.iter().all(|entry| matches!(entry.key, IndexKey::One(Value::Int(_)))) {
             let mut pairs: Vec<(i64, u32)> = entries

@@ -4,7 +4,7 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer` (following edges); [`change`] and [`apply`] (how the
+//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `index`;
 //! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
@@ -22,12 +22,14 @@ mod column;
 mod column_bytes;
 mod delta;
 mod directory;
+mod edge_list;
 mod edge_set;
 pub mod error;
 pub mod filter;
 mod fold;
 mod index;
 mod index_bytes;
+mod index_merge;
 mod index_run;
 mod layer;
 pub mod memory;
