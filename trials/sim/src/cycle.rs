@@ -85,7 +85,7 @@ impl Graph {
         let mut walk = Tarjan::new(self.len());
         for root in 0..self.len() {
             if walk.index[root] == UNSEEN {
-                walk.from_root(self, root, kinds);
+                walk.enter_from(self, root, kinds);
             }
         }
         walk.found
@@ -216,7 +216,7 @@ impl Tarjan {
         self.stack.push(node);
         self.on_stack[node] = true;
     }
-    fn from_root(&mut self, graph: &Graph, root: usize, kinds: &[Kind]) {
+    fn enter_from(&mut self, graph: &Graph, root: usize, kinds: &[Kind]) {
         let mut calls = vec![(root, 0)];
         self.enter(root);
         while let Some((node, at)) = calls.pop() {

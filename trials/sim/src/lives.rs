@@ -18,10 +18,12 @@ use crate::workload::{Shape, Values, interleaved, on_threads, read_everything};
 use durable::LogOptions;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use transact::{Engine, OpenOptions, TransactError};
 use world::chance::Chance;
 use world::clock::ManualClock;
 use world::disk::{Disk, Faults, SimDisk};
+use world::threads::Thread;
 
 mod pairs;
 
@@ -84,6 +86,20 @@ impl Report {
         self.struck += other.struck;
         self.pairs += other.pairs;
     }
+}
+
+/// Checkpoints made while the sessions commit on their threads.
+const CHECKPOINTS_BESIDE: usize = 3;
+
+/// Makes them; one that a fault forbids is left.
+fn checkpoints_beside(engine: &Engine) -> Thread<()> {
+    let engine = engine.clone();
+    world::threads::spawn("sim-checkpoints", move || {
+        for _ in 0..CHECKPOINTS_BESIDE {
+            drop(engine.checkpoint());
+            world::threads::sleep(Duration::from_micros(500));
+        }
+    })
 }
 
 struct Run {
@@ -272,7 +288,9 @@ impl Run {
         let Run { options, chance, recorder, values, pairs, .. } = self;
         let client = || DirectClient::new(engine, layout);
         if options.threads {
+            let checkpoints = checkpoints_beside(engine);
             on_threads(chance.next_u64(), &options.shape, recorder, values, client);
+            checkpoints.join();
         }
         let steps = 1 + chance.below(options.steps_max);
         let mut wrong = Ok(());

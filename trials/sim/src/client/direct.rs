@@ -5,7 +5,7 @@ use crate::history::{ObjectId, Operation};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use std::ops::{Bound, Range};
-use store::LabelFilter;
+use store::{LabelFilter, StoreError};
 use transact::{Engine, IndexRequest, Mode, TransactError, Transaction};
 
 /// Numbers of the names that objects are made of.
@@ -265,6 +265,8 @@ fn failure(error: TransactError) -> Failure {
     let text = format!("{}: {error}", error.code());
     match error {
         TransactError::Conflict { .. } | TransactError::Constraint { .. } => Failure::Refused(text),
+        // The disk is gone, and what was never read from it cannot be read now: nothing was handed to the log.
+        TransactError::Store(StoreError::Source(_)) => Failure::Refused(text),
         TransactError::Durable(_) => Failure::Unknown(text),
         _ => Failure::Broken(text),
     }
