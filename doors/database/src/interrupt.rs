@@ -47,6 +47,10 @@ impl Interrupter {
         current.interrupted = Some(reason);
         self.cancel(&current.queries, reason);
     }
+    /// Ends what runs, and nothing that starts later.
+    pub(crate) fn end_running(&self, reason: &'static str) {
+        self.cancel(&self.current.lock().queries, reason);
+    }
     /// The client is gone: whatever starts from now on ends at once.
     pub fn close(&self) {
         let mut current = self.current.lock();

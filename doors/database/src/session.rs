@@ -105,6 +105,10 @@ impl Session {
             return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
         }
         remaining(open.deadline_ns)?;
+        if open.mode == Mode::Write {
+            // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
+            self.interrupter.end_running("its transaction was committed before its rows were read");
+        }
         let place = open.transaction.commit()?;
         self.database.after_commit();
         Ok(place)

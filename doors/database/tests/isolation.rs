@@ -116,7 +116,9 @@ fn an_interruption_reaches_every_open_result() {
 fn a_discarded_result_stops_its_query() {
     let database = memory();
     let mut session = database.session();
-    let mut result = session.query("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000) AS j RETURN i", Params::new()).unwrap();
+    let mut result = session
+        .query("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000) AS j RETURN i", Params::new())
+        .unwrap();
     assert!(result.next_batch().unwrap().is_some());
     result.discard().unwrap();
     assert!(result.next_batch().unwrap().is_none());
@@ -148,4 +150,23 @@ fn checkpoints_in_the_background_delay_no_commit_and_outlive_no_database() {
     let database = Database::open(&path, Options::default()).unwrap();
     assert!(database.recovery().checkpoint.is_some());
     assert!(database.recovery().replayed < 200, "most commits came with a checkpoint");
+}
+
+/// Rows that are read after the commit were not validated by it, so they must not be handed out as if they were.
+#[test]
+fn a_result_does_not_stream_past_its_commit() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let (mut reader, mut other) = (database.session(), database.session());
+    run(&mut other, "UNWIND range(1, 100000) AS i CREATE (:N {i: i, v: 0})");
+    reader.begin(Mode::Write).unwrap();
+    let mut open = reader.query("MATCH (n:N) RETURN n.i, n.v", Params::new()).unwrap();
+    assert!(open.next_batch().unwrap().is_some());
+    run(&mut other, "MATCH (n:N) WHERE n.i > 99000 SET n.v = 1");
+    run(&mut reader, "CREATE (:C)");
+    let (committed, rest) = (reader.commit(), open.rows());
+    assert!(
+        committed.is_err() || rest.is_err(),
+        "either the commit knew of all rows, or they are not answered"
+    );
+    assert_eq!(int(&mut reader, "RETURN 1"), 1);
 }
