@@ -170,3 +170,18 @@ fn a_result_does_not_stream_past_its_commit() {
     );
     assert_eq!(int(&mut reader, "RETURN 1"), 1);
 }
+
+/// An expand tests the labels of far ends; a commit that changes them meanwhile would make its count untrue.
+#[test]
+fn labels_changed_behind_an_expand_are_noticed() {
+    for pattern in ["(:Hub)-[:R]->(:Red)", "(:Hub)-[:R*1..2]->(:Red)"] {
+        let database = memory();
+        let (mut one, mut other) = (database.session(), database.session());
+        run(&mut one, "CREATE (h:Hub), (:Report {old: true}), (:Red) CREATE (h)-[:R]->(:Ball {id: 1})");
+        one.begin(Mode::Write).unwrap();
+        let red = int(&mut one, &format!("MATCH p = {pattern} RETURN count(*)"));
+        run(&mut other, "MATCH (b:Ball {id: 1}) SET b:Red");
+        one.query("CREATE (:Report {red: $red})", params! { "red" => red }).unwrap();
+        assert!(one.commit().unwrap_err().retryable, "{pattern}");
+    }
+}

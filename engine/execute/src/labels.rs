@@ -33,6 +33,16 @@ pub(crate) fn scanned(filter: &LabelFilter) -> Vec<Option<model::LabelId>> {
     }
 }
 
+/// Labels whose change on a vertex may change the answer.
+fn mentioned(filter: &LabelFilter) -> Vec<model::LabelId> {
+    match filter {
+        LabelFilter::Any => Vec::new(),
+        LabelFilter::Has(label) => vec![*label],
+        LabelFilter::And(parts) | LabelFilter::Or(parts) => parts.iter().flat_map(mentioned).collect(),
+        LabelFilter::Not(part) => mentioned(part),
+    }
+}
+
 /// The condition as a test of single vertices: one table look-up for a label set that was met before.
 pub(crate) struct LabelCheck {
     filter: LabelFilter,
@@ -47,6 +57,10 @@ impl LabelCheck {
     /// Does it let every vertex pass?
     pub(crate) fn is_any(&self) -> bool {
         self.filter == LabelFilter::Any
+    }
+    /// Tells the transaction that vertices are tested for these labels.
+    pub(crate) fn record(&self, reads: &transact::ReadSet) {
+        reads.labels_tested(mentioned(&self.filter));
     }
     pub(crate) fn admits(&mut self, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
         if self.is_any() {

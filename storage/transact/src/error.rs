@@ -56,6 +56,18 @@ impl TransactError {
             TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
             TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
             TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
+            TransactError::Durable(DurableError::AlreadyOpen { .. }) => {
+                "Tanglewood.ClientError.Database.AlreadyOpen"
+            }
+            TransactError::Durable(DurableError::NotADatabase { .. }) => {
+                "Tanglewood.ClientError.Database.NotADatabase"
+            }
+            TransactError::Durable(DurableError::NoDatabase { .. }) => {
+                "Tanglewood.ClientError.Database.NotFound"
+            }
+            TransactError::Durable(DurableError::NewerFormat { .. }) => {
+                "Tanglewood.ClientError.Database.NewerFormat"
+            }
             TransactError::Durable(_) => "Neo.DatabaseError.Transaction.TransactionLogError",
         }
     }

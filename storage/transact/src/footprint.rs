@@ -39,7 +39,9 @@ impl FootprintWriter<'_> {
             }
             Change::SetLabels { id, .. } => {
                 self.key(Key::vertex(*id));
-                self.labels_changed(*id)?;
+                for label in self.labels_changed(*id)? {
+                    self.key(Key::relabelled(label));
+                }
                 self.indexed(*id, None)
             }
             Change::SetProperty { id, key, .. } => {
@@ -85,15 +87,15 @@ impl FootprintWriter<'_> {
     }
 
     /// Labels that the vertex had on one side only.
-    fn labels_changed(&mut self, vertex: VertexId) -> Result<(), StoreError> {
+    fn labels_changed(&mut self, vertex: VertexId) -> Result<Vec<LabelId>, StoreError> {
         let (old, new) = (labels(self.before, vertex)?, labels(self.after, vertex)?);
         let changed = old
             .iter()
             .filter(|label| !new.contains(label))
             .chain(new.iter().filter(|label| !old.contains(label)));
-        let keys: Vec<Key> = changed.map(|label| Key::label(Some(*label))).collect();
-        self.footprint.keys.extend(keys);
-        Ok(())
+        let changed: Vec<LabelId> = changed.copied().collect();
+        self.footprint.keys.extend(changed.iter().map(|label| Key::label(Some(*label))));
+        Ok(changed)
     }
 
     /// Leading values in every index the vertex was or is in; with `key`, only in indexes that contain it.

@@ -31,6 +31,7 @@ enum Kind {
     Pair,
     Edge,
     Label,
+    Relabelled,
     Catalogue,
 }
 
@@ -62,6 +63,10 @@ impl Key {
     /// `None` stands for all vertices.
     pub(crate) fn label(label: Option<LabelId>) -> Key {
         Key::of(Kind::Label, label.map_or(u64::MAX, |label| label.0 as u64), 0)
+    }
+    /// A vertex that lived on gained or lost the label.
+    pub(crate) fn relabelled(label: LabelId) -> Key {
+        Key::of(Kind::Relabelled, label.0 as u64, 0)
     }
     pub(crate) fn catalogue() -> Key {
         Key::of(Kind::Catalogue, 0, 0)
@@ -163,6 +168,11 @@ impl ReadSet {
     /// All vertices with this label were enumerated; `None` for all vertices.
     pub fn scan(&self, label: Option<LabelId>) {
         self.extend([Key::label(label)]);
+    }
+    /// Vertices reached by their edges were tested for these labels: whether one is born or dies shows in its edges, so only
+    /// a change of labels remains.
+    pub fn labels_tested(&self, labels: impl IntoIterator<Item = LabelId>) {
+        self.extend(labels.into_iter().map(Key::relabelled));
     }
     /// The index was searched for this leading value.
     pub fn index_equal(&self, index: IndexId, value: &Value) {

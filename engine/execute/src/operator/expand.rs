@@ -104,7 +104,9 @@ impl Bound {
         if held.is_none() {
             let apart = plan.keep_edge && plan.to.is_some();
             let sides = types.map_or_else(Vec::new, |types| sides(&snapshot, &types, plan.direction, apart));
-            *held = Some(Bound { sides, labels: LabelCheck::new(&plan.labels, &snapshot), snapshot });
+            let labels = LabelCheck::new(&plan.labels, &snapshot);
+            here.environment.record(|reads| labels.record(reads));
+            *held = Some(Bound { sides, labels, snapshot });
         }
     }
 }

@@ -192,8 +192,9 @@ impl FanOut for ExpandPath {
         if self.bound.is_none() {
             let snapshot = here.snapshot().clone();
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
-            self.bound =
-                Some(Bound { types, labels: LabelCheck::new(&self.plan.labels, &snapshot), snapshot });
+            let labels = LabelCheck::new(&self.plan.labels, &snapshot);
+            here.environment.record(|reads| labels.record(reads));
+            self.bound = Some(Bound { types, labels, snapshot });
         }
         (self.row, self.search) = (0, None);
         Ok(())
