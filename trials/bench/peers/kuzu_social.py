@@ -124,7 +124,7 @@ def forum(message):
 
 def message_content(message):
     text = content("m") if kind(message) == "Post" else "m.content"
-    return rows(f"MATCH (m:{kind(message)} {{id: $m}}) RETURN m.creationDate, {text}", m=message)
+    return rows(f"MATCH (m:{kind(message)} {{id: $m}}) RETURN {text}, m.creationDate", m=message)
 
 
 def profile(person):

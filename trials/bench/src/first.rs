@@ -1,6 +1,7 @@
 //! `first`: one real path from end to end. Imports a social network, asks and changes it, and walks a power-law graph beside other engines.
 
 mod hops;
+mod rows;
 mod short;
 mod social;
 mod stream;

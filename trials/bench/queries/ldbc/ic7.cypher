@@ -1,4 +1,4 @@
-// IC7: the latest like of each person who liked a message of the start person. Latency is counted in whole seconds, shown in minutes.
+// IC7: the latest like of each person who liked a message of the start person. Latency in whole minutes.
 MATCH (person:Person {id: $personId})<-[:HAS_CREATOR]-(message:Message)<-[like:LIKES]-(liker:Person)
 WITH person, liker, message, like.creationDate AS likeTime
 ORDER BY likeTime DESC, message.id
@@ -7,7 +7,7 @@ WITH person, liker, latest[0] AS likeTime, latest[1] AS message
 RETURN liker.id AS personId, liker.firstName AS personFirstName, liker.lastName AS personLastName,
        likeTime AS likeCreationDate, message.id AS messageId,
        coalesce(message.content, message.imageFile) AS messageContent,
-       (likeTime - message.creationDate) / 1000 / 60.0 AS minutesLatency,
+       (likeTime - message.creationDate) / 60000 AS minutesLatency,
        NOT EXISTS { (liker)-[:KNOWS]-(person) } AS isNew
 ORDER BY likeCreationDate DESC, personId
 LIMIT 20

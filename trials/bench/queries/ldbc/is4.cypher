@@ -1,3 +1,3 @@
 // IS4: content of a message.
 MATCH (message:Message {id: $messageId})
-RETURN message.creationDate AS messageCreationDate, coalesce(message.content, message.imageFile) AS messageContent
+RETURN coalesce(message.content, message.imageFile) AS messageContent, message.creationDate AS messageCreationDate

@@ -1,6 +1,6 @@
 //! The social network: import against Kuzu, memory, reopening, the interactive reads and updates with every row checked.
 
-use super::{short, stream, told};
+use super::{rows, short, stream, told};
 use crate::data;
 use crate::ldbc::{COMPLEX, Query, answers, expected};
 use crate::peers::KUZU_SOCIAL;
@@ -52,7 +52,8 @@ pub fn run(folder: &Path, report: &mut Report) -> Result<(), String> {
         complex(query, &mut session, &asked, report);
     }
     short::run(&mut session, &ids, kuzu.as_ref(), report);
-    stream::run(&mut session, &network, report)
+    stream::run(&mut session, &network, report)?;
+    rows::run(folder, report)
 }
 
 fn import(path: &Path, network: &Path, report: &mut Report) -> Result<f64, String> {

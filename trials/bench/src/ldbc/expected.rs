@@ -1,4 +1,7 @@
-//! Expected rows: one JSON object a line, with the query's name, its parameters as texts, and the rows.
+//! Expected rows: one JSON object a line, with the query's name, its parameters, and the rows.
+//!
+//! Rows come in two forms: under `rows` as lists (parameters are texts then), or under `result` as maps in the order of the columns,
+//! where a query of a single row may give the map alone.
 
 use database::{Params, Value};
 use serde_json::Value as Json;
@@ -17,7 +20,7 @@ pub struct Expected {
     pub rows: Vec<Vec<Json>>,
 }
 
-/// Reads all lines; those about queries that fail by intent or without rows are left out.
+/// Reads all lines.
 ///
 /// # Errors
 /// A line is not what it should be.
@@ -39,12 +42,23 @@ fn expected(line: &str) -> Option<Expected> {
         let end = start + days * DAY_MS;
         params.insert("endDate".into(), Value::Int(end));
     }
-    let rows = object.get("rows")?.as_array()?;
-    let rows = rows.iter().map(|row| row.as_array().cloned()).collect::<Option<_>>()?;
+    let rows = match object.get("rows").or(object.get("result"))? {
+        Json::Array(rows) => rows.iter().map(cells).collect::<Option<_>>()?,
+        Json::Null => Vec::new(),
+        row => vec![cells(row)?],
+    };
     Some(Expected { query: object.get("query")?.as_str()?.to_string(), params, rows })
 }
 
-/// Numbers come as texts; names never look like numbers.
+fn cells(row: &Json) -> Option<Vec<Json>> {
+    match row {
+        Json::Array(cells) => Some(cells.clone()),
+        Json::Object(cells) => Some(cells.values().cloned().collect()),
+        _ => None,
+    }
+}
+
+/// Numbers may come as texts; names never look like numbers.
 fn parameter(value: &Json) -> Value {
     match value {
         Json::String(text) => text.parse().map_or_else(|_| text.as_str().into(), Value::Int),
@@ -64,6 +78,8 @@ mod tests {
         let read = read(line).unwrap().remove(0);
         assert!(matches!(read.params["endDate"], Value::Int(172_801_000)));
         assert_eq!((read.query.as_str(), read.rows[0][1].as_i64()), ("IC4", Some(1)));
+        let single = r#"{"query":"IC13","params":{"person1Id":1},"result":{"shortestPathLength":3}}"#;
+        assert_eq!(super::read(single).unwrap()[0].rows, [[Json::from(3)]]);
         assert_eq!(super::read("{}").unwrap_err(), "line 1: not an expected answer");
     }
 }
