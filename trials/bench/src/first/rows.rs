@@ -85,6 +85,8 @@ fn faults(session: &mut Session, asked: &[expected::Expected]) -> BTreeMap<Strin
     let mut faults = BTreeMap::new();
     for expected in asked {
         let Some(query) = COMPLEX.iter().chain(&SHORT).find(|query| query.name == expected.query) else {
+            let unknown = || (0, "there is no such query".to_string());
+            faults.entry(expected.query.clone()).or_insert_with(unknown).0 += 1;
             continue;
         };
         let rows = session.query(query.text, expected.params.clone()).and_then(|result| result.rows());
