@@ -2,7 +2,11 @@
 //!
 //! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
 //! they fail. No dependency, so that it builds in a second.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a developer's tool, outside the house")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a developer's tool, outside the house"
+)]
 
 mod rooms;
 mod tidy;
@@ -40,16 +44,26 @@ fn check(slow: bool) -> bool {
     let started = Instant::now();
     let passed = step("house rules", || tidy::run(&root()))
         && optional("formatting", "fmt", &["fmt", "--all", "--check"])
-        && optional("lints", "clippy", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        && optional(
+            "lints",
+            "clippy",
+            &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        )
         && step("tests", || cargo(&["test", "--quiet", "--workspace"]))
-        && (!slow || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));
-    println!("check {} in {:.0} s", if passed { "passed" } else { "FAILED" }, started.elapsed().as_secs_f64());
+        && (!slow
+            || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));
+    println!(
+        "check {} in {:.0} s",
+        if passed { "passed" } else { "FAILED" },
+        started.elapsed().as_secs_f64()
+    );
     passed
 }
 
 /// A step whose cargo tool may be absent from a minimal toolchain; CI insists on it.
 fn optional(name: &str, tool: &str, arguments: &[&str]) -> bool {
-    let present = Command::new(cargo_path()).args([tool, "--version"]).output().is_ok_and(|out| out.status.success());
+    let present =
+        Command::new(cargo_path()).args([tool, "--version"]).output().is_ok_and(|out| out.status.success());
     if present {
         return step(name, || cargo(arguments));
     }
@@ -61,12 +75,20 @@ fn step(name: &str, run: impl FnOnce() -> bool) -> bool {
     println!("== {name}");
     let started = Instant::now();
     let passed = run();
-    println!("== {name}: {} ({:.1} s)", if passed { "passed" } else { "FAILED" }, started.elapsed().as_secs_f64());
+    println!(
+        "== {name}: {} ({:.1} s)",
+        if passed { "passed" } else { "FAILED" },
+        started.elapsed().as_secs_f64()
+    );
     passed
 }
 
 fn cargo(arguments: &[&str]) -> bool {
-    Command::new(cargo_path()).args(arguments).current_dir(root()).status().is_ok_and(|status| status.success())
+    Command::new(cargo_path())
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn cargo_path() -> PathBuf {

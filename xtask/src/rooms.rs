@@ -15,7 +15,8 @@ pub fn actual(root: &Path) -> (Imports, BTreeMap<String, usize>) {
     let mut storeys = BTreeMap::new();
     for (level, storey) in STOREYS.iter().enumerate() {
         for room in folders(&root.join(storey)) {
-            let Ok(manifest) = std::fs::read_to_string(root.join(storey).join(&room).join("Cargo.toml")) else {
+            let Ok(manifest) = std::fs::read_to_string(root.join(storey).join(&room).join("Cargo.toml"))
+            else {
                 continue;
             };
             storeys.insert(room.clone(), level);
@@ -34,7 +35,8 @@ pub fn promised(architecture: &str) -> Imports {
         .filter(|line| line.starts_with("| `"))
         .filter_map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-            let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>();
+            let names =
+                |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>();
             let room = names(cells.first()?).into_iter().next()?;
             Some((room, names(cells.get(2)?).into_iter().collect()))
         })
@@ -53,8 +55,11 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
 
 fn folders(path: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().filter(|e| e.path().is_dir()).map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|e| e.path().is_dir())
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }

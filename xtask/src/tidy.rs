@@ -44,7 +44,9 @@ fn import_table(root: &Path, faults: &mut Vec<String>) {
         match promised.get(room) {
             None => faults.push(format!("room {room} is not in the import table of ARCHITECTURE.md")),
             Some(allowed) => imports.difference(allowed).for_each(|extra| {
-                faults.push(format!("{room} imports {extra}, which the table of ARCHITECTURE.md does not allow"))
+                faults.push(format!(
+                    "{room} imports {extra}, which the table of ARCHITECTURE.md does not allow"
+                ))
             }),
         }
         for import in imports {
@@ -54,14 +56,18 @@ fn import_table(root: &Path, faults: &mut Vec<String>) {
         }
     }
     let gone = |room: &&String| !actual.contains_key(*room);
-    promised.keys().filter(gone).for_each(|room| faults.push(format!("the table names {room}, which does not exist")));
+    promised
+        .keys()
+        .filter(gone)
+        .for_each(|room| faults.push(format!("the table names {room}, which does not exist")));
     cycles(&actual, faults);
 }
 
 fn cycles(imports: &Imports, faults: &mut Vec<String>) {
     fn visit<'a>(room: &'a str, imports: &'a Imports, trail: &mut Vec<&'a str>, faults: &mut Vec<String>) {
         if trail.contains(&room) {
-            return faults.push(format!("rooms import each other in a circle: {} > {room}", trail.join(" > ")));
+            return faults
+                .push(format!("rooms import each other in a circle: {} > {room}", trail.join(" > ")));
         }
         trail.push(room);
         imports[room].iter().for_each(|next| visit(next, imports, trail, faults));
@@ -77,10 +83,15 @@ fn sizes(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
         let lines = text.lines().count();
         large += usize::from(lines > FILE_LINES_USUAL);
         if lines > FILE_LINES_MAX {
-            faults.push(format!("{}: {lines} lines; name its inner parts (limit {FILE_LINES_MAX})", shown(root, file)));
+            faults.push(format!(
+                "{}: {lines} lines; name its inner parts (limit {FILE_LINES_MAX})",
+                shown(root, file)
+            ));
         }
         if !is_test(file) {
-            long_functions.extend(functions_over(&text).map(|(line, n)| format!("{}:{line} {n} lines", shown(root, file))));
+            long_functions.extend(
+                functions_over(&text).map(|(line, n)| format!("{}:{line} {n} lines", shown(root, file))),
+            );
         }
     }
     if large * 100 > sources.len() * (100 - FILE_USUAL_PERCENT) {

@@ -4,7 +4,6 @@
 use database::{Database, MEMORY, Mode, Options, Params};
 
 #[test]
-#[ignore = "fails until Session::commit ends, or reads to the end, the results that still stream in its transaction"]
 fn rows_read_after_the_commit_were_validated_by_it() {
     let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
     let ask = |text: &str| database.session().query(text, Params::new()).unwrap().rows().unwrap();
