@@ -40,6 +40,9 @@ fn bump(properties: &mut Properties, key: &'static str) {
     *properties.entry(key).or_insert(0) += 1;
 }
 
+/// Rows of integers and nulls.
+type Rows = Vec<Vec<Option<i64>>>;
+
 impl Twin {
     fn with_key(&self, k: i64) -> Vec<usize> {
         self.living().filter(|at| self.vertices[*at].properties["k"] == k).collect()
@@ -84,7 +87,7 @@ impl Twin {
             edge.gone = true;
         }
     }
-    fn rows(&self) -> (Vec<Vec<Option<i64>>>, Vec<Vec<Option<i64>>>) {
+    fn rows(&self) -> (Rows, Rows) {
         let vertex = |at: usize| {
             let vertex = &self.vertices[at];
             let get = |key| vertex.properties.get(key).copied();

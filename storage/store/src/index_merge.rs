@@ -164,7 +164,7 @@ mod tests {
             0 => IndexKey::One(int),
             1 => IndexKey::One(text),
             2 => IndexKey::new(&[int, text]),
-            _ => IndexKey::One(if number % 5 == 0 { text } else { int }),
+            _ => IndexKey::One(if number.is_multiple_of(5) { text } else { int }),
         }
     }
 

@@ -50,7 +50,10 @@ impl Lists for Flat {
 }
 
 /// The bare layout: candidate (c) of the spike.
-struct Chunked(Vec<(Box<[u32; 4097]>, Box<[u32]>)>);
+struct Chunked(Vec<Offsets>);
+
+/// Offsets of a chunk's lists, and the lists.
+type Offsets = (Box<[u32; 4097]>, Box<[u32]>);
 
 impl Chunked {
     fn of(flat: &Flat) -> Chunked {
