@@ -7,7 +7,9 @@ use crate::algebra::*;
 use crate::cost;
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::Function;
+use crate::labels::{Named, label_at};
 use crate::statistics::Planning;
+use model::Direction;
 
 /// What is known of a plan's rows.
 #[derive(Clone, Debug)]
@@ -28,6 +30,19 @@ impl Known {
     /// A label of the vertex in this column.
     pub fn label(&self, var: Var) -> Option<Name> {
         self.labels.iter().rev().find(|(known, _)| *known == var).map(|(_, label)| label.clone())
+    }
+    /// A label of a bound vertex at which such edges are met. Of a column that no scan or walk has filled (an element of a list, a
+    /// property of a map) nothing is known but that its vertices are likely such as have these edges.
+    pub fn label_at(
+        &self,
+        planning: &dyn Planning,
+        var: Var,
+        types: &[Name],
+        direction: Direction,
+    ) -> Option<Name> {
+        let guess =
+            || (!self.vertices.contains(&var)).then(|| label_at(planning, types, direction)).flatten();
+        self.label(var).or_else(guess)
     }
     fn learn(&mut self, planning: &dyn Planning, var: Var, labels: &LabelExpr) {
         if !self.vertices.contains(&var) {
@@ -53,6 +68,7 @@ pub fn estimate(plan: &Plan, planning: &dyn Planning) -> f64 {
 /// Expected rows of every node, in pre-order (the numbering of [`crate::explain`]).
 pub fn estimates(plan: &Plan, planning: &dyn Planning) -> Vec<f64> {
     let mut rows = Vec::new();
+    let planning = &Named::new(planning, plan);
     Estimator { planning, rows: Some(&mut rows) }.measure(plan, &Known::one_row());
     rows
 }
@@ -212,10 +228,11 @@ impl Estimator<'_> {
     }
 
     fn expand(&self, node: &Expand, input: &mut Known) {
-        let near = input.label(node.from);
+        let near = input.label_at(self.planning, node.from, &node.types, node.direction);
         let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction);
         if node.into {
-            input.rows *= degree / cost::vertices(self.planning, input.label(node.to).as_deref());
+            let far = input.label_at(self.planning, node.to, &node.types, node.direction.reversed());
+            input.rows *= degree / cost::vertices(self.planning, far.as_deref());
             return;
         }
         let far = cost::far_share(self.planning, near.as_deref(), &node.types, node.direction, &node.labels);
@@ -224,7 +241,8 @@ impl Estimator<'_> {
     }
 
     fn expand_path(&self, node: &ExpandPath, input: &mut Known) {
-        let (planning, near) = (self.planning, input.label(node.from));
+        let planning = self.planning;
+        let near = input.label_at(planning, node.from, &node.types, node.direction);
         let degree = cost::degree(planning, near.as_deref(), &node.types, node.direction);
         let reach = cost::reach(planning, near.as_ref(), &node.types, node.direction, &node.labels);
         let mut fan = cost::run_fan(degree, node.min, node.max, node.selector, reach);
@@ -232,7 +250,8 @@ impl Estimator<'_> {
             fan = fan.min(reach)
         }
         if node.into {
-            let ends = cost::vertices(planning, input.label(node.to).as_deref()).min(reach);
+            let far = input.label_at(planning, node.to, &node.types, node.direction.reversed());
+            let ends = cost::vertices(planning, far.as_deref()).min(reach);
             input.rows *= (fan / ends.max(1.0)).min(fan);
             return;
         }

@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod explain;
 pub mod expr;
 pub mod functions;
+mod labels;
 mod names;
 mod optimize;
 pub mod pattern;

@@ -7,6 +7,7 @@ use crate::algebra::Plan;
 use crate::error::{PlanError, check};
 use crate::estimate::Known;
 use crate::expr::Var;
+use crate::labels::Named;
 use crate::names::Names;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
@@ -50,6 +51,7 @@ fn rewrite(
     simplify_paths(plan);
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
     push_filters(plan);
+    let planning = &Named::new(planning, plan);
     order_match(plan, &Known::one_row(), planning, names)?;
     split_top_k(plan);
     // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.

@@ -6,6 +6,10 @@ use model::Direction;
 pub trait Planning {
     /// Vertices with this label, or all.
     fn vertices(&self, label: Option<&str>) -> f64;
+    /// Labels that vertices carry, in any order; none where unknown.
+    fn labels(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Edges of these types (empty: all) leaving, in this direction, vertices with this label (or any).
     fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64;
     /// Share of the far ends of such edges that carry `far` (0 to 1); 1 where unknown.

@@ -306,6 +306,35 @@ fn subqueries() {
     check("optional_match", table().query(columns(plan, &[a, b]), &[a, b]));
 }
 
+/// Replies between two persons taken from a list: no label is known of them, but that they create things.
+#[test]
+fn bound_without_a_label() {
+    const REPLIES: &str = "all 200000; Person 1500; Comment 150000; Post 40000; HAS_CREATOR> 190000; HAS_CREATOR< 190000; \
+        Comment HAS_CREATOR> 150000; Post HAS_CREATOR> 40000; Person HAS_CREATOR> 0; Person HAS_CREATOR< 190000; \
+        Comment HAS_CREATOR< 0; Post HAS_CREATOR< 0; far HAS_CREATOR< Comment 0.79; far HAS_CREATOR< Post 0.21; \
+        REPLY_OF> 150000; REPLY_OF< 150000; Comment REPLY_OF> 150000; Post REPLY_OF> 0; Person REPLY_OF> 0; \
+        Person REPLY_OF< 0; Post REPLY_OF< 75000; Comment REPLY_OF< 75000; far REPLY_OF> Post 0.5; far REPLY_OF< Comment 1; \
+        far HAS_CREATOR> Person 1";
+    let mut t = Table::default();
+    let (list, a, b, n) = (t.var("persons"), t.var("a"), t.var("b"), t.var("n"));
+    let (c, m, r, s, u) = (t.var("comment"), t.var("post"), t.var("r"), t.var("s"), t.var("u"));
+    let names = t.0.clone();
+    let table = || Table(names.clone());
+    let element = |number: i64| Expr::Index(Box::new(Expr::Variable(list)), Box::new(Expr::literal(number)));
+    let rows = unwind(Plan::Unit, Expr::Parameter("paths".into()), list);
+    let rows = project(rows, vec![(a, element(0)), (b, element(1))]);
+    let replies = PatternText::default().vertex(a, "").vertex(b, "").vertex(c, "Comment").vertex(m, "Post");
+    let replies = replies.edge(r, c, a, "HAS_CREATOR", Out).edge(s, c, m, "REPLY_OF", Out);
+    let replies = replies.edge(u, m, b, "HAS_CREATOR", Out).over(argument(&[a, b]));
+    let count = subquery(SubqueryKind::Count, &[a, b], replies);
+    let plan = |rows: Plan| project(rows, vec![(n, count.clone())]);
+    check_with("bound_without_a_label", REPLIES, table().query(plan(rows.clone()), &[n]));
+    // Labels that the statistics do not list are learnt from the statement.
+    let people = PatternText::default().vertex(t.var("p"), "Person").over(rows);
+    let unlisted = format!("{REPLIES}; labels 0");
+    check_with("bound_without_a_label_but_named", &unlisted, Table(t.0.clone()).query(plan(people), &[n]));
+}
+
 #[test]
 fn shapes() {
     let mut t = Table::default();

@@ -1,4 +1,5 @@
-//! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`.
+//! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`;
+//! with `labels 0` they are not listed.
 
 use model::Direction;
 use tanglewood_plan::Planning;
@@ -35,6 +36,14 @@ impl Planning for Figures {
     fn vertices(&self, label: Option<&str>) -> f64 {
         let all = self.get("all").unwrap_or(10_000.0);
         label.map_or(all, |label| self.get(label).unwrap_or(all / 10.0))
+    }
+    fn labels(&self) -> Vec<String> {
+        if self.get("labels") == Some(0.0) {
+            return Vec::new();
+        }
+        let plain =
+            |name: &str| name.chars().all(char::is_alphanumeric) && name.starts_with(char::is_uppercase);
+        self.0.iter().filter(|(name, _)| plain(name)).map(|(name, _)| name.clone()).collect()
     }
     fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64 {
         let arrow = Figures::arrow(types, direction);

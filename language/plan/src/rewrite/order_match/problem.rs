@@ -204,6 +204,13 @@ impl<'a> Problem<'a> {
         let own = self.vertices.iter().find(|vertex| vertex.variable == var);
         own.map_or_else(|| self.known.label(var), |vertex| vertex.label.clone())
     }
+    /// Likewise of a vertex at which such edges are met.
+    pub fn label_at(&self, var: Var, types: &[Name], direction: Direction) -> Option<Name> {
+        match self.vertices.iter().find(|vertex| vertex.variable == var) {
+            Some(vertex) => vertex.label.clone(),
+            None => self.known.label_at(self.planning, var, types, direction),
+        }
+    }
     /// What must be bound for all of these variables to be.
     pub fn need(&self, vars: &[Var]) -> Set {
         let each = |var: &Var| match self.edges.iter().find(|edge| edge.pattern.variable == *var) {
@@ -269,10 +276,14 @@ impl<'a> Problem<'a> {
 
     /// What is met at one end of an edge.
     fn one_way(&self, pattern: &PatternEdge, near: Var, far: Var, direction: Direction) -> OneWay {
-        let (planning, label) = (self.planning, self.label(near));
+        let planning = self.planning;
+        let label = self.label_at(near, &pattern.types, direction);
         let far_labels = match self.vertices.iter().find(|vertex| vertex.variable == far) {
             Some(vertex) => vertex.labels.clone(),
-            None => self.known.label(far).map_or(LabelExpr::Any, LabelExpr::Has),
+            None => {
+                let label = self.label_at(far, &pattern.types, direction.reversed());
+                label.map_or(LabelExpr::Any, LabelExpr::Has)
+            }
         };
         let degree = cost::degree(planning, label.as_deref(), &pattern.types, direction);
         let (fan, runs) = match &pattern.run {

@@ -166,7 +166,13 @@ fn open_search(problem: &Problem<'_>, edge: &Edge, side: Side) -> f64 {
     };
     let degree = |label: Option<&str>| cost::degree(problem.planning, label, &pattern.types, direction);
     let edges = degree(None) * cost::vertices(problem.planning, None);
-    let met = cost::run_fan(degree(problem.label(near).as_deref()), 1, max, Selector::Every, edges);
+    let met = cost::run_fan(
+        degree(problem.label_at(near, &pattern.types, direction).as_deref()),
+        1,
+        max,
+        Selector::Every,
+        edges,
+    );
     met.min(edges) + edge.seen(side).fan
 }
 
