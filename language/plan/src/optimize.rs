@@ -12,6 +12,7 @@ use crate::names::Names;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
+use crate::rewrite::late_projection::late_projection;
 use crate::rewrite::length_only::length_only;
 use crate::rewrite::lift_subqueries::lift_subqueries;
 use crate::rewrite::long_shortest::long_shortest;
@@ -56,6 +57,8 @@ fn rewrite(
     split_top_k(plan);
     // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.
     length_only(plan, kept, names);
+    // What waits above a sort reads columns below it: only then is known which are read.
+    late_projection(plan);
     prune_columns(plan, kept);
     // Both ask which columns are still made, so they come after all others.
     distinct_ends(plan, false);

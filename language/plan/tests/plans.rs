@@ -366,6 +366,20 @@ fn shapes() {
     let skipped = Plan::Skip(Box::new(Skip { input: sorted, count: Expr::literal(5_i64) }));
     let plan = Plan::Limit(Box::new(Limit { input: columns(skipped, &[a]), count: Expr::literal(10_i64) }));
     check("split_top_k", table().query(plan, &[a]));
+    let top = |input: Plan, expr: Expr| {
+        let keys = vec![SortKey { expr, descending: true }];
+        let sorted = Plan::Sort(Box::new(Sort { input, keys, limit: None }));
+        Plan::Limit(Box::new(Limit { input: sorted, count: Expr::literal(10_i64) }))
+    };
+    let age = || Expr::property(a, "age");
+    let chance = Expr::Call(Function::Rand, Vec::new());
+    let wide = || vec![(n, name.clone()), (m, age()), (a, read(a)), (b, chance.clone())];
+    let plan = top(project(people(), wide()), read(m));
+    check("late_projection", table().query(plan, &[n, m, b]));
+    let plan = top(extend(people(), vec![(n, name.clone()), (m, read(n)), (b, age())]), age());
+    check("late_projection_of_added_columns", table().query(columns(plan, &[b, n]), &[b, n]));
+    let plan = top(extend(people(), vec![(n, name.clone()), (b, age())]), age());
+    check("late_projection_of_all_added_columns", table().query(columns(plan, &[b, n]), &[b, n]));
     let wide = extend(people(), vec![(n, name.clone()), (m, read(n))]);
     let plan = project(
         project(wide, vec![(a, read(a)), (n, read(n)), (b, Expr::property(a, "age"))]),

@@ -4,6 +4,7 @@
 pub(crate) mod dedup_frontier;
 pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;
+pub(crate) mod late_projection;
 pub(crate) mod length_only;
 pub(crate) mod lift_subqueries;
 pub(crate) mod long_shortest;
