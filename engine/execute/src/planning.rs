@@ -63,6 +63,9 @@ impl Planning for SnapshotPlanning {
         let name = |key: &KeyId| self.snapshot.catalog().key_name(*key).map(|name| name.to_string());
         index.keys.iter().map(name).collect()
     }
+    fn labels(&self) -> Vec<String> {
+        self.snapshot.catalog().names().labels().iter().map(|name| name.to_string()).collect()
+    }
     fn labels_with_index(&self, key: &str) -> Vec<String> {
         let catalog = self.snapshot.catalog();
         let Some(key) = catalog.key(key) else { return Vec::new() };
