@@ -19,3 +19,8 @@
 //! A folder in place of [`MEMORY`] keeps what is committed. The command `tanglewood` is built on this library and nothing else.
 
 pub use database::*;
+
+/// The README's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 ///
 /// Runs a benchmark. Every answer is verified before its time counts; the exit code is 1 if a figure falls short of its target.
 #[derive(Args)]
-#[command(after_help = "Example: tanglewood bench first --data ../shared/data")]
+#[command(after_help = "Example: tanglewood bench first --data DIR")]
 pub struct Bench {
     /// Which benchmark; an unknown name lists them
     name: String,
