@@ -226,6 +226,54 @@ impl LabelExpr {
     }
 }
 
+/// Calls `$visit` on each direct part of `$expr`: one list of parts, whether they are read or changed (`$iter`).
+macro_rules! direct_parts {
+    ($expr:expr, $visit:expr, $iter:ident) => {
+        match $expr {
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) | Expr::PathOf(_) => {}
+            Expr::EdgesDistinct(_) | Expr::Subquery(_) => {}
+            Expr::Property(a, _) | Expr::HasLabels(a, _) | Expr::Unary(_, a) => $visit(a),
+            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
+                $visit(a);
+                $visit(b)
+            }
+            Expr::Call(_, list) | Expr::List(list) => list.$iter().for_each($visit),
+            Expr::Map(entries) => entries.$iter().for_each(|(_, value)| $visit(value)),
+            Expr::Slice(a, from, to) => {
+                $visit(a);
+                from.$iter().chain(to).for_each(|part| $visit(part))
+            }
+            Expr::Case { operand, arms, otherwise } => {
+                operand.$iter().for_each(|part| $visit(part));
+                arms.$iter().for_each(|(when, then)| {
+                    $visit(when);
+                    $visit(then)
+                });
+                otherwise.$iter().for_each(|part| $visit(part))
+            }
+            Expr::Comprehension { list, predicate, map, .. } => {
+                $visit(list);
+                predicate.$iter().chain(map).for_each(|part| $visit(part))
+            }
+            Expr::Quantified { list, predicate, .. } => {
+                $visit(list);
+                $visit(predicate)
+            }
+            Expr::Reduce { initial, list, body, .. } => {
+                [initial, list, body].into_iter().for_each(|part| $visit(part))
+            }
+            Expr::MapProjection(subject, items) => {
+                $visit(subject);
+                items.$iter().for_each(|item| {
+                    if let MapProjectionItem::Entry(_, value) = item {
+                        $visit(value)
+                    }
+                })
+            }
+        }
+    };
+}
+
 impl Expr {
     /// A constant.
     pub fn literal(value: impl Into<Value>) -> Expr {
@@ -262,93 +310,11 @@ impl Expr {
     }
     /// Calls `visit` on each direct part.
     pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
-        match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) | Expr::PathOf(_) => {}
-            Expr::EdgesDistinct(_) | Expr::Subquery(_) => {}
-            Expr::Property(a, _) | Expr::HasLabels(a, _) | Expr::Unary(_, a) => visit(a),
-            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
-                visit(a);
-                visit(b)
-            }
-            Expr::Call(_, list) | Expr::List(list) => list.iter().for_each(visit),
-            Expr::Map(entries) => entries.iter().for_each(|(_, value)| visit(value)),
-            Expr::Slice(a, from, to) => {
-                visit(a);
-                from.iter().chain(to).for_each(|part| visit(part))
-            }
-            Expr::Case { operand, arms, otherwise } => {
-                operand.iter().for_each(|part| visit(part));
-                arms.iter().for_each(|(when, then)| {
-                    visit(when);
-                    visit(then)
-                });
-                otherwise.iter().for_each(|part| visit(part))
-            }
-            Expr::Comprehension { list, predicate, map, .. } => {
-                visit(list);
-                predicate.iter().chain(map).for_each(|part| visit(part))
-            }
-            Expr::Quantified { list, predicate, .. } => {
-                visit(list);
-                visit(predicate)
-            }
-            Expr::Reduce { initial, list, body, .. } => {
-                [initial, list, body].into_iter().for_each(|part| visit(part))
-            }
-            Expr::MapProjection(subject, items) => {
-                visit(subject);
-                items.iter().for_each(|item| {
-                    if let MapProjectionItem::Entry(_, value) = item {
-                        visit(value)
-                    }
-                })
-            }
-        }
+        direct_parts!(self, visit, iter)
     }
     /// Calls `visit` on each direct part, to change it.
     pub fn children_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
-        match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) | Expr::PathOf(_) => {}
-            Expr::EdgesDistinct(_) | Expr::Subquery(_) => {}
-            Expr::Property(a, _) | Expr::HasLabels(a, _) | Expr::Unary(_, a) => visit(a),
-            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
-                visit(a);
-                visit(b)
-            }
-            Expr::Call(_, list) | Expr::List(list) => list.iter_mut().for_each(visit),
-            Expr::Map(entries) => entries.iter_mut().for_each(|(_, value)| visit(value)),
-            Expr::Slice(a, from, to) => {
-                visit(a);
-                from.iter_mut().chain(to).for_each(|part| visit(part))
-            }
-            Expr::Case { operand, arms, otherwise } => {
-                operand.iter_mut().for_each(|part| visit(part));
-                arms.iter_mut().for_each(|(when, then)| {
-                    visit(when);
-                    visit(then)
-                });
-                otherwise.iter_mut().for_each(|part| visit(part))
-            }
-            Expr::Comprehension { list, predicate, map, .. } => {
-                visit(list);
-                predicate.iter_mut().chain(map).for_each(|part| visit(part))
-            }
-            Expr::Quantified { list, predicate, .. } => {
-                visit(list);
-                visit(predicate)
-            }
-            Expr::Reduce { initial, list, body, .. } => {
-                [initial, list, body].into_iter().for_each(|part| visit(part))
-            }
-            Expr::MapProjection(subject, items) => {
-                visit(subject);
-                items.iter_mut().for_each(|item| {
-                    if let MapProjectionItem::Entry(_, value) = item {
-                        visit(value)
-                    }
-                })
-            }
-        }
+        direct_parts!(self, visit, iter_mut)
     }
     /// Variables bound by this node itself (comprehensions).
     pub fn binds(&self) -> Vec<Var> {
