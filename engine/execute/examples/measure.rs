@@ -44,6 +44,7 @@ impl Bench {
             parameters: Vec::new(),
             mode: Mode::Run,
             hints: Vec::new(),
+            as_of: None,
         };
         let first = self.run(&statement);
         if let Some(expected) = expected {

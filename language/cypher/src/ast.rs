@@ -28,6 +28,8 @@ pub struct Name {
 pub struct Statement {
     /// Run it, or show its plan.
     pub mode: Mode,
+    /// `AS OF`: which version of the graph is asked.
+    pub as_of: Option<Expression>,
     /// What to do.
     pub body: StatementBody,
     /// The whole statement, without a closing semicolon.

@@ -8,6 +8,7 @@
 //! other column gets a new one.
 
 mod aggregate;
+mod as_of;
 mod call;
 mod check;
 mod create;
@@ -55,6 +56,8 @@ pub fn compile(text: &str) -> Result<Statement, CypherError> {
 /// Lowers a parsed statement; `text` is what it was parsed from, which names its columns.
 pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, CypherError> {
     let mut lowerer = Lowerer::new(text);
+    let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
+    let as_of = as_of.transpose().map_err(|error| *error)?;
     let kind = lowerer.body(&statement.body).map_err(|error| *error)?;
     let mode = match statement.mode {
         ast::Mode::Run => Mode::Run,
@@ -67,6 +70,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         parameters: lowerer.parameters,
         mode,
         hints: lowerer.hints,
+        as_of,
     })
 }
 

@@ -19,6 +19,11 @@ pub fn print(statement: &Statement) -> String {
         Mode::Explain => printer.put("EXPLAIN "),
         Mode::Profile => printer.put("PROFILE "),
     }
+    if let Some(version) = &statement.as_of {
+        printer.put("AS OF ");
+        printer.expression(version);
+        printer.put(" ");
+    }
     match &statement.body {
         StatementBody::Query(query) => printer.query(query),
         StatementBody::Schema(command) => printer.schema_command(command),

@@ -49,6 +49,10 @@ fn plan_of(statement: &plan::Statement) -> String {
     if !statement.parameters.is_empty() {
         lines.push(format!("parameters: {}", statement.parameters.join(", ")));
     }
+    if let Some(version) = &statement.as_of {
+        let printer = plan::explain::text::Printer { variables: &statement.variables };
+        lines.push(format!("as of: {}", printer.expr(version)));
+    }
     if statement.mode != plan::statement::Mode::Run {
         lines.push(format!("mode: {:?}", statement.mode));
     }

@@ -1,7 +1,7 @@
 //! A whole request: the plan, the columns it answers with, and what the doors need to know about it.
 
 use crate::algebra::Plan;
-use crate::expr::{Name, Var};
+use crate::expr::{Expr, Name, Var};
 use model::ValueType;
 
 /// A request, lowered from its language.
@@ -17,6 +17,9 @@ pub struct Statement {
     pub mode: Mode,
     /// Scan-avoidance hints and the like that the text gave, in its own words.
     pub hints: Vec<String>,
+    /// `AS OF`: the version of the graph that a reading query is asked of, as a commit's place or a point in time. An expression
+    /// over constants and parameters alone; `None` asks the newest version.
+    pub as_of: Option<Expr>,
 }
 
 /// Run it, or show the plan.

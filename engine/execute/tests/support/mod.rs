@@ -89,6 +89,7 @@ pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
         parameters: Vec::new(),
         mode: Mode::Run,
         hints: Vec::new(),
+        as_of: None,
     }
 }
 

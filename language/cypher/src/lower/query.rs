@@ -204,7 +204,8 @@ fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
     Ok(())
 }
 
-fn writes(clause: &Clause) -> bool {
+/// Whether a clause writes, itself or in a subquery.
+pub(super) fn writes(clause: &Clause) -> bool {
     let nested = |query: &Query| {
         let parts = query.unions.iter().map(|union| &union.query);
         std::iter::once(&query.first).chain(parts).any(|part| part.clauses.iter().any(writes))

@@ -151,13 +151,17 @@ impl Lowerer<'_> {
     }
 }
 
-/// The first part of an expression that reads a row.
-fn reads_rows(expression: &Expression) -> Option<crate::span::Span> {
+/// The first part of an expression that reads a row or the graph.
+pub(super) fn reads_rows(expression: &Expression) -> Option<crate::span::Span> {
     let here = matches!(
         expression.kind,
         ExpressionKind::Variable(_)
             | ExpressionKind::MapProjection(..)
             | ExpressionKind::PatternComprehension { .. }
+            | ExpressionKind::Pattern(_)
+            | ExpressionKind::Exists(_)
+            | ExpressionKind::Count(_)
+            | ExpressionKind::Collect(_)
     );
     let mut found = here.then_some(expression.span);
     expression.children(&mut |child| found = found.or_else(|| reads_rows(child)));

@@ -25,6 +25,7 @@ impl Parser<'_> {
             Mode::Run
         };
         self.version_prefix()?;
+        let as_of = if self.eat_words(&["AS", "OF"]) { Some(self.expression()?) } else { None };
         let start = self.span();
         let body = if self.at_schema_command() {
             StatementBody::Schema(self.schema_command()?)
@@ -35,7 +36,7 @@ impl Parser<'_> {
         } else {
             StatementBody::Query(self.query_to_end()?)
         };
-        Ok(Statement { mode, body, span: self.since(start) })
+        Ok(Statement { mode, as_of, body, span: self.since(start) })
     }
 
     /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect.

@@ -28,6 +28,7 @@ impl Table {
             parameters: Vec::new(),
             mode: Mode::Run,
             hints: Vec::new(),
+            as_of: None,
         }
     }
 }

@@ -1,0 +1,50 @@
+//! `AS OF`: the version of the graph that a whole reading query is asked of.
+//!
+//! The expression is lowered without any name in sight, so that whoever runs the statement can compute it before anything else.
+
+use plan::expr::Expr;
+
+use super::query::writes;
+use super::scope::Scope;
+use super::sort::reads_rows;
+use super::types::Type;
+use super::{Lowered, Lowerer, aggregate, fail, fail_with_hint};
+use crate::ast::{Expression, Query, StatementBody};
+use crate::error::ErrorKind;
+
+impl Lowerer<'_> {
+    /// The version after `AS OF`, for a statement that may have one.
+    pub(super) fn as_of(&mut self, version: &Expression, body: &StatementBody) -> Lowered<Expr> {
+        let composition = ErrorKind::InvalidClauseComposition;
+        let hint = "leave AS OF out: only the newest version can be changed";
+        match body {
+            StatementBody::Query(query) if query_writes(query) => {
+                return fail_with_hint(
+                    composition,
+                    "AS OF asks an older version, which cannot be changed",
+                    version.span,
+                    hint,
+                );
+            }
+            StatementBody::Query(_) => {}
+            _ => return fail(composition, "AS OF stands before queries only", version.span),
+        }
+        if let Some(span) = reads_rows(version).or_else(|| aggregate::find(version)) {
+            let message = "the version after AS OF cannot depend on the graph";
+            let hint = "use a commit's place, a point in time, or a parameter with one";
+            return fail_with_hint(ErrorKind::NonConstantExpression, message, span, hint);
+        }
+        let lowered = self.expression(version, &mut Scope::default())?;
+        if !lowered.kind.may_be(&[Type::Integer, Type::String, Type::Composed]) {
+            let message =
+                format!("a version is a commit's place or a point in time, not a {}", lowered.kind.name());
+            return fail(ErrorKind::InvalidArgumentType, message, version.span);
+        }
+        Ok(lowered.expr)
+    }
+}
+
+fn query_writes(query: &Query) -> bool {
+    let parts = query.unions.iter().map(|union| &union.query);
+    std::iter::once(&query.first).chain(parts).any(|part| part.clauses.iter().any(writes))
+}
