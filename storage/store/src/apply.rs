@@ -125,6 +125,7 @@ impl<'a> Draft<'a> {
             statistics,
             options: self.from.options,
             layers: LayerCache::default(),
+            lease: self.from.lease.clone(),
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.

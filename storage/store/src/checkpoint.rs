@@ -140,6 +140,7 @@ impl Snapshot {
             statistics,
             options,
             layers,
+            lease: None,
         }))
     }
     /// Keys of all blobs this snapshot may still read: what a cleaner must keep.

@@ -53,6 +53,6 @@ pub use index::IndexRange;
 pub use memory::MemoryReport;
 pub use names::{NameCounts, NameDefinition, NameTable, Names};
 pub use property::{EdgePropertyReader, PropertyReader};
-pub use snapshot::{Snapshot, StoreOptions};
+pub use snapshot::{Lease, Snapshot, StoreOptions};
 pub use statistics::{IndexStatistics, Statistics};
 pub use store::Store;

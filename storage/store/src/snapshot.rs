@@ -44,6 +44,9 @@ impl Default for StoreOptions {
 #[derive(Default)]
 pub(crate) struct LayerCache(Mutex<Vec<(Lane, Arc<Layer>)>>);
 
+/// Kept alive by a snapshot and everything made from it; see [`Snapshot::leased`].
+pub type Lease = Arc<dyn std::any::Any + Send + Sync>;
+
 /// Everything a snapshot is.
 pub(crate) struct Root {
     pub(crate) place: u64,
@@ -54,6 +57,7 @@ pub(crate) struct Root {
     pub(crate) statistics: Statistics,
     pub(crate) options: StoreOptions,
     pub(crate) layers: LayerCache,
+    pub(crate) lease: Option<Lease>,
 }
 
 /// The graph at one commit.
@@ -82,6 +86,23 @@ impl Snapshot {
             statistics,
             options,
             layers: LayerCache::default(),
+            lease: None,
+        })
+    }
+    /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease
+    /// knows then that stored bytes may still be asked for.
+    pub fn leased(&self, lease: Lease) -> Snapshot {
+        let root = &*self.root;
+        Snapshot::from_root(Root {
+            place: root.place,
+            directory: root.directory.clone(),
+            catalog: root.catalog.clone(),
+            names: root.names.clone(),
+            indexes: root.indexes.clone(),
+            statistics: root.statistics.clone(),
+            options: root.options,
+            layers: LayerCache::default(),
+            lease: Some(lease),
         })
     }
     pub(crate) fn from_root(root: Root) -> Snapshot {
