@@ -5,7 +5,7 @@
 //! Invariant: what [`BackingStore::append`] wrote and [`BackingStore::sync`] confirmed is handed back by [`BackingStore::recover`] after any crash, in the
 //! order of places, whole, unless it was given up by [`BackingStore::truncate_before`].
 
-use crate::{BlobRef, DurableResult};
+use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 
 /// One record of the log: a place in the order of commits, and what was committed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,31 @@ pub trait BackingStore: Send + Sync {
     /// The latest finished checkpoint: its place and its manifest.
     fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>>;
 
+    /// The checkpoints that are kept, by rising place; the last is the latest, or the beginning of the log before the first.
+    fn anchors(&self) -> Vec<Anchor> {
+        Vec::new()
+    }
+
+    /// The manifest of one of [`BackingStore::anchors`] whose sequence is not 0.
+    fn anchor_manifest(&self, _anchor: &Anchor) -> DurableResult<Vec<u8>> {
+        Err(DurableError::Volatile)
+    }
+
+    /// Gives up all anchors that are not at these places; the latest checkpoint stays whatever is listed.
+    fn keep_anchors(&self, _places: &[u64]) -> DurableResult<()> {
+        Ok(())
+    }
+
+    /// How far back the past is to be kept, as noted by [`BackingStore::set_history`]; 0 before.
+    fn history(&self) -> u64 {
+        0
+    }
+
+    /// Notes for good how far back the past is to be kept, in numbers of the caller.
+    fn set_history(&self, _history: u64) -> DurableResult<()> {
+        Err(DurableError::Volatile)
+    }
+
     /// Reads a blob of the latest checkpoint, or of an older one whose files were not retired.
     fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>>;
 
@@ -74,5 +99,5 @@ pub trait CheckpointSink: Send {
     fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobRef>;
 
     /// Makes all blobs and the manifest durable, then makes this the latest checkpoint in one step.
-    fn finish(self: Box<Self>, manifest: &[u8]) -> DurableResult<()>;
+    fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()>;
 }

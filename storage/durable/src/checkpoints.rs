@@ -4,8 +4,9 @@
 //! Idea: pieces of state are immutable blobs, a manifest says which blobs make a checkpoint, and one small file names the manifest. New
 //! blobs go to new files, so a checkpoint shares what did not change with the one before; the rename of `CURRENT` is the only
 //! moment that counts.
-//! Invariant: at any moment of a crash the old checkpoint or the new one is whole. `CURRENT` lists every live blob file; what it
-//! does not list is a leftover and is removed on open, what it lists and is missing is damage.
+//! Older checkpoints stay as anchors where the caller asks for it: the past is rebuilt from them and the log.
+//! Invariant: at any moment of a crash the old checkpoint or the new one is whole. `CURRENT` lists every live blob file and every
+//! kept manifest; what it does not list is a leftover and is removed on open, what it lists and is missing is damage.
 //! Cost: per checkpoint a sync for each new file and five more, whatever the size of what stays.
 //!
 //! Format: `docs/formats/checkpoint.md`.
@@ -22,7 +23,7 @@ pub(crate) mod current;
 mod writer;
 
 use crate::header::{Kind, replace_synced, seal, unseal, write_synced};
-use crate::{BlobRef, DurableError, DurableResult};
+use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 use blobs::{blob_number, blob_path, check_blob_file, read_blob};
 use current::{CURRENT_NAME, Current};
 pub use writer::CheckpointWriter;
@@ -110,6 +111,45 @@ impl Checkpoints {
         Ok(Some((current.place, manifest)))
     }
 
+    /// The kept checkpoints by rising place; the last is the latest. Before the first there is the beginning of the log, with
+    /// sequence 0.
+    #[must_use]
+    pub fn anchors(&self) -> Vec<Anchor> {
+        self.state.lock().current.anchors.clone()
+    }
+
+    /// The manifest of a kept checkpoint.
+    pub fn manifest_of(&self, anchor: &Anchor) -> DurableResult<Vec<u8>> {
+        let path = self.root.join(current::manifest_name(anchor.place, anchor.sequence));
+        read_manifest(&*self.disk, &path, anchor.place)
+    }
+
+    /// Gives up all anchors that are not at these places; the latest checkpoint stays whatever is listed.
+    pub fn keep_anchors(&self, places: &[u64]) -> DurableResult<()> {
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        let mut next = state.current.clone();
+        next.anchors.retain(|anchor| places.contains(&anchor.place) || anchor.place == state.current.place);
+        if next.anchors.len() == state.current.anchors.len() {
+            return Ok(());
+        }
+        self.swap_manifests(&mut state, next)
+    }
+
+    /// How far back the past is to be kept, in numbers of the caller; 0 until it was set.
+    #[must_use]
+    pub fn history(&self) -> u64 {
+        self.state.lock().current.history
+    }
+
+    /// Notes for good how far back the past is to be kept.
+    pub fn set_history(&self, history: u64) -> DurableResult<()> {
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        let next = Current { history, ..state.current.clone() };
+        self.swap_current(&mut state, next)
+    }
+
     /// Place of the latest checkpoint; none before the first.
     #[must_use]
     pub fn latest_place(&self) -> Option<u64> {
@@ -185,24 +225,35 @@ impl Checkpoints {
     }
 
     /// Makes a checkpoint whose blobs are durable the latest one.
-    fn publish(&self, place: u64, manifest: &[u8], written: &[u32]) -> DurableResult<()> {
+    fn publish(
+        &self,
+        place: u64,
+        manifest: &[u8],
+        written: &[u32],
+        mark: &CheckpointMark,
+    ) -> DurableResult<()> {
         self.disk.sync_dir(&self.data)?;
         let mut state = self.state.lock();
         state.check_usable()?;
-        let mut next = state.current.clone();
-        next.place = place;
         state.sequence += 1;
-        next.sequence = state.sequence;
+        let mut next = state.current.after(place, state.sequence, mark);
         next.next_file = state.next_file;
         next.live.extend(written);
         let name = next.manifest_name().expect("the sequence was just counted up");
         write_synced(&*self.disk, &self.root.join(name), &seal(Kind::Manifest, place, manifest))?;
         self.disk.sync_dir(&self.root)?;
-        let before = state.current.manifest_name();
-        self.swap_current(&mut state, next)?;
-        if let Some(before) = before {
-            // What cannot be removed now is a leftover, and goes on the next open.
-            let _ = self.disk.remove(&self.root.join(before));
+        self.swap_manifests(&mut state, next)
+    }
+
+    /// Swaps `CURRENT` and removes the manifests that it no longer lists.
+    fn swap_manifests(&self, state: &mut State, next: Current) -> DurableResult<()> {
+        let before = state.current.clone();
+        self.swap_current(state, next)?;
+        for (_, name) in before.manifests() {
+            if !state.current.manifests().any(|(_, kept)| kept == name) {
+                // What cannot be removed now is a leftover, and goes on the next open.
+                let _ = self.disk.remove(&self.root.join(name));
+            }
         }
         Ok(())
     }
@@ -289,11 +340,12 @@ pub(crate) fn read_manifest(disk: &dyn Disk, path: &Path, place: u64) -> Durable
 
 /// Files of checkpoints that `CURRENT` does not need. Files with other names are left alone.
 pub(crate) fn find_leftovers(disk: &dyn Disk, root: &Path, current: &Current) -> DurableResult<Vec<PathBuf>> {
-    let manifest = current.manifest_name();
+    let manifests: Vec<String> = current.manifests().map(|(_, name)| name).collect();
     let data = data_folder(root);
-    let in_root = disk.list(root)?.into_iter().filter(|name| {
-        name == "CURRENT.new" || (name.starts_with("MANIFEST-") && Some(name) != manifest.as_ref())
-    });
+    let in_root = disk
+        .list(root)?
+        .into_iter()
+        .filter(|name| name == "CURRENT.new" || (name.starts_with("MANIFEST-") && !manifests.contains(name)));
     let in_data = disk.list(&data)?.into_iter();
     let in_data =
         in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains(&number)));

@@ -16,8 +16,8 @@ use crate::{DurableError, DurableResult};
 /// Length of the header.
 pub(crate) const HEADER_BYTES: usize = 32;
 
-/// The latest version of the formats that this program reads and the one it writes.
-pub const FORMAT_VERSION: u32 = 1;
+/// The latest version of any file's format that this program reads and writes.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What a file is, told by its first eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,14 @@ impl Kind {
             Self::Current => b"tw-curr\n",
         }
     }
+
+    /// The version of its format that is written, the latest that is read.
+    fn version(self) -> u32 {
+        match self {
+            Self::Current => FORMAT_VERSION,
+            Self::Identity | Self::Log | Self::Blobs | Self::Manifest => 1,
+        }
+    }
 }
 
 /// A decoded header.
@@ -53,7 +61,7 @@ impl Header {
     pub(crate) fn encode(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..8].copy_from_slice(self.kind.magic());
-        bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.kind.version().to_le_bytes());
         bytes[16..24].copy_from_slice(&self.first.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.second.to_le_bytes());
         let crc = header_crc(&bytes);
@@ -73,18 +81,20 @@ impl Header {
             return Err(DurableError::corrupt(file, 0, "the header does not match its checksum"));
         }
         let found = u32_at(bytes, 8);
-        if found > FORMAT_VERSION {
-            return Err(DurableError::NewerFormat {
-                file: file.to_path_buf(),
-                found,
-                supported: FORMAT_VERSION,
-            });
+        if found > kind.version() {
+            let supported = kind.version();
+            return Err(DurableError::NewerFormat { file: file.to_path_buf(), found, supported });
         }
         if found == 0 {
             return Err(DurableError::corrupt(file, 8, "there is no format version 0"));
         }
         Ok(Self { kind, first: u64_at(bytes, 16), second: u64_at(bytes, 24) })
     }
+}
+
+/// The version of the format of a file whose header was decoded.
+pub(crate) fn version_of(bytes: &[u8]) -> u32 {
+    u32_at(bytes, 8)
 }
 
 fn header_crc(bytes: &[u8; HEADER_BYTES]) -> u32 {

@@ -19,6 +19,7 @@ mod volatile;
 
 mod log;
 
+mod anchor;
 mod blob;
 mod checkpoints;
 
@@ -30,6 +31,7 @@ mod verify;
 #[cfg(test)]
 mod testing;
 
+pub use anchor::{Anchor, CheckpointMark};
 pub use backing::{BackingStore, CheckpointSink, Record, Records};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};

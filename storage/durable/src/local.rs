@@ -9,7 +9,8 @@ use world::disk::Disk;
 use crate::backing::{BackingStore, CheckpointSink, Records};
 use crate::folder::log_folder;
 use crate::{
-    BlobRef, CheckpointWriter, Checkpoints, DurableError, DurableResult, Folder, Log, LogOptions, OpenMode,
+    Anchor, BlobRef, CheckpointMark, CheckpointWriter, Checkpoints, DurableError, DurableResult, Folder, Log,
+    LogOptions, OpenMode,
 };
 
 /// A database folder, open.
@@ -83,6 +84,26 @@ impl BackingStore for LocalFolder {
         self.checkpoints.latest()
     }
 
+    fn anchors(&self) -> Vec<Anchor> {
+        self.checkpoints.anchors()
+    }
+
+    fn anchor_manifest(&self, anchor: &Anchor) -> DurableResult<Vec<u8>> {
+        self.checkpoints.manifest_of(anchor)
+    }
+
+    fn keep_anchors(&self, places: &[u64]) -> DurableResult<()> {
+        self.checkpoints.keep_anchors(places)
+    }
+
+    fn history(&self) -> u64 {
+        self.checkpoints.history()
+    }
+
+    fn set_history(&self, history: u64) -> DurableResult<()> {
+        self.checkpoints.set_history(history)
+    }
+
     fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
         self.checkpoints.read(blob)
     }
@@ -115,14 +136,14 @@ impl CheckpointSink for Sink<'_> {
         self.writer.put(bytes)
     }
 
-    fn finish(self: Box<Self>, manifest: &[u8]) -> DurableResult<()> {
+    fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()> {
         {
             // A checkpoint must never be ahead of the log: the next commits go on behind its place.
             let mut log = self.log.lock();
             log.sync()?;
             log.advance_to(self.place)?;
         }
-        self.writer.finish(manifest)
+        self.writer.finish(manifest, mark)
     }
 }
 

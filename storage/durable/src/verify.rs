@@ -88,8 +88,8 @@ impl Report {
 
     fn verify_checkpoint(&mut self, disk: &dyn Disk, root: &Path, current: &Current) -> DurableResult<()> {
         self.files += 1;
-        if let Some(name) = current.manifest_name() {
-            let outcome = read_manifest(disk, &root.join(name), current.place);
+        for (place, name) in current.manifests() {
+            let outcome = read_manifest(disk, &root.join(name), place);
             self.files += u64::from(self.collect(outcome)?.is_some());
         }
         for &number in &current.live {

@@ -5,7 +5,7 @@
 //! log reaches back to whichever it is.
 
 use crate::{Engine, TransactError};
-use durable::{BlobRef, DurableError};
+use durable::{BlobRef, CheckpointMark, DurableError};
 use store::{BlobKey, Snapshot, StoreError};
 
 /// What a checkpoint did.
@@ -40,7 +40,7 @@ impl Engine {
             report.bytes += bytes.len() as u64;
             Ok(BlobKey(sink.put(bytes)?.encode()))
         })?;
-        sink.finish(written.manifest())?;
+        sink.finish(written.manifest(), &CheckpointMark::default())?;
         written.keep();
         self.shared.set_checkpointed_place(snapshot.place());
         // The checkpoint stands whether or not the log before it can be dropped now; the next one tries again.

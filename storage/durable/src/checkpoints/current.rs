@@ -1,15 +1,22 @@
-//! `CURRENT`: which checkpoint is the latest, and which blob files are alive. Replaced by rename, so it is always whole.
+//! `CURRENT`: which checkpoint is the latest, which older ones are kept, and which blob files are alive. Replaced by rename, so it is
+//! always whole.
 //!
-//! Sealed file; first number = place of the checkpoint, 0 for none; body = sequence, next file number, then the live files, 4 bytes each.
+//! Sealed file; first number = place of the latest checkpoint, 0 for none; the body is drawn in `docs/formats/checkpoint.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::header::{Kind, seal, u32_at, unseal};
-use crate::{DurableError, DurableResult};
+use crate::header::{Kind, seal, u32_at, u64_at, unseal, version_of};
+use crate::{Anchor, CheckpointMark, DurableError, DurableResult};
 
 /// Name of the file.
 pub(crate) const CURRENT_NAME: &str = "CURRENT";
+
+/// Bytes of the body before its two lists.
+const FIXED_BYTES: usize = 24;
+
+/// Bytes of an anchor.
+const ANCHOR_BYTES: usize = 32;
 
 /// The contents of `CURRENT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +25,18 @@ pub(crate) struct Current {
     /// Counts checkpoints, so that two at the same place have different names. 0: there is none yet.
     pub(crate) sequence: u32,
     pub(crate) next_file: u32,
+    /// How far back the past is kept; what the number means is the business of who sets it. 0: not at all.
+    pub(crate) history: u64,
     pub(crate) live: BTreeSet<u32>,
+    /// Checkpoints that are kept, by rising place; the last is the latest. Never empty.
+    pub(crate) anchors: Vec<Anchor>,
 }
 
 impl Current {
     /// Before the first checkpoint.
     pub(crate) fn empty() -> Self {
-        Self { place: 0, sequence: 0, next_file: 1, live: BTreeSet::new() }
+        let anchors = vec![Anchor::default()];
+        Self { place: 0, sequence: 0, next_file: 1, history: 0, live: BTreeSet::new(), anchors }
     }
 
     /// Name of the manifest; none before the first checkpoint.
@@ -32,21 +44,99 @@ impl Current {
         (self.sequence > 0).then(|| manifest_name(self.place, self.sequence))
     }
 
+    /// Names of all manifests that are kept, with their places.
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = (u64, String)> {
+        let anchors = self.anchors.iter().filter(|anchor| anchor.sequence > 0);
+        anchors.map(|anchor| (anchor.place, manifest_name(anchor.place, anchor.sequence)))
+    }
+
+    /// What follows when a checkpoint at this place becomes the latest.
+    pub(crate) fn after(&self, place: u64, sequence: u32, mark: &CheckpointMark) -> Self {
+        let mut next = self.clone();
+        (next.place, next.sequence) = (place, sequence);
+        next.anchors.retain(|anchor| anchor.place < place && mark.kept.contains(&anchor.place));
+        let CheckpointMark { time_micros, log_bytes, beside_log, .. } = *mark;
+        next.anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
+        next
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let numbers = [self.sequence, self.next_file].into_iter().chain(self.live.iter().copied());
-        let body: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
+        let mut body = Vec::new();
+        body.extend_from_slice(&self.sequence.to_le_bytes());
+        body.extend_from_slice(&self.next_file.to_le_bytes());
+        body.extend_from_slice(&self.history.to_le_bytes());
+        for count in [self.live.len(), self.anchors.len()] {
+            let count = u32::try_from(count).expect("files and checkpoints are numbered by 32 bits");
+            body.extend_from_slice(&count.to_le_bytes());
+        }
+        body.extend(self.live.iter().flat_map(|number| number.to_le_bytes()));
+        for anchor in &self.anchors {
+            body.extend_from_slice(&anchor.place.to_le_bytes());
+            body.extend_from_slice(&anchor.time_micros.to_le_bytes());
+            body.extend_from_slice(&anchor.log_bytes.to_le_bytes());
+            body.extend_from_slice(&anchor.sequence.to_le_bytes());
+            body.extend_from_slice(&u32::from(anchor.beside_log).to_le_bytes());
+        }
         seal(Kind::Current, self.place, &body)
     }
 
     pub(crate) fn decode(bytes: &[u8], file: &Path) -> DurableResult<Self> {
         let (place, body) = unseal(Kind::Current, bytes, file)?;
+        let decoded =
+            if version_of(bytes) == 1 { Self::decode_1(place, body) } else { Self::decode_2(place, body) };
+        let corrupt = |what| DurableError::corrupt(file, 24, what);
+        let current = decoded.ok_or_else(|| corrupt("the contents have an impossible length"))?;
+        current.check().map_err(corrupt)?;
+        Ok(current)
+    }
+
+    /// Version 1 had no anchors but the latest checkpoint.
+    fn decode_1(place: u64, body: &[u8]) -> Option<Self> {
         if body.len() < 8 || !body.len().is_multiple_of(4) {
-            return Err(DurableError::corrupt(file, 24, "the contents have an impossible length"));
+            return None;
         }
-        let mut numbers = body.chunks_exact(4).map(|number| u32_at(number, 0));
-        let mut next = || numbers.next().expect("two numbers were checked to be there");
-        let (sequence, next_file) = (next(), next());
-        Ok(Self { place, sequence, next_file, live: numbers.collect() })
+        let (sequence, next_file) = (u32_at(body, 0), u32_at(body, 4));
+        let live = body[8..].chunks_exact(4).map(|number| u32_at(number, 0)).collect();
+        let anchors = vec![Anchor { place, sequence, ..Anchor::default() }];
+        Some(Self { place, sequence, next_file, history: 0, live, anchors })
+    }
+
+    fn decode_2(place: u64, body: &[u8]) -> Option<Self> {
+        if body.len() < FIXED_BYTES {
+            return None;
+        }
+        let (files, anchors) = (u64::from(u32_at(body, 16)), u64::from(u32_at(body, 20)));
+        if body.len() as u64 != FIXED_BYTES as u64 + 4 * files + ANCHOR_BYTES as u64 * anchors {
+            return None;
+        }
+        let (files, anchors) = body[FIXED_BYTES..].split_at(4 * files as usize);
+        let anchor = |bytes: &[u8]| Anchor {
+            place: u64_at(bytes, 0),
+            time_micros: u64_at(bytes, 8),
+            log_bytes: u64_at(bytes, 16),
+            sequence: u32_at(bytes, 24),
+            beside_log: u32_at(bytes, 28) != 0,
+        };
+        Some(Self {
+            place,
+            sequence: u32_at(body, 0),
+            next_file: u32_at(body, 4),
+            history: u64_at(body, 8),
+            live: files.chunks_exact(4).map(|number| u32_at(number, 0)).collect(),
+            anchors: anchors.chunks_exact(ANCHOR_BYTES).map(anchor).collect(),
+        })
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let latest = self.anchors.last().map(|anchor| (anchor.place, anchor.sequence));
+        if latest != Some((self.place, self.sequence)) {
+            return Err("the last of the kept checkpoints is not the latest");
+        }
+        let rises = |pair: &[Anchor]| pair[0].place < pair[1].place && pair[0].sequence < pair[1].sequence;
+        if !self.anchors.windows(2).all(rises) {
+            return Err("the kept checkpoints are not in order");
+        }
+        Ok(())
     }
 }
 

@@ -50,7 +50,7 @@ fn save(checkpoints: &Checkpoints, place: u64, before: &Pieces, now: &Pieces) ->
             known.insert(*number, writer.put(bytes)?);
         }
     }
-    writer.finish(&manifest(&known))
+    writer.finish(&manifest(&known), &CheckpointMark::default())
 }
 
 fn retire_dead(checkpoints: &Checkpoints) -> DurableResult<()> {
@@ -63,7 +63,8 @@ fn golden_bytes_of_a_checkpoint() {
     let (disk, root, checkpoints) = new_checkpoints();
     let mut writer = checkpoints.begin(7).unwrap();
     let blob = writer.put(b"hello").unwrap();
-    writer.finish(b"m").unwrap();
+    let mark = CheckpointMark { time_micros: 1_000, log_bytes: 99, beside_log: true, kept: vec![] };
+    writer.finish(b"m", &mark).unwrap();
     assert_eq!((blob.file, blob.offset, blob.length), (1, 48, 5));
     let hex = |name: &str| {
         let bytes = disk.read_whole(&root.join(name)).unwrap();
@@ -77,9 +78,60 @@ fn golden_bytes_of_a_checkpoint() {
     let manifest = "74772d6d 616e6966 01000000 788f71a4 07000000 00000000 01000000 00000000 \
                   6d68f201 e1";
     assert_eq!(hex("MANIFEST-00000000000000000007-00000001"), manifest);
-    let current = "74772d63 7572720a 01000000 c644b012 07000000 00000000 0c000000 00000000 \
-                  01000000 02000000 01000000 18eae91a";
+    let current = "74772d63 7572720a 02000000 715ad438 07000000 00000000 3c000000 00000000 \
+                  01000000 02000000 00000000 00000000 01000000 01000000 01000000 07000000 \
+                  00000000 e8030000 00000000 63000000 00000000 01000000 01000000 a4e6a608";
     assert_eq!(hex("CURRENT"), current);
+}
+
+#[test]
+fn a_folder_of_the_first_format_is_read() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    checkpoints.begin(7).unwrap().finish(b"m", &CheckpointMark::default()).unwrap();
+    drop(checkpoints);
+    // The golden bytes of version 1, for one checkpoint without blobs.
+    let mut old = Vec::from(*b"tw-curr\n\x01\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0");
+    let crc = crc32fast::hash(&[&old[0..12], &old[16..]].concat());
+    old[12..16].copy_from_slice(&crc.to_le_bytes());
+    let body = [1, 0, 0, 0, 1, 0, 0, 0];
+    old.extend(body);
+    old.extend(crc32fast::hash(&body).to_le_bytes());
+    crate::header::write_synced(&disk, &root.join(CURRENT_NAME), &old).unwrap();
+    let checkpoints = open(&disk, &root).unwrap();
+    assert_eq!(checkpoints.latest().unwrap(), Some((7, b"m".to_vec())));
+    assert_eq!(checkpoints.anchors(), [Anchor { place: 7, sequence: 1, ..Anchor::default() }]);
+    checkpoints.set_history(5).unwrap();
+    drop(checkpoints);
+    assert_eq!(open(&disk, &root).unwrap().history(), 5);
+}
+
+#[test]
+fn anchors_are_kept_as_long_as_asked_for() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    checkpoints.set_history(77).unwrap();
+    let places = |checkpoints: &Checkpoints| -> Vec<u64> {
+        checkpoints.anchors().iter().map(|anchor| anchor.place).collect()
+    };
+    assert_eq!(places(&checkpoints), [0], "the beginning of the log");
+    for (place, kept) in [(10, vec![0]), (20, vec![0, 10]), (30, vec![10, 20]), (40, vec![20, 30])] {
+        let mark = CheckpointMark { time_micros: place * 100, kept, ..CheckpointMark::default() };
+        let manifest = format!("manifest of {place}");
+        checkpoints.begin(place).unwrap().finish(manifest.as_bytes(), &mark).unwrap();
+    }
+    assert_eq!(places(&checkpoints), [20, 30, 40]);
+    let disk = disk.crash(3);
+    let checkpoints = open(&disk, &root).unwrap();
+    assert_eq!((places(&checkpoints), checkpoints.history()), (vec![20, 30, 40], 77));
+    let second = checkpoints.anchors()[1];
+    assert_eq!(
+        (second.time_micros, checkpoints.manifest_of(&second).unwrap()),
+        (3_000, b"manifest of 30".to_vec())
+    );
+    checkpoints.keep_anchors(&[20]).unwrap();
+    assert_eq!(places(&checkpoints), [20, 40], "the latest stays whatever is listed");
+    checkpoints.keep_anchors(&[]).unwrap();
+    assert_eq!(places(&checkpoints), [40]);
+    assert_eq!(disk.list(&root).unwrap(), ["CURRENT", "MANIFEST-00000000000000000040-00000004", "data"]);
 }
 
 #[test]
@@ -125,7 +177,7 @@ fn a_blob_that_is_not_there_is_an_error() {
     let (_, _, checkpoints) = new_checkpoints();
     let mut writer = checkpoints.begin(1).unwrap();
     let good = writer.put(b"some bytes").unwrap();
-    writer.finish(b"").unwrap();
+    writer.finish(b"", &CheckpointMark::default()).unwrap();
     let bad = [
         BlobRef { file: 0, ..good },
         BlobRef { file: 2, ..good },

@@ -5,7 +5,7 @@ use world::disk::{DiskFile, OpenHow};
 use super::blobs::{BLOB_HEAD_BYTES, blob_file_header, blob_head, blob_path, padding_bytes};
 use super::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, Checkpoints};
 use crate::header::HEADER_BYTES;
-use crate::{BlobRef, DurableError, DurableResult};
+use crate::{BlobRef, CheckpointMark, DurableError, DurableResult};
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -78,9 +78,9 @@ impl<'a> CheckpointWriter<'a> {
     /// Makes the blobs and the manifest durable, then makes this the latest checkpoint in one step.
     ///
     /// The manifest may refer to blobs of older checkpoints as well as to this one's.
-    pub fn finish(mut self, manifest: &[u8]) -> DurableResult<()> {
+    pub fn finish(mut self, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()> {
         self.close_file()?;
-        let outcome = self.checkpoints.publish(self.place, manifest, &self.written);
+        let outcome = self.checkpoints.publish(self.place, manifest, &self.written, mark);
         // From here on the disk may say either; the files stay, and the next open decides.
         self.finished = outcome.is_ok() || self.checkpoints.is_poisoned();
         outcome

@@ -53,7 +53,7 @@ fn recover(store: &dyn BackingStore) -> DurableResult<(u64, Counters)> {
 fn checkpoint(store: &dyn BackingStore, place: u64, counters: &Counters) -> DurableResult<()> {
     let mut sink = store.begin_checkpoint(place)?;
     let blob = sink.put(&counters.to_blob())?;
-    sink.finish(&blob.encode())?;
+    sink.finish(&blob.encode(), &CheckpointMark::default())?;
     store.retire(&[blob.file])?;
     store.truncate_before(place + 1)
 }
@@ -170,7 +170,7 @@ fn a_checkpoint_of_unsynced_commits_is_not_ahead_of_the_log() {
         store.append(&[(1, &[1, 1]), (2, &[1, 1])]).unwrap();
         let mut sink = store.begin_checkpoint(2).unwrap();
         let blob = sink.put(&Counters(BTreeMap::from([(1, 2)])).to_blob()).unwrap();
-        sink.finish(&blob.encode()).unwrap();
+        sink.finish(&blob.encode(), &CheckpointMark::default()).unwrap();
         let store = open(&disk.crash(seed), &root).unwrap();
         assert_eq!(recover(&store).unwrap().0, 2);
     }
@@ -184,7 +184,7 @@ fn a_log_that_ends_before_the_checkpoint_is_damage() {
     let blob = {
         let mut sink = store.begin_checkpoint(2).unwrap();
         let blob = sink.put(b"").unwrap();
-        sink.finish(&blob.encode()).unwrap();
+        sink.finish(&blob.encode(), &CheckpointMark::default()).unwrap();
         blob
     };
     assert_eq!(store.read_blob(blob).unwrap(), b"");

@@ -3,7 +3,7 @@ use world::disk::{Faults, SimDisk};
 
 use super::*;
 use crate::testing::{SMALL, shared, sim, with_every_byte_damaged};
-use crate::{BackingStore, LocalFolder};
+use crate::{BackingStore, CheckpointMark, LocalFolder};
 
 fn small_database() -> (SimDisk, PathBuf) {
     let (disk, root) = sim();
@@ -15,7 +15,7 @@ fn small_database() -> (SimDisk, PathBuf) {
     for length in [0, 5, 33] {
         sink.put(&vec![1; length]).unwrap();
     }
-    sink.finish(b"manifest").unwrap();
+    sink.finish(b"manifest", &CheckpointMark::default()).unwrap();
     store.close().unwrap();
     drop(store);
     (disk, root)
