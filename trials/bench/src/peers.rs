@@ -31,6 +31,12 @@ pub const HOPS: [Peer; 4] = [
     Peer { name: "FalkorDB", package: "redislite", script: include_str!("../peers/falkordb_hops.py") },
 ];
 
+/// COPY of an edge list.
+pub const COPY: [Peer; 2] = [
+    Peer { name: "Kuzu", package: "kuzu", script: include_str!("../peers/kuzu_copy.py") },
+    Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_copy.py") },
+];
+
 /// What all scripts share.
 const COMMON: &str = include_str!("../peers/common.py");
 
