@@ -98,6 +98,12 @@ pub trait CheckpointSink: Send {
     /// Writes a blob; it can be read once the checkpoint is finished.
     fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobRef>;
 
+    /// Makes what was written so far durable and readable ahead of the end, so that little is left to do at [`CheckpointSink::finish`].
+    fn settle(&mut self) -> DurableResult<()>;
+
+    /// Moves the checkpoint to a later place than it was begun at: of a bulk load, which learns its place when all else is written.
+    fn set_place(&mut self, place: u64);
+
     /// Makes all blobs and the manifest durable, then makes this the latest checkpoint in one step.
     fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()>;
 }

@@ -136,6 +136,15 @@ impl CheckpointSink for Sink<'_> {
         self.writer.put(bytes)
     }
 
+    fn settle(&mut self) -> DurableResult<()> {
+        self.writer.settle()
+    }
+
+    fn set_place(&mut self, place: u64) {
+        self.place = place;
+        self.writer.set_place(place);
+    }
+
     fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()> {
         {
             // A checkpoint must never be ahead of the log: the next commits go on behind its place.

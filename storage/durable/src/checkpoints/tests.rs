@@ -84,6 +84,29 @@ fn golden_bytes_of_a_checkpoint() {
     assert_eq!(hex("CURRENT"), current);
 }
 
+/// A bulk load writes its pieces ahead, and learns its place at the end.
+#[test]
+fn blobs_written_ahead_are_readable_and_go_with_a_checkpoint_that_is_given_up() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    let mut writer = checkpoints.begin(7).unwrap();
+    let first = writer.put(b"given up").unwrap();
+    writer.settle().unwrap();
+    assert_eq!(checkpoints.read(first).unwrap(), b"given up");
+    drop(writer);
+    assert!(!disk.exists(&root.join("data/00000001.blobs")).unwrap());
+    let mut writer = checkpoints.begin(7).unwrap();
+    let early = writer.put(b"early").unwrap();
+    writer.settle().unwrap();
+    let late = writer.put(b"late").unwrap();
+    writer.set_place(9);
+    writer.finish(b"m", &CheckpointMark::default()).unwrap();
+    assert_ne!(early.file, late.file);
+    let checkpoints = open(&disk.crash(1), &root).unwrap();
+    assert_eq!(checkpoints.latest().unwrap(), Some((9, b"m".to_vec())));
+    assert_eq!(checkpoints.read(early).unwrap(), b"early");
+    assert_eq!(checkpoints.read(late).unwrap(), b"late");
+}
+
 #[test]
 fn a_folder_of_the_first_format_is_read() {
     let (disk, root, checkpoints) = new_checkpoints();

@@ -75,6 +75,20 @@ impl<'a> CheckpointWriter<'a> {
         self.room_for(bytes.len() as u64)?.push(bytes, crc)
     }
 
+    /// Makes the blobs written so far durable and readable; the next go to a fresh file.
+    pub fn settle(&mut self) -> DurableResult<()> {
+        self.close_file()
+    }
+
+    /// Moves the checkpoint to a later place than it was begun at.
+    ///
+    /// # Panics
+    /// When the place is before the one it was begun at: another checkpoint may stand for that.
+    pub fn set_place(&mut self, place: u64) {
+        assert!(place >= self.place, "a checkpoint moves only to later places");
+        self.place = place;
+    }
+
     /// Makes the blobs and the manifest durable, then makes this the latest checkpoint in one step.
     ///
     /// The manifest may refer to blobs of older checkpoints as well as to this one's.
