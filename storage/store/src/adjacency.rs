@@ -2,7 +2,7 @@
 //!
 //! A view is one layer for each (type, way); see `layer`. A vertex of a one-layer view is a plain slice: of the base where it is
 //! clean (two loads more than flat CSR: the layer, its cell), of the kept list where it is dirty; no lock, no copy. A vertex with
-//! edges in several layers is assembled in the caller's scratch. Layers are cached by the snapshot, so views of the same snapshot
+//! edges in several layers is assembled in the caller's scratch, and so is one whose page may leave memory. Layers are cached by the snapshot, so views of the same snapshot
 //! share them.
 
 use crate::StoreError;
@@ -78,13 +78,23 @@ impl AdjacencyView {
         }
         Ok(degree as u32)
     }
-    /// The list of one layer, in two parts: before and behind the self-loops that an earlier layer showed.
+    /// Calls `read` with the list of one layer, in up to two parts: before and behind the self-loops that an earlier layer showed.
     #[inline]
-    fn parts<'a>(&'a self, layer: &'a Layer, vertex: u32) -> Result<[EdgeList<'a>; 2], StoreError> {
-        let list = layer.list(vertex, &self.snapshot)?;
-        let all = list.neighbours.len();
-        let loops = if self.skips_loops(layer) { list.range_to(vertex) } else { all..all };
-        Ok([list.part(0..loops.start), list.part(loops.end..all)])
+    fn for_parts(
+        &self,
+        layer: &Layer,
+        vertex: u32,
+        mut read: impl FnMut(EdgeList<'_>),
+    ) -> Result<(), StoreError> {
+        layer.with_list(vertex, &self.snapshot, |list| {
+            if self.skips_loops(layer) {
+                let (all, loops) = (list.neighbours.len(), list.range_to(vertex));
+                read(list.part(0..loops.start));
+                read(list.part(loops.end..all));
+            } else {
+                read(list);
+            }
+        })
     }
     /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first. `scratch` is used only where
     /// several layers have edges here.
@@ -100,11 +110,19 @@ impl AdjacencyView {
     #[inline(never)]
     fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         scratch.clear();
+        // The only part so far, in place; once there are more, or one that cannot be borrowed, all are in `scratch`.
         let mut first: &[u32] = &[];
         for layer in &self.layers {
             let list = match layer.ready(vertex) {
                 Some(list) => list,
-                None => layer.list(vertex, &self.snapshot)?.neighbours,
+                None => match layer.held(vertex, &self.snapshot)? {
+                    Some(list) => list.neighbours,
+                    None => {
+                        scratch.extend_from_slice(std::mem::take(&mut first));
+                        self.for_parts(layer, vertex, |part| scratch.extend_from_slice(part.neighbours))?;
+                        continue;
+                    }
+                },
             };
             if list.is_empty() {
                 continue;
@@ -112,13 +130,11 @@ impl AdjacencyView {
             let (before, behind) =
                 if self.skips_loops(layer) { without(list, vertex) } else { (list, &[][..]) };
             for part in [before, behind].into_iter().filter(|part| !part.is_empty()) {
-                if first.is_empty() {
+                if first.is_empty() && scratch.is_empty() {
                     first = part;
                     continue;
                 }
-                if scratch.is_empty() {
-                    scratch.extend_from_slice(first);
-                }
+                scratch.extend_from_slice(std::mem::take(&mut first));
                 scratch.extend_from_slice(part);
             }
         }
@@ -133,17 +149,20 @@ impl AdjacencyView {
     ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         let EdgeScratch { neighbours, ids } = scratch;
         ids.clear();
-        if let Some(layer) = &self.only {
-            let list = layer.list(vertex, &self.snapshot)?;
+        if let Some(layer) = &self.only
+            && let Some(list) = layer.held(vertex, &self.snapshot)?
+        {
             list.push_ids(vertex, layer.lane, ids);
             return Ok((list.neighbours, ids));
         }
+        neighbours.clear();
         for layer in &self.layers {
-            for part in self.parts(layer, vertex)? {
+            self.for_parts(layer, vertex, |part| {
                 part.push_ids(vertex, layer.lane, ids);
-            }
+                neighbours.extend_from_slice(part.neighbours);
+            })?;
         }
-        Ok((self.gather(vertex, neighbours)?, ids))
+        Ok((neighbours, ids))
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {
@@ -162,13 +181,13 @@ impl AdjacencyView {
     ) -> Result<(), StoreError> {
         let here = VertexId::from_dense(vertex);
         for layer in &self.layers {
-            for part in self.parts(layer, vertex)? {
+            self.for_parts(layer, vertex, |part| {
                 part.for_each(vertex, layer.lane, |neighbour, id| {
                     let there = VertexId::from_dense(neighbour);
                     let (source, target) = if layer.lane.is_out() { (here, there) } else { (there, here) };
                     found(model::EdgeRef { id, source, target });
                 });
-            }
+            })?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::bytes::check_depth;
 use crate::catalog::Catalog;
 use crate::change::Change;
-use crate::chunk::Chunk;
+use crate::chunk::{Base, Chunk, ChunkRead};
 use crate::delta::{Delta, Life, set_property};
 use crate::directory::{Cell, Directory};
 use crate::edge_set::pack;
@@ -15,6 +15,8 @@ use crate::filter::LabelFilter;
 use crate::fold;
 use crate::index::Index;
 use crate::index_run::{Entry, IndexKey};
+use crate::page::Page;
+use crate::pager::Pager;
 use crate::snapshot::{LayerCache, Root, Snapshot};
 use crate::statistics::{Counter, IndexStatistics};
 use crate::table::Lane;
@@ -34,26 +36,30 @@ impl Snapshot {
     /// The same graph with the delta of one chunk folded into its base.
     pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
-        if let Some(content) = self.chunk(chunk)?.filter(|content| content.delta.is_some()) {
-            draft.directory.set(chunk, Arc::new(Cell::new(fold::fold(content))));
+        if let Some(content) = self.chunk(chunk)?.filter(|content| content.delta().is_some()) {
+            draft.directory.set(chunk, Arc::new(Cell::new(fold::fold(&content), &self.root.pager)));
         }
         draft.finish(self.root.place)
     }
-    /// Chunks in memory whose delta holds at least `changes_min` changes: what a compactor may fold.
+    /// Chunks whose delta holds at least `changes_min` changes: what a compactor may fold.
     pub fn chunks_to_fold(&self, changes_min: usize) -> Vec<ChunkNo> {
-        let weight = |chunk: &Chunk| chunk.delta.as_ref().map_or(0, |delta| delta.weight);
-        let chunks = self.root.directory.iter();
-        let due =
-            chunks.filter(|(_, cell)| cell.loaded().is_some_and(|chunk| weight(chunk) >= changes_min.max(1)));
+        let weight = |cell: &Cell| cell.delta().map_or(0, |delta| delta.weight);
+        let due = self.root.directory.iter().filter(|(_, cell)| weight(cell) >= changes_min.max(1));
         due.map(|(chunk, _)| chunk).collect()
     }
+}
+
+/// A chunk being written to, and the page of its base, unless the base is new.
+struct Working {
+    chunk: Chunk,
+    page: Option<Arc<Page<Base>>>,
 }
 
 /// The next snapshot in the making.
 pub(crate) struct Draft<'a> {
     from: &'a Root,
     pub(crate) directory: Directory,
-    chunks: HashMap<ChunkNo, Chunk, FixedState>,
+    chunks: HashMap<ChunkNo, Working, FixedState>,
     pub(crate) catalog: Catalog,
     pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
     counts: HashMap<Counter, i64, FixedState>,
@@ -126,14 +132,18 @@ impl<'a> Draft<'a> {
             options: self.from.options,
             layers: LayerCache::default(),
             lease: self.from.lease.clone(),
+            pager: self.from.pager.clone(),
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.
     fn flush(&mut self) {
-        for (number, chunk) in self.chunks.drain() {
+        for (number, Working { chunk, page }) in self.chunks.drain() {
             let due = fold::is_due(&chunk, self.from.options.fold_changes_min);
-            let chunk = if due { fold::fold(&chunk) } else { chunk };
-            self.directory.set(number, Arc::new(Cell::new(chunk)));
+            let cell = match page.filter(|_| !due) {
+                Some(page) => Cell::over(page, chunk.meta, chunk.delta),
+                None => Cell::new(if due { fold::fold(&chunk) } else { chunk }, &self.from.pager),
+            };
+            self.directory.set(number, Arc::new(cell));
         }
     }
 
@@ -146,10 +156,11 @@ impl<'a> Draft<'a> {
             return Err(missing);
         }
         match self.chunks.entry(vertex.chunk()) {
-            hashbrown::hash_map::Entry::Occupied(chunk) => Ok(chunk.into_mut()),
+            hashbrown::hash_map::Entry::Occupied(working) => Ok(&mut working.into_mut().chunk),
             hashbrown::hash_map::Entry::Vacant(place) => {
                 let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
-                Ok(place.insert(cell.chunk()?.clone()))
+                let (chunk, page) = (cell.chunk()?.to_chunk(), Some(cell.base().clone()));
+                Ok(&mut place.insert(Working { chunk, page }).chunk)
             }
         }
     }
@@ -167,6 +178,7 @@ impl<'a> Draft<'a> {
         labels: LabelSetId,
         properties: &[(KeyId, Value)],
     ) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         if self.catalog.names.labels_of(labels).is_none() {
             return Err(StoreError::BadName(format!("label set {} is not defined", labels.0).into()));
         }
@@ -174,7 +186,8 @@ impl<'a> Draft<'a> {
             return Err(StoreError::Full("chunks of one store"));
         }
         if self.directory.get(id.chunk()).is_none() {
-            self.chunks.entry(id.chunk()).or_insert_with(|| Chunk::new(labels));
+            let new = || Working { chunk: Chunk::new(labels), page: None };
+            self.chunks.entry(id.chunk()).or_insert_with(new);
         }
         let slot = id.slot() as usize;
         let chunk = self.chunk(id)?;
@@ -187,7 +200,7 @@ impl<'a> Draft<'a> {
         meta.slot_bound = meta.slot_bound.max(slot as u32 + 1);
         meta.live += 1;
         meta.add_label_set(labels);
-        let vertex = delta_of(chunk).vertex_mut(slot);
+        let vertex = delta_of(chunk, pager, outside(properties)).vertex_mut(slot);
         vertex.life = Life::Born;
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
             check_depth(value)?;
@@ -199,6 +212,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
     fn delete_vertex(&mut self, id: VertexId) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         let (chunk, slot, labels) = self.existing(id)?;
         if chunk.has_edges(slot) {
             return Err(StoreError::VertexHasEdges(id));
@@ -206,7 +220,7 @@ impl<'a> Draft<'a> {
         let before = self.index_keys(id, labels, |_| true)?;
         let (chunk, ..) = self.existing(id)?;
         Arc::make_mut(&mut chunk.meta).live -= 1;
-        let vertex = delta_of(chunk).vertex_mut(slot);
+        let vertex = delta_of(chunk, pager, 0).vertex_mut(slot);
         vertex.life = Life::Gone;
         vertex.properties.clear();
         vertex.labels = None;
@@ -215,6 +229,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
     fn set_labels(&mut self, id: VertexId, labels: LabelSetId) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         if self.catalog.names.labels_of(labels).is_none() {
             return Err(StoreError::BadName(format!("label set {} is not defined", labels.0).into()));
         }
@@ -225,7 +240,7 @@ impl<'a> Draft<'a> {
         let before = self.index_keys(id, old, |_| true)?;
         let (chunk, slot, _) = self.existing(id)?;
         Arc::make_mut(&mut chunk.meta).add_label_set(labels);
-        delta_of(chunk).vertex_mut(slot).labels = Some(labels);
+        delta_of(chunk, pager, 0).vertex_mut(slot).labels = Some(labels);
         let degrees: Vec<(Lane, usize)> =
             chunk.lanes().into_iter().map(|lane| (lane, chunk.degree(slot, lane))).collect();
         self.count(Counter::Vertices(old), -1);
@@ -239,31 +254,37 @@ impl<'a> Draft<'a> {
         Ok(())
     }
     fn set_property(&mut self, id: VertexId, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         check_depth(value)?;
         let (_, _, labels) = self.existing(id)?;
         let speaks_of = |index: &IndexDefinition| index.keys.contains(&key);
         let before = self.index_keys(id, labels, speaks_of)?;
         let (chunk, slot, _) = self.existing(id)?;
-        set_property(&mut delta_of(chunk).vertex_mut(slot).properties, key, value.clone());
+        set_property(
+            &mut delta_of(chunk, pager, value.heap_bytes()).vertex_mut(slot).properties,
+            key,
+            value.clone(),
+        );
         let after = self.index_keys(id, labels, speaks_of)?;
         self.reindex(id, before, after);
         Ok(())
     }
     fn create_edge(&mut self, edge: EdgeRef, properties: &[(KeyId, Value)]) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         let edge_type = edge.id.edge_type();
         if edge.id.chunk() != edge.source.chunk() {
             return Err(StoreError::ChunkMismatch(edge.id.chunk()));
         }
         let (target, target_slot, target_labels) = self.existing(edge.target)?;
         let at_target = pack(edge.source.0 as u32, edge.id.slot());
-        delta_of(target).list_mut(target_slot, Lane::into(edge_type)).added.insert(at_target);
+        delta_of(target, pager, 0).list_mut(target_slot, Lane::into(edge_type)).added.insert(at_target);
         let (source, source_slot, source_labels) = self.existing(edge.source)?;
         let at_source = pack(edge.target.dense(), edge.id.slot());
         if source.has_edge(source_slot, Lane::out(edge_type), at_source) {
             return Err(StoreError::EdgeExists(edge.id));
         }
         Arc::make_mut(&mut source.meta).raise_edge_slot_bound(edge_type, edge.id.slot() + 1);
-        let delta = delta_of(source);
+        let delta = delta_of(source, pager, outside(properties));
         delta.list_mut(source_slot, Lane::out(edge_type)).added.insert(at_source);
         let mut held: Vec<(KeyId, Value)> = Vec::new();
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
@@ -285,17 +306,19 @@ impl<'a> Draft<'a> {
         packed: u64,
         edge: EdgeRef,
     ) -> Result<LabelSetId, StoreError> {
+        let pager = &self.from.pager;
         let (chunk, slot, labels) = self.existing(end)?;
         if !chunk.has_edge(slot, lane, packed) {
             return Err(StoreError::NoEdge(edge.id));
         }
-        let list = delta_of(chunk).list_mut(slot, lane);
+        let list = delta_of(chunk, pager, 0).list_mut(slot, lane);
         if !list.added.remove(packed) {
             list.removed.insert(packed);
         }
         Ok(labels)
     }
     fn delete_edge(&mut self, edge: EdgeRef) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         let edge_type = edge.id.edge_type();
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
             return Err(StoreError::NoEdge(edge.id));
@@ -304,13 +327,14 @@ impl<'a> Draft<'a> {
         let source_labels = self.unlink(edge.source, Lane::out(edge_type), at_source, edge)?;
         let at_target = pack(edge.source.dense(), edge.id.slot());
         let target_labels = self.unlink(edge.target, Lane::into(edge_type), at_target, edge)?;
-        let delta = delta_of(self.chunk(edge.source)?);
+        let delta = delta_of(self.chunk(edge.source)?, pager, 0);
         delta.edge_properties.remove(&(edge_type, edge.id.slot()));
         self.count(Counter::Out(edge_type, source_labels), -1);
         self.count(Counter::In(edge_type, target_labels), -1);
         Ok(())
     }
     fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
         check_depth(value)?;
         let edge_type = edge.id.edge_type();
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
@@ -320,7 +344,10 @@ impl<'a> Draft<'a> {
         if !chunk.has_edge(slot, Lane::out(edge_type), pack(edge.target.dense(), edge.id.slot())) {
             return Err(StoreError::NoEdge(edge.id));
         }
-        let overrides = delta_of(chunk).edge_properties.entry((edge_type, edge.id.slot())).or_default();
+        let overrides = delta_of(chunk, pager, value.heap_bytes())
+            .edge_properties
+            .entry((edge_type, edge.id.slot()))
+            .or_default();
         set_property(Arc::make_mut(overrides), key, value.clone());
         Ok(())
     }
@@ -365,7 +392,7 @@ impl<'a> Draft<'a> {
         for (number, cell) in self.directory.iter() {
             collect_entries(&self.catalog, number, cell, definition, &mut entries)?;
         }
-        let index = Index::build(definition.clone(), entries)?;
+        let index = Index::build(definition.clone(), entries, &self.from.pager)?;
         self.indexes.push((definition.id, Arc::new(index)));
         Ok(())
     }
@@ -385,9 +412,9 @@ pub(crate) fn collect_entries(
         return Ok(());
     }
     let chunk = cell.chunk()?;
-    for slot in 0..chunk.meta.slot_bound as usize {
+    for slot in 0..chunk.meta().slot_bound as usize {
         if chunk.labels(slot).is_some_and(|set| filter.accepts(catalog.labels_of(set)))
-            && let Some(key) = index_key(chunk, slot, &definition.keys)
+            && let Some(key) = index_key(&chunk, slot, &definition.keys)
         {
             entries.push(Entry { key, vertex: VertexId::new(number, slot as model::Slot).dense() });
         }
@@ -396,7 +423,7 @@ pub(crate) fn collect_entries(
 }
 
 /// The values of `keys` of a vertex; none if one of them is null.
-fn index_key(chunk: &Chunk, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
+fn index_key(chunk: &impl ChunkRead, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
     let value = |key: &KeyId| {
         let value = chunk.property(slot, *key);
         (!value.is_null()).then(|| value.to_value())
@@ -413,9 +440,14 @@ fn near(lane: Lane, labels: LabelSetId) -> Counter {
     if lane.is_out() { Counter::Out(lane.edge_type(), labels) } else { Counter::In(lane.edge_type(), labels) }
 }
 
-/// The delta to write one change to.
-fn delta_of(chunk: &mut Chunk) -> &mut Delta {
-    let delta = Arc::make_mut(chunk.delta.get_or_insert_default());
-    delta.weight += 1;
+/// The delta to write one change to; `outside` is what its values take outside of the vertex.
+fn delta_of<'c>(chunk: &'c mut Chunk, pager: &Arc<Pager>, outside: usize) -> &'c mut Delta {
+    let delta = Arc::make_mut(chunk.delta.get_or_insert_with(|| Arc::new(Delta::new(pager))));
+    delta.count_change(outside);
     delta
+}
+
+/// Bytes that properties take outside of what holds them.
+fn outside(properties: &[(KeyId, Value)]) -> usize {
+    properties.iter().map(|(_, value)| size_of::<(KeyId, Value)>() + value.heap_bytes()).sum()
 }

@@ -10,7 +10,7 @@ mod edges;
 use crate::StoreError;
 use crate::allocator::Allocator;
 use crate::apply::{Draft, collect_entries};
-use crate::chunk::{Base, Chunk, ChunkMeta};
+use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
 use crate::column::{PropertyRef, StoredColumn};
 use crate::directory::Cell;
 use crate::fold;
@@ -140,7 +140,7 @@ impl<'a> Bulk<'a> {
         let mut draft = Draft::new(snapshot);
         for (number, (chunk, counts)) in numbers.iter().zip(built) {
             counts.into_iter().for_each(|(counter, count)| draft.count(counter, count));
-            draft.directory.set(*number, Arc::new(Cell::new(chunk)));
+            draft.directory.set(*number, Arc::new(Cell::new(chunk, &snapshot.root.pager)));
         }
         extend_indexes(&mut draft, &target, parallel)?;
         for (labels, number) in open {
@@ -208,7 +208,7 @@ impl<'a> Target<'a> {
         if let Some(chunk) = self.new.get(&number) {
             return Ok(chunk.fill);
         }
-        Ok(self.snapshot.chunk(number)?.map_or(0, |chunk| chunk.meta.slot_bound as usize))
+        Ok(self.snapshot.chunk(number)?.map_or(0, |chunk| chunk.meta().slot_bound as usize))
     }
     /// Fails unless there is such a vertex.
     fn check_vertex(&self, number: ChunkNo, slot: usize) -> Result<(), StoreError> {
@@ -227,7 +227,7 @@ impl<'a> Target<'a> {
         let (mut chunk, vertices) = match self.new.get(&number) {
             Some(new) => (new_chunk(new), new.fill as i64),
             None => match self.snapshot.chunk(number)? {
-                Some(old) => (fold::fold(old), 0),
+                Some(old) => (fold::fold(&old), 0),
                 None => return Err(StoreError::NoVertex(VertexId::new(number, 0))),
             },
         };
@@ -288,7 +288,7 @@ fn extend_indexes(
             return Ok(None);
         }
         entries.append(&mut index.entries()?);
-        Ok(Some(Arc::new(Index::build((*index.definition).clone(), entries)?)))
+        Ok(Some(Arc::new(Index::build((*index.definition).clone(), entries, &target.snapshot.root.pager)?)))
     };
     let extended = run(parallel, indexes.len(), &extend)?;
     for (at, index) in extended.into_iter().enumerate() {

@@ -13,8 +13,10 @@ use crate::chunk::ChunkMeta;
 use crate::directory::{Cell, Directory};
 use crate::index::Index;
 use crate::index_bytes::{decode_entries, encode_entries, encode_run};
-use crate::index_run::RunCell;
+use crate::index_run::{IndexRun, RunKnown};
 use crate::names::NameCounts;
+use crate::page::Page;
+use crate::pager::Pager;
 use crate::snapshot::{LayerCache, Root};
 use crate::statistics::{Counter, IndexStatistics, Statistics};
 use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions, chunk_bytes};
@@ -33,7 +35,7 @@ const INDEX_DELTA_MAX: usize = 4096;
 pub struct Written {
     manifest: Vec<u8>,
     chunks: Vec<(Arc<Cell>, BlobKey)>,
-    runs: Vec<(Arc<RunCell>, BlobKey)>,
+    runs: Vec<(Arc<Page<IndexRun>>, BlobKey)>,
 }
 
 impl Written {
@@ -45,10 +47,10 @@ impl Written {
     /// manifest may name it. Without this call a failed checkpoint leaves no trace, and the next writes the same again.
     pub fn keep(self) {
         for (cell, blob) in self.chunks {
-            cell.blob.get_or_init(|| blob);
+            cell.set_stored(blob);
         }
         for (run, blob) in self.runs {
-            run.blob.get_or_init(|| blob);
+            run.set_stored(blob);
         }
     }
 }
@@ -78,10 +80,10 @@ impl Snapshot {
         write_counts(&root.statistics, &mut writer);
         writer.size(root.directory.iter().count());
         for (number, cell) in root.directory.iter() {
-            let blob = match cell.blob.get() {
-                Some(blob) => *blob,
+            let blob = match cell.blob() {
+                Some(blob) => blob,
                 None => {
-                    let blob = write(&chunk_bytes::encode(cell.chunk()?))?;
+                    let blob = write(&chunk_bytes::encode(&cell.chunk()?))?;
                     chunks.push((cell.clone(), blob));
                     blob
                 }
@@ -96,6 +98,19 @@ impl Snapshot {
     pub fn open(
         manifest: &[u8],
         source: Arc<dyn ChunkSource>,
+        options: StoreOptions,
+    ) -> Result<Snapshot, StoreError> {
+        let pager = Pager::new(options.memory_bytes);
+        pager.attach(source);
+        Snapshot::read_manifest(manifest, pager, options)
+    }
+    /// As [`Snapshot::open`], for another checkpoint of the same store: it reads from the same source, and shares the budget.
+    pub fn open_beside(&self, manifest: &[u8]) -> Result<Snapshot, StoreError> {
+        Snapshot::read_manifest(manifest, self.root.pager.clone(), self.root.options)
+    }
+    fn read_manifest(
+        manifest: &[u8],
+        pager: Arc<Pager>,
         options: StoreOptions,
     ) -> Result<Snapshot, StoreError> {
         let reader = &mut Reader::checked(manifest, "manifest")?;
@@ -113,7 +128,7 @@ impl Snapshot {
         }
         let mut indexes = Vec::new();
         for _ in 0..reader.count()? {
-            indexes.push(read_index(reader, &mut catalog, &source)?);
+            indexes.push(read_index(reader, &mut catalog, &pager)?);
         }
         let mut statistics = read_counts(reader)?;
         statistics.names = catalog.names.clone();
@@ -126,7 +141,7 @@ impl Snapshot {
             }
             let meta = read_meta(reader, &catalog)?;
             let blob = read_blob(reader)?;
-            directory.set(number, Arc::new(Cell::stored(meta, blob, source.clone())));
+            directory.set(number, Arc::new(Cell::stored(Arc::new(meta), blob, &pager)));
         }
         reader.finish()?;
         let layers = LayerCache::default();
@@ -141,18 +156,32 @@ impl Snapshot {
             options,
             layers,
             lease: None,
+            pager,
         }))
+    }
+    /// The same snapshot, where chunks that a checkpoint stored with their deltas are to be read from there again: so their
+    /// deltas and bases can leave memory. None where there is no such chunk.
+    pub(crate) fn trimmed(&self) -> Option<Snapshot> {
+        let cells = self.root.directory.iter();
+        let trimmed: Vec<(model::ChunkNo, Arc<Cell>)> =
+            cells.filter_map(|(number, cell)| Some((number, Arc::new(cell.without_delta()?)))).collect();
+        if trimmed.is_empty() {
+            return None;
+        }
+        let mut root = self.root.copy();
+        trimmed.into_iter().for_each(|(number, cell)| root.directory.set(number, cell));
+        Some(Snapshot::from_root(root))
     }
     /// Keys of all blobs this snapshot may still read: what a cleaner must keep.
     pub fn blobs(&self) -> Vec<BlobKey> {
-        let chunks = self.root.directory.iter().filter_map(|(_, cell)| cell.blob.get().copied());
-        let runs = self.root.indexes.iter().filter_map(|(_, index)| index.run.blob.get().copied());
+        let chunks = self.root.directory.iter().flat_map(|(_, cell)| cell.blobs());
+        let runs = self.root.indexes.iter().filter_map(|(_, index)| index.run.blob());
         chunks.chain(runs).collect()
     }
     /// Loads every chunk and index run and checks its bytes; for a scrub, or to warm up.
     pub fn load_all(&self) -> Result<(), StoreError> {
         self.root.directory.iter().try_for_each(|(_, cell)| cell.chunk().map(|_| ()))?;
-        self.root.indexes.iter().try_for_each(|(_, index)| index.run.run().map(|_| ()))
+        self.root.indexes.iter().try_for_each(|(_, index)| index.run.read().map(|_| ()))
     }
 }
 
@@ -164,7 +193,7 @@ fn write_index<E: From<StoreError>>(
     index: &Index,
     writer: &mut Writer,
     write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
-    runs: &mut Vec<(Arc<RunCell>, BlobKey)>,
+    runs: &mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
 ) -> Result<(), E> {
     encode_index(&index.definition, writer);
     if index.added.len() + index.removed.len() > INDEX_DELTA_MAX {
@@ -176,16 +205,16 @@ fn write_index<E: From<StoreError>>(
         writer.size(0);
         return Ok(());
     }
-    let blob = match index.run.blob.get() {
-        Some(blob) => *blob,
+    let blob = match index.run.blob() {
+        Some(blob) => blob,
         None => {
-            let blob = write(&encode_run(index.run.run()?))?;
+            let blob = write(&encode_run(&*index.run.read()?))?;
             runs.push((index.run.clone(), blob));
             blob
         }
     };
-    writer.uint(index.run.len);
-    writer.uint(index.run.distinct);
+    writer.uint(index.run.known.len);
+    writer.uint(index.run.known.distinct);
     writer.raw(&blob.0);
     encode_entries(index.added.iter().collect::<Vec<_>>().into_iter(), writer);
     encode_entries(index.removed.iter().collect::<Vec<_>>().into_iter(), writer);
@@ -195,12 +224,12 @@ fn write_index<E: From<StoreError>>(
 fn read_index(
     reader: &mut Reader<'_>,
     catalog: &mut Catalog,
-    source: &Arc<dyn ChunkSource>,
+    pager: &Arc<Pager>,
 ) -> Result<(IndexId, Arc<Index>), StoreError> {
     let definition = decode_index(reader)?;
     catalog.add_index(&definition)?;
     let (len, distinct, blob) = (reader.uint()?, reader.uint()?, read_blob(reader)?);
-    let run = Arc::new(RunCell::stored(len, distinct, blob, source.clone()));
+    let run = Page::stored(blob, RunKnown { len, distinct }, pager);
     let added = decode_entries(reader)?.into_iter().collect();
     let removed: imbl::OrdSet<_> = decode_entries(reader)?.into_iter().collect();
     if removed.len() as u64 > len {

@@ -88,6 +88,13 @@ impl Base {
         let found = self.edge_columns.binary_search_by_key(&(edge_type, key), |(other, _)| *other);
         found.ok().map(|at| &self.edge_columns[at].1)
     }
+    /// Bytes it takes in memory, with what readers may still add to it: positions by edge slot.
+    pub(crate) fn room_bytes(&self) -> usize {
+        let tables = self.tables.iter().map(|(_, table)| table.room_bytes()).sum::<usize>();
+        let columns = self.columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+        let edge_columns = self.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+        size_of::<Base>() + tables + columns + edge_columns + self.labels.len() * 8
+    }
     /// What a fold has to rewrite at most: vertices and edges.
     pub(crate) fn weight(&self) -> usize {
         self.slot_count as usize + self.tables.iter().map(|(_, table)| table.len()).sum::<usize>()
@@ -106,40 +113,67 @@ impl Chunk {
     pub(crate) fn new(birth: LabelSetId) -> Chunk {
         Chunk { meta: Arc::new(ChunkMeta::new(birth)), base: Arc::new(Base::empty()), delta: None }
     }
-    #[inline]
-    fn changed(&self, slot: usize) -> Option<&VertexDelta> {
-        self.delta.as_ref().and_then(|delta| delta.vertex(slot))
+}
+
+impl ChunkRead for Chunk {
+    #[inline(always)]
+    fn meta(&self) -> &Arc<ChunkMeta> {
+        &self.meta
+    }
+    #[inline(always)]
+    fn base(&self) -> &Arc<Base> {
+        &self.base
+    }
+    #[inline(always)]
+    fn delta(&self) -> Option<&Arc<Delta>> {
+        self.delta.as_ref()
+    }
+}
+
+/// What can be read of a chunk, whether it is a working copy or a version in the directory.
+pub(crate) trait ChunkRead {
+    fn meta(&self) -> &Arc<ChunkMeta>;
+    fn base(&self) -> &Arc<Base>;
+    fn delta(&self) -> Option<&Arc<Delta>>;
+
+    /// A working copy: shares everything.
+    fn to_chunk(&self) -> Chunk {
+        Chunk { meta: self.meta().clone(), base: self.base().clone(), delta: self.delta().cloned() }
     }
     #[inline]
-    pub(crate) fn exists(&self, slot: usize) -> bool {
+    fn changed(&self, slot: usize) -> Option<&VertexDelta> {
+        self.delta().and_then(|delta| delta.vertex(slot))
+    }
+    #[inline]
+    fn exists(&self, slot: usize) -> bool {
         match self.changed(slot).map_or(Life::AsBase, |vertex| vertex.life) {
-            Life::AsBase => bit(&self.base.exists, slot),
+            Life::AsBase => bit(&self.base().exists, slot),
             Life::Born => true,
             Life::Gone => false,
         }
     }
     /// Label set of the vertex, if it exists.
     #[inline]
-    pub(crate) fn labels(&self, slot: usize) -> Option<LabelSetId> {
+    fn labels(&self, slot: usize) -> Option<LabelSetId> {
         if !self.exists(slot) {
             return None;
         }
         if let Some(labels) = self.changed(slot).and_then(|vertex| vertex.labels) {
             return Some(labels);
         }
-        if self.base.labels.is_empty() {
-            return Some(self.meta.birth);
+        if self.base().labels.is_empty() {
+            return Some(self.meta().birth);
         }
-        let found = self.base.labels.binary_search_by_key(&(slot as u16), |(other, _)| *other);
-        Some(found.map_or(self.meta.birth, |at| self.base.labels[at].1))
+        let found = self.base().labels.binary_search_by_key(&(slot as u16), |(other, _)| *other);
+        Some(found.map_or(self.meta().birth, |at| self.base().labels[at].1))
     }
     /// A property of the vertex; null where either is missing.
-    pub(crate) fn property(&self, slot: usize, key: KeyId) -> PropertyRef<'_> {
-        self.property_in(slot, key, self.base.column(key).map(|column| &**column))
+    fn property(&self, slot: usize, key: KeyId) -> PropertyRef<'_> {
+        self.property_in(slot, key, self.base().column(key).map(|column| &**column))
     }
     /// As [`Chunk::property`], the base column looked up before.
     #[inline]
-    pub(crate) fn property_in<'a>(
+    fn property_in<'a>(
         &'a self,
         slot: usize,
         key: KeyId,
@@ -156,21 +190,21 @@ impl Chunk {
         column.map_or(PropertyRef::Null, |column| column.get(slot as u32))
     }
     /// All properties of the vertex, in key order.
-    pub(crate) fn properties(&self, slot: usize) -> Vec<(KeyId, Value)> {
+    fn properties(&self, slot: usize) -> Vec<(KeyId, Value)> {
         let changed = self.changed(slot);
         if changed.is_some_and(|vertex| vertex.life == Life::Gone) {
             return Vec::new();
         }
-        let columns = self.base.columns.iter().map(|(key, column)| (*key, column.get(slot as u32)));
+        let columns = self.base().columns.iter().map(|(key, column)| (*key, column.get(slot as u32)));
         overlay(columns, changed.map_or(&[], |vertex| &vertex.properties))
     }
     /// A property of the edge with this type and slot.
-    pub(crate) fn edge_property(&self, edge_type: EdgeTypeId, slot: u32, key: KeyId) -> PropertyRef<'_> {
-        let column = self.base.edge_column(edge_type, key).map(|column| &**column);
+    fn edge_property(&self, edge_type: EdgeTypeId, slot: u32, key: KeyId) -> PropertyRef<'_> {
+        let column = self.base().edge_column(edge_type, key).map(|column| &**column);
         self.edge_property_in(edge_type, slot, key, column)
     }
     /// As [`Chunk::edge_property`], the base column looked up before.
-    pub(crate) fn edge_property_in<'a>(
+    fn edge_property_in<'a>(
         &'a self,
         edge_type: EdgeTypeId,
         slot: u32,
@@ -185,60 +219,60 @@ impl Chunk {
         column.map_or(PropertyRef::Null, |column| column.get(slot))
     }
     fn edge_overrides(&self, edge_type: EdgeTypeId, slot: u32) -> Option<&Overrides> {
-        let delta = self.delta.as_ref()?;
+        let delta = self.delta()?;
         if delta.edge_properties.is_empty() {
             return None;
         }
         delta.edge_properties.get(&(edge_type, slot)).map(|values| &**values)
     }
     /// All properties of the edge with this type and slot, in key order.
-    pub(crate) fn edge_properties(&self, edge_type: EdgeTypeId, slot: u32) -> Vec<(KeyId, Value)> {
-        let columns = self.base.edge_columns.iter().filter(|((other, _), _)| *other == edge_type);
+    fn edge_properties(&self, edge_type: EdgeTypeId, slot: u32) -> Vec<(KeyId, Value)> {
+        let columns = self.base().edge_columns.iter().filter(|((other, _), _)| *other == edge_type);
         let columns = columns.map(|((_, key), column)| (*key, column.get(slot)));
         overlay(columns, self.edge_overrides(edge_type, slot).map_or(&[], |values| values))
     }
     /// The list delta of a vertex in one lane, if it has one.
     #[inline]
-    pub(crate) fn list_delta(&self, slot: usize, lane: Lane) -> Option<&ListDelta> {
-        let delta = self.delta.as_ref()?;
+    fn list_delta(&self, slot: usize, lane: Lane) -> Option<&ListDelta> {
+        let delta = self.delta()?;
         if bit(&delta.dirty, slot) { delta.vertex(slot)?.list(lane) } else { None }
     }
-    pub(crate) fn degree(&self, slot: usize, lane: Lane) -> usize {
-        let base = self.base.table(lane).map_or(0, |table| table.range(slot).len());
+    fn degree(&self, slot: usize, lane: Lane) -> usize {
+        let base = self.base().table(lane).map_or(0, |table| table.range(slot).len());
         self.list_delta(slot, lane).map_or(base, |list| base + list.added.len() - list.removed.len())
     }
-    pub(crate) fn has_edge(&self, slot: usize, lane: Lane, edge: u64) -> bool {
+    fn has_edge(&self, slot: usize, lane: Lane, edge: u64) -> bool {
         let delta = self.list_delta(slot, lane);
         if delta.is_some_and(|list| list.added.contains(edge)) {
             return true;
         }
-        self.base.table(lane).is_some_and(|table| table.contains(slot, edge))
+        self.base().table(lane).is_some_and(|table| table.contains(slot, edge))
             && !delta.is_some_and(|list| list.removed.contains(edge))
     }
     /// Lanes in which some vertex of the chunk may have an edge, sorted.
-    pub(crate) fn lanes(&self) -> Vec<Lane> {
-        let mut lanes: Vec<Lane> = self.base.tables.iter().map(|(lane, _)| *lane).collect();
-        if let Some(delta) = &self.delta {
+    fn lanes(&self) -> Vec<Lane> {
+        let mut lanes: Vec<Lane> = self.base().tables.iter().map(|(lane, _)| *lane).collect();
+        if let Some(delta) = self.delta() {
             lanes.extend(&delta.lanes);
             lanes.sort_unstable();
             lanes.dedup();
         }
         lanes
     }
-    pub(crate) fn has_edges(&self, slot: usize) -> bool {
+    fn has_edges(&self, slot: usize) -> bool {
         self.lanes().into_iter().any(|lane| self.degree(slot, lane) > 0)
     }
     /// Vertex slot and target of the edge of this type and slot. An edge still in the delta is searched for vertex by vertex.
-    pub(crate) fn edge_ends(&self, edge_type: EdgeTypeId, edge_slot: u32) -> Option<(usize, u32)> {
+    fn edge_ends(&self, edge_type: EdgeTypeId, edge_slot: u32) -> Option<(usize, u32)> {
         let lane = Lane::out(edge_type);
-        if let Some((slot, target)) = self.base.table(lane).and_then(|table| table.ends_of(edge_slot)) {
+        if let Some((slot, target)) = self.base().table(lane).and_then(|table| table.ends_of(edge_slot)) {
             let removed = self
                 .list_delta(slot, lane)
                 .is_some_and(|list| list.removed.contains(pack(target, edge_slot)));
             return (!removed).then_some((slot, target));
         }
         let mut ends = None;
-        self.delta.as_ref()?.for_each(|slot, vertex| {
+        self.delta()?.for_each(|slot, vertex| {
             let added =
                 vertex.list(lane).and_then(|list| list.added.iter().find(|edge| slot_of(*edge) == edge_slot));
             if let Some(edge) = added {
@@ -248,9 +282,9 @@ impl Chunk {
         ends
     }
     /// Bits of the slots whose vertices exist.
-    pub(crate) fn existing(&self) -> SlotBits {
-        let mut bits = self.base.exists;
-        if let Some(delta) = &self.delta {
+    fn existing(&self) -> SlotBits {
+        let mut bits = self.base().exists;
+        if let Some(delta) = self.delta() {
             delta.for_each(|slot, vertex| match vertex.life {
                 Life::AsBase => {}
                 Life::Born => bits[slot / 64] |= 1 << (slot % 64),
@@ -260,8 +294,8 @@ impl Chunk {
         bits
     }
     /// Fails where this chunk was not born with these labels.
-    pub(crate) fn expect_birth(&self, chunk: u32, birth: LabelSetId) -> Result<(), StoreError> {
-        if self.meta.birth == birth { Ok(()) } else { Err(StoreError::ChunkMismatch(chunk)) }
+    fn expect_birth(&self, chunk: u32, birth: LabelSetId) -> Result<(), StoreError> {
+        if self.meta().birth == birth { Ok(()) } else { Err(StoreError::ChunkMismatch(chunk)) }
     }
 }
 

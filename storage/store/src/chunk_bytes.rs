@@ -2,9 +2,10 @@
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
-use crate::chunk::{Base, Chunk, ChunkMeta};
+use crate::chunk::{Base, ChunkRead};
 use crate::column_bytes::{decode_column, encode_column};
 use crate::delta::SlotBits;
+use crate::directory::BaseKnown;
 use crate::fold;
 use crate::table::{EdgeTable, Lane};
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
@@ -15,7 +16,7 @@ const MAGIC: &[u8; 4] = b"TWCK";
 const VERSION: u8 = 1;
 
 /// The chunk as sealed bytes; its meta travels in the manifest.
-pub(crate) fn encode(chunk: &Chunk) -> Vec<u8> {
+pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
     let folded = fold::fold(chunk);
     let base = &folded.base;
     let mut writer = Writer::new();
@@ -47,21 +48,21 @@ pub(crate) fn encode(chunk: &Chunk) -> Vec<u8> {
     writer.seal()
 }
 
-/// Inverse of [`encode`]; `meta` is what the manifest says of the chunk.
-pub(crate) fn decode(bytes: &[u8], meta: &Arc<ChunkMeta>) -> Result<Chunk, StoreError> {
+/// Inverse of [`encode`]; `known` is what the manifest says of the chunk.
+pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
     let reader = &mut Reader::checked(bytes, "chunk")?;
     if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
         return Err(reader.fail("not a chunk of a known version"));
     }
     let slot_count = reader.uint32()?;
-    if slot_count as usize > CHUNK_SLOTS || slot_count < meta.slot_bound {
+    if slot_count as usize > CHUNK_SLOTS || slot_count < known.slot_bound {
         return Err(reader.fail("slot count outside its bounds"));
     }
     let mut exists: SlotBits = [0; 64];
     for word in &mut exists {
         *word = reader.word()?;
     }
-    if exists.iter().map(|word| word.count_ones()).sum::<u32>() != meta.live {
+    if exists.iter().map(|word| word.count_ones()).sum::<u32>() != known.live {
         return Err(reader.fail("number of vertices differs from the manifest"));
     }
     let labels = decode_list(reader, |reader| {
@@ -85,8 +86,7 @@ pub(crate) fn decode(bytes: &[u8], meta: &Arc<ChunkMeta>) -> Result<Chunk, Store
         Ok((key, Arc::new(decode_column(reader)?)))
     })?;
     reader.finish()?;
-    let base = Base { exists, slot_count, labels, columns, tables, edge_columns };
-    Ok(Chunk { meta: meta.clone(), base: Arc::new(base), delta: None })
+    Ok(Base { exists, slot_count, labels, columns, tables, edge_columns })
 }
 
 /// A list of pairs whose first halves strictly rise.

@@ -10,6 +10,7 @@
 
 use crate::edge_list::assemble;
 use crate::edge_set::EdgeSet;
+use crate::pager::{Charge, Pager};
 use crate::table::{EdgeTable, Lane};
 use imbl::OrdMap;
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
@@ -26,6 +27,9 @@ pub(crate) type SlotBits = [u64; 64];
 pub(crate) fn bit(bits: &SlotBits, slot: usize) -> bool {
     bits[slot / 64] >> (slot % 64) & 1 == 1
 }
+
+/// What one change adds to a delta at most, short of long texts: a vertex, its leaf and its branch.
+const CHANGE_BYTES: usize = 320;
 
 /// Did the delta change whether the vertex is there?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,19 +60,31 @@ pub(crate) struct ListDelta {
     /// Edges of the base that are gone.
     pub(crate) removed: EdgeSet,
     /// The whole list, put together by its first reader (see `edge_list`). A delta never outlives its base, so it stays true.
-    kept: OnceLock<Arc<[u32]>>,
+    kept: OnceLock<Kept>,
+}
+
+/// A list put together for readers, and what it costs the budget.
+#[derive(Clone, Debug)]
+struct Kept {
+    list: Arc<[u32]>,
+    _charge: Arc<Charge>,
 }
 
 impl ListDelta {
     fn new(lane: Lane) -> ListDelta {
         ListDelta { lane, added: EdgeSet::default(), removed: EdgeSet::default(), kept: OnceLock::new() }
     }
-    /// The whole list; `table` and `slot` are the base's.
-    pub(crate) fn kept(&self, table: &EdgeTable, slot: usize) -> &Arc<[u32]> {
-        self.kept.get_or_init(|| assemble(table, slot, self))
+    /// The whole list; `table` and `slot` are the base's, `delta` the one that this is part of.
+    pub(crate) fn kept(&self, table: &EdgeTable, slot: usize, delta: &Delta) -> &Arc<[u32]> {
+        let kept = || {
+            let list = assemble(table, slot, self);
+            let charge = Charge::new(delta.charge.pager(), size_of_val(&*list) + size_of::<Charge>());
+            Kept { list, _charge: Arc::new(charge) }
+        };
+        &self.kept.get_or_init(kept).list
     }
     pub(crate) fn kept_before(&self) -> Option<&Arc<[u32]>> {
-        self.kept.get()
+        self.kept.get().map(|kept| &kept.list)
     }
 }
 
@@ -129,21 +145,26 @@ pub(crate) struct Delta {
     pub(crate) edge_properties: OrdMap<(EdgeTypeId, u32), Arc<Overrides>>,
     /// Changes taken since the base was made.
     pub(crate) weight: usize,
+    /// What all deltas over this base cost the budget until the last of them is gone.
+    charge: Arc<Charge>,
 }
 
-impl Default for Delta {
-    fn default() -> Delta {
+impl Delta {
+    pub(crate) fn new(pager: &Arc<Pager>) -> Delta {
         Delta {
             dirty: [0; 64],
             branches: [const { None }; 16],
             lanes: Vec::new(),
             edge_properties: OrdMap::new(),
             weight: 0,
+            charge: Arc::new(Charge::new(pager, size_of::<Delta>())),
         }
     }
-}
-
-impl Delta {
+    /// One more change comes, with so many bytes outside of what holds it.
+    pub(crate) fn count_change(&mut self, outside: usize) {
+        self.weight += 1;
+        self.charge.add(CHANGE_BYTES + outside);
+    }
     #[inline]
     pub(crate) fn vertex(&self, slot: usize) -> Option<&VertexDelta> {
         let leaf = self.branches[slot / 256].as_ref()?.leaves[slot / 16 % 16].as_ref()?;
@@ -194,7 +215,7 @@ impl Delta {
                 .lists
                 .iter()
                 .map(|list| {
-                    let kept = list.kept.get().map_or(0, |kept| kept.len() * 4 + 16);
+                    let kept = list.kept_before().map_or(0, |kept| kept.len() * 4 + 16);
                     96 + list.added.heap_bytes() + list.removed.heap_bytes() + kept
                 })
                 .sum::<usize>();

@@ -1,12 +1,16 @@
 //! The chunk directory: chunk number to chunk cell, a paged vector copied along one path on write.
 //!
-//! A cell is one immutable version of a chunk and knows whether its bytes are stored. A cell opened from a checkpoint holds only
-//! its meta and a blob key until something touches it. Cost of a write: three short vectors of pointers; of a look-up: four loads.
+//! A cell is one immutable version of a chunk: its meta, a base that is paged (see `page`), and a delta that is not. Versions share the
+//! base until a fold. Cost of a write: three short vectors of pointers; of a look-up: four loads.
 
 use crate::StoreError;
-use crate::chunk::{Chunk, ChunkMeta};
+use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
+use crate::delta::Delta;
+use crate::page::{Page, Paged, Read};
+use crate::pager::Pager;
 use model::ChunkNo;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// Names stored bytes; only the source that made it knows what is in it.
@@ -25,46 +29,113 @@ pub trait ChunkSource: Send + Sync {
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError>;
 }
 
-/// One version of a chunk.
+/// What a base must agree with when it is loaded: slot bound and number of vertices of the version that was stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BaseKnown {
+    pub(crate) slot_bound: u32,
+    pub(crate) live: u32,
+}
+
+/// One version of a chunk. Without a delta it is stored when its base is; with one, when a checkpoint wrote both as one.
 pub(crate) struct Cell {
     pub(crate) meta: Arc<ChunkMeta>,
-    chunk: OnceLock<Chunk>,
-    pub(crate) blob: OnceLock<BlobKey>,
-    source: Option<Arc<dyn ChunkSource>>,
+    base: Arc<Page<Base>>,
+    delta: Option<Arc<Delta>>,
+    /// The version as a whole, where it has a delta.
+    folded: OnceLock<BlobKey>,
 }
 
 impl Cell {
-    pub(crate) fn new(chunk: Chunk) -> Cell {
-        let meta = chunk.meta.clone();
-        Cell { meta, chunk: OnceLock::from(chunk), blob: OnceLock::new(), source: None }
+    /// A version whose base is new.
+    pub(crate) fn new(chunk: Chunk, pager: &Arc<Pager>) -> Cell {
+        let known = BaseKnown { slot_bound: chunk.meta.slot_bound, live: chunk.meta.live };
+        let page = Page::new(chunk.base, known, pager);
+        Cell::over(page, chunk.meta, chunk.delta)
     }
-    pub(crate) fn stored(meta: ChunkMeta, blob: BlobKey, source: Arc<dyn ChunkSource>) -> Cell {
-        Cell {
-            meta: Arc::new(meta),
-            chunk: OnceLock::new(),
-            blob: OnceLock::from(blob),
-            source: Some(source),
-        }
+    /// A version over a base that others share.
+    pub(crate) fn over(base: Arc<Page<Base>>, meta: Arc<ChunkMeta>, delta: Option<Arc<Delta>>) -> Cell {
+        base.pager().cells.fetch_add(1, Ordering::Relaxed);
+        Cell { meta, base, delta, folded: OnceLock::new() }
     }
-    /// The chunk, read from its source if nothing touched it before.
+    pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
+        let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };
+        Cell::over(Page::stored(blob, known, pager), meta, None)
+    }
+    pub(crate) fn base(&self) -> &Arc<Page<Base>> {
+        &self.base
+    }
+    pub(crate) fn delta(&self) -> Option<&Arc<Delta>> {
+        self.delta.as_ref()
+    }
+    /// The chunk, its base loaded if need be.
     #[inline]
-    pub(crate) fn chunk(&self) -> Result<&Chunk, StoreError> {
-        match self.chunk.get() {
-            Some(chunk) => Ok(chunk),
-            None => self.load(),
+    pub(crate) fn chunk(&self) -> Result<ChunkRef<'_>, StoreError> {
+        Ok(ChunkRef { cell: self, base: self.base.read()? })
+    }
+    /// The chunk if its base is in memory.
+    pub(crate) fn loaded(&self) -> Option<ChunkRef<'_>> {
+        Some(ChunkRef { cell: self, base: self.base.peek()? })
+    }
+    /// The blob that holds all of this version.
+    pub(crate) fn blob(&self) -> Option<BlobKey> {
+        match self.delta {
+            None => self.base.blob(),
+            Some(_) => self.folded.get().copied(),
         }
     }
-    #[cold]
-    fn load(&self) -> Result<&Chunk, StoreError> {
-        let (Some(source), Some(blob)) = (&self.source, self.blob.get()) else {
-            return Err(StoreError::corrupt("a chunk cell has neither chunk nor blob"));
-        };
-        let chunk = crate::chunk_bytes::decode(&source.read(*blob)?, &self.meta)?;
-        Ok(self.chunk.get_or_init(|| chunk))
+    pub(crate) fn set_stored(&self, blob: BlobKey) {
+        match self.delta {
+            None => self.base.set_stored(blob),
+            Some(_) => {
+                self.folded.get_or_init(|| blob);
+            }
+        }
     }
-    /// The chunk if it is in memory.
-    pub(crate) fn loaded(&self) -> Option<&Chunk> {
-        self.chunk.get()
+    /// All blobs that this version may still be read from.
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobKey> {
+        self.base.blob().into_iter().chain(self.folded.get().copied())
+    }
+    /// The same version without its delta, to be read from the blob that has both.
+    pub(crate) fn without_delta(&self) -> Option<Cell> {
+        let (Some(_), Some(blob)) = (&self.delta, self.folded.get()) else { return None };
+        Some(Cell::stored(self.meta.clone(), *blob, self.base.pager()))
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.base.pager().cells.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A chunk being read: its base stays alive as long as this.
+pub(crate) struct ChunkRef<'a> {
+    cell: &'a Cell,
+    base: Read<Base>,
+}
+
+impl ChunkRead for ChunkRef<'_> {
+    #[inline(always)]
+    fn meta(&self) -> &Arc<ChunkMeta> {
+        &self.cell.meta
+    }
+    #[inline(always)]
+    fn base(&self) -> &Arc<Base> {
+        self.base.shared()
+    }
+    #[inline(always)]
+    fn delta(&self) -> Option<&Arc<Delta>> {
+        self.cell.delta.as_ref()
+    }
+}
+
+impl Paged for Base {
+    type Known = BaseKnown;
+    fn decode(bytes: &[u8], known: &BaseKnown) -> Result<Base, StoreError> {
+        crate::chunk_bytes::decode(bytes, *known)
+    }
+    fn heap_bytes(&self) -> usize {
+        self.room_bytes()
     }
 }
 

@@ -4,7 +4,7 @@
 //! base. Readers hold the old chunk by `Arc` and notice nothing. Cost: linear in the touched tables and columns, paid once for
 //! every eighth of the base that changed.
 
-use crate::chunk::{Base, Chunk, merge};
+use crate::chunk::{Base, Chunk, ChunkRead, merge};
 use crate::column::{PropertyRef, StoredColumn};
 use crate::delta::{Delta, Life, bit};
 use crate::edge_set::{neighbour_of, slot_of};
@@ -17,27 +17,26 @@ use std::sync::Arc;
 pub(crate) type Overrides<'a> = Vec<(u32, PropertyRef<'a>)>;
 
 /// Is the delta large enough, beside its base, to be folded?
-pub(crate) fn is_due(chunk: &Chunk, changes_min: usize) -> bool {
+pub(crate) fn is_due(chunk: &impl ChunkRead, changes_min: usize) -> bool {
     chunk
-        .delta
-        .as_ref()
-        .is_some_and(|delta| delta.weight >= changes_min && delta.weight >= chunk.base.weight() / 8)
+        .delta()
+        .is_some_and(|delta| delta.weight >= changes_min && delta.weight >= chunk.base().weight() / 8)
 }
 
 /// The same chunk with its delta folded into a new base.
-pub(crate) fn fold(chunk: &Chunk) -> Chunk {
-    let Some(delta) = &chunk.delta else { return chunk.clone() };
+pub(crate) fn fold(chunk: &impl ChunkRead) -> Chunk {
+    let Some(delta) = chunk.delta() else { return chunk.to_chunk() };
     let labels = fold_labels(chunk, delta);
     let base = Base {
         exists: chunk.existing(),
-        slot_count: chunk.meta.slot_bound.max(chunk.base.slot_count),
+        slot_count: chunk.meta().slot_bound.max(chunk.base().slot_count),
         columns: fold_columns(chunk, delta),
         tables: fold_tables(chunk, delta),
         edge_columns: fold_edge_columns(chunk, delta),
         labels,
     };
-    let mut meta = chunk.meta.clone();
-    let sets = present_sets(&base, chunk.meta.birth, chunk.meta.live);
+    let mut meta = chunk.meta().clone();
+    let sets = present_sets(&base, chunk.meta().birth, chunk.meta().live);
     if sets != meta.label_sets {
         Arc::make_mut(&mut meta).label_sets = sets;
     }
@@ -55,13 +54,13 @@ pub(crate) fn present_sets(base: &Base, birth: LabelSetId, live: u32) -> Vec<Lab
     sets
 }
 
-fn fold_labels(chunk: &Chunk, delta: &Delta) -> Vec<(u16, LabelSetId)> {
-    let mut labels: BTreeMap<u16, LabelSetId> = chunk.base.labels.iter().copied().collect();
+fn fold_labels(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(u16, LabelSetId)> {
+    let mut labels: BTreeMap<u16, LabelSetId> = chunk.base().labels.iter().copied().collect();
     delta.for_each(|slot, vertex| match (vertex.life, vertex.labels) {
         (Life::Gone, _) => {
             labels.remove(&(slot as u16));
         }
-        (_, Some(set)) if set == chunk.meta.birth => {
+        (_, Some(set)) if set == chunk.meta().birth => {
             labels.remove(&(slot as u16));
         }
         (_, Some(set)) => {
@@ -72,23 +71,23 @@ fn fold_labels(chunk: &Chunk, delta: &Delta) -> Vec<(u16, LabelSetId)> {
     labels.into_iter().collect()
 }
 
-fn fold_columns(chunk: &Chunk, delta: &Delta) -> Vec<(KeyId, Arc<StoredColumn>)> {
+fn fold_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(KeyId, Arc<StoredColumn>)> {
     let mut overrides: BTreeMap<KeyId, Overrides<'_>> = BTreeMap::new();
     delta.for_each(|slot, vertex| {
         let slot = slot as u32;
         if vertex.life == Life::Gone {
-            let held = chunk.base.columns.iter().filter(|(_, column)| !column.get(slot).is_null());
+            let held = chunk.base().columns.iter().filter(|(_, column)| !column.get(slot).is_null());
             held.for_each(|(key, _)| overrides.entry(*key).or_default().push((slot, PropertyRef::Null)));
         } else {
             let values = vertex.properties.iter();
             values.for_each(|(key, value)| overrides.entry(*key).or_default().push((slot, value.into())));
         }
     });
-    let slot_count = chunk.meta.slot_bound.max(chunk.base.slot_count);
-    overlay_columns(&chunk.base.columns, overrides, |_| slot_count)
+    let slot_count = chunk.meta().slot_bound.max(chunk.base().slot_count);
+    overlay_columns(&chunk.base().columns, overrides, |_| slot_count)
 }
 
-fn fold_edge_columns(chunk: &Chunk, delta: &Delta) -> Vec<((EdgeTypeId, KeyId), Arc<StoredColumn>)> {
+fn fold_edge_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<((EdgeTypeId, KeyId), Arc<StoredColumn>)> {
     let mut overrides: BTreeMap<(EdgeTypeId, KeyId), Overrides<'_>> = BTreeMap::new();
     for ((edge_type, slot), values) in delta.edge_properties.iter() {
         for (key, value) in values.iter() {
@@ -96,8 +95,8 @@ fn fold_edge_columns(chunk: &Chunk, delta: &Delta) -> Vec<((EdgeTypeId, KeyId), 
             overrides.entry((*edge_type, *key)).or_default().push((*slot, value.into()));
         }
     }
-    overlay_columns(&chunk.base.edge_columns, overrides, |(edge_type, _)| {
-        chunk.meta.edge_slot_bound(*edge_type)
+    overlay_columns(&chunk.base().edge_columns, overrides, |(edge_type, _)| {
+        chunk.meta().edge_slot_bound(*edge_type)
     })
 }
 
@@ -148,10 +147,10 @@ fn overlay_column(
     StoredColumn::build(slot_count, &values)
 }
 
-fn fold_tables(chunk: &Chunk, delta: &Delta) -> Vec<(Lane, Arc<EdgeTable>)> {
+fn fold_tables(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(Lane, Arc<EdgeTable>)> {
     let mut tables: Vec<(Lane, Arc<EdgeTable>)> = Vec::new();
     for lane in chunk.lanes() {
-        let base = chunk.base.table(lane);
+        let base = chunk.base().table(lane);
         if delta.lanes.binary_search(&lane).is_ok() {
             let table = fold_table(chunk, delta, base.map(|table| &**table), lane);
             tables.extend((table.len() > 0).then(|| (lane, Arc::new(table))));
@@ -162,8 +161,8 @@ fn fold_tables(chunk: &Chunk, delta: &Delta) -> Vec<(Lane, Arc<EdgeTable>)> {
     tables
 }
 
-fn fold_table(chunk: &Chunk, delta: &Delta, base: Option<&EdgeTable>, lane: Lane) -> EdgeTable {
-    let slot_count = chunk.meta.slot_bound.max(chunk.base.slot_count) as usize;
+fn fold_table(chunk: &impl ChunkRead, delta: &Delta, base: Option<&EdgeTable>, lane: Lane) -> EdgeTable {
+    let slot_count = chunk.meta().slot_bound.max(chunk.base().slot_count) as usize;
     let mut offsets = Vec::with_capacity(slot_count + 1);
     let capacity = base.map_or(0, EdgeTable::len) + delta.weight;
     let (mut neighbours, mut slots) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));

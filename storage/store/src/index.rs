@@ -7,7 +7,9 @@
 use crate::StoreError;
 use crate::column::PropertyRef;
 use crate::index_merge::merged;
-use crate::index_run::{Entry, IndexKey, IndexRun, RunCell, order_ref};
+use crate::index_run::{Entry, IndexKey, IndexRun, RunKnown, order_ref};
+use crate::page::Page;
+use crate::pager::Pager;
 use imbl::OrdSet;
 use model::compare::{compare, equals};
 use model::schema::IndexDefinition;
@@ -23,14 +25,18 @@ const FOLD_DELTA_MAX: usize = 16 * 1024;
 #[derive(Clone)]
 pub(crate) struct Index {
     pub(crate) definition: Arc<IndexDefinition>,
-    pub(crate) run: Arc<RunCell>,
+    pub(crate) run: Arc<Page<IndexRun>>,
     pub(crate) added: OrdSet<Entry>,
     pub(crate) removed: OrdSet<Entry>,
 }
 
 impl Index {
     /// An index over these entries; fails where it is unique and they are not.
-    pub(crate) fn build(definition: IndexDefinition, entries: Vec<Entry>) -> Result<Index, StoreError> {
+    pub(crate) fn build(
+        definition: IndexDefinition,
+        entries: Vec<Entry>,
+        pager: &Arc<Pager>,
+    ) -> Result<Index, StoreError> {
         let run = IndexRun::build(entries);
         if definition.unique
             && let Some(at) = (1..run.len()).find(|at| run.same_as_next(at - 1))
@@ -41,19 +47,19 @@ impl Index {
                 vertices: (vertex(at - 1), vertex(at)),
             });
         }
-        let run = Arc::new(RunCell::new(run));
+        let run = new_page(run, pager);
         Ok(Index { definition: Arc::new(definition), run, added: OrdSet::new(), removed: OrdSet::new() })
     }
     pub(crate) fn entry_count(&self) -> u64 {
-        self.run.len + self.added.len() as u64 - self.removed.len() as u64
+        self.run.known.len + self.added.len() as u64 - self.removed.len() as u64
     }
     /// Distinct keys: exact for unique indexes and just after a fold, else scaled by the run's ratio.
     pub(crate) fn distinct_estimate(&self) -> u64 {
         let entries = self.entry_count();
-        if self.definition.unique || self.run.len == 0 {
+        if self.definition.unique || self.run.known.len == 0 {
             return entries;
         }
-        (entries as f64 * self.run.distinct as f64 / self.run.len as f64).round() as u64
+        (entries as f64 * self.run.known.distinct as f64 / self.run.known.len as f64).round() as u64
     }
     pub(crate) fn insert(&mut self, key: IndexKey, vertex: u32) {
         let entry = Entry { key, vertex };
@@ -69,27 +75,27 @@ impl Index {
     }
     /// Did the delta outgrow its share?
     pub(crate) fn is_fold_due(&self, delta_min: usize) -> bool {
-        let run = self.run.len as usize;
+        let run = self.run.known.len as usize;
         let share = (run / 8).min(FOLD_DELTA_MAX.max(run / 256));
         self.added.len() + self.removed.len() > delta_min.max(share)
     }
     /// Merges run and delta into a new run.
     pub(crate) fn fold(&mut self) -> Result<(), StoreError> {
-        self.run = Arc::new(RunCell::new(self.merged_run()?));
+        self.run = new_page(self.merged_run()?, self.run.pager());
         self.added = OrdSet::new();
         self.removed = OrdSet::new();
         Ok(())
     }
     /// Run and delta as one run.
     pub(crate) fn merged_run(&self) -> Result<IndexRun, StoreError> {
-        match merged(self.run.run()?, self.added.iter(), self.removed.iter()) {
+        match merged(&*self.run.read()?, self.added.iter(), self.removed.iter()) {
             Some(run) => Ok(run),
             None => Ok(IndexRun::build(self.entries()?)),
         }
     }
     /// All entries, run and delta together, in no particular order.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let run = self.run.run()?;
+        let run = self.run.read()?;
         let kept = (0..run.len()).map(|at| run.entry(at)).filter(|entry| !self.removed.contains(entry));
         Ok(kept.chain(self.added.iter().cloned()).collect())
     }
@@ -98,7 +104,7 @@ impl Index {
         if prefix.iter().any(|value| equals(value, value) != Some(true)) {
             return Ok(Vec::new());
         }
-        let run = self.run.run()?;
+        let run = self.run.read()?;
         let start = run.partition_point(|at| run.order_to_prefix(at, prefix).is_lt());
         let matching = (start..run.len()).take_while(|at| run.order_to_prefix(*at, prefix).is_eq());
         let mut found: Vec<VertexId> = if self.removed.is_empty() {
@@ -123,16 +129,12 @@ impl Index {
     }
     /// Vertices whose first key lies between the bounds, in the order of the index. Only values comparable with the bounds are
     /// found; without bounds, all entries are.
-    pub(crate) fn range(
-        self: &Arc<Index>,
-        lower: Bound<&Value>,
-        upper: Bound<&Value>,
-    ) -> Result<IndexRange, StoreError> {
+    pub(crate) fn range(&self, lower: Bound<&Value>, upper: Bound<&Value>) -> Result<IndexRange, StoreError> {
         let limits = Limits::new(lower, upper);
-        let run = self.run.run()?;
+        let run = self.run.read()?;
         let Some(limits) = limits else {
             return Ok(IndexRange {
-                index: self.clone(),
+                run: run.shared().clone(),
                 low: 0,
                 high: 0,
                 gone: Vec::new(),
@@ -153,11 +155,17 @@ impl Index {
             .filter(|entry| !limits.is_list || limits.comparable(PropertyRef::from(&entry.key.values()[0])))
             .cloned()
             .collect();
-        Ok(IndexRange { index: self.clone(), low, high: high.max(low), gone, added })
+        Ok(IndexRange { run: run.shared().clone(), low, high: high.max(low), gone, added })
     }
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.run.loaded().map_or(0, IndexRun::heap_bytes) + (self.added.len() + self.removed.len()) * 64
+        self.run.peek().map_or(0, |run| IndexRun::heap_bytes(&run))
+            + (self.added.len() + self.removed.len()) * 64
     }
+}
+
+fn new_page(run: IndexRun, pager: &Arc<Pager>) -> Arc<Page<IndexRun>> {
+    let known = RunKnown::of(&run);
+    Page::new(Arc::new(run), known, pager)
 }
 
 fn within<'a>(entries: &'a OrdSet<Entry>, limits: &'a Limits) -> impl Iterator<Item = &'a Entry> {
@@ -248,19 +256,13 @@ fn least_of_type(sample: &Value) -> Option<Value> {
 
 /// The vertices of an index range, in the order of the index, from either end.
 pub struct IndexRange {
-    index: Arc<Index>,
+    run: Arc<IndexRun>,
     low: usize,
     high: usize,
     /// Run positions between `low` and `high` that do not count, sorted.
     gone: Vec<usize>,
     /// Entries of the delta still to come, sorted.
     added: std::collections::VecDeque<Entry>,
-}
-
-impl IndexRange {
-    fn run(&self) -> Option<&IndexRun> {
-        self.index.run.loaded()
-    }
 }
 
 impl Iterator for IndexRange {
@@ -270,7 +272,7 @@ impl Iterator for IndexRange {
             self.low += 1;
         }
         if self.low < self.high {
-            let run = self.run()?;
+            let run = &self.run;
             let first = self.added.front().is_none_or(|entry| run.order_to(self.low, entry).is_lt());
             if first {
                 let vertex = run.vertices[self.low];
@@ -288,7 +290,7 @@ impl DoubleEndedIterator for IndexRange {
             self.high -= 1;
         }
         if self.low < self.high {
-            let run = self.run()?;
+            let run = &self.run;
             let last = self.added.back().is_none_or(|entry| run.order_to(self.high - 1, entry).is_gt());
             if last {
                 let vertex = run.vertices[self.high - 1];

@@ -2,11 +2,10 @@
 
 use crate::StoreError;
 use crate::column::{PropertyRef, TextRun};
-use crate::directory::{BlobKey, ChunkSource};
+use crate::page::Paged;
 use model::Value;
 use model::compare::total_order;
 use std::cmp::Ordering;
-use std::sync::{Arc, OnceLock};
 
 /// The indexed values of one vertex, in the order of the index's keys.
 #[derive(Clone, Debug)]
@@ -186,37 +185,30 @@ impl IndexRun {
     }
 }
 
-/// A run in memory, or where to read it.
-pub(crate) struct RunCell {
-    pub(crate) len: u64,
-    pub(crate) distinct: u64,
-    run: OnceLock<IndexRun>,
-    pub(crate) blob: OnceLock<BlobKey>,
-    source: Option<Arc<dyn ChunkSource>>,
-}
-
-impl RunCell {
-    pub(crate) fn new(run: IndexRun) -> RunCell {
-        let (len, distinct) = (run.len() as u64, run.distinct());
-        RunCell { len, distinct, run: OnceLock::from(run), blob: OnceLock::new(), source: None }
-    }
-    pub(crate) fn stored(len: u64, distinct: u64, blob: BlobKey, source: Arc<dyn ChunkSource>) -> RunCell {
-        RunCell { len, distinct, run: OnceLock::new(), blob: OnceLock::from(blob), source: Some(source) }
-    }
-    pub(crate) fn run(&self) -> Result<&IndexRun, StoreError> {
-        if let Some(run) = self.run.get() {
-            return Ok(run);
-        }
-        let (Some(source), Some(blob)) = (&self.source, self.blob.get()) else {
-            return Err(StoreError::corrupt("an index run has neither entries nor blob"));
-        };
-        let run = crate::index_bytes::decode_run(&source.read(*blob)?)?;
-        if run.len() as u64 != self.len {
+impl Paged for IndexRun {
+    type Known = RunKnown;
+    fn decode(bytes: &[u8], known: &RunKnown) -> Result<IndexRun, StoreError> {
+        let run = crate::index_bytes::decode_run(bytes)?;
+        if run.len() as u64 != known.len {
             return Err(StoreError::corrupt("index run: length differs from the manifest"));
         }
-        Ok(self.run.get_or_init(|| run))
+        Ok(run)
     }
-    pub(crate) fn loaded(&self) -> Option<&IndexRun> {
-        self.run.get()
+    fn heap_bytes(&self) -> usize {
+        size_of::<IndexRun>() + IndexRun::heap_bytes(self)
+    }
+}
+
+/// What is known of a run before it is loaded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunKnown {
+    pub(crate) len: u64,
+    /// Distinct keys.
+    pub(crate) distinct: u64,
+}
+
+impl RunKnown {
+    pub(crate) fn of(run: &IndexRun) -> RunKnown {
+        RunKnown { len: run.len() as u64, distinct: run.distinct() }
     }
 }

@@ -1,6 +1,8 @@
 //! Where the bytes of a snapshot are.
 
 use crate::Snapshot;
+use crate::chunk::ChunkRead;
+use crate::pager::PagingReport;
 
 /// Bytes a snapshot holds in memory, by what holds them; shared parts are counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct MemoryReport {
     pub delta_bytes: usize,
     /// Indexes.
     pub index_bytes: usize,
+    /// The budget, and what all snapshots of the store hold of it.
+    pub paging: PagingReport,
 }
 
 impl MemoryReport {
@@ -35,18 +39,18 @@ impl MemoryReport {
 impl Snapshot {
     /// Bytes held in memory, by what holds them.
     pub fn memory(&self) -> MemoryReport {
-        let mut report = MemoryReport::default();
+        let mut report = MemoryReport { paging: self.root.pager.report(), ..MemoryReport::default() };
         for (_, cell) in self.root.directory.iter() {
             report.chunks += 1;
             let Some(chunk) = cell.loaded() else { continue };
             report.chunks_loaded += 1;
             report.adjacency_bytes +=
-                chunk.base.tables.iter().map(|(_, table)| table.heap_bytes()).sum::<usize>();
+                chunk.base().tables.iter().map(|(_, table)| table.heap_bytes()).sum::<usize>();
             report.vertex_property_bytes +=
-                chunk.base.columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+                chunk.base().columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
             report.edge_property_bytes +=
-                chunk.base.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
-            report.delta_bytes += chunk.delta.as_ref().map_or(0, |delta| delta.heap_bytes());
+                chunk.base().edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+            report.delta_bytes += chunk.delta().map_or(0, |delta| delta.heap_bytes());
         }
         report.index_bytes = self.root.indexes.iter().map(|(_, index)| index.heap_bytes()).sum();
         report

@@ -1,10 +1,12 @@
 //! Reading one property of many entities: the chunk's column is looked up once for each run of ids in the same chunk.
 
 use crate::StoreError;
-use crate::chunk::Chunk;
+use crate::chunk::ChunkRead;
 use crate::column::{PropertyRef, StoredColumn};
+use crate::directory::ChunkRef;
 use crate::snapshot::Snapshot;
 use model::{ChunkNo, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, VertexId};
+use std::sync::Arc;
 
 /// Appends a borrowed value to a column; text is copied once, into the column.
 pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
@@ -18,7 +20,14 @@ pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
 pub struct PropertyReader<'a> {
     snapshot: &'a Snapshot,
     key: KeyId,
-    current: Option<(ChunkNo, &'a Chunk, Option<&'a StoredColumn>)>,
+    current: Option<VertexColumn<'a>>,
+}
+
+/// The chunk met last, and its column.
+struct VertexColumn<'a> {
+    number: ChunkNo,
+    chunk: ChunkRef<'a>,
+    column: Option<Arc<StoredColumn>>,
 }
 
 impl<'a> PropertyReader<'a> {
@@ -28,16 +37,15 @@ impl<'a> PropertyReader<'a> {
     }
     /// The property of `vertex`; null if either is missing.
     #[inline]
-    pub fn get(&mut self, vertex: VertexId) -> Result<PropertyRef<'a>, StoreError> {
-        if let Some((number, chunk, column)) = self.current
-            && vertex.0 >> model::id::SLOT_BITS == number as u64
-        {
-            return Ok(chunk.property_in(vertex.slot() as usize, self.key, column));
+    pub fn get(&mut self, vertex: VertexId) -> Result<PropertyRef<'_>, StoreError> {
+        let number = vertex.0 >> model::id::SLOT_BITS;
+        if !self.current.as_ref().is_some_and(|current| current.number as u64 == number) {
+            let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(PropertyRef::Null) };
+            let column = chunk.base().column(self.key).cloned();
+            self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column });
         }
-        let Some((chunk, slot)) = self.snapshot.locate(vertex)? else { return Ok(PropertyRef::Null) };
-        let column = chunk.base.column(self.key).map(|column| &**column);
-        self.current = Some((vertex.chunk(), chunk, column));
-        Ok(chunk.property_in(slot, self.key, column))
+        let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        Ok(current.chunk.property_in(vertex.slot() as usize, self.key, current.column.as_deref()))
     }
 }
 
@@ -45,7 +53,15 @@ impl<'a> PropertyReader<'a> {
 pub struct EdgePropertyReader<'a> {
     snapshot: &'a Snapshot,
     key: KeyId,
-    current: Option<(ChunkNo, EdgeTypeId, &'a Chunk, Option<&'a StoredColumn>)>,
+    current: Option<EdgeColumn<'a>>,
+}
+
+/// The chunk and type met last, and their column.
+struct EdgeColumn<'a> {
+    number: ChunkNo,
+    edge_type: EdgeTypeId,
+    chunk: ChunkRef<'a>,
+    column: Option<Arc<StoredColumn>>,
 }
 
 impl<'a> EdgePropertyReader<'a> {
@@ -55,17 +71,16 @@ impl<'a> EdgePropertyReader<'a> {
     }
     /// The property of `edge`; null if it is absent.
     #[inline]
-    pub fn get(&mut self, edge: EdgeId) -> Result<PropertyRef<'a>, StoreError> {
-        let edge_type = edge.edge_type();
-        if let Some((number, current_type, chunk, column)) = self.current
-            && number == edge.chunk()
-            && current_type == edge_type
-        {
-            return Ok(chunk.edge_property_in(edge_type, edge.slot(), self.key, column));
+    pub fn get(&mut self, edge: EdgeId) -> Result<PropertyRef<'_>, StoreError> {
+        let (number, edge_type) = (edge.chunk(), edge.edge_type());
+        let is_current =
+            |current: &EdgeColumn<'_>| current.number == number && current.edge_type == edge_type;
+        if !self.current.as_ref().is_some_and(is_current) {
+            let Some(chunk) = self.snapshot.chunk(number)? else { return Ok(PropertyRef::Null) };
+            let column = chunk.base().edge_column(edge_type, self.key).cloned();
+            self.current = Some(EdgeColumn { number, edge_type, chunk, column });
         }
-        let Some(chunk) = self.snapshot.chunk(edge.chunk())? else { return Ok(PropertyRef::Null) };
-        let column = chunk.base.edge_column(edge_type, self.key).map(|column| &**column);
-        self.current = Some((edge.chunk(), edge_type, chunk, column));
-        Ok(chunk.edge_property_in(edge_type, edge.slot(), self.key, column))
+        let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        Ok(current.chunk.edge_property_in(edge_type, edge.slot(), self.key, current.column.as_deref()))
     }
 }

@@ -6,13 +6,14 @@
 use crate::StoreError;
 use crate::adjacency::AdjacencyView;
 use crate::catalog::Catalog;
-use crate::chunk::Chunk;
+use crate::chunk::ChunkRead;
 use crate::column::PropertyRef;
-use crate::directory::Directory;
+use crate::directory::{ChunkRef, Directory};
 use crate::filter::LabelFilter;
 use crate::index::{Index, IndexRange};
 use crate::layer::Layer;
 use crate::names::Names;
+use crate::pager::Pager;
 use crate::property::{EdgePropertyReader, PropertyReader, push_property};
 use crate::statistics::Statistics;
 use crate::table::Lane;
@@ -25,18 +26,20 @@ use parking_lot::Mutex;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Sizes at which deltas are folded into bases.
+/// Sizes at which deltas are folded into bases, and how much may be in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     /// A chunk's delta is folded when it has taken more changes than this and than an eighth of its base.
     pub fold_changes_min: usize,
     /// An index's delta is folded when it has more entries than this and than an eighth of its run.
     pub index_delta_min: usize,
+    /// Bytes that chunks, indexes and versions may hold in memory; no bound where absent.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        StoreOptions { fold_changes_min: 256, index_delta_min: 4096 }
+        StoreOptions { fold_changes_min: 256, index_delta_min: 4096, memory_bytes: None }
     }
 }
 
@@ -58,6 +61,25 @@ pub(crate) struct Root {
     pub(crate) options: StoreOptions,
     pub(crate) layers: LayerCache,
     pub(crate) lease: Option<Lease>,
+    pub(crate) pager: Arc<Pager>,
+}
+
+impl Root {
+    /// The same graph, to be changed before anyone sees it; views are made anew.
+    pub(crate) fn copy(&self) -> Root {
+        Root {
+            place: self.place,
+            directory: self.directory.clone(),
+            catalog: self.catalog.clone(),
+            names: self.names.clone(),
+            indexes: self.indexes.clone(),
+            statistics: self.statistics.clone(),
+            options: self.options,
+            layers: LayerCache::default(),
+            lease: self.lease.clone(),
+            pager: self.pager.clone(),
+        }
+    }
 }
 
 /// The graph at one commit.
@@ -87,23 +109,13 @@ impl Snapshot {
             options,
             layers: LayerCache::default(),
             lease: None,
+            pager: Pager::new(options.memory_bytes),
         })
     }
     /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease
     /// knows then that stored bytes may still be asked for.
     pub fn leased(&self, lease: Lease) -> Snapshot {
-        let root = &*self.root;
-        Snapshot::from_root(Root {
-            place: root.place,
-            directory: root.directory.clone(),
-            catalog: root.catalog.clone(),
-            names: root.names.clone(),
-            indexes: root.indexes.clone(),
-            statistics: root.statistics.clone(),
-            options: root.options,
-            layers: LayerCache::default(),
-            lease: Some(lease),
-        })
+        Snapshot::from_root(Root { lease: Some(lease), ..self.root.copy() })
     }
     pub(crate) fn from_root(root: Root) -> Snapshot {
         Snapshot { root: Arc::new(root) }
@@ -135,12 +147,12 @@ impl Snapshot {
 
     /// The chunk of this number, if there is one; loads it if need be.
     #[inline]
-    pub(crate) fn chunk(&self, chunk: ChunkNo) -> Result<Option<&Chunk>, StoreError> {
+    pub(crate) fn chunk(&self, chunk: ChunkNo) -> Result<Option<ChunkRef<'_>>, StoreError> {
         self.root.directory.get(chunk).map(|cell| cell.chunk()).transpose()
     }
     /// Chunk and slot of a vertex; none where no vertex could be.
     #[inline]
-    pub(crate) fn locate(&self, vertex: VertexId) -> Result<Option<(&Chunk, usize)>, StoreError> {
+    pub(crate) fn locate(&self, vertex: VertexId) -> Result<Option<(ChunkRef<'_>, usize)>, StoreError> {
         if vertex.0 > u32::MAX as u64 {
             return Ok(None);
         }
@@ -177,8 +189,10 @@ impl Snapshot {
         key: KeyId,
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
-        let found = self.locate(vertex)?.map(|(chunk, slot)| chunk.property(slot, key));
-        Ok(read(found.unwrap_or(PropertyRef::Null)))
+        Ok(match self.locate(vertex)? {
+            Some((chunk, slot)) => read(chunk.property(slot, key)),
+            None => read(PropertyRef::Null),
+        })
     }
     /// All properties of a vertex, in key order.
     pub fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, StoreError> {
@@ -227,9 +241,10 @@ impl Snapshot {
         key: KeyId,
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
-        let chunk = self.chunk(edge.chunk())?;
-        let found = chunk.map(|chunk| chunk.edge_property(edge.edge_type(), edge.slot(), key));
-        Ok(read(found.unwrap_or(PropertyRef::Null)))
+        Ok(match self.chunk(edge.chunk())? {
+            Some(chunk) => read(chunk.edge_property(edge.edge_type(), edge.slot(), key)),
+            None => read(PropertyRef::Null),
+        })
     }
     /// All properties of an edge, in key order.
     pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
@@ -256,8 +271,12 @@ impl Snapshot {
     }
     pub(crate) fn layer(&self, lane: Lane) -> Arc<Layer> {
         let mut layers = self.root.layers.0.lock();
-        if let Some((_, layer)) = layers.iter().find(|(other, _)| *other == lane) {
-            return layer.clone();
+        if let Some(at) = layers.iter().position(|(other, _)| *other == lane) {
+            if !layers[at].1.is_stale() {
+                return layers[at].1.clone();
+            }
+            // Its pins go when the last view that holds it does; what is asked for now gets a chance to be pinned.
+            layers.swap_remove(at);
         }
         let layer = Arc::new(Layer::new(lane, self.root.directory.bound()));
         layers.push((lane, layer.clone()));
@@ -294,7 +313,7 @@ impl Snapshot {
     ) -> Result<(), StoreError> {
         let Some(content) = self.chunk(chunk)? else { return Ok(()) };
         let accepts = |set: LabelSetId| filter.accepts(self.root.catalog.labels_of(set));
-        let all_pass = content.meta.label_sets.iter().all(|set| accepts(*set));
+        let all_pass = content.meta().label_sets.iter().all(|set| accepts(*set));
         for (word, bits) in content.existing().iter().enumerate() {
             let mut left = *bits;
             while left != 0 {

@@ -1,7 +1,9 @@
 //! The store: the current snapshot, and what all transactions share.
 
 use crate::allocator::Allocator;
+use crate::directory::ChunkSource;
 use crate::names::Names;
+use crate::pager::PagingReport;
 use crate::snapshot::{Snapshot, StoreOptions};
 use arc_swap::ArcSwap;
 use std::sync::Arc;
@@ -33,6 +35,26 @@ impl Store {
     /// Makes `snapshot` the current one. The caller sees to it that places only rise.
     pub fn publish(&self, snapshot: Snapshot) {
         self.current.store(Arc::new(snapshot));
+    }
+    /// Where stored chunks are read from, for a store that was not opened from a checkpoint: without it nothing can leave memory.
+    pub fn attach(&self, source: Arc<dyn ChunkSource>) {
+        self.current.load().root.pager.attach(source);
+    }
+    /// What is held in memory by all snapshots, and of which budget.
+    pub fn paging(&self) -> PagingReport {
+        self.current.load().root.pager.report()
+    }
+    /// Does memory fill with what only a checkpoint can make evictable?
+    pub fn wants_checkpoint(&self) -> bool {
+        self.current.load().root.pager.wants_checkpoint()
+    }
+    /// After a checkpoint, where memory is short: what it stored with its delta is read from there again, so that bases and
+    /// deltas of before can leave memory. The caller sees to it that no commit happens meanwhile.
+    pub fn trim(&self) {
+        let current = self.current();
+        if let Some(trimmed) = current.root.pager.is_pressed().then(|| current.trimmed()).flatten() {
+            self.publish(trimmed);
+        }
     }
     /// The interner.
     pub fn names(&self) -> &Arc<Names> {

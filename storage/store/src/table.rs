@@ -113,6 +113,11 @@ impl EdgeTable {
         let positions = self.positions.get().map_or(0, |positions| positions.len());
         (self.offsets.len() + self.neighbours.len() + slots + positions) * 4
     }
+    /// Bytes it may come to take: with positions, where they are made.
+    pub(crate) fn room_bytes(&self) -> usize {
+        let slots = self.slots.as_ref().map_or(0, |slots| slots.len());
+        size_of::<EdgeTable>() + (self.offsets.len() + self.neighbours.len() + slots * 2) * 4
+    }
 }
 
 fn invert(slots: &[u32]) -> Box<[u32]> {

@@ -113,7 +113,8 @@ fn adopt_edges(
 fn import_into_an_empty_store_and_go_on() {
     println!("seed 5");
     let mut chance = Chance(5);
-    let mut pair = Pair::new(StoreOptions { fold_changes_min: 50, index_delta_min: 50 });
+    let mut pair =
+        Pair::new(StoreOptions { fold_changes_min: 50, index_delta_min: 50, ..StoreOptions::default() });
     pair.create_index(0, &[0]);
     import(&mut pair, &mut chance, &[]);
     pair.twin.compare(&pair.store.current());
@@ -137,7 +138,8 @@ fn import_into_an_empty_store_and_go_on() {
 fn import_into_a_store_in_use() {
     println!("seed 6");
     let mut chance = Chance(6);
-    let mut pair = Pair::new(StoreOptions { fold_changes_min: 60, index_delta_min: 60 });
+    let mut pair =
+        Pair::new(StoreOptions { fold_changes_min: 60, index_delta_min: 60, ..StoreOptions::default() });
     pair.create_index(1, &[1]);
     for _ in 0..40 {
         let mut changes = Vec::new();

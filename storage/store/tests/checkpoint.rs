@@ -44,7 +44,7 @@ impl ChunkSource for Blobs {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions { fold_changes_min: 40, index_delta_min: 20 }
+    StoreOptions { fold_changes_min: 40, index_delta_min: 20, ..StoreOptions::default() }
 }
 
 fn grow(pair: &mut Pair, chance: &mut Chance, groups: usize) {

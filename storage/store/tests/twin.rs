@@ -11,7 +11,7 @@ use store::*;
 
 /// Small thresholds, so that folds happen all the time.
 fn folding(fold_changes_min: usize) -> StoreOptions {
-    StoreOptions { fold_changes_min, index_delta_min: fold_changes_min }
+    StoreOptions { fold_changes_min, index_delta_min: fold_changes_min, ..StoreOptions::default() }
 }
 
 fn run(seed: u64, options: StoreOptions, groups: usize) {

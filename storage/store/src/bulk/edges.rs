@@ -7,7 +7,7 @@
 use super::{Parallel, Target, column_ref, run};
 use crate::StoreError;
 use crate::allocator::Allocator;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, ChunkRead};
 use crate::column::PropertyRef;
 use crate::fold::overlay_columns;
 use crate::statistics::Counter;
