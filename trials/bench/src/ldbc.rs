@@ -28,6 +28,19 @@ pub const COMPLEX: [Query; 14] = queries![
     "IC8" "ic8", "IC9" "ic9", "IC10" "ic10", "IC11" "ic11", "IC12" "ic12", "IC13" "ic13", "IC14" "ic14",
 ];
 
+/// The nine counts of the Labelled Subgraph Query Benchmark, on the same graph.
+pub const SUBGRAPHS: [Query; 9] = [
+    Query { name: "Q1", text: include_str!("../queries/lsqb/q1.cypher") },
+    Query { name: "Q2", text: include_str!("../queries/lsqb/q2.cypher") },
+    Query { name: "Q3", text: include_str!("../queries/lsqb/q3.cypher") },
+    Query { name: "Q4", text: include_str!("../queries/lsqb/q4.cypher") },
+    Query { name: "Q5", text: include_str!("../queries/lsqb/q5.cypher") },
+    Query { name: "Q6", text: include_str!("../queries/lsqb/q6.cypher") },
+    Query { name: "Q7", text: include_str!("../queries/lsqb/q7.cypher") },
+    Query { name: "Q8", text: include_str!("../queries/lsqb/q8.cypher") },
+    Query { name: "Q9", text: include_str!("../queries/lsqb/q9.cypher") },
+];
+
 /// The short reads: IS1 to IS3 of a person, the others of a message.
 pub const SHORT: [Query; 7] = queries![
     "IS1" "is1", "IS2" "is2", "IS3" "is3", "IS4" "is4", "IS5" "is5", "IS6" "is6", "IS7" "is7",

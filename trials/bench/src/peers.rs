@@ -37,6 +37,23 @@ pub const COPY: [Peer; 2] = [
     Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_copy.py") },
 ];
 
+/// Everything of the bench `cypher`.
+pub const CYPHER: [Peer; 3] = [
+    Peer { name: "Neo4j", package: "neo4j", script: CYPHER_NEO4J },
+    Peer { name: "Kuzu", package: "kuzu", script: CYPHER_KUZU },
+    Peer { name: "LadybugDB", package: "ladybug", script: CYPHER_KUZU },
+];
+const CYPHER_NEO4J: &str = concat!(
+    include_str!("../peers/cypher_tables.py"),
+    include_str!("../peers/cypher_ask.py"),
+    include_str!("../peers/cypher_neo4j.py")
+);
+const CYPHER_KUZU: &str = concat!(
+    include_str!("../peers/cypher_tables.py"),
+    include_str!("../peers/cypher_ask.py"),
+    include_str!("../peers/cypher_kuzu.py")
+);
+
 /// What all scripts share.
 const COMMON: &str = include_str!("../peers/common.py");
 

@@ -1,0 +1,136 @@
+//! Who was right, and who was how fast: one line a query, then the means.
+
+use super::Set;
+use super::ours::Figure;
+use super::peer::{Answered, timed_rows};
+use crate::ldbc::answers;
+use crate::report::Report;
+use crate::timing::shown_ms;
+use serde_json::Value as Json;
+
+/// No query may take longer than this times the best peer's.
+const SLOWER_THAN_BEST_MAX: f64 = 1.2;
+/// By how much the geometric mean must be below a peer's.
+const FASTER_THAN: [(&str, f64); 3] = [("Neo4j", 5.0), ("Kuzu", 2.0), ("LadybugDB", 2.0)];
+
+/// Our times and theirs where both answered rightly: name of the peer, pairs by family of queries.
+type Pairs = Vec<(&'static str, Vec<(bool, f64, f64)>)>;
+
+/// Prints everything.
+pub(crate) fn tell(set: &Set, ours: &[Figure], peers: &[Answered], report: &mut Report) {
+    let mut pairs: Pairs = peers.iter().map(|peer| (peer.name, Vec::new())).collect();
+    for figure in ours {
+        one(set, figure, peers, &mut pairs, report);
+    }
+    for (family, complex) in [("complex reads", true), ("subgraphs", false)] {
+        for (name, pairs) in &pairs {
+            let target = FASTER_THAN.iter().find(|(known, _)| known == name).map_or(1.0, |(_, times)| *times);
+            let these =
+                pairs.iter().filter(|pair| pair.0 == complex).map(|(_, ours, theirs)| (*ours, *theirs));
+            mean(&format!("{family}, faster than {name}"), these.collect(), target, report);
+        }
+    }
+    over_bolt(set, ours, peers, report);
+}
+
+fn one(set: &Set, figure: &Figure, peers: &[Answered], pairs: &mut Pairs, report: &mut Report) {
+    let name = figure.query.name;
+    let asked = set.asked(figure.query);
+    let complex = name.starts_with("IC");
+    let plain: Vec<Result<Vec<Vec<Json>>, String>> = figure
+        .rows
+        .iter()
+        .map(|rows| {
+            rows.as_ref()
+                .map(|rows| rows.iter().map(|row| row.iter().map(answers::plain).collect()).collect())
+                .map_err(String::clone)
+        })
+        .collect();
+    // What is right: the given rows, or for counts what we found and all others must find too.
+    let right: Vec<Vec<Vec<Json>>> = match complex {
+        true => asked.iter().map(|asked| asked.rows.clone()).collect(),
+        false => plain.iter().map(|rows| rows.clone().unwrap_or_default()).collect(),
+    };
+    let is_right = |rows: &[Vec<Vec<Json>>]| {
+        let each =
+            rows.iter().zip(&right).map(|(found, right)| answers::compare_plain(name, found.clone(), right));
+        each.collect::<Result<Vec<()>, String>>().and_then(|all| {
+            let missing = all.len() != right.len() || all.is_empty();
+            if missing { Err("answers are missing".to_string()) } else { Ok(()) }
+        })
+    };
+    let verdict = plain.into_iter().collect::<Result<Vec<_>, _>>().and_then(|rows| is_right(&rows));
+    let (mut told, mut best) = (Vec::new(), f64::INFINITY);
+    for (peer, (_, pairs)) in peers.iter().zip(pairs) {
+        match peer.figure(name) {
+            None => {
+                let why = peer.figures[name]["why"].as_str().unwrap_or("no answer");
+                told.push(format!("{} none", peer.name));
+                report.note(format!("{name}: {}: {why}", peer.name));
+            }
+            Some((time_ms, rows)) => match is_right(&rows) {
+                Ok(()) => {
+                    told.push(format!("{} {}", peer.name, shown_ms(time_ms)));
+                    best = best.min(time_ms);
+                    pairs.push((complex, figure.median_ms, time_ms));
+                }
+                Err(fault) => {
+                    told.push(format!("{} wrong", peer.name));
+                    report.note(format!("{name}: {}: {fault}", peer.name));
+                }
+            },
+        }
+    }
+    let reached = verdict.is_ok() && figure.median_ms <= best * SLOWER_THAN_BEST_MAX;
+    let measured = match &verdict {
+        Ok(()) => shown_ms(figure.median_ms),
+        Err(_) => "wrong".to_string(),
+    };
+    report.figure(name, &measured, &told.join(", "), reached);
+    if let Err(fault) = verdict {
+        report.note(fault);
+    }
+}
+
+/// The geometric mean of theirs over ours.
+fn mean(name: &str, pairs: Vec<(f64, f64)>, target: f64, report: &mut Report) {
+    if pairs.is_empty() {
+        return report.skipped(name, "nothing to compare with");
+    }
+    let logs: f64 = pairs.iter().map(|(ours, theirs)| (theirs / ours).ln()).sum();
+    let times = (logs / pairs.len() as f64).exp();
+    let measured = format!("{times:.1}x over {} queries", pairs.len());
+    report.figure(name, &measured, &format!("at least {target}x"), times >= target);
+}
+
+/// Both servers with one driver; rows are compared with those in process.
+fn over_bolt(set: &Set, ours: &[Figure], peers: &[Answered], report: &mut Report) {
+    let Some(bolt) = peers.iter().map(|peer| &peer.bolt).find(|bolt| bolt["tanglewood"].is_object()) else {
+        return report.skipped("over Bolt", "no driver, or no server");
+    };
+    let (mut pairs, mut lines) = (Vec::new(), Vec::new());
+    for figure in ours {
+        let name = figure.query.name;
+        let both = (timed_rows(&bolt["tanglewood"][name]), timed_rows(&bolt["neo4j"][name]));
+        let (Some((mine, rows)), Some((theirs, _))) = both else {
+            report.note(format!("{name} over Bolt: {}", bolt["tanglewood"][name]["why"]));
+            continue;
+        };
+        let asked = set.asked(figure.query);
+        let right = rows.len() == asked.len()
+            && rows.into_iter().zip(&asked).all(|(rows, asked)| {
+                asked.rows.is_empty() || answers::compare_plain(name, rows, &asked.rows).is_ok()
+            });
+        if !right {
+            report.figure(&format!("{name} over Bolt"), "wrong", "the expected rows", false);
+        }
+        lines.push(format!("{name} {} / {}", shown_ms(mine), shown_ms(theirs)));
+        if name.starts_with("IC") {
+            pairs.push((mine, theirs));
+        }
+    }
+    for line in lines.chunks(5) {
+        report.note(format!("Bolt, ours / Neo4j: {}", line.join(", ")));
+    }
+    mean("complex reads over Bolt, faster than Neo4j", pairs, FASTER_THAN[0].1, report);
+}
