@@ -24,6 +24,11 @@ pub enum PathError {
         /// The limit on hops.
         hops_max: u32,
     },
+    /// A pattern repeats its parts more often than the search can tell apart.
+    PatternTooLarge {
+        /// The limit on states.
+        states_max: usize,
+    },
     /// A weight was negative or not a number.
     BadWeight {
         /// The edge.
@@ -41,6 +46,7 @@ impl PathError {
             PathError::VertexOutOfBounds { .. } => "path.vertex-out-of-bounds",
             PathError::LeastLengthTooLong { .. } => "path.least-length",
             PathError::PathTooLong { .. } => "path.too-long",
+            PathError::PatternTooLarge { .. } => "path.pattern-too-large",
             PathError::BadWeight { .. } => "path.bad-weight",
         }
     }
@@ -53,6 +59,9 @@ impl PathError {
             PathError::LeastLengthTooLong { .. } => "enumerate trails instead, and keep distinct ends",
             PathError::PathTooLong { .. } => {
                 "give the pattern an upper bound, as in *1..10, or ask for a shortest path"
+            }
+            PathError::PatternTooLarge { .. } => {
+                "lower the bounds of its quantifiers, or leave the upper one out"
             }
             PathError::BadWeight { .. } => "weights must be numbers of zero or more",
         }
@@ -70,6 +79,9 @@ impl fmt::Display for PathError {
                 write!(f, "a search by distance cannot ask for at least {hops_min} hops")
             }
             PathError::PathTooLong { hops_max } => write!(f, "a path grew beyond {hops_max} relationships"),
+            PathError::PatternTooLarge { states_max } => {
+                write!(f, "the repetitions of a path pattern come to more than {states_max} steps")
+            }
             PathError::BadWeight { edge, weight } => write!(f, "relationship {edge} has the weight {weight}"),
         }
     }

@@ -12,6 +12,7 @@
 //! | one shortest path, or all, between two vertices? | [`ShortestPair`], [`AllShortestPair`] |
 //! | shortest paths from one source to all or some? | [`ShortestFrom`] |
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |
+//! | every path, or the shortest few, of a pattern of several parts? | [`PatternSearch`] |
 //! | the cheapest path by weight? | [`WeightedShortest`] |
 //!
 //! ```
@@ -54,6 +55,8 @@ mod wave;
 mod trails;
 mod weighted;
 
+mod pattern;
+
 pub use adjacency::{Adjacency, EdgeScratch};
 pub use distances::Distances;
 pub use error::PathError;
@@ -62,6 +65,9 @@ pub use hops::{Hops, Orientation};
 pub use lister::Listing;
 pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
 pub use path::Path;
+pub use pattern::{
+    Choice, Conditions, PATTERN_STATES_MAX, Part, PathPattern, PatternGraph, PatternPath, PatternSearch,
+};
 pub use reach::{Keep, Reach};
 pub use shared::{SharedReach, Turn};
 pub use shortest_from::{PathList, ShortestFrom, Targets};

@@ -28,7 +28,8 @@ pub enum PathMode {
     Trail,
     /// No vertex twice.
     Acyclic,
-    /// No vertex twice, but the last may be the first (and then the path goes no further).
+    /// No vertex twice, but the last may be the first (and then the path goes no further). No edge twice either, which matters
+    /// where an undirected edge leads out and back.
     Simple,
 }
 
@@ -373,8 +374,9 @@ impl<A: Adjacency, G: Guide> Trails<A, G> {
             PathMode::Trail => self.on_path.contains(edge),
             PathMode::Acyclic => self.on_path.contains(far as u64),
             PathMode::Simple if far == self.vertices[0] => {
+                // Out and back over one undirected edge is no circle.
                 verdict = Verdict::Close;
-                false
+                self.edges.first() == Some(&edge)
             }
             PathMode::Simple => self.on_path.contains(far as u64),
         };

@@ -128,7 +128,7 @@ impl Case {
                     PathMode::Walk => true,
                     PathMode::Trail => !path.edges.contains(&edge),
                     PathMode::Acyclic => !path.vertices.contains(&far),
-                    PathMode::Simple => !path.vertices[1..].contains(&far),
+                    PathMode::Simple => !path.vertices[1..].contains(&far) && !path.edges.contains(&edge),
                 };
                 if is_free && Some(far) != self.vertex_refused && Some(edge) != self.edge_refused {
                     path.vertices.push(far);
