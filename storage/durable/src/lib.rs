@@ -39,7 +39,7 @@ pub use error::{DurableError, DurableResult};
 pub use folder::{Folder, OpenMode};
 pub use header::FORMAT_VERSION;
 pub use local::LocalFolder;
-pub use log::{GROUP_BYTES_MAX, Log, LogOptions, Recovery, SEGMENT_BYTES_LARGEST};
+pub use log::{GROUP_BYTES_MAX, Log, LogOptions, RECORD_FRAME_BYTES, Recovery, SEGMENT_BYTES_LARGEST};
 pub use verify::{Problem, Report, verify};
 pub use volatile::Volatile;
 

@@ -30,6 +30,9 @@ use segment::{Segment, segment_numbers};
 /// The most bytes of one group with its framing. Offsets in a segment are 32 bits, so a segment that is nearly full must have room for one.
 pub const GROUP_BYTES_MAX: u64 = 1 << 30;
 
+/// Bytes that the log adds to each record.
+pub const RECORD_FRAME_BYTES: usize = FRAME_BYTES;
+
 /// The largest segment that may be asked for: with a whole group behind it, offsets stay below 4 GiB.
 pub const SEGMENT_BYTES_LARGEST: u64 = 1 << 30;
 

@@ -1,12 +1,16 @@
 //! Checkpoints: the graph as of one place, written while readers and writers go on; and bulk loads, which are made durable by one.
 //!
 //! Idea: a snapshot is immutable, so a checkpoint simply writes it out: only chunks and index runs that no earlier checkpoint stored.
-//! Afterwards the log before its place is dropped. Invariant: `CURRENT` names either the old checkpoint or the new one, and the
-//! log reaches back to whichever it is.
+//! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
+//! `CURRENT` names either the old checkpoint or the new one, and the log reaches back to whichever it is.
 
+use crate::history::Point;
+use crate::kept::{files_of, thinned};
 use crate::{Engine, TransactError};
-use durable::{BlobRef, CheckpointMark, DurableError};
-use store::{BlobKey, Snapshot, StoreError};
+use durable::{Anchor, BlobRef, CheckpointMark, CheckpointSink, DurableError};
+use std::collections::BTreeSet;
+use store::checkpoint::Written;
+use store::{BlobKey, Lease, Snapshot, StoreError};
 
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,34 +23,88 @@ pub struct CheckpointReport {
     pub bytes: u64,
 }
 
+/// The moment a checkpoint stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct Stand {
+    pub at: Point,
+    /// Bytes of records logged up to then.
+    pub logged_bytes: u64,
+    /// Does it contain what never was in the log?
+    pub beside_log: bool,
+}
+
 impl Engine {
     /// Writes a checkpoint of the latest snapshot. Does nothing for a database in memory, or where nothing was committed since
     /// the last one.
     pub fn checkpoint(&self) -> Result<CheckpointReport, TransactError> {
-        let _one_at_a_time = self.shared.checkpointing.lock();
-        let snapshot = self.snapshot();
-        if !self.shared.backing.is_durable() || self.shared.checkpointed_place() == Some(snapshot.place()) {
+        let shared = &self.shared;
+        let _one_at_a_time = shared.checkpointing.lock();
+        // Counted before the snapshot is taken: replay may turn out a little shorter than counted, never longer.
+        let logged_bytes = shared.past.logged_bytes();
+        let (snapshot, at) = shared.past.newest(&shared.store);
+        if !shared.backing.is_durable() || shared.checkpointed_place() == Some(snapshot.place()) {
             return Ok(CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() });
         }
-        self.write_checkpoint(&snapshot)
+        let (report, lease) =
+            self.write_checkpoint(&snapshot, Stand { at, logged_bytes, beside_log: false })?;
+        let committer = shared.committer.lock();
+        shared.past.renew(&shared.store, lease);
+        shared.store.trim();
+        drop(committer);
+        self.give_up_behind_checkpoint();
+        Ok(report)
     }
 
-    fn write_checkpoint(&self, snapshot: &Snapshot) -> Result<CheckpointReport, TransactError> {
-        let backing = &self.shared.backing;
+    fn write_checkpoint(
+        &self,
+        snapshot: &Snapshot,
+        stand: Stand,
+    ) -> Result<(CheckpointReport, Lease), TransactError> {
         let mut report = CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() };
-        let mut sink = backing.begin_checkpoint(snapshot.place())?;
+        let mut sink = self.shared.backing.begin_checkpoint(snapshot.place())?;
+        let mut files = BTreeSet::new();
         let written = snapshot.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
             report.blobs += 1;
             report.bytes += bytes.len() as u64;
-            Ok(BlobKey(sink.put(bytes)?.encode()))
+            let blob = sink.put(bytes)?;
+            files.insert(blob.file);
+            Ok(BlobKey(blob.encode()))
         })?;
-        sink.finish(written.manifest(), &CheckpointMark::default())?;
+        let lease = self.finish_checkpoint(sink, written, snapshot, files, stand)?;
+        Ok((report, lease))
+    }
+
+    /// Makes a checkpoint of `snapshot` whose pieces are written, into these files, the latest one. The answer is the lease under which
+    /// the present goes on.
+    pub(crate) fn finish_checkpoint(
+        &self,
+        sink: Box<dyn CheckpointSink + '_>,
+        written: Written,
+        snapshot: &Snapshot,
+        mut files: BTreeSet<u32>,
+        stand: Stand,
+    ) -> Result<Lease, TransactError> {
+        let (shared, Point { place, time_micros }) = (&self.shared, stand.at);
+        let Stand { logged_bytes: log_bytes, beside_log, .. } = stand;
+        let _nobody_reads = shared.past.giving_up.write();
+        let mut anchors = shared.backing.anchors();
+        anchors.retain(|anchor| anchor.place < place);
+        let sequence = anchors.last().map_or(1, |anchor| anchor.sequence + 1);
+        anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
+        let kept = thinned(&anchors, self.history(), shared.anchor_log_bytes, shared.clock.wall_us());
+        sink.finish(written.manifest(), &CheckpointMark { time_micros, log_bytes, beside_log, kept })?;
+        files.extend(files_of(snapshot.blobs()));
+        let lease = shared.files.checkpointed(place, files);
         written.keep();
-        self.shared.set_checkpointed_place(snapshot.place());
-        // The checkpoint stands whether or not the log before it can be dropped now; the next one tries again.
-        let _ = backing.truncate_before(snapshot.place() + 1);
-        self.shared.log_changed();
-        Ok(report)
+        shared.past.covered(log_bytes);
+        shared.set_checkpointed_place(place);
+        Ok(lease)
+    }
+
+    /// The checkpoint stands whether or not what is behind it can be given up now; the next one tries again.
+    pub(crate) fn give_up_behind_checkpoint(&self) {
+        let _nobody_reads = self.shared.past.giving_up.write();
+        let _ = self.give_up_now();
     }
 
     /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. No commit happens
@@ -55,27 +113,36 @@ impl Engine {
         &self,
         make: impl FnOnce(&Snapshot, u64) -> Result<Snapshot, TransactError>,
     ) -> Result<CheckpointReport, TransactError> {
-        let mut committer = self.shared.committer.lock();
-        let _one_at_a_time = self.shared.checkpointing.lock();
-        let current = self.snapshot();
-        let place = current.place().max(self.shared.backing.last_place()) + 1;
+        let shared = &self.shared;
+        let _one_at_a_time = shared.checkpointing.lock();
+        let mut committer = shared.committer.lock();
+        let (current, newest) = shared.past.newest(&shared.store);
+        let place = current.place().max(shared.backing.last_place()) + 1;
         let next = make(&current, place)?;
-        let report = match self.shared.backing.is_durable() {
-            true => self.write_checkpoint(&next).inspect_err(|_| {
-                committer.jump_to(current.place(), self.shared.backing.last_place());
-            })?,
-            false => CheckpointReport { place, ..CheckpointReport::default() },
+        let at = Point { place, time_micros: shared.clock.wall_us().max(newest.time_micros) };
+        let (report, next) = match shared.backing.is_durable() {
+            true => {
+                let stand = Stand { at, logged_bytes: shared.past.logged_bytes(), beside_log: true };
+                let (report, lease) = self.write_checkpoint(&next, stand).inspect_err(|_| {
+                    committer.jump_to(current.place(), shared.backing.last_place());
+                })?;
+                (report, next.leased(lease))
+            }
+            false => (CheckpointReport { place, ..CheckpointReport::default() }, next),
         };
         // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
         committer.jump_to(place, place);
-        self.shared.store.publish(next);
+        committer.not_before(at.time_micros);
+        shared.past.publish(&shared.store, next, at, at);
         self.close_feeds();
+        drop(committer);
+        self.give_up_behind_checkpoint();
         Ok(report)
     }
 
     /// Bytes of log since the last checkpoint, as of the last commit.
     pub fn log_bytes(&self) -> u64 {
-        self.shared.log_bytes()
+        self.shared.past.uncovered_bytes()
     }
 }
 

@@ -8,22 +8,26 @@
 //!
 //! Idea: group commit by turns. A committing thread queues its changes; if nobody leads it leads, takes everything queued and settles
 //! it, so one sync serves all that arrived while the last one ran. Who was settled leaves at once, without waiting for the next group.
+//! Each commit passes through a gatekeeper, which stamps it as it queues; the bank gives it a place that extends the order of the stamps.
 //! Invariants: a snapshot is published only after its records are synced; places strictly increase; a record in the log applies to the
 //! snapshot of the record before it; a name is in a record that is synced before or with the first that uses it.
 
 use crate::conflicts::Conflicts;
 use crate::feed::{CommitRecord, Feed, Feeds};
 use crate::footprint::footprint;
+use crate::history::Point;
+use crate::kept::Files;
+use crate::past::Past;
 use crate::reads::Inner as Reads;
 use crate::transaction::explain;
-use crate::{Mode, TransactError, Transaction, constraints, record};
+use crate::{Mode, OpenOptions, TransactError, Transaction, constraints, record, refine};
 use durable::BackingStore;
-use order::Bank;
+use order::{Bank, BankCounts, Gatekeepers, Stamp};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{Change, Snapshot, Store};
+use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
 
 /// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
@@ -32,8 +36,6 @@ const FORGET_AT_KEYS: usize = 1 << 16;
 const GROUP_BYTES_ENOUGH: usize = 64 << 20;
 /// Bytes one record may have, so that it fits into what the log takes at once, behind a group that was just not enough.
 pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * GROUP_BYTES_ENOUGH;
-/// What the log adds to a record, at most.
-const FRAME_BYTES: usize = 64;
 
 /// The transaction engine of one database. Cheap to clone.
 #[derive(Clone)]
@@ -44,7 +46,7 @@ pub struct Engine {
 pub(crate) struct Shared {
     pub store: Store,
     pub backing: Arc<dyn BackingStore>,
-    clock: Arc<dyn Clock>,
+    pub clock: Arc<dyn Clock>,
     queue: Mutex<Queue>,
     /// A group was settled.
     settled: Condvar,
@@ -52,10 +54,12 @@ pub(crate) struct Shared {
     active: Mutex<BTreeMap<u64, usize>>,
     feeds: Mutex<Feeds>,
     pub checkpointing: Mutex<()>,
+    pub past: Past,
+    pub files: Files,
+    pub store_options: StoreOptions,
+    pub anchor_log_bytes: u64,
     /// Place of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
-    /// Bytes of log, as far as the last commit or checkpoint told: asking the log itself would wait for its sync.
-    log_bytes: AtomicU64,
     commits: AtomicU64,
     groups: AtomicU64,
     conflicts: AtomicU64,
@@ -69,9 +73,9 @@ pub(crate) struct Committer {
     forget_at_keys: usize,
 }
 
-#[derive(Default)]
 struct Queue {
     waiting: Vec<Arc<Pending>>,
+    gatekeepers: Gatekeepers,
     /// Somebody settles a group now.
     led: bool,
 }
@@ -98,7 +102,7 @@ impl Basis {
 }
 
 struct Pending {
-    input: Mutex<Option<(Vec<Change>, Reads, Basis)>>,
+    input: Mutex<Option<(Vec<Change>, Reads, Basis, Stamp)>>,
     outcome: Mutex<Option<Result<u64, TransactError>>>,
 }
 
@@ -114,28 +118,37 @@ pub struct CommitCounts {
 }
 
 impl Engine {
-    pub(crate) fn new(store: Store, backing: Arc<dyn BackingStore>, clock: Arc<dyn Clock>) -> Engine {
+    pub(crate) fn new(
+        store: Store,
+        backing: Arc<dyn BackingStore>,
+        past: Past,
+        options: &OpenOptions,
+    ) -> Engine {
         let place = store.current().place();
+        let gatekeepers = Gatekeepers::new(options.gatekeepers);
+        let (clock, store_options) = (options.clock.clone(), options.store);
         let committer = Committer {
             // A bulk load that was cut short may have taken a place of the log.
-            bank: Bank::of_one(place.max(backing.last_place())),
+            bank: Bank::new(&gatekeepers, place.max(backing.last_place())),
             conflicts: Conflicts::starting_at(place),
-            last_time_micros: 0,
+            last_time_micros: past.newest(&store).1.time_micros,
             forget_at_keys: FORGET_AT_KEYS,
         };
-        let log_bytes = AtomicU64::new(backing.log_bytes());
         let shared = Shared {
             store,
             backing,
             clock,
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue { waiting: Vec::new(), gatekeepers, led: false }),
             settled: Condvar::new(),
             committer: Mutex::new(committer),
             active: Mutex::default(),
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
+            past,
+            files: Files::default(),
+            store_options,
+            anchor_log_bytes: options.anchor_log_bytes,
             checkpointed: AtomicU64::new(0),
-            log_bytes,
             commits: AtomicU64::new(0),
             groups: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
@@ -146,17 +159,21 @@ impl Engine {
     pub fn snapshot(&self) -> Snapshot {
         self.shared.store.current()
     }
-    /// Begins a transaction on the latest snapshot.
+    /// Begins a transaction on the latest snapshot, whose commit the first gatekeeper stamps.
     pub fn begin(&self, mode: Mode) -> Transaction {
+        self.begin_at(0, mode)
+    }
+    /// Begins a transaction on the latest snapshot, whose commit this gatekeeper stamps; numbers beyond the last begin anew.
+    pub fn begin_at(&self, gatekeeper: usize, mode: Mode) -> Transaction {
         if mode == Mode::Read {
-            return Transaction::new(self.shared.clone(), mode, self.snapshot());
+            return Transaction::new(self.shared.clone(), mode, self.snapshot(), gatekeeper);
         }
         // The snapshot is taken under the lock, so that what it can conflict with is not forgotten in between.
         let mut active = self.shared.active.lock();
         let base = self.snapshot();
         *active.entry(base.place()).or_default() += 1;
         drop(active);
-        Transaction::new(self.shared.clone(), mode, base)
+        Transaction::new(self.shared.clone(), mode, base, gatekeeper)
     }
     /// Every commit from now on, with the snapshot it begins after.
     pub fn subscribe(&self) -> (Snapshot, Feed) {
@@ -176,7 +193,8 @@ impl Engine {
         if changes.is_empty() {
             return Ok(current.place());
         }
-        let pending = Arc::new(Pending::new(changes, Reads::default(), Basis::of(&current)));
+        let stamp = self.shared.queue.lock().gatekeepers.stamp(0, self.shared.clock.now_ns() / 1_000);
+        let pending = Arc::new(Pending::new(changes, Reads::default(), Basis::of(&current), stamp));
         self.shared.commit_group(&mut committer, std::slice::from_ref(&pending));
         pending.take_outcome()
     }
@@ -187,6 +205,10 @@ impl Engine {
             groups: self.shared.groups.load(Ordering::Relaxed),
             conflicts: self.shared.conflicts.load(Ordering::Relaxed),
         }
+    }
+    /// What the gatekeepers and the oracle did, as of the last commit.
+    pub fn bank_counts(&self) -> BankCounts {
+        self.shared.committer.lock().bank.counts()
     }
     /// The store under the engine.
     pub fn store(&self) -> &Store {
@@ -201,14 +223,18 @@ impl Engine {
 impl Committer {
     /// Goes on from the snapshot of this place, above what the log has taken; transactions that began before it are tried again.
     pub fn jump_to(&mut self, place: u64, log_place: u64) {
-        self.bank = Bank::of_one(place.max(log_place));
+        self.bank.next_epoch(place.max(log_place));
         self.conflicts = Conflicts::starting_at(place);
+    }
+    /// No commit from now on is earlier than this.
+    pub fn not_before(&mut self, micros: u64) {
+        self.last_time_micros = self.last_time_micros.max(micros);
     }
 }
 
 impl Pending {
-    fn new(changes: Vec<Change>, reads: Reads, base: Basis) -> Pending {
-        Pending { input: Mutex::new(Some((changes, reads, base))), outcome: Mutex::default() }
+    fn new(changes: Vec<Change>, reads: Reads, base: Basis, stamp: Stamp) -> Pending {
+        Pending { input: Mutex::new(Some((changes, reads, base, stamp))), outcome: Mutex::default() }
     }
     fn take_outcome(&self) -> Result<u64, TransactError> {
         self.outcome.lock().take().expect("the committer settles every transaction it takes")
@@ -233,9 +259,17 @@ struct Accepted<'a> {
 }
 
 impl Shared {
-    pub fn commit(&self, changes: Vec<Change>, reads: Reads, base: Basis) -> Result<u64, TransactError> {
-        let pending = Arc::new(Pending::new(changes, reads, base));
+    pub fn commit(
+        &self,
+        changes: Vec<Change>,
+        reads: Reads,
+        base: Basis,
+        gatekeeper: usize,
+    ) -> Result<u64, TransactError> {
+        let now_us = self.clock.now_ns() / 1_000;
         let mut queue = self.queue.lock();
+        let stamp = queue.gatekeepers.stamp(gatekeeper, now_us);
+        let pending = Arc::new(Pending::new(changes, reads, base, stamp));
         queue.waiting.push(pending.clone());
         while queue.led && pending.outcome.lock().is_none() {
             self.settled.wait(&mut queue);
@@ -246,7 +280,10 @@ impl Shared {
             let _leading = Leading(self);
             // Whoever arrived while the lock was awaited goes along.
             let mut committer = self.committer.lock();
-            let group = std::mem::take(&mut self.queue.lock().waiting);
+            let mut queue = self.queue.lock();
+            let group = std::mem::take(&mut queue.waiting);
+            committer.bank.exchange(&mut queue.gatekeepers);
+            drop(queue);
             self.commit_group(&mut committer, &group);
         }
         pending.take_outcome()
@@ -272,12 +309,11 @@ impl Shared {
                 break;
             }
             settled += 1;
-            let (changes, reads, base) =
-                pending.input.lock().take().expect("a transaction is committed once");
-            match self.accept(committer, &current, &names, changes, &reads, base) {
+            let input = pending.input.lock().take().expect("a transaction is committed once");
+            match self.accept(committer, &current, &names, input) {
                 Ok((next, record, payload)) => {
                     names.clear();
-                    bytes += payload.len() + FRAME_BYTES;
+                    bytes += payload.len() + durable::RECORD_FRAME_BYTES;
                     current = next;
                     accepted.push(Accepted { pending, record: Arc::new(record), payload });
                 }
@@ -295,6 +331,7 @@ impl Shared {
         match self.backing.append_and_sync(&records) {
             Ok(()) => {
                 self.store.names().mark_durable(mark);
+                self.past.logged(bytes as u64);
                 self.publish(current, &accepted);
             }
             Err(error) => {
@@ -302,7 +339,6 @@ impl Shared {
                 accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Err(error.clone().into())));
             }
         }
-        self.log_bytes.store(self.backing.log_bytes(), Ordering::Release);
         self.forget_old(committer);
         settled
     }
@@ -313,15 +349,16 @@ impl Shared {
         committer: &mut Committer,
         current: &Snapshot,
         names: &[Change],
-        mut changes: Vec<Change>,
-        reads: &Reads,
-        base: Basis,
+        (mut changes, reads, base, mut stamp): (Vec<Change>, Reads, Basis, Stamp),
     ) -> Result<(Snapshot, CommitRecord, Vec<u8>), TransactError> {
         if !base.knows_names_of(current) {
             let what = "a label or relationship type that it could not know came into being meanwhile";
             return Err(TransactError::Conflict { what });
         }
-        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
+        committer.conflicts.validate(&reads, base.place).map_err(|what| TransactError::Conflict { what })?;
+        if !committer.bank.admits(&stamp) {
+            stamp = committer.bank.restamp(&mut self.queue.lock().gatekeepers, &stamp);
+        }
         let place = committer.bank.take();
         let time_micros = self.clock.wall_us().max(committer.last_time_micros);
         let applied =
@@ -339,6 +376,9 @@ impl Shared {
             });
         match applied {
             Ok((footprint, next, record, payload)) => {
+                let alone = committer.bank.is_alone();
+                let touched = if alone { Default::default() } else { refine::touched(&reads, &footprint) };
+                committer.bank.settle(stamp, touched);
                 committer.conflicts.record(place, footprint);
                 committer.last_time_micros = time_micros;
                 Ok((next, record, payload))
@@ -351,7 +391,9 @@ impl Shared {
     }
 
     fn publish(&self, current: Snapshot, accepted: &[Accepted<'_>]) {
-        self.store.publish(current);
+        let point = |one: &Accepted<'_>| Point { place: one.record.place, time_micros: one.record.time_micros };
+        let (Some(first), Some(last)) = (accepted.first(), accepted.last()) else { return };
+        self.past.publish(&self.store, current, point(first), point(last));
         self.commits.fetch_add(accepted.len() as u64, Ordering::Relaxed);
         self.groups.fetch_add(1, Ordering::Relaxed);
         let mut feeds = self.feeds.lock();
@@ -372,13 +414,11 @@ impl Shared {
         }
     }
 
-    /// Bytes of log as of the last commit or checkpoint.
-    pub fn log_bytes(&self) -> u64 {
-        self.log_bytes.load(Ordering::Acquire)
-    }
-    /// The log was cut.
-    pub fn log_changed(&self) {
-        self.log_bytes.store(self.backing.log_bytes(), Ordering::Release);
+    /// The present, after which every commit is later than this.
+    pub fn no_commit_until_after(&self, micros: u64) -> (Snapshot, Point) {
+        let mut committer = self.committer.lock();
+        committer.not_before(micros.saturating_add(1));
+        self.past.newest(&self.store)
     }
     /// Place of the last checkpoint.
     pub fn checkpointed_place(&self) -> Option<u64> {

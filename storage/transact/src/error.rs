@@ -1,5 +1,6 @@
 //! What can go wrong with a transaction. Codes follow Neo4j's, so that drivers know which errors to retry.
 
+use crate::history::{Moment, Point};
 use durable::DurableError;
 use std::fmt;
 use store::StoreError;
@@ -40,8 +41,29 @@ pub enum TransactError {
     TooLarge,
     /// A limit of the store was reached, or its files are damaged.
     Store(StoreError),
-    /// The log could not be written; the commit did not happen.
+    /// The disk failed under what was written; for a commit, it did not happen.
     Durable(DurableError),
+    /// The commit was written, and the disk failed before it confirmed: whether it happened shows when the database is opened again.
+    Unknown {
+        /// What the disk said.
+        cause: DurableError,
+    },
+    /// The graph of that moment is not kept, or not any more.
+    NotKept {
+        /// The moment asked for.
+        asked: Moment,
+        /// The oldest that is kept; none where no history is kept at all.
+        oldest: Option<Point>,
+    },
+    /// The moment lies in the future.
+    NotReached {
+        /// The moment asked for.
+        asked: Moment,
+        /// The last commit.
+        newest: Point,
+    },
+    /// A database in memory keeps no history.
+    NoHistoryInMemory,
 }
 
 impl TransactError {
@@ -69,6 +91,10 @@ impl TransactError {
                 "Tanglewood.ClientError.Database.NewerFormat"
             }
             TransactError::Durable(_) => "Neo.DatabaseError.Transaction.TransactionLogError",
+            TransactError::Unknown { .. } => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
+            TransactError::NotKept { .. } => "Tanglewood.ClientError.History.NotKept",
+            TransactError::NotReached { .. } => "Tanglewood.ClientError.History.NotReached",
+            TransactError::NoHistoryInMemory => "Tanglewood.ClientError.History.InMemory",
         }
     }
     /// What the user may do about it.
@@ -81,6 +107,14 @@ impl TransactError {
             TransactError::ReadOnly => Some("begin the transaction for writing".into()),
             TransactError::TooLarge => Some("split it into smaller transactions".into()),
             TransactError::Durable(error) => error.hint().map(str::to_string),
+            TransactError::Unknown { .. } => {
+                Some("open the database again and look whether it happened, before doing it again".into())
+            }
+            TransactError::NotKept { oldest: None, .. } => {
+                Some("keep history from now on: `tanglewood history DB 7d`, or --history 7d".into())
+            }
+            TransactError::NotKept { .. } => Some("a longer history keeps more, from when it is set".into()),
+            TransactError::NoHistoryInMemory => Some("open a folder".into()),
             _ => None,
         }
     }
@@ -111,6 +145,22 @@ impl fmt::Display for TransactError {
             }
             TransactError::Store(error) => write!(f, "{error}"),
             TransactError::Durable(error) => write!(f, "{error}"),
+            TransactError::Unknown { cause } => {
+                write!(
+                    f,
+                    "whether the transaction was committed is not known, since the disk failed: {cause}"
+                )
+            }
+            TransactError::NotKept { asked, oldest: Some(oldest) } => {
+                write!(f, "the graph at {asked} is not kept; the oldest that is kept is that at {oldest}")
+            }
+            TransactError::NotKept { asked, oldest: None } => {
+                write!(f, "the graph at {asked} is not kept: this database keeps no history")
+            }
+            TransactError::NotReached { asked, newest } => {
+                write!(f, "{asked} lies in the future; the last commit is {newest}")
+            }
+            TransactError::NoHistoryInMemory => write!(f, "a database in memory keeps no history"),
         }
     }
 }

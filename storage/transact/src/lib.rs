@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`] (group commit), [`open`] (recovery and
-//! checkpoints), [`Feed`].
+//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), [`Feed`].
 
 mod checkpoint;
 mod conflicts;
@@ -20,9 +20,14 @@ mod engine;
 mod error;
 mod feed;
 mod footprint;
+mod history;
+mod kept;
 mod open;
+mod past;
 mod reads;
 mod record;
+mod refine;
+mod replay;
 mod schema;
 mod transaction;
 
@@ -30,7 +35,10 @@ pub use checkpoint::CheckpointReport;
 pub use engine::{CommitCounts, Engine};
 pub use error::TransactError;
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd};
+pub use order::BankCounts;
+pub use history::{History, Moment, Point};
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};
+pub use past::{ANCHOR_LOG_BYTES, PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
 pub use schema::{ConstraintRequest, IndexRequest, Rule};
 pub use transaction::{CHANGES_MAX, Mode, Transaction};

@@ -3,19 +3,17 @@
 //! Cost: the manifest and the log tail; chunks are read when they are first touched, so opening does not grow with the graph.
 
 use crate::checkpoint::Blobs;
-use crate::{CommitRecord, Engine, TransactError, record};
-use durable::{BackingStore, BlobRef, LocalFolder, LogOptions, OpenMode, Volatile};
-use std::collections::BTreeSet;
+use crate::history::Point;
+use crate::kept::files_of;
+use crate::past::{ANCHOR_LOG_BYTES, Past};
+use crate::replay::replay;
+use crate::{Engine, TransactError};
+use durable::{BackingStore, LocalFolder, LogOptions, OpenMode, Volatile};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Change, Snapshot, Store, StoreOptions};
+use store::{Names, Snapshot, Store, StoreOptions};
 use world::clock::{Clock, RealClock};
 use world::disk::Disk;
-
-/// Commits applied at once while the log is replayed: bounds what is copied for each.
-const REPLAY_GROUP: usize = 256;
-/// Bytes of records applied at once: bounds what replay holds in memory.
-const REPLAY_BYTES: usize = 32 << 20;
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -26,8 +24,12 @@ pub struct OpenOptions {
     pub log: LogOptions,
     /// How the store is kept.
     pub store: StoreOptions,
+    /// Bytes of log between checkpoints that are kept for the past, see [`ANCHOR_LOG_BYTES`].
+    pub anchor_log_bytes: u64,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
+    /// Gatekeepers that stamp commits, at most [`order::GATEKEEPERS_MAX`]: one where all sessions live in one process.
+    pub gatekeepers: usize,
 }
 
 impl Default for OpenOptions {
@@ -36,7 +38,9 @@ impl Default for OpenOptions {
             create: true,
             log: LogOptions::default(),
             store: StoreOptions::default(),
+            anchor_log_bytes: ANCHOR_LOG_BYTES,
             clock: Arc::new(RealClock),
+            gatekeepers: 1,
         }
     }
 }
@@ -71,70 +75,43 @@ pub fn open_backing(
     options: &OpenOptions,
 ) -> Result<(Engine, RecoveryReport), TransactError> {
     let mut report = RecoveryReport::default();
-    let store = match backing.latest_checkpoint()? {
-        None => Store::new(options.store),
+    let anchor = backing.anchors().last().copied().unwrap_or_default();
+    let from = match backing.latest_checkpoint()? {
+        None => Snapshot::empty(Arc::new(Names::new()), options.store),
         Some((place, manifest)) => {
             report.checkpoint = Some(place);
-            Store::from_snapshot(Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?)
+            Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
         }
     };
-    retire_blobs(&store.current(), backing.as_ref())?;
-    report.replayed = replay(&store, backing.as_ref())?;
-    let engine = Engine::new(store, backing, options.clock.clone());
+    let base = Point { place: from.place(), time_micros: anchor.time_micros };
+    let stored = files_of(from.blobs());
+    if backing.anchors().len() <= 1 {
+        // No reader is there yet. With older anchors their files count too; finding them takes time, and can wait for the next checkpoint.
+        backing.retire(&stored.iter().copied().collect::<Vec<_>>())?;
+    }
+    let records = backing.recover(from.place() + 1)?;
+    let replayed = replay(from, records, |_| true)?;
+    report.replayed = replayed.commits;
+    let newest = replayed.last.unwrap_or(base);
+    let past = Past::new(backing.history(), newest, anchor.log_bytes, replayed.log_bytes);
+    let store = Store::from_snapshot(replayed.snapshot);
+    if report.checkpoint.is_none() && backing.is_durable() {
+        store.attach(Arc::new(Blobs(backing.clone())));
+    }
+    let engine = Engine::new(store, backing, past, options);
+    let shared = &engine.shared;
+    shared.past.renew(&shared.store, shared.files.checkpointed(base.place, stored));
     if let Some(place) = report.checkpoint {
-        engine.shared.set_checkpointed_place(place);
+        shared.set_checkpointed_place(place);
     }
     Ok((engine, report))
-}
-
-/// Removes blob files that the checkpoint does not refer to. Only here: while the database is open, an old snapshot may still
-/// read a chunk that a newer checkpoint no longer needs.
-fn retire_blobs(snapshot: &Snapshot, backing: &dyn BackingStore) -> Result<(), TransactError> {
-    let files: BTreeSet<u32> = snapshot.blobs().iter().map(|key| BlobRef::decode(&key.0).file).collect();
-    Ok(backing.retire(&files.into_iter().collect::<Vec<_>>())?)
-}
-
-fn replay(store: &Store, backing: &dyn BackingStore) -> Result<u64, TransactError> {
-    let mut replayed = 0;
-    let mut group: Vec<CommitRecord> = Vec::with_capacity(REPLAY_GROUP);
-    let mut bytes = 0;
-    for found in backing.recover(store.current().place() + 1)? {
-        let found = found?;
-        let commit = record::decode(found.place, &found.payload)?;
-        for change in &commit.changes {
-            if let Change::DefineName(definition) = change {
-                store.names().define(definition)?;
-            }
-        }
-        group.push(commit);
-        bytes += found.payload.len();
-        replayed += 1;
-        if group.len() == REPLAY_GROUP || bytes > REPLAY_BYTES {
-            apply_group(store, &mut group)?;
-            bytes = 0;
-        }
-    }
-    apply_group(store, &mut group)?;
-    if replayed > 0 {
-        store.allocator().restore(&store.current());
-    }
-    Ok(replayed)
-}
-
-fn apply_group(store: &Store, group: &mut Vec<CommitRecord>) -> Result<(), TransactError> {
-    if let Some(last) = group.last() {
-        let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();
-        store.publish(store.current().apply(last.place, &lists)?);
-        group.clear();
-    }
-    Ok(())
 }
 
 impl Engine {
     /// Ends the engine in order: a checkpoint if there is something to write, the log's end mark, the feeds' end.
     pub fn close(&self) -> Result<(), TransactError> {
         self.close_feeds();
-        if self.shared.log_bytes() > 0 {
+        if self.log_bytes() > 0 {
             self.checkpoint()?;
         }
         Ok(self.shared.backing.close()?)

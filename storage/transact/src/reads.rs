@@ -33,6 +33,7 @@ enum Kind {
     Label,
     Relabelled,
     Catalogue,
+    Index,
 }
 
 impl Key {
@@ -70,6 +71,13 @@ impl Key {
     }
     pub(crate) fn catalogue() -> Key {
         Key::of(Kind::Catalogue, 0, 0)
+    }
+    /// All values of an index.
+    pub(crate) fn index(index: IndexId) -> Key {
+        Key::of(Kind::Index, index.0 as u64, 0)
+    }
+    pub(crate) fn bits(self) -> u64 {
+        self.0
     }
 }
 

@@ -16,8 +16,8 @@ pub(crate) fn encode(record: &CommitRecord) -> Vec<u8> {
     bytes
 }
 
-/// Inverse of [`encode`].
-pub(crate) fn decode(place: u64, payload: &[u8]) -> Result<CommitRecord, TransactError> {
+/// When the commit was, without looking at its changes.
+pub(crate) fn time_micros(place: u64, payload: &[u8]) -> Result<u64, TransactError> {
     let corrupt = |what: &str| StoreError::Corrupt(format!("commit {place}: {what}").into());
     if payload.len() < HEADER_BYTES {
         return Err(corrupt("too short").into());
@@ -25,7 +25,12 @@ pub(crate) fn decode(place: u64, payload: &[u8]) -> Result<CommitRecord, Transac
     if payload[0] != RECORD_VERSION {
         return Err(corrupt("unknown version").into());
     }
-    let time = payload[1..HEADER_BYTES].try_into().expect("eight bytes");
+    Ok(u64::from_le_bytes(payload[1..HEADER_BYTES].try_into().expect("eight bytes")))
+}
+
+/// Inverse of [`encode`].
+pub(crate) fn decode(place: u64, payload: &[u8]) -> Result<CommitRecord, TransactError> {
+    let time_micros = time_micros(place, payload)?;
     let changes = Change::decode_all(&payload[HEADER_BYTES..])?;
-    Ok(CommitRecord { place, time_micros: u64::from_le_bytes(time), changes })
+    Ok(CommitRecord { place, time_micros, changes })
 }

@@ -32,6 +32,8 @@ pub struct Transaction {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mode: Mode,
     pub(crate) base: Snapshot,
+    /// Whose stamp its commit gets.
+    gatekeeper: usize,
     view: RwLock<Snapshot>,
     pub(crate) reads: ReadSet,
     pub(crate) writes: Mutex<Writes>,
@@ -53,10 +55,10 @@ pub(crate) struct Writes {
 }
 
 impl Transaction {
-    pub(crate) fn new(shared: Arc<Shared>, mode: Mode, base: Snapshot) -> Transaction {
+    pub(crate) fn new(shared: Arc<Shared>, mode: Mode, base: Snapshot, gatekeeper: usize) -> Transaction {
         let view = RwLock::new(base.clone());
         let (reads, writes) = (ReadSet::default(), Mutex::default());
-        Transaction { shared, mode, base, view, reads, writes, ended: AtomicBool::new(false) }
+        Transaction { shared, mode, base, gatekeeper, view, reads, writes, ended: AtomicBool::new(false) }
     }
     /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
     pub fn snapshot(&self) -> Snapshot {
@@ -269,7 +271,9 @@ impl Transaction {
         let changes = std::mem::take(&mut self.writes.lock().changes);
         let outcome = match changes.is_empty() {
             true => Ok(self.base.place()),
-            false => self.shared.commit(changes, self.reads.take(), Basis::of(&self.base)),
+            false => {
+                self.shared.commit(changes, self.reads.take(), Basis::of(&self.base), self.gatekeeper)
+            }
         };
         self.end(outcome.is_ok());
         outcome

@@ -1,0 +1,150 @@
+//! The bank: gives committing transactions their places, in an order that extends the stamps and what the oracle decided.
+//!
+//! ```text
+//!   admit: does the stamp come before one that has its place already?  then the gatekeeper gives a new one
+//!   take:  the next place
+//!   settle: conflicting and concurrent with some placed before?         then the oracle says: those first
+//! ```
+//!
+//! Invariants: of two placed stamps the later place is never before the earlier one, neither by vectors nor by the oracle; two
+//! that conflict are ordered by one of the two. With one gatekeeper the vectors order everything and nothing is asked or remembered.
+//! Cost: with one gatekeeper two comparisons a commit; with more, one look-up a key.
+
+use crate::gatekeepers::Gatekeepers;
+use crate::oracle::{First, ORACLE_EVENTS_MAX, Oracle};
+use crate::recent::{Recent, Touched};
+use crate::stamp::{Stamp, merge};
+
+/// The place of a commit in this store's order: 1 for the first. Place 0 is the empty store.
+pub type Place = u64;
+
+/// Keys of recent transactions remembered before all gatekeepers must announce, so that they can be forgotten (about 32 MiB).
+pub const REMEMBERED_KEYS_MAX: usize = 1 << 19;
+
+/// What a bank did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BankCounts {
+    /// Questions to the oracle: pairs that conflicted and were concurrent.
+    pub questions: u64,
+    /// Pairs that conflicted and were in order by their vectors.
+    pub by_vectors: u64,
+    /// Stamps that came too late and were given anew.
+    pub restamped: u64,
+    /// Messages that announced clocks.
+    pub announcements: u64,
+    /// The period between announcements, in microseconds.
+    pub tau_us: u64,
+}
+
+/// Gives places; belongs to whoever commits.
+#[derive(Debug)]
+pub struct Bank {
+    last: Place,
+    epoch: u64,
+    /// What some placed stamp knew.
+    placed: Box<[u64]>,
+    /// What was forgotten: a stamp that does not know all of it is given anew.
+    forgotten: Box<[u64]>,
+    oracle: Oracle,
+    recent: Recent,
+    counts: BankCounts,
+    told_questions: u64,
+}
+
+impl Bank {
+    /// A bank of so many gatekeepers that continues after `last`.
+    pub fn new(gatekeepers: &Gatekeepers, last: Place) -> Bank {
+        let zeros: Box<[u64]> = vec![0; gatekeepers.count()].into();
+        Bank {
+            last,
+            epoch: 0,
+            placed: zeros.clone(),
+            forgotten: zeros,
+            oracle: Oracle::new(gatekeepers.count()),
+            recent: Recent::default(),
+            counts: BankCounts::default(),
+            told_questions: 0,
+        }
+    }
+    /// Begins a new epoch after `last`: whatever was placed and not published is void, and who has a stamp gets a new one.
+    pub fn next_epoch(&mut self, last: Place) {
+        self.last = last;
+        self.epoch += 1;
+        self.oracle = Oracle::new(self.placed.len());
+        self.recent = Recent::default();
+    }
+    /// The place of the next commit.
+    pub fn take(&mut self) -> Place {
+        self.last += 1;
+        self.last
+    }
+    /// Takes back the place handed out last: its commit did not happen.
+    pub fn withdraw(&mut self, place: Place) {
+        assert_eq!(place, self.last, "only the last place can be withdrawn");
+        self.last -= 1;
+    }
+    /// The place handed out last.
+    pub fn last(&self) -> Place {
+        self.last
+    }
+    /// May this stamp have the next place? If not, [`Bank::restamp`] gives another.
+    pub fn admits(&self, stamp: &Stamp) -> bool {
+        stamp.epoch == self.epoch
+            && self.placed[stamp.gatekeeper] < stamp.counter()
+            && stamp.vector.iter().zip(&self.forgotten).all(|(known, forgotten)| known >= forgotten)
+    }
+    /// A stamp from the same gatekeeper that comes after all that were placed.
+    pub fn restamp(&mut self, gatekeepers: &mut Gatekeepers, stamp: &Stamp) -> Stamp {
+        self.counts.restamped += 1;
+        gatekeepers.stamp_after(stamp.gatekeeper, self.epoch, &self.placed)
+    }
+    /// The commit with this stamp has the last place: orders it behind what it conflicts with, and remembers it.
+    pub fn settle(&mut self, stamp: Stamp, touched: Touched) {
+        assert!(self.admits(&stamp), "{stamp} has no place behind {:?}", self.placed);
+        merge(&mut self.placed, &stamp.vector);
+        if self.is_alone() {
+            return;
+        }
+        for earlier in self.recent.conflicting(&touched) {
+            if earlier.precedes(&stamp) {
+                self.counts.by_vectors += 1;
+                continue;
+            }
+            self.counts.questions += 1;
+            let first = self.oracle.order(earlier, &stamp, First::This);
+            assert_eq!(first, First::This, "{earlier} has its place, and {stamp} comes before it");
+        }
+        self.recent.push(stamp, touched);
+    }
+    /// With one gatekeeper nothing is ever concurrent, and what a commit touches need not be told.
+    pub fn is_alone(&self) -> bool {
+        self.placed.len() == 1
+    }
+    /// Tells the gatekeepers how much was asked, and forgets what no stamp can be concurrent with any more.
+    pub fn exchange(&mut self, gatekeepers: &mut Gatekeepers) {
+        if self.is_alone() {
+            return;
+        }
+        gatekeepers.asked(self.counts.questions - self.told_questions);
+        self.told_questions = self.counts.questions;
+        if self.oracle.len() > ORACLE_EVENTS_MAX / 2 || self.recent.remembered_keys() > REMEMBERED_KEYS_MAX {
+            gatekeepers.announce_all();
+        }
+        self.forgotten = gatekeepers.frontier();
+        self.oracle.forget(&self.forgotten);
+        self.recent.forget(&self.forgotten);
+        self.counts.announcements = gatekeepers.announcements();
+        self.counts.tau_us = gatekeepers.tau().us();
+    }
+    /// What it did so far.
+    pub fn counts(&self) -> BankCounts {
+        self.counts
+    }
+    /// Events the oracle remembers.
+    pub fn oracle_events(&self) -> usize {
+        self.oracle.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The past, in words: how far back it is kept, which moment of it is asked for, and since when it is there.
+
+use model::temporal::build::at_instant;
+use model::temporal::{Kind, Zone, text};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How far back a database can be asked what it held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// Only the present is kept.
+    #[default]
+    None,
+    /// At least this long.
+    Span(Duration),
+    /// From when this was set, or from the first commit if it was set before that.
+    Forever,
+}
+
+/// Units of a span in its text form, in seconds.
+const UNITS: [(&str, u64); 5] = [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+
+impl History {
+    /// The number that `CURRENT` holds: microseconds, 0 for none, all ones for ever.
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            History::None => 0,
+            History::Span(span) => {
+                u64::try_from(span.as_micros()).unwrap_or(u64::MAX - 1).clamp(1, u64::MAX - 1)
+            }
+            History::Forever => u64::MAX,
+        }
+    }
+    /// Inverse of [`History::number`].
+    pub(crate) fn of_number(number: u64) -> History {
+        match number {
+            0 => History::None,
+            u64::MAX => History::Forever,
+            micros => History::Span(Duration::from_micros(micros)),
+        }
+    }
+}
+
+impl fmt::Display for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            History::None => write!(f, "none"),
+            History::Forever => write!(f, "forever"),
+            History::Span(span) => {
+                let seconds = span.as_secs();
+                // Days read better than weeks.
+                let unit = UNITS.iter().skip(1).find(|(_, unit)| seconds > 0 && seconds % unit == 0);
+                match unit.filter(|_| span.subsec_nanos() == 0) {
+                    Some((name, unit)) => write!(f, "{}{name}", seconds / unit),
+                    None => write!(f, "{}s", span.as_secs_f64()),
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for History {
+    type Err = String;
+    /// `none`, `forever`, or a span such as `90s`, `30m`, `12h`, `7d`, `4w`.
+    fn from_str(text: &str) -> Result<History, String> {
+        let usage = || format!("`{text}` is not none, forever, or a time such as 12h or 7d");
+        match text.trim().to_ascii_lowercase().as_str() {
+            "none" => Ok(History::None),
+            "forever" => Ok(History::Forever),
+            span => {
+                let (name, unit) = UNITS.iter().find(|(name, _)| span.ends_with(name)).ok_or_else(usage)?;
+                let number: f64 = span.trim_end_matches(name).trim().parse().map_err(|_| usage())?;
+                let span = Duration::try_from_secs_f64(number * *unit as f64).map_err(|_| usage())?;
+                if span.is_zero() { Err(usage()) } else { Ok(History::Span(span)) }
+            }
+        }
+    }
+}
+
+/// A moment of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Just after the commit at this place.
+    Place(u64),
+    /// Just after the last commit not later than this, in microseconds since 1970.
+    Time(u64),
+}
+
+impl Moment {
+    /// Is what happened at this point part of the answer?
+    pub(crate) fn includes(self, point: Point) -> bool {
+        match self {
+            Moment::Place(place) => point.place <= place,
+            Moment::Time(micros) => point.time_micros <= micros,
+        }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moment::Place(place) => write!(f, "place {place}"),
+            Moment::Time(micros) => write!(f, "{}", time_text(*micros)),
+        }
+    }
+}
+
+/// A commit: its place, and the wall clock then in microseconds since 1970. Both rise together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// Its place in the order of commits; 0 is the empty graph.
+    pub place: u64,
+    /// When it was; 0 where that is not known.
+    pub time_micros: u64,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.place, self.time_micros) {
+            (0, _) => write!(f, "the beginning (place 0)"),
+            (place, 0) => write!(f, "place {place}"),
+            (place, micros) => write!(f, "place {place} ({})", time_text(micros)),
+        }
+    }
+}
+
+fn time_text(micros: u64) -> String {
+    let (seconds, nanos) = ((micros / 1_000_000) as i64, (micros % 1_000_000) as u32 * 1_000);
+    let value = at_instant(Kind::DateTime, seconds, nanos, &Zone::UTC).ok();
+    value.and_then(|value| text(&value)).unwrap_or_else(|| format!("{micros} us since 1970"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn spans_are_read_and_written_alike() {
+        for text in ["none", "forever", "90s", "30m", "12h", "7d", "28d", "1.5s"] {
+            let history: History = text.parse().unwrap();
+            assert_eq!(history.to_string(), text);
+            assert_eq!(History::of_number(history.number()), history);
+        }
+        assert_eq!("4w".parse::<History>().unwrap().to_string(), "28d");
+        for wrong in ["", "d", "-1d", "7", "0s", "7 years", "nan d", "1e300w"] {
+            assert!(wrong.parse::<History>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn moments_are_shown_in_words() {
+        let point = Point { place: 7, time_micros: 1_500_000 };
+        assert_eq!(point.to_string(), "place 7 (1970-01-01T00:00:01.500Z)");
+        assert_eq!(Point::default().to_string(), "the beginning (place 0)");
+        assert!(Moment::Place(7).includes(point) && !Moment::Time(1_499_999).includes(point));
+    }
+}

@@ -1,0 +1,189 @@
+//! What is kept on disk, and what is given up: anchors behind the horizon, log segments before the oldest anchor, blob files that
+//! no anchor and no reader needs.
+//!
+//! Idea: every snapshot holds a lease, which it passes on to whatever is made from it; a lease knows the blob files that its holders may
+//! still read. A checkpoint renews the lease of the present, and adds its own files to those of the leases before it, whose holders
+//! share chunks with it. A file goes when neither an anchor nor a living lease names it.
+//! Invariant: what is given up is not named by `CURRENT` before it is removed, and no snapshot asks for it afterwards.
+
+use crate::history::History;
+use crate::{Engine, TransactError};
+use durable::{Anchor, BackingStore, BlobRef};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use store::{BlobKey, Lease, Snapshot};
+
+/// Blob files by who needs them.
+#[derive(Default)]
+pub(crate) struct Files {
+    inner: Mutex<Inner>,
+    /// A lease ended: perhaps something can be given up.
+    ended: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By the anchor's place, as far as it was looked up.
+    of_anchors: BTreeMap<u64, BTreeSet<u32>>,
+    leases: Vec<(Weak<dyn Any + Send + Sync>, BTreeSet<u32>)>,
+}
+
+/// What snapshots hold; the last one to let go says so.
+struct Ended(Arc<AtomicBool>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The files in which these blobs lie.
+pub(crate) fn files_of(blobs: impl IntoIterator<Item = BlobKey>) -> BTreeSet<u32> {
+    blobs.into_iter().map(|key| BlobRef::decode(&key.0).file).collect()
+}
+
+impl Files {
+    /// A lease on the files of an anchor, for a snapshot that was opened from it.
+    pub fn lease_of(&self, anchor: u64, snapshot: &Snapshot) -> Lease {
+        let files = files_of(snapshot.blobs());
+        let mut inner = self.inner.lock();
+        inner.of_anchors.insert(anchor, files.clone());
+        self.lease(&mut inner, files)
+    }
+    /// A checkpoint was written into these files, or shares them: the lease for the present from now on.
+    pub fn checkpointed(&self, place: u64, files: BTreeSet<u32>) -> Lease {
+        let mut inner = self.inner.lock();
+        inner.leases.iter_mut().for_each(|(_, held)| held.extend(&files));
+        // An earlier checkpoint at this place is gone.
+        inner.of_anchors.remove(&place);
+        self.lease(&mut inner, files)
+    }
+    fn lease(&self, inner: &mut Inner, files: BTreeSet<u32>) -> Lease {
+        let lease: Lease = Arc::new(Ended(self.ended.clone()));
+        inner.leases.push((Arc::downgrade(&lease), files));
+        lease
+    }
+    /// Did a lease end since this was last asked?
+    pub fn take_ended(&self) -> bool {
+        self.ended.swap(false, Ordering::AcqRel)
+    }
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+    /// All files that are needed.
+    fn live(
+        &self,
+        anchors: &[Anchor],
+        backing: &dyn BackingStore,
+        present: &Snapshot,
+    ) -> Result<Vec<u32>, TransactError> {
+        let mut inner = self.inner.lock();
+        inner.of_anchors.retain(|place, _| anchors.iter().any(|anchor| anchor.place == *place));
+        for anchor in anchors.iter().filter(|anchor| anchor.sequence > 0) {
+            if !inner.of_anchors.contains_key(&anchor.place) {
+                let manifest = backing.anchor_manifest(anchor)?;
+                inner.of_anchors.insert(anchor.place, files_of(present.open_beside(&manifest)?.blobs()));
+            }
+        }
+        inner.leases.retain(|(lease, _)| lease.strong_count() > 0);
+        let leased = inner.leases.iter().map(|(_, files)| files);
+        let live: BTreeSet<u32> = inner.of_anchors.values().chain(leased).flatten().copied().collect();
+        Ok(live.into_iter().collect())
+    }
+}
+
+/// Places of the anchors that stay: everything from the last one at or behind the horizon, without those whose neighbours are near
+/// enough to each other, in bytes of log. The latest is given last, and always stays.
+pub(crate) fn thinned(anchors: &[Anchor], history: History, apart_bytes: u64, now_micros: u64) -> Vec<u64> {
+    let Some(latest) = anchors.last() else { return Vec::new() };
+    let horizon_micros = match history {
+        History::None => return vec![latest.place],
+        History::Span(span) => now_micros.saturating_sub(span.as_micros().min(u128::from(u64::MAX)) as u64),
+        History::Forever => 0,
+    };
+    let first = match history {
+        History::Forever => 0,
+        _ => anchors.iter().rposition(|anchor| anchor.time_micros <= horizon_micros).unwrap_or(0),
+    };
+    let mut kept: Vec<u64> = Vec::new();
+    let mut last_bytes = 0;
+    for (at, anchor) in anchors.iter().enumerate().skip(first) {
+        let next_bytes = anchors.get(at + 1).map_or(u64::MAX, |next| next.log_bytes);
+        if at == first || anchor.beside_log || next_bytes.saturating_sub(last_bytes) > apart_bytes {
+            kept.push(anchor.place);
+            last_bytes = anchor.log_bytes;
+        }
+    }
+    kept
+}
+
+impl Engine {
+    /// Could [`Engine::give_up`] have something to do?
+    pub fn has_garbage(&self) -> bool {
+        self.shared.files.has_ended()
+    }
+    /// Gives back what lies behind the horizon and behind the oldest reader: anchors, log segments, blob files.
+    pub fn give_up(&self) -> Result<(), TransactError> {
+        let _one_at_a_time = self.shared.checkpointing.lock();
+        let _nobody_reads = self.shared.past.giving_up.write();
+        self.give_up_now()
+    }
+    /// The same for who holds the locks.
+    pub(crate) fn give_up_now(&self) -> Result<(), TransactError> {
+        let backing = &self.shared.backing;
+        if !backing.is_durable() {
+            return Ok(());
+        }
+        self.shared.files.take_ended();
+        let (apart_bytes, now_micros) = (self.shared.anchor_log_bytes, self.shared.clock.wall_us());
+        let kept = thinned(&backing.anchors(), self.history(), apart_bytes, now_micros);
+        backing.keep_anchors(&kept)?;
+        let anchors = backing.anchors();
+        if let Some(oldest) = anchors.first() {
+            self.shared.past.forget_before(oldest.place);
+            backing.truncate_before(oldest.place + 1)?;
+        }
+        let live = self.shared.files.live(&anchors, backing.as_ref(), &self.snapshot())?;
+        Ok(backing.retire(&live)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const APART: u64 = 64 << 20;
+
+    fn anchor(place: u64, time_micros: u64, log_mib: u64) -> Anchor {
+        Anchor { place, time_micros, log_bytes: log_mib << 20, sequence: place as u32, beside_log: false }
+    }
+
+    #[test]
+    fn anchors_stay_behind_the_horizon_and_near_enough() {
+        let mut anchors = vec![anchor(0, 0, 0), anchor(1, 100, 30), anchor(2, 200, 60), anchor(3, 300, 90)];
+        anchors.extend([anchor(4, 400, 120), anchor(5, 500, 200), anchor(6, 600, 201)]);
+        let kept = |anchors: &[Anchor], span| {
+            thinned(anchors, History::Span(Duration::from_micros(span)), APART, 1_000)
+        };
+        assert_eq!(thinned(&anchors, History::None, APART, 1_000), [6]);
+        assert_eq!(
+            thinned(&anchors, History::Forever, APART, 1_000),
+            [0, 2, 4, 5, 6],
+            "at most 64 MiB apart, or neighbours"
+        );
+        assert_eq!(kept(&anchors, 2_000), [0, 2, 4, 5, 6]);
+        assert_eq!(kept(&anchors, 650), [3, 4, 5, 6], "one behind the horizon is needed to get up to it");
+        assert_eq!(kept(&anchors, 300), [6]);
+        anchors[1].beside_log = true;
+        assert_eq!(
+            thinned(&anchors, History::Forever, APART, 0),
+            [0, 1, 3, 4, 5, 6],
+            "nobody gets behind a bulk load by replay"
+        );
+        assert_eq!(thinned(&[], History::Forever, APART, 0), [0; 0]);
+    }
+}

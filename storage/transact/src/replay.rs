@@ -1,0 +1,70 @@
+//! Forward from a snapshot through the log: how a database is recovered, and how the past is rebuilt.
+//!
+//! Idea: many small commits are applied in one copy-on-write pass, so each chunk is copied once a group and not once a commit.
+//! Invariant: records come in the order of their places, and begin right behind the snapshot's.
+
+use crate::history::Point;
+use crate::{CommitRecord, TransactError, record};
+use durable::Records;
+use store::{Change, Snapshot};
+
+/// Commits applied at once: bounds what is copied for each.
+const GROUP_COMMITS: usize = 1_024;
+/// Bytes of records applied at once: bounds what replay holds in memory.
+const GROUP_BYTES: usize = 32 << 20;
+
+/// Where a replay came to.
+pub(crate) struct Replayed {
+    /// The graph there.
+    pub snapshot: Snapshot,
+    /// Commits applied.
+    pub commits: u64,
+    /// Bytes of their records, with what the log adds to each.
+    pub log_bytes: u64,
+    /// The last commit applied.
+    pub last: Option<Point>,
+    /// The commit behind it, if that was not wanted.
+    pub next: Option<Point>,
+}
+
+/// Applies records to a snapshot as long as they are wanted.
+pub(crate) fn replay(
+    from: Snapshot,
+    records: Records,
+    wanted: impl Fn(Point) -> bool,
+) -> Result<Replayed, TransactError> {
+    let mut replayed = Replayed { snapshot: from, commits: 0, log_bytes: 0, last: None, next: None };
+    let mut group: Vec<CommitRecord> = Vec::with_capacity(GROUP_COMMITS);
+    let mut bytes = 0;
+    for found in records {
+        let found = found?;
+        let time_micros = record::time_micros(found.place, &found.payload)?;
+        let point = Point { place: found.place, time_micros };
+        if !wanted(point) {
+            replayed.next = Some(point);
+            break;
+        }
+        group.push(record::decode(found.place, &found.payload)?);
+        bytes += found.payload.len();
+        replayed.last = Some(point);
+        replayed.commits += 1;
+        replayed.log_bytes += (found.payload.len() + durable::RECORD_FRAME_BYTES) as u64;
+        if group.len() == GROUP_COMMITS || bytes > GROUP_BYTES {
+            replayed.apply(&mut group)?;
+            bytes = 0;
+        }
+    }
+    replayed.apply(&mut group)?;
+    Ok(replayed)
+}
+
+impl Replayed {
+    fn apply(&mut self, group: &mut Vec<CommitRecord>) -> Result<(), TransactError> {
+        if let Some(last) = group.last() {
+            let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();
+            self.snapshot = self.snapshot.apply(last.place, &lists)?;
+            group.clear();
+        }
+        Ok(())
+    }
+}
