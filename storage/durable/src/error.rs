@@ -41,6 +41,21 @@ pub enum DurableError {
         /// The folder.
         path: PathBuf,
     },
+    /// The folder holds a backup, not a database.
+    IsBackup {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no backup in the folder.
+    NoBackup {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Something is there where a folder was to be made.
+    InTheWay {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The database is open already, here or in another process.
     AlreadyOpen {
         /// The folder.
@@ -84,6 +99,9 @@ impl DurableError {
             Self::NewerFormat { .. } => "durable.newer_format",
             Self::NotADatabase { .. } => "durable.not_a_database",
             Self::NoDatabase { .. } => "durable.no_database",
+            Self::IsBackup { .. } => "durable.is_backup",
+            Self::NoBackup { .. } => "durable.no_backup",
+            Self::InTheWay { .. } => "durable.in_the_way",
             Self::AlreadyOpen { .. } => "durable.already_open",
             Self::Poisoned { .. } => "durable.poisoned",
             Self::TooLarge { .. } => "durable.too_large",
@@ -104,6 +122,9 @@ impl DurableError {
             Self::NewerFormat { .. } => Some("open it with a newer Tanglewood"),
             Self::NotADatabase { .. } => Some("choose an empty or a new folder"),
             Self::NoDatabase { .. } => Some("check the path, or create the database first"),
+            Self::IsBackup { .. } => Some("make a database of it with `tanglewood restore`"),
+            Self::NoBackup { .. } => Some("`tanglewood backup` makes one; a database needs no restoring"),
+            Self::InTheWay { .. } => Some("name a folder that does not exist yet"),
             Self::AlreadyOpen { .. } => Some("close it there, or connect to the server that has it open"),
             Self::Poisoned { .. } => {
                 Some("close the database and open it again; every confirmed commit is safe")
@@ -141,6 +162,9 @@ impl fmt::Display for DurableError {
             }
             Self::NotADatabase { path } => write!(f, "{} is not a Tanglewood database", path.display()),
             Self::NoDatabase { path } => write!(f, "there is no database at {}", path.display()),
+            Self::IsBackup { path } => write!(f, "{} is a backup, not a database", path.display()),
+            Self::NoBackup { path } => write!(f, "{} is not a backup", path.display()),
+            Self::InTheWay { path } => write!(f, "{} is there already, and is not empty", path.display()),
             Self::AlreadyOpen { path, pid: Some(pid) } => {
                 write!(f, "the database {} is already open in process {pid}", path.display())
             }

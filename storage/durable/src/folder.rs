@@ -10,12 +10,13 @@ use std::sync::Arc;
 use world::chance::Chance;
 use world::disk::{Disk, DiskError, DiskLock};
 
+use crate::backup::BACKUP_NAME;
 use crate::checkpoints::{Checkpoints, data_folder};
 use crate::header::{HEADER_BYTES, Kind, replace_synced, seal, u64_at, unseal};
 use crate::log::segment::segment_numbers;
 use crate::{DurableError, DurableResult, Log};
 
-const IDENTITY_NAME: &str = "IDENTITY";
+pub(crate) const IDENTITY_NAME: &str = "IDENTITY";
 const LOCK_NAME: &str = "LOCK";
 
 /// What a creation that was cut short may have left, besides the folders `log` and `data`.
@@ -59,8 +60,7 @@ impl Folder {
         if look(disk, path)? == State::Nothing {
             create_database(disk, path)?;
         }
-        let file = path.join(IDENTITY_NAME);
-        let creation_id = decode_identity(&disk.read_whole(&file)?, &file)?;
+        let creation_id = read_identity(disk, path)?;
         Ok(Self { path: path.to_path_buf(), creation_id, _lock: lock })
     }
 
@@ -101,6 +101,9 @@ fn look(disk: &dyn Disk, path: &Path) -> DurableResult<State> {
     if names.iter().any(|name| name == IDENTITY_NAME) {
         return Ok(State::Database);
     }
+    if names.iter().any(|name| name == BACKUP_NAME) {
+        return Err(DurableError::IsBackup { path: path.to_path_buf() });
+    }
     if names.iter().any(|name| !CREATION_NAMES.contains(&name.as_str())) {
         return Ok(State::Foreign);
     }
@@ -134,7 +137,7 @@ fn holds_data(disk: &dyn Disk, path: &Path) -> DurableResult<bool> {
 
 /// Creates what is missing of the path and makes all its names durable: those of folders that are there already, too, since whoever
 /// made them may have been cut short before their names were safe.
-fn create_folder(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
+pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
     disk.create_dir_all(path)?;
     for parent in path.ancestors().skip(1) {
         // A relative path ends in the empty path, which stands for the folder we are in.
@@ -153,8 +156,20 @@ fn create_database(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
     Checkpoints::create(disk, path)?;
     let mut chance = Chance::from_system();
     let (high, low) = (chance.next_u64(), Chance::system_seed());
-    let bytes = seal(Kind::Identity, low, &high.to_le_bytes());
-    replace_synced(disk, path, IDENTITY_NAME, &bytes)
+    let creation_id = u128::from(high) << 64 | u128::from(low);
+    replace_synced(disk, path, IDENTITY_NAME, &encode_identity(creation_id))
+}
+
+/// The bytes of `IDENTITY`.
+pub(crate) fn encode_identity(creation_id: u128) -> Vec<u8> {
+    let (low, high) = (creation_id as u64, (creation_id >> 64) as u64);
+    seal(Kind::Identity, low, &high.to_le_bytes())
+}
+
+/// The creation id of the database in a folder.
+pub(crate) fn read_identity(disk: &dyn Disk, path: &Path) -> DurableResult<u128> {
+    let file = path.join(IDENTITY_NAME);
+    decode_identity(&disk.read_whole(&file)?, &file)
 }
 
 /// The creation id in the bytes of `IDENTITY`.

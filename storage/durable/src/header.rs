@@ -27,6 +27,7 @@ pub(crate) enum Kind {
     Blobs,
     Manifest,
     Current,
+    Backup,
 }
 
 impl Kind {
@@ -37,6 +38,7 @@ impl Kind {
             Self::Blobs => b"tw-blobs",
             Self::Manifest => b"tw-manif",
             Self::Current => b"tw-curr\n",
+            Self::Backup => b"tw-backp",
         }
     }
 
@@ -44,7 +46,7 @@ impl Kind {
     fn version(self) -> u32 {
         match self {
             Self::Current => FORMAT_VERSION,
-            Self::Identity | Self::Log | Self::Blobs | Self::Manifest => 1,
+            Self::Identity | Self::Log | Self::Blobs | Self::Manifest | Self::Backup => 1,
         }
     }
 }

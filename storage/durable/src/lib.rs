@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`BackingStore`] is what the rooms above see, [`LocalFolder`] joins the parts, [`Log`] and [`Checkpoints`] are the
-//! parts, [`verify()`] reads everything and tells the truth about it.
+//! parts, [`backup()`] copies them while they are used, [`verify()`] reads everything and tells the truth about it.
 
 mod backing;
 mod local;
@@ -20,6 +20,7 @@ mod volatile;
 mod log;
 
 mod anchor;
+mod backup;
 mod blob;
 mod checkpoints;
 
@@ -32,6 +33,7 @@ mod verify;
 mod testing;
 
 pub use anchor::{Anchor, CheckpointMark};
+pub use backup::{BackupReport, backup, is_backup, restore};
 pub use backing::{BackingStore, CheckpointSink, Record, Records};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use world::disk::{Disk, OpenHow};
 
+use crate::backup::{is_backup, read_marker};
 use crate::checkpoints::blobs::{blob_path, walk_blob_file};
 use crate::checkpoints::current::Current;
 use crate::checkpoints::{data_folder, find_leftovers, read_current, read_manifest};
-use crate::folder::log_folder;
+use crate::folder::{IDENTITY_NAME, log_folder};
 use crate::log::frame::was_durable;
 use crate::log::segment::{Segment, segment_numbers};
 use crate::{DurableError, DurableResult, Folder, OpenMode};
@@ -28,6 +29,8 @@ pub struct Report {
     pub torn_tail_bytes: u64,
     /// Files of an interrupted checkpoint; opening the database removes them.
     pub leftovers: Vec<PathBuf>,
+    /// Is it a backup?
+    pub is_backup: bool,
     /// Damage; empty for a sound database.
     pub problems: Vec<Problem>,
 }
@@ -43,25 +46,52 @@ pub struct Problem {
     pub what: String,
 }
 
-/// Verifies a database that is not open. An error means that there is nothing to verify: no database, open elsewhere, newer.
+/// Verifies a database that is not open, or a backup. An error means that there is nothing to verify: no database, open elsewhere, newer.
 pub fn verify(disk: &Arc<dyn Disk>, root: &Path) -> DurableResult<Report> {
-    let mut report = Report::default();
+    if !disk.exists(&root.join(IDENTITY_NAME))? && is_backup(&**disk, root)? {
+        return verify_backup(&**disk, root);
+    }
+    let mut problem = None;
     let _held = match Folder::open(disk, root, OpenMode::Existing) {
-        Ok(folder) => {
-            report.files += 1;
-            Some(folder)
-        }
+        Ok(folder) => Some(folder),
         Err(DurableError::Corrupt { file, offset, what }) => {
-            report.problems.push(Problem { file, offset, what });
+            problem = Some(Problem { file, offset, what });
             None
         }
         Err(other) => return Err(other),
     };
-    let current = report.collect(read_current(&**disk, root))?;
-    if let Some(current) = &current {
-        report.verify_checkpoint(&**disk, root, current)?;
+    let mut report = verify_files(&**disk, root)?;
+    report.files += u64::from(problem.is_none());
+    report.problems.splice(0..0, problem);
+    Ok(report)
+}
+
+/// Of a backup it is known where its log must end.
+fn verify_backup(disk: &dyn Disk, root: &Path) -> DurableResult<Report> {
+    let mut report = verify_files(disk, root)?;
+    report.is_backup = true;
+    let marker = report.collect(read_marker(disk, root))?;
+    report.files += u64::from(marker.is_some());
+    if let Some((_, place)) = marker
+        && (report.last_place != place || report.torn_tail_bytes > 0)
+    {
+        let what = format!(
+            "the log of the backup is sound up to place {} and should be so up to {place}",
+            report.last_place
+        );
+        report.problems.push(Problem { file: log_folder(root), offset: 0, what });
     }
-    report.verify_log(&**disk, &log_folder(root))?;
+    Ok(report)
+}
+
+/// Verifies checkpoints and log of a folder, whatever it is.
+pub(crate) fn verify_files(disk: &dyn Disk, root: &Path) -> DurableResult<Report> {
+    let mut report = Report::default();
+    let current = report.collect(read_current(disk, root))?;
+    if let Some(current) = &current {
+        report.verify_checkpoint(disk, root, current)?;
+    }
+    report.verify_log(disk, &log_folder(root))?;
     if let Some(current) = current.filter(|current| current.place > report.last_place) {
         let what = format!(
             "the log ends at place {}, before the checkpoint at {}",

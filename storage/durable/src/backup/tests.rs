@@ -1,0 +1,125 @@
+#![allow(clippy::unwrap_used)]
+use world::chance::Chance;
+use world::disk::{Faults, SimDisk};
+
+use super::*;
+use crate::testing::{SMALL, shared, sim, with_every_byte_damaged};
+use crate::{BackingStore, CheckpointMark, LocalFolder, OpenMode, Problem};
+
+fn database() -> (SimDisk, PathBuf, LocalFolder) {
+    let (disk, root) = sim();
+    let store = LocalFolder::open(shared(&disk), &root, OpenMode::CreateIfMissing, SMALL).unwrap();
+    (disk, root, store)
+}
+
+/// Commits, and now and then a checkpoint that shares a blob with the one before and keeps it as an anchor.
+fn write(store: &LocalFolder, chance: &mut Chance, commits: u64) {
+    for _ in 0..commits {
+        let place = store.last_place() + 1;
+        store.append_and_sync(&[(place, &chance.bytes(20))]).unwrap();
+        if chance.below(5) == 0 {
+            let mut sink = store.begin_checkpoint(place).unwrap();
+            let blob = sink.put(&chance.bytes(50)).unwrap();
+            let kept = store.anchors().iter().rev().take(2).map(|anchor| anchor.place).collect();
+            sink.finish(&blob.encode(), &CheckpointMark { kept, ..CheckpointMark::default() }).unwrap();
+            let files: Vec<u32> = store
+                .anchors()
+                .iter()
+                .filter(|anchor| anchor.sequence > 0)
+                .map(|anchor| {
+                    let manifest = store.anchor_manifest(anchor).unwrap();
+                    crate::BlobRef::decode(&manifest.try_into().unwrap()).file
+                })
+                .collect();
+            store.retire(&files).unwrap();
+            store.truncate_before(store.anchors()[0].place + 1).unwrap();
+        }
+    }
+}
+
+fn records(store: &LocalFolder) -> Vec<crate::Record> {
+    let from = store.anchors()[0].place + 1;
+    store.recover(from).unwrap().map(|record| record.unwrap()).collect()
+}
+
+#[test]
+fn a_backup_of_an_open_database_is_restored() {
+    for seed in 0..30 {
+        let (disk, root, store) = database();
+        let mut chance = Chance::seeded(seed);
+        let commits = chance.below(60);
+        write(&store, &mut chance, commits);
+        let (backup_at, restored_at) = (Path::new("/backups/monday"), Path::new("/restored"));
+        let report = backup(&shared(&disk), &root, backup_at).unwrap();
+        assert_eq!(report.place, store.last_place(), "seed {seed}");
+        let wanted = (store.anchors(), records(&store));
+        write(&store, &mut chance, 20);
+
+        assert!(is_backup(&disk, backup_at).unwrap());
+        let checked = verify(&shared(&disk), backup_at).unwrap();
+        assert_eq!((checked.problems, checked.last_place), (Vec::<Problem>::new(), report.place));
+        let opened = LocalFolder::open(shared(&disk), backup_at, OpenMode::Existing, SMALL);
+        assert_eq!(opened.err(), Some(DurableError::IsBackup { path: backup_at.to_path_buf() }));
+
+        // What was reported as done survives the power.
+        let disk = disk.crash(seed);
+        assert_eq!(restore(&shared(&disk), backup_at, restored_at).unwrap().place, report.place);
+        let disk = disk.crash(seed);
+        let restored = LocalFolder::open(shared(&disk), restored_at, OpenMode::Existing, SMALL).unwrap();
+        assert_eq!((restored.anchors(), records(&restored)), wanted, "seed {seed}");
+        assert_eq!(restored.folder().creation_id(), store.folder().creation_id());
+        restored.append_and_sync(&[(report.place + 1, b"life goes on")]).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_what_did_not_succeed() {
+    let (disk, root, store) = database();
+    write(&store, &mut Chance::seeded(1), 30);
+    let target = Path::new("/backup");
+    for step in 0.. {
+        let last = disk.operations() + 1 + step;
+        disk.set_faults(Faults { error_at: Some(last), ..Faults::default() });
+        let outcome = backup(&shared(&disk), &root, target);
+        disk.set_faults(Faults::default());
+        if disk.operations() < last {
+            outcome.unwrap();
+            assert!(step > 30, "{step} operations can fail");
+            break;
+        }
+        // The parent of the folder may not be syncable: nothing was made then.
+        assert!(outcome.is_err() && !disk.exists(target).unwrap(), "step {step}: {outcome:?}");
+    }
+    assert_eq!(
+        backup(&shared(&disk), &root, target).err(),
+        Some(DurableError::InTheWay { path: target.to_path_buf() })
+    );
+    let nowhere = Path::new("/nowhere");
+    assert!(matches!(backup(&shared(&disk), nowhere, Path::new("/x")), Err(DurableError::NoDatabase { .. })));
+    assert!(matches!(restore(&shared(&disk), &root, Path::new("/x")), Err(DurableError::NoBackup { .. })));
+    assert!(!disk.exists(Path::new("/x")).unwrap());
+}
+
+#[test]
+fn a_damaged_backup_is_not_restored_and_a_damaged_database_not_backed_up() {
+    let (disk, root, store) = database();
+    write(&store, &mut Chance::seeded(3), 12);
+    store.close().unwrap();
+    let target = Path::new("/backup");
+    backup(&shared(&disk), &root, target).unwrap();
+    drop(store);
+    // Only the backup is left, so that its bytes are those that are damaged.
+    for folder in [root.join("data"), root.join("log"), root.clone()] {
+        for name in disk.list(&folder).unwrap() {
+            disk.remove(&folder.join(name)).unwrap();
+        }
+    }
+    disk.remove(&root).unwrap();
+    with_every_byte_damaged(&disk, |disk, path, offset| {
+        let restored = restore(&shared(disk), target, Path::new("/restored"));
+        let Err(error) = restored else { panic!("{path:?} {offset} was restored") };
+        let is_named = matches!(&error, DurableError::Corrupt { .. } | DurableError::NewerFormat { .. });
+        assert!(is_named, "{path:?} {offset}: {error}");
+        assert!(!disk.exists(Path::new("/restored")).unwrap());
+    });
+}
