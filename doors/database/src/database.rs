@@ -9,11 +9,12 @@ use ingest::{ImportOptions, ImportReport};
 use parking_lot::Mutex;
 use plan::StatementKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::Snapshot;
 use transact::{Engine, OpenOptions, RecoveryReport};
-use world::disk::RealDisk;
+use world::disk::{Disk, RealDisk};
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
@@ -35,6 +36,8 @@ struct Inner {
     recovery: RecoveryReport,
     tenants: Mutex<Vec<String>>,
     housekeeping: Housekeeping,
+    /// Sessions begun so far.
+    sessions: AtomicUsize,
 }
 
 /// A database that others keep open, or not.
@@ -76,10 +79,17 @@ impl Database {
     /// # Errors
     /// The folder is not a database, was written by a newer version, is open already, or is damaged.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
+        Database::open_on(Arc::new(RealDisk), path, options)
+    }
+    /// Opens the database in the folder `path` of the given disk, which may be a simulated one; in memory for [`MEMORY`].
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
-        let open = OpenOptions { create: options.create, ..OpenOptions::default() };
-        let disk: Arc<dyn world::disk::Disk> = Arc::new(RealDisk);
+        let (create, gatekeepers) = (options.create, options.gatekeepers);
+        let open = OpenOptions { create, gatekeepers, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk, path)), &open)?;
         let runtime = execute::runtime(options.executors).map_err(|error| {
             Error::new(
@@ -96,6 +106,7 @@ impl Database {
             recovery,
             tenants: Mutex::new(vec!["default".into()]),
             housekeeping: Housekeeping::default(),
+            sessions: AtomicUsize::new(0),
         };
         Ok(Database { inner: Arc::new(inner) })
     }
@@ -177,6 +188,10 @@ impl Database {
         WeakDatabase(Arc::downgrade(&self.inner))
     }
 
+    /// The gatekeeper of the next session: each in turn.
+    pub(crate) fn next_gatekeeper(&self) -> usize {
+        self.inner.sessions.fetch_add(1, Ordering::Relaxed) % self.inner.options.gatekeepers.max(1)
+    }
     pub(crate) fn engine(&self) -> &Engine {
         &self.inner.engine
     }

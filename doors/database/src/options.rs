@@ -17,6 +17,8 @@ pub struct Options {
     pub attempts_max: u32,
     /// Bytes of log after which a checkpoint is made in the background.
     pub checkpoint_log_bytes: u64,
+    /// Gatekeepers that sessions belong to in turn, and that stamp their commits; 64 at most.
+    pub gatekeepers: usize,
 }
 
 impl Default for Options {
@@ -28,6 +30,7 @@ impl Default for Options {
             query_timeout: None,
             attempts_max: 32,
             checkpoint_log_bytes: 256 << 20,
+            gatekeepers: 1,
         }
     }
 }

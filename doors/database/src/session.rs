@@ -36,6 +36,8 @@ pub struct Limits {
 /// One client's conversation.
 pub struct Session {
     database: Database,
+    /// Who stamps its commits.
+    gatekeeper: usize,
     transaction: Option<Open>,
     limits: Limits,
     tenant: Option<String>,
@@ -53,7 +55,8 @@ struct Open {
 impl Session {
     pub(crate) fn new(database: Database) -> Session {
         let interrupter = Interrupter::new(&database);
-        Session { database, transaction: None, limits: Limits::default(), tenant: None, interrupter }
+        let gatekeeper = database.next_gatekeeper();
+        Session { database, gatekeeper, transaction: None, limits: Limits::default(), tenant: None, interrupter }
     }
     /// A handle by which another thread ends what this session runs.
     pub fn interrupter(&self) -> Interrupter {
@@ -91,7 +94,7 @@ impl Session {
             return Err(Error::new(code, "a transaction is open already in this session")
                 .hint("commit or roll it back first"));
         }
-        let transaction = Arc::new(self.database.engine().begin(mode));
+        let transaction = Arc::new(self.database.engine().begin_at(self.gatekeeper, mode));
         let deadline_ns = timeout.map(deadline_after);
         self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns });
         Ok(())
@@ -289,7 +292,7 @@ impl Session {
     fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
         let mut pause = RETRY_PAUSE;
         for attempt in 1.. {
-            let transaction = Arc::new(self.database.engine().begin(Mode::Write));
+            let transaction = Arc::new(self.database.engine().begin_at(self.gatekeeper, Mode::Write));
             let outcome = self.write(request, transaction.clone()).and_then(|written| {
                 let (place, snapshot) = (transaction.commit()?, transaction.snapshot());
                 self.database.after_commit();

@@ -17,9 +17,11 @@ use std::fmt;
 
 mod cypher;
 mod direct;
+mod remote;
 
 pub use cypher::CypherClient;
 pub use direct::{DirectClient, Layout};
+pub use remote::{Remote, RemoteClient, serve};
 
 /// Values of one ranged set lie so far from those of the next; also the bound on values of a run.
 pub const SPREAD: i64 = 1 << 32;

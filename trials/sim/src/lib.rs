@@ -12,11 +12,12 @@
 //!
 //! Reading order: [`history`] (what was seen), [`check`] (what it proves; edges in [`infer`], cycles in [`cycle`], findings in
 //! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes) with [`audit`] (does the data agree
-//! with itself), [`script`] (golden scripts).
+//! with itself) and [`chores`] (what else a database does), [`script`] (golden scripts).
 
 pub mod anomaly;
 pub mod audit;
 pub mod check;
+pub mod chores;
 pub mod client;
 pub mod cycle;
 pub mod history;

@@ -5,6 +5,7 @@
 
 use crate::client::{Client, Failure, Request};
 use crate::history::{ObjectId, Operation, Outcome, Recorder};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use world::chance::Chance;
@@ -182,17 +183,35 @@ impl<'a, C: Client> Worker<'a, C> {
 const RETRIES_MAX: usize = 3;
 
 /// Runs the shape on as many threads as there are clients.
-pub fn on_threads<C: Client>(
+pub fn on_threads<C: Client + Send>(
     seed: u64,
     shape: &Shape,
     recorder: &Recorder,
     values: &Values,
     client: impl Fn() -> C + Sync,
 ) {
-    world::threads::in_parallel("sim", shape.processes, |process| {
+    let clients = (0..shape.processes).map(|_| client()).collect();
+    on_threads_while(seed, shape, recorder, values, clients, || true);
+}
+
+/// Runs the shape with these clients, a thread each, as long as it may go on.
+pub fn on_threads_while<C: Client + Send>(
+    seed: u64,
+    shape: &Shape,
+    recorder: &Recorder,
+    values: &Values,
+    clients: Vec<C>,
+    goes_on: impl Fn() -> bool + Sync,
+) {
+    let clients: Vec<Mutex<Option<C>>> = clients.into_iter().map(|one| Mutex::new(Some(one))).collect();
+    world::threads::in_parallel("sim", clients.len(), |process| {
         let mut chance = Chance::seeded(seed ^ (process as u64) << 32);
-        let mut worker = Worker::new(process, client(), recorder, values);
+        let client = clients[process].lock().take().expect("one thread takes it");
+        let mut worker = Worker::new(process, client, recorder, values);
         for _ in 0..shape.transactions {
+            if !goes_on() {
+                break;
+            }
             let intent = shape.intent(&mut chance, values);
             let retries = if chance.happens(0.5) { RETRIES_MAX } else { 0 };
             for attempt in 0..=retries {

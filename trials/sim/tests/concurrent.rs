@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use database::{Database, MEMORY, Options};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tanglewood_sim::check::check;
 use tanglewood_sim::client::{Client, CypherClient, DirectClient, Failure, Layout, Request};
 use tanglewood_sim::history::{History, Operation, Recorder};
 use tanglewood_sim::workload::{Shape, Values, interleaved, on_threads, read_everything};
-use transact::OpenOptions;
+use transact::{BankCounts, OpenOptions};
 use world::chance::Chance;
 
 fn accept(seed: u64, history: &History) {
@@ -20,6 +21,7 @@ struct Seen {
     histories: usize,
     transactions: usize,
     committed: usize,
+    bank: BankCounts,
 }
 
 impl Seen {
@@ -35,8 +37,8 @@ impl Seen {
     }
 }
 
-fn cypher_histories(seeds: std::ops::Range<u64>, shape: &Shape) -> Seen {
-    let options = Options { executors: Some(2), ..Options::default() };
+fn cypher_histories(seeds: std::ops::Range<u64>, shape: &Shape, gatekeepers: usize) -> Seen {
+    let options = Options { executors: Some(2), gatekeepers, ..Options::default() };
     let database = Database::open(MEMORY, options).unwrap();
     let (values, mut seen) = (Values::default(), Seen::default());
     for seed in seeds.clone() {
@@ -51,38 +53,43 @@ fn cypher_histories(seeds: std::ops::Range<u64>, shape: &Shape) -> Seen {
     seen
 }
 
-fn direct_histories(seeds: std::ops::Range<u64>, shape: &Shape) -> Seen {
-    let (engine, _) = transact::open(None, &OpenOptions::default()).unwrap();
+fn direct_histories(seeds: std::ops::Range<u64>, shape: &Shape, gatekeepers: usize) -> Seen {
+    let (engine, _) = transact::open(None, &OpenOptions { gatekeepers, ..OpenOptions::default() }).unwrap();
+    let next = AtomicUsize::new(0);
     let layout = Layout::of(&engine).unwrap();
     layout.prepare(&engine, 0..(seeds.end - seeds.start) as u32 * shape.objects).unwrap();
     let (values, mut seen) = (Values::default(), Seen::default());
     for seed in seeds.clone() {
         let shape = Shape { first: (seed - seeds.start) as u32 * shape.objects, ..*shape };
         let recorder = Recorder::new();
-        on_threads(seed, &shape, &recorder, &values, || DirectClient::new(&engine, layout));
+        on_threads(seed, &shape, &recorder, &values, || {
+            DirectClient::new(&engine, layout).through(next.fetch_add(1, Ordering::Relaxed))
+        });
         read_everything(999, &shape, &recorder, &mut DirectClient::new(&engine, layout)).unwrap();
         accept(seed, &recorder.history());
         seen.note(&recorder.history());
     }
+    seen.bank = engine.bank_counts();
     seen
 }
 
-fn interleaved_histories(seeds: std::ops::Range<u64>, shape: &Shape, steps: u64) -> Seen {
+fn interleaved_histories(seeds: std::ops::Range<u64>, shape: &Shape, steps: u64, gatekeepers: usize) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
-        let history = interleaved_history(seed, shape, steps);
+        let history = interleaved_history(seed, shape, steps, gatekeepers);
         accept(seed, &history);
         seen.note(&history);
     }
     seen
 }
 
-fn interleaved_history(seed: u64, shape: &Shape, steps: u64) -> History {
-    let (engine, _) = transact::open(None, &OpenOptions::default()).unwrap();
+fn interleaved_history(seed: u64, shape: &Shape, steps: u64, gatekeepers: usize) -> History {
+    let (engine, _) = transact::open(None, &OpenOptions { gatekeepers, ..OpenOptions::default() }).unwrap();
     let layout = Layout::of(&engine).unwrap();
     layout.prepare(&engine, shape.objects()).unwrap();
     let (recorder, values) = (Recorder::new(), Values::default());
-    let client = || DirectClient::new(&engine, layout);
+    let next = AtomicUsize::new(0);
+    let client = || DirectClient::new(&engine, layout).through(next.fetch_add(1, Ordering::Relaxed));
     interleaved(&mut Chance::seeded(seed), shape, &recorder, &values, steps, client, |_| {});
     read_everything(999, shape, &recorder, &mut client()).unwrap();
     recorder.history()
@@ -90,23 +97,33 @@ fn interleaved_history(seed: u64, shape: &Shape, steps: u64) -> History {
 
 #[test]
 fn interleaved_transactions_are_strictly_serializable() {
-    interleaved_histories(0..150, &Shape::default(), 200).conflicts_and_commits();
+    interleaved_histories(0..150, &Shape::default(), 200, 1).conflicts_and_commits();
+    interleaved_histories(150..300, &Shape::default(), 200, 4).conflicts_and_commits();
 }
 
 #[test]
 fn an_interleaved_history_replays_from_its_seed() {
-    let again = || interleaved_history(17, &Shape::default(), 300);
+    let again = || interleaved_history(17, &Shape::default(), 300, 3);
     assert_eq!(again(), again());
 }
 
 #[test]
 fn concurrent_transactions_are_strictly_serializable() {
-    direct_histories(0..150, &Shape::default()).conflicts_and_commits();
+    direct_histories(0..150, &Shape::default(), 1).conflicts_and_commits();
+}
+
+#[test]
+fn concurrent_transactions_through_four_gatekeepers_are_strictly_serializable() {
+    let seen = direct_histories(0..150, &Shape::default(), 4);
+    seen.conflicts_and_commits();
+    let bank = seen.bank;
+    assert!(bank.questions > 100 && bank.announcements > 10, "the oracle was hardly needed: {bank:?}");
 }
 
 #[test]
 fn concurrent_cypher_is_strictly_serializable() {
-    cypher_histories(0..40, &Shape::default()).conflicts_and_commits();
+    cypher_histories(0..40, &Shape::default(), 1).conflicts_and_commits();
+    cypher_histories(40..80, &Shape::default(), 4).conflicts_and_commits();
 }
 
 /// A client that reads beside its transaction until it writes: nothing of that is validated.
@@ -163,9 +180,9 @@ fn unvalidated_reads_are_found_out() {
 #[ignore = "soak: thousands of histories, more threads, fewer objects; minutes"]
 fn soak_concurrent_transactions() {
     let crowded = Shape { processes: 8, transactions: 12, objects: 4, operations_max: 6, ..Shape::default() };
-    println!("{:?}", interleaved_histories(1_000..6_000, &Shape::default(), 300));
-    println!("{:?}", direct_histories(1_000..3_000, &Shape::default()));
-    println!("{:?}", direct_histories(5_000..5_500, &crowded));
-    println!("{:?}", cypher_histories(1_000..1_500, &Shape::default()));
-    println!("{:?}", cypher_histories(5_000..5_200, &crowded));
+    println!("{:?}", interleaved_histories(1_000..6_000, &Shape::default(), 300, 3));
+    println!("{:?}", direct_histories(1_000..3_000, &Shape::default(), 1));
+    println!("{:?}", direct_histories(5_000..5_500, &crowded, 4));
+    println!("{:?}", cypher_histories(1_000..1_500, &Shape::default(), 1));
+    println!("{:?}", cypher_histories(5_000..5_200, &crowded, 4));
 }

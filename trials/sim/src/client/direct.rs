@@ -31,6 +31,7 @@ pub struct DirectClient {
     engine: Engine,
     layout: Layout,
     transaction: Option<Transaction>,
+    gatekeeper: usize,
 }
 
 impl Layout {
@@ -97,14 +98,19 @@ impl Layout {
 impl DirectClient {
     /// A client of this engine.
     pub fn new(engine: &Engine, layout: Layout) -> DirectClient {
-        DirectClient { engine: engine.clone(), layout, transaction: None }
+        DirectClient { engine: engine.clone(), layout, transaction: None, gatekeeper: 0 }
+    }
+    /// Commits through this gatekeeper.
+    #[must_use]
+    pub fn through(self, gatekeeper: usize) -> DirectClient {
+        DirectClient { gatekeeper, ..self }
     }
 }
 
 impl Client for DirectClient {
     fn begin(&mut self, reading: bool) -> Result<(), Failure> {
         let mode = if reading { Mode::Read } else { Mode::Write };
-        self.transaction = Some(self.engine.begin(mode));
+        self.transaction = Some(self.engine.begin_at(self.gatekeeper, mode));
         Ok(())
     }
     fn run(&mut self, request: Request) -> Result<Operation, Failure> {

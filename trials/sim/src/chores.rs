@@ -1,0 +1,215 @@
+//! What a database does beside transactions on lists, sets and registers: whole pairs made, changed and deleted, indexes that come and
+//! go, checkpoints, imports. Whoever asks keeps the books, outside of the process that is killed.
+//!
+//! ```text
+//!   (:Left {key: k, mark: m})-[:PAIR {mark: m}]->(:Right {key: k, mark: m})       Left.key is unique
+//!   (:Imported)-[:LINK]->(:Imported)                                              so many of each with every import
+//! ```
+//!
+//! Invariant: one chore is under way at a time, so after a death two states are possible: with it, and without.
+
+use crate::client::Failure;
+use database::{Database, Error, Params, Value, params};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use world::chance::Chance;
+
+/// Keys of pairs are drawn below this: few, so that they are deleted, made again, and taken twice.
+const KEYS: u64 = 60;
+/// Vertices of the file that is imported; it has as many edges.
+const IMPORT_VERTICES: i64 = 200;
+
+/// Key to mark, and how often the file was imported.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct State {
+    pairs: BTreeMap<i64, i64>,
+    imports: i64,
+}
+
+/// The books.
+pub struct Chores {
+    state: State,
+    /// What the state becomes if the chore under way was done.
+    under_way: Option<State>,
+    next_mark: i64,
+    file: PathBuf,
+    /// How many were acknowledged.
+    pub done: u64,
+}
+
+impl Chores {
+    /// Books over a database without pairs. The file for imports is written into this folder.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(folder: &Path) -> world::disk::DiskResult<Chores> {
+        let file = folder.join("links.txt");
+        let next = |at: i64| (at * 7 + 1) % IMPORT_VERTICES;
+        let lines: String = (0..IMPORT_VERTICES).map(|at| format!("{at}\t{}\n", next(at))).collect();
+        world::files::write_bytes(&file, lines.as_bytes())?;
+        Ok(Chores { state: State::default(), under_way: None, next_mark: 0, file, done: 0 })
+    }
+
+    /// The constraint that pairs live under.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn prepare(database: &Database) -> Result<(), Error> {
+        let text = "CREATE CONSTRAINT left_key IF NOT EXISTS FOR (l:Left) REQUIRE l.key IS UNIQUE";
+        database.session().query(text, Params::new())?.finish().map(|_| ())
+    }
+
+    /// Asks for one chore. Nothing more is asked once an answer is missing.
+    ///
+    /// # Errors
+    /// `Unknown` when the process is gone; `Broken` for what must not happen.
+    pub fn step(
+        &mut self,
+        chance: &mut Chance,
+        ask: &mut dyn FnMut(&str) -> Result<String, Failure>,
+    ) -> Result<(), Failure> {
+        let key = chance.below(KEYS) as i64;
+        self.next_mark += 1;
+        let mark = self.next_mark;
+        let there = self.state.pairs.contains_key(&key);
+        let (mut after, mut must_refuse) = (self.state.clone(), false);
+        let asked = match (chance.below(20), there) {
+            (0, _) => "checkpoint".into(),
+            (1, _) => "index".into(),
+            (2, _) => {
+                after.imports += 1;
+                format!("import {}", self.file.display())
+            }
+            (3 | 4, true) => {
+                must_refuse = true;
+                format!("make {key} {mark}")
+            }
+            (5..9, true) => {
+                after.pairs.remove(&key);
+                format!("delete {key}")
+            }
+            (_, there) => {
+                after.pairs.insert(key, mark);
+                format!("{} {key} {mark}", if there { "alter" } else { "make" })
+            }
+        };
+        self.under_way = Some(after.clone());
+        match ask(&format!("chore {asked}")) {
+            Ok(_) if must_refuse => return Err(Failure::Broken(format!("key {key} was taken twice"))),
+            Ok(_) => {
+                self.state = after;
+                self.done += 1;
+            }
+            Err(Failure::Refused(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+        self.under_way = None;
+        Ok(())
+    }
+
+    /// After a death: what is there must be the state with the chore under way, or without it.
+    ///
+    /// # Errors
+    /// What is there otherwise.
+    pub fn recovered(&mut self, database: &Database) -> Result<(), String> {
+        let found = look(database)?;
+        let possible = [Some(self.state.clone()), self.under_way.take()];
+        if !possible.contains(&Some(found.clone())) {
+            return Err(format!("found {found:?}\npossible were {possible:?}"));
+        }
+        self.state = found;
+        Ok(())
+    }
+}
+
+/// Does one chore.
+///
+/// # Errors
+/// `Refused` where a key is taken or a conflict was found.
+pub fn perform(database: &Database, chore: &str) -> Result<String, Failure> {
+    let words: Vec<&str> = chore.split(' ').collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).unwrap_or_default();
+    let numbers = || params! { "key" => number(1), "mark" => number(2) };
+    let mut session = database.session();
+    let mut query = |text: &str, params: Params| -> Result<(), Error> {
+        session.query(text, params)?.finish().map(|_| ())
+    };
+    let done = match words[0] {
+        "checkpoint" => database.checkpoint().map(|_| ()),
+        "index" => {
+            let text = "CREATE INDEX marks FOR (r:Right) ON (r.mark)";
+            query(text, Params::new()).or_else(|_| query("DROP INDEX marks", Params::new()))
+        }
+        "import" => database.import(&import(chore.trim_start_matches("import "))).map(|_| ()),
+        "make" => query(
+            "CREATE (:Left {key: $key, mark: $mark})-[:PAIR {mark: $mark}]->(:Right {key: $key, mark: $mark})",
+            numbers(),
+        ),
+        "alter" => query(
+            "MATCH (l:Left {key: $key})-[p:PAIR]->(r) SET l.mark = $mark, p.mark = $mark, r.mark = $mark",
+            numbers(),
+        ),
+        "delete" => query(
+            "MATCH (l:Left {key: $key})-[:PAIR]->(r) DETACH DELETE l, r",
+            params! { "key" => number(1) },
+        ),
+        other => return Err(Failure::Broken(format!("no chore: {other}"))),
+    };
+    done.map(|()| String::new()).map_err(|error| {
+        let text = format!("{}: {error}", error.code);
+        match error.code.as_str() {
+            _ if error.retryable => Failure::Refused(text),
+            "Neo.ClientError.Schema.ConstraintValidationFailed" => Failure::Refused(text),
+            "Neo.DatabaseError.Transaction.TransactionLogError" => Failure::Unknown(text),
+            _ => Failure::Broken(text),
+        }
+    })
+}
+
+fn import(file: &str) -> database::ImportOptions {
+    database::ImportOptions {
+        from: file.into(),
+        strict: true,
+        vertex_label: Some("Imported".into()),
+        edge_type: Some("LINK".into()),
+        ..Default::default()
+    }
+}
+
+/// The pairs and imports that are there, each whole.
+fn look(database: &Database) -> Result<State, String> {
+    let mut session = database.session();
+    let mut rows = |text: &str| -> Result<Vec<Vec<Value>>, String> {
+        let result = session.query(text, Params::new()).and_then(|result| result.rows());
+        result.map_err(|error| format!("{text}: {error}"))
+    };
+    let mut state = State::default();
+    let found = rows(
+        "MATCH (l:Left) OPTIONAL MATCH (l)-[p:PAIR]->(r:Right) \
+         RETURN l.key, l.mark, p.mark, r.key, r.mark",
+    )?;
+    for row in found {
+        let numbers: Vec<Option<i64>> = row.iter().map(Value::as_int).collect();
+        let (Some(key), Some(mark)) = (numbers[0], numbers[1]) else {
+            return Err(format!("a pair without key or mark: {row:?}"));
+        };
+        if numbers != [Some(key), Some(mark), Some(mark), Some(key), Some(mark)] {
+            return Err(format!("half a pair: {row:?}"));
+        }
+        if state.pairs.insert(key, mark).is_some() {
+            return Err(format!("pair {key} is there twice"));
+        }
+    }
+    let mut count = |text: &str| -> Result<i64, String> {
+        rows(text)?.first().and_then(|row| row[0].as_int()).ok_or_else(|| format!("{text}: no count"))
+    };
+    let rights = count("MATCH (r:Right) RETURN count(*)")?;
+    let vertices = count("MATCH (n:Imported) RETURN count(*)")?;
+    let edges = count("MATCH (:Imported)-[r:LINK]->(:Imported) RETURN count(r)")?;
+    if rights != state.pairs.len() as i64 || vertices != edges || vertices % IMPORT_VERTICES != 0 {
+        let pairs = state.pairs.len();
+        return Err(format!("{pairs} lefts, {rights} rights; {vertices} vertices imported, {edges} edges"));
+    }
+    state.imports = vertices / IMPORT_VERTICES;
+    Ok(state)
+}
