@@ -1,16 +1,32 @@
 //! What an operator may ask of the runtime during a call.
 
-use crate::instance::Head;
+use crate::graph::{Crossing, Edge};
+use crate::instance::{Head, Wish};
 use crate::limits::SPREAD_LOCAL_MESSAGES_MAX;
-use crate::links::Command;
+use crate::line::Between;
+use crate::links::{Command, Shared};
 use crate::local::LocalQuery;
 use crate::progress::Account;
+use crate::tree::ROOT;
 use crate::{Failure, Message, Route, Tag};
 use std::sync::atomic::Ordering;
 use world::clock::monotonic_ns;
 
 /// The runtime, as seen by one operator during one call.
 pub struct Context<'a, M: Message> {
+    seat: Seat<'a, M>,
+}
+
+/// Where the operator runs.
+enum Seat<'a, M: Message> {
+    /// On an executor.
+    Executor(Call<'a, M>),
+    /// In a line on the thread that asks, at this place: outside scopes, alone of its kind.
+    Line(&'a mut Between<M>, usize),
+}
+
+/// A call on an executor.
+struct Call<'a, M: Message> {
     local: &'a mut LocalQuery<M>,
     head: &'a mut Head,
     until_ns: u64,
@@ -18,7 +34,10 @@ pub struct Context<'a, M: Message> {
 
 impl<'a, M: Message> Context<'a, M> {
     pub(crate) fn new(local: &'a mut LocalQuery<M>, head: &'a mut Head, until_ns: u64) -> Context<'a, M> {
-        Context { local, head, until_ns }
+        Context { seat: Seat::Executor(Call { local, head, until_ns }) }
+    }
+    pub(crate) fn in_line(between: &'a mut Between<M>, place: usize) -> Context<'a, M> {
+        Context { seat: Seat::Line(between, place) }
     }
 
     /// Sends on output 0 with the current tag.
@@ -26,51 +45,44 @@ impl<'a, M: Message> Context<'a, M> {
         self.send_to(0, message);
     }
 
-    /// Sends on an output with the current tag; on an edge out of the scope, with the enclosing tag. Never blocks and never fails: an
-    /// output that is full only turns [`should_yield`](Self::should_yield) true. A message to an unconnected output is dropped.
+    /// Sends on an output with the current tag; on an edge out of the scope, with the enclosing tag; on an edge into a loop, to its first
+    /// iteration; on a backward edge, to the next one. Never blocks and never fails: an output that is full only turns
+    /// [`should_yield`](Self::should_yield) true. A message to an unconnected output is dropped.
     ///
     /// # Panics
-    /// When the output leads into a scope: that takes [`send_tagged`](Self::send_tagged).
+    /// When the output leads into a branch scope: that takes [`send_tagged`](Self::send_tagged).
     pub fn send_to(&mut self, output: usize, message: M) {
-        self.count_sent(&message);
-        if output == 0 && self.head.vertex == self.local.shared.graph.output {
-            self.local.shared.output.push(message);
-        } else if let Some(edge) = self.edge(output) {
-            let depth = self.local.shared.graph.vertices[self.local.shared.graph.edges[edge].to].depth;
-            assert!(
-                depth <= self.head.tag.depth(),
-                "output {output} leads into a scope: open an instance and send tagged"
-            );
-            self.route(edge, self.head.tag.ancestor(depth), message);
+        match &mut self.seat {
+            Seat::Executor(call) => call.send_to(output, message),
+            Seat::Line(between, place) if output == 0 => between.send(*place, message),
+            Seat::Line(..) => {}
         }
     }
 
-    /// Sends on an output that leads into a scope, to the instance `tag` made by [`open_instance`](Self::open_instance).
+    /// Sends on an output that leads into a branch scope, to the instance `tag` made by [`open_instance`](Self::open_instance). A
+    /// message to an instance that was cancelled is dropped.
     ///
     /// # Panics
     /// When the tag does not belong on that output.
     pub fn send_tagged(&mut self, output: usize, tag: Tag, message: M) {
-        self.count_sent(&message);
-        if let Some(edge) = self.edge(output) {
-            self.check_tag(edge, tag);
-            self.route(edge, tag, message);
-        }
+        self.call_with_scopes().send_tagged(output, tag, message);
     }
 
-    /// A new scope instance, a child of the current tag. Every output that leads into the scope must later get
+    /// A new instance of the branch scope that this vertex is the ingress of. Every output that leads into the scope must later get
     /// [`end_instance`](Self::end_instance); what is never ended ends with the ingress's input.
+    ///
+    /// # Panics
+    /// When no output leads into a branch scope.
     pub fn open_instance(&mut self) -> Tag {
-        let number = self.local.instance_next;
-        self.local.instance_next =
-            number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
-        let tag = self.head.tag.child(number);
-        let graph = &self.local.shared.graph;
-        for edge in graph.vertices[self.head.vertex].outputs.iter().flatten() {
-            if graph.vertices[graph.edges[*edge].to].depth == tag.depth() {
-                self.head.open.push((*edge, tag));
-            }
-        }
-        tag
+        self.open_ranked_instance(0)
+    }
+
+    /// A new instance with a rank, for scopes whose instances run [best first](crate::InterPolicy::BestFirst).
+    ///
+    /// # Panics
+    /// When no output leads into a branch scope.
+    pub fn open_ranked_instance(&mut self, rank: u64) -> Tag {
+        self.call_with_scopes().open_instance(rank)
     }
 
     /// Says that nothing more is sent to instance `tag` on `output`. Saying it again does nothing.
@@ -78,49 +90,214 @@ impl<'a, M: Message> Context<'a, M> {
     /// # Panics
     /// When the tag does not belong on that output.
     pub fn end_instance(&mut self, output: usize, tag: Tag) {
-        if let Some(edge) = self.edge(output) {
-            self.check_tag(edge, tag);
-            if let Some(place) = self.head.open.iter().rposition(|open| *open == (edge, tag)) {
-                let open = self.head.open.swap_remove(place);
-                self.local.end_left_open(&mut vec![open]);
-            }
+        self.call_with_scopes().end_instance(output, tag);
+    }
+
+    /// This scope instance has its answer: after this call all its operators are dropped with what they hold, this one too, and all
+    /// instances within, also those that must finish; no `on_instance_end` comes. What was sent out of the scope goes its way. In a loop
+    /// it ends this iteration; the next one goes on with what it was sent. Outside scopes it closes the inputs.
+    ///
+    /// This is the paper's `NotifyCompletion` in an egress (Banyan, section 3.3).
+    pub fn finish_instance(&mut self) {
+        match &mut self.seat {
+            Seat::Executor(call) if call.head.node != ROOT => call.head.wish = Wish::FinishInstance,
+            _ => self.close_inputs(),
+        }
+    }
+
+    /// Like [`finish_instance`](Self::finish_instance) for all instances of this scope within the enclosing instance: a loop ends, with
+    /// all its iterations.
+    pub fn finish_scope(&mut self) {
+        match &mut self.seat {
+            Seat::Executor(call) if call.head.node != ROOT => call.head.wish = Wish::FinishScope,
+            _ => self.close_inputs(),
         }
     }
 
     /// The scope instance this operator belongs to.
     pub fn tag(&self) -> Tag {
-        self.head.tag
+        match &self.seat {
+            Seat::Executor(call) => call.head.tag,
+            Seat::Line(..) => Tag::ROOT,
+        }
     }
 
-    /// True when the call should return soon: the quota is used up, an output is full, or the query (or this part of it) is cancelled.
-    /// Costs a clock reading, some 20 to 50 ns: ask once per few hundred rows, not per row.
+    /// True when the call should return soon: the quota is used up, an output is full, as many instances of the scope it leads to live as
+    /// may, or the query (or this part of it) is cancelled. Costs a clock reading, some 20 to 50 ns: ask once per few hundred rows, not
+    /// per row.
     pub fn should_yield(&self) -> bool {
-        let shared = &self.local.shared;
-        shared.is_stopped()
-            || self.local.fault.is_some()
-            || shared.progress.is_closed(self.head.vertex)
-            || shared.outputs_full(self.head.vertex, self.local.me)
-            || monotonic_ns() >= self.until_ns
+        match &self.seat {
+            Seat::Executor(call) => call.should_yield(),
+            Seat::Line(between, place) => between.should_yield(*place),
+        }
+    }
+
+    /// True if as many instances of the branch scope this vertex leads into live here as may: open no more in this call.
+    pub fn is_crowded(&self) -> bool {
+        match &self.seat {
+            Seat::Executor(call) => call.is_crowded(),
+            Seat::Line(..) => false,
+        }
     }
 
     /// The number of this executor.
     pub fn executor(&self) -> usize {
-        self.local.me
+        match &self.seat {
+            Seat::Executor(call) => call.local.me,
+            Seat::Line(..) => 0,
+        }
     }
 
     /// How many executors there are.
     pub fn executors(&self) -> usize {
-        self.local.shared.executors()
+        match &self.seat {
+            Seat::Executor(call) => call.local.shared.executors(),
+            Seat::Line(..) => 1,
+        }
     }
 
     /// True on the query's home executor.
     pub fn is_home(&self) -> bool {
-        self.local.me == self.local.shared.home
+        match &self.seat {
+            Seat::Executor(call) => call.local.me == call.local.shared.home,
+            Seat::Line(..) => true,
+        }
     }
 
     /// Calls `resume` once on this vertex's instance on every other executor (made if need be). Inside a scope it does nothing, for a
     /// scope instance lives on one executor.
     pub fn invite_peers(&mut self) {
+        if let Seat::Executor(call) = &mut self.seat {
+            call.invite_peers();
+        }
+    }
+
+    /// This vertex needs no more input (a limit was reached): cancels all work upstream all of whose paths lead here, except vertices
+    /// marked `must_finish` and what feeds them; outside scopes on all executors, inside in this instance. The end still comes.
+    pub fn close_inputs(&mut self) {
+        match &mut self.seat {
+            Seat::Executor(call) => call.close_inputs(),
+            Seat::Line(between, place) => between.close_inputs(*place),
+        }
+    }
+
+    /// Counts bytes this operator holds against the query's budget.
+    ///
+    /// # Errors
+    /// When the budget is exceeded: hand the error on, it ends the query with `Fault::OverBudget`.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        match &mut self.seat {
+            Seat::Executor(call) => call.charge(bytes),
+            Seat::Line(between, _) => between.charge(bytes),
+        }
+    }
+
+    /// Gives back what was charged. What an operator still holds when it is dropped is given back for it.
+    pub fn release(&mut self, bytes: usize) {
+        match &mut self.seat {
+            Seat::Executor(call) => call.release(bytes),
+            Seat::Line(between, _) => between.release(bytes),
+        }
+    }
+
+    fn call_with_scopes(&mut self) -> &mut Call<'a, M> {
+        match &mut self.seat {
+            Seat::Executor(call) => call,
+            Seat::Line(..) => panic!("a line has no scopes: its graph has no output that leads into one"),
+        }
+    }
+}
+
+impl<M: Message> Call<'_, M> {
+    fn send_to(&mut self, output: usize, message: M) {
+        self.count_sent(&message);
+        if output == 0 && self.head.vertex == self.local.shared.graph.output {
+            self.local.shared.output.push(message);
+            return;
+        }
+        let Some(at) = self.edge(output) else { return };
+        let shared = self.local.shared.clone();
+        let edge = &shared.graph.edges[at];
+        let node = self.head.node;
+        match edge.crossing {
+            Crossing::Inside => self.forward(&shared, edge, node, message),
+            Crossing::Leave => {
+                let parent = self.local.tree.node(node).parent;
+                self.forward(&shared, edge, parent, message);
+            }
+            Crossing::Back => {
+                let here = self.local.tree.node(node);
+                let (parent, scope, next) = (here.parent, here.scope, here.number + 1);
+                self.enter_iteration(edge, parent, scope, next, message);
+            }
+            Crossing::Enter(scope) => {
+                assert!(
+                    shared.graph.scopes[scope].is_loop(),
+                    "output {output} leads into a branch scope: open an instance and send tagged"
+                );
+                self.enter_iteration(edge, node, scope, 1, message);
+            }
+        }
+    }
+
+    fn send_tagged(&mut self, output: usize, tag: Tag, message: M) {
+        self.count_sent(&message);
+        if let Some(at) = self.edge(output) {
+            let scope = self.check_tag(at, tag);
+            let edge = &self.local.shared.graph.edges[at];
+            let (to, port) = (edge.to, edge.port);
+            if let Some(node) = self.local.tree.find(self.head.node, scope, tag.number()) {
+                self.local.deliver(to, port, node, message);
+            }
+        }
+    }
+
+    fn open_instance(&mut self, rank: u64) -> Tag {
+        let number = self.local.instance_next;
+        self.local.instance_next =
+            number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
+        let shared = self.local.shared.clone();
+        let mut opened = None;
+        for edge in shared.graph.vertices[self.head.vertex].outputs.iter().flatten() {
+            let Crossing::Enter(scope) = shared.graph.edges[*edge].crossing else { continue };
+            if shared.graph.scopes[scope].is_loop() {
+                continue;
+            }
+            let node =
+                *opened.get_or_insert_with(|| self.local.open_node(self.head.node, scope, number, rank));
+            self.head.open.push((*edge, self.local.tree.node(node).tag));
+        }
+        let node = opened.expect("an output of an ingress leads into its branch scope");
+        self.local.tree.node(node).tag
+    }
+
+    fn end_instance(&mut self, output: usize, tag: Tag) {
+        if let Some(edge) = self.edge(output) {
+            self.check_tag(edge, tag);
+            if let Some(place) = self.head.open.iter().rposition(|open| *open == (edge, tag)) {
+                self.head.open.swap_remove(place);
+                self.local.end_entry(self.head.node, edge, tag);
+            }
+        }
+    }
+
+    fn should_yield(&self) -> bool {
+        let shared = &self.local.shared;
+        shared.is_stopped()
+            || self.local.fault.is_some()
+            || self.head.wish != Wish::None
+            || shared.progress.is_closed(self.head.vertex)
+            || shared.progress.is_scope_closed(shared.graph.scope_around(self.head.vertex))
+            || self.local.outputs_full(self.head.vertex)
+            || self.is_crowded()
+            || monotonic_ns() >= self.until_ns
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.local.crowded(self.head.vertex, self.head.node)
+    }
+
+    fn invite_peers(&mut self) {
         if !self.head.tag.is_root() {
             return;
         }
@@ -131,19 +308,15 @@ impl<'a, M: Message> Context<'a, M> {
         }
     }
 
-    /// This vertex needs no more input, on any executor (a limit was reached): cancels all work upstream all of whose paths lead here,
-    /// except vertices marked `must_finish` and what feeds them. `on_completion` still comes. Inside a scope it does nothing yet.
-    pub fn close_inputs(&mut self) {
-        if self.head.tag.is_root() {
+    fn close_inputs(&mut self) {
+        if self.head.node == ROOT {
             self.local.shared.close_inputs(self.head.vertex);
+        } else if self.head.wish == Wish::None {
+            self.head.wish = Wish::CloseInputs;
         }
     }
 
-    /// Counts bytes this operator holds against the query's budget.
-    ///
-    /// # Errors
-    /// When the budget is exceeded: hand the error on, it ends the query with `Fault::OverBudget`.
-    pub fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
         self.head.charged += bytes as u64;
         let shared = &self.local.shared;
         if shared.ledger.charge(self.head.vertex, bytes as u64) {
@@ -152,24 +325,28 @@ impl<'a, M: Message> Context<'a, M> {
         Err(Box::new(shared.ledger.exceeded(shared.graph.vertices.iter().map(|vertex| vertex.name.clone()))))
     }
 
-    /// Gives back what was charged. What an operator still holds when it is dropped is given back for it.
-    pub fn release(&mut self, bytes: usize) {
+    fn release(&mut self, bytes: usize) {
         let bytes = (bytes as u64).min(self.head.charged);
         self.head.charged -= bytes;
         self.local.shared.ledger.release(self.head.vertex, bytes);
+    }
+
+    fn enter_iteration(&mut self, edge: &Edge<M>, parent: usize, scope: usize, number: u32, message: M) {
+        if let Some(node) = self.local.iteration(parent, scope, number) {
+            self.local.deliver(edge.to, edge.port, node, message);
+        }
     }
 
     fn edge(&self, output: usize) -> Option<usize> {
         self.local.shared.graph.vertices[self.head.vertex].outputs.get(output).copied().flatten()
     }
 
-    fn check_tag(&self, edge: usize, tag: Tag) {
-        let to = self.local.shared.graph.edges[edge].to;
-        let depth = self.local.shared.graph.vertices[to].depth;
-        assert!(
-            tag.depth() == depth && tag.parent() == Some(self.head.tag),
-            "instance {tag:?} was not opened by this operator for that output"
-        );
+    /// The branch scope that the edge enters.
+    fn check_tag(&self, edge: usize, tag: Tag) -> usize {
+        match self.local.shared.graph.edges[edge].crossing {
+            Crossing::Enter(scope) if tag.parent() == Some(self.head.tag) => scope,
+            _ => panic!("instance {tag:?} was not opened by this operator for that output"),
+        }
     }
 
     fn count_sent(&self, message: &M) {
@@ -178,31 +355,34 @@ impl<'a, M: Message> Context<'a, M> {
         stats.batches.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn route(&mut self, edge: usize, tag: Tag, message: M) {
+    /// Puts a message into an instance of this scope or an enclosing one.
+    fn forward(&mut self, shared: &Shared<M>, edge: &Edge<M>, node: usize, message: M) {
+        if node != ROOT {
+            return self.local.deliver(edge.to, edge.port, node, message);
+        }
         let me = self.local.me;
-        let shared = self.local.shared.clone();
-        let edge = &shared.graph.edges[edge];
         match &edge.route {
-            Route::Local => self.carry(edge.to, edge.port, me, tag, message),
-            Route::Gather => self.carry(edge.to, edge.port, shared.home, tag, message),
+            Route::Local => self.carry(edge, me, message),
+            Route::Gather => self.carry(edge, shared.home, message),
             Route::Spread => {
                 let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
                 let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
                 let least = || (0..shared.executors()).min_by_key(length).unwrap_or(me);
                 let to = if busy { least() } else { me };
-                self.carry(edge.to, edge.port, to, tag, message);
+                self.carry(edge, to, message);
             }
             Route::Partition(split) => {
                 for (part, message) in split(message, shared.executors()) {
-                    self.carry(edge.to, edge.port, part % shared.executors(), tag, message);
+                    self.carry(edge, part % shared.executors(), message);
                 }
             }
         }
     }
 
-    /// Counts a message at its receiver and puts it there, or on its way.
-    fn carry(&mut self, vertex: usize, port: usize, executor: usize, tag: Tag, message: M) {
+    /// Counts a message at its receiver outside scopes and puts it there, or on its way.
+    fn carry(&mut self, edge: &Edge<M>, executor: usize, message: M) {
         let shared = &self.local.shared;
+        let (vertex, port) = (edge.to, edge.port);
         if shared.progress.refuses(vertex) {
             return;
         }
@@ -211,7 +391,7 @@ impl<'a, M: Message> Context<'a, M> {
             shared.enqueued(vertex, port, executor);
         }
         if executor == self.local.me {
-            self.local.deliver(vertex, port, tag, message);
+            self.local.deliver(vertex, port, ROOT, message);
         } else {
             let query = shared.clone();
             shared.links.post(executor, Command::Deliver { query, vertex, port, message });

@@ -7,7 +7,8 @@ use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, TIMERS_SLACK, WAITING_REPO
 use crate::links::{Command, Links, Shared};
 use crate::local::{LocalQuery, Turn, drop_quietly};
 use crate::tenants::{Payer, Tenants, Work};
-use crate::{Message, Root, RootStatus, Tag};
+use crate::tree::ROOT;
+use crate::{Message, Root, RootStatus};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,10 +103,13 @@ impl<M: Message> Executor<M> {
                 sources.into_iter().for_each(|vertex| local.resume_later(vertex));
             }),
             Command::Deliver { query, vertex, port, message } => {
-                self.with_query(&query, |local| local.deliver(vertex, port, Tag::ROOT, message));
+                self.with_query(&query, |local| local.deliver(vertex, port, ROOT, message));
             }
             Command::Exhausted { query, vertex, port } => {
                 self.with_query(&query, |local| local.exhausted(vertex, port));
+            }
+            Command::Entered { query, scope } => {
+                self.with_query(&query, |local| local.scope_fed(ROOT, scope));
             }
             Command::CreateEmpty { query, vertex } => {
                 self.with_query(&query, |local| local.create_empty(vertex))

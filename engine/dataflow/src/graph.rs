@@ -1,10 +1,10 @@
 //! The graph of one query: vertices with ports, edges with routes, scopes around them.
 //!
-//! The builder collects, [`GraphBuilder::finish`] checks (acyclic, ports fed, scopes entered and left through one border) and works out
-//! what the runtime needs at every step: the order from upstream to downstream, the edges into and out of each vertex, which ports hold
-//! their feeders back, and what a `LIMIT` at a vertex may cancel.
+//! The builder collects, [`GraphBuilder::finish`] checks (acyclic but for the backward edges of loops, ports fed, scopes entered and left
+//! through one border) and works out what the runtime needs at every step; see `wiring`.
 
-use crate::limits::{IN_EDGES_MAX, PORTS_MAX, SCOPE_DEPTH_MAX, VERTICES_MAX};
+use crate::limits::SCOPE_DEPTH_MAX;
+use crate::policy::{InterPolicy, IntraPolicy};
 use crate::{Message, Operator};
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +32,41 @@ impl ScopeNo {
 impl Default for ScopeNo {
     fn default() -> ScopeNo {
         ScopeNo::ROOT
+    }
+}
+
+/// How messages that enter a scope find their instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScopeKind {
+    /// The ingress opens an instance for whatever it likes: a row, or a batch.
+    #[default]
+    Branch,
+    /// What enters goes to the first iteration, what goes along a backward edge to the next one.
+    Loop,
+}
+
+/// How a scope behaves.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeOptions {
+    /// Branch or loop.
+    pub kind: ScopeKind,
+    /// Which of its instances runs first.
+    pub inter: InterPolicy,
+    /// Which member of an instance runs first.
+    pub intra: IntraPolicy,
+    /// Instances that may live at once on one executor within one enclosing instance (the paper's `MAX_SI`): an ingress that holds none
+    /// open is not run while there are as many; of a loop only the earliest so many iterations run. None for no limit.
+    pub instances_max: Option<u32>,
+}
+
+impl ScopeOptions {
+    /// A branch scope with the default policies.
+    pub fn branch() -> ScopeOptions {
+        ScopeOptions::default()
+    }
+    /// A loop scope with the default policies.
+    pub fn iteration() -> ScopeOptions {
+        ScopeOptions { kind: ScopeKind::Loop, ..ScopeOptions::default() }
     }
 }
 
@@ -132,6 +167,10 @@ pub enum GraphError {
     OutputTwice(String, usize),
     /// An edge skips a scope border, or a route inside a scope is not local.
     Border(String, String),
+    /// A backward edge does not stay in one loop scope.
+    Backward(String, String),
+    /// A source lies inside a scope, where nothing could start it.
+    SourceInScope(String),
     /// Scopes nest too deeply.
     TooDeep(usize),
     /// Too many vertices, ports, or edges into one vertex.
@@ -155,6 +194,12 @@ impl fmt::Display for GraphError {
                     "the edge from `{from}` to `{to}` crosses a scope border wrongly or is not local in a scope"
                 )
             }
+            GraphError::Backward(from, to) => {
+                write!(f, "the backward edge from `{from}` to `{to}` does not stay in one loop scope")
+            }
+            GraphError::SourceInScope(name) => {
+                write!(f, "the source `{name}` lies inside a scope, where nothing could start it")
+            }
             GraphError::TooDeep(depth) => {
                 write!(f, "scopes nest {depth} deep, at most {SCOPE_DEPTH_MAX} are allowed")
             }
@@ -171,50 +216,102 @@ impl std::error::Error for GraphError {}
 
 pub(crate) type Factory<M> = Box<dyn Fn(usize) -> Box<dyn Operator<M>> + Send + Sync>;
 
+/// How an edge lies to the scopes of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// Both ends are in the same scope.
+    Inside,
+    /// From the parent into this scope.
+    Enter(usize),
+    /// Out of a scope to its parent.
+    Leave,
+    /// Backward in a loop scope.
+    Back,
+}
+
 pub(crate) struct Edge<M> {
     pub(crate) from: usize,
     pub(crate) output: usize,
     pub(crate) to: usize,
     pub(crate) port: usize,
     pub(crate) route: Route<M>,
-    /// Which of the receiver's in-edges it is.
+    pub(crate) crossing: Crossing,
+    /// Which of the receiver's in-edges it is; of an edge that enters a scope, also which of the scope's entries ...
     pub(crate) in_place: usize,
+    /// ... is here.
+    pub(crate) entry_place: usize,
 }
 
 pub(crate) struct Vertex<M> {
     pub(crate) name: String,
     pub(crate) options: VertexOptions,
     pub(crate) factory: Factory<M>,
+    /// The scope it lies in, and its place among that scope's members.
+    pub(crate) scope: usize,
+    pub(crate) place: usize,
     /// Number of scopes around it.
     pub(crate) depth: usize,
     /// Edge by output, `None` where unconnected.
     pub(crate) outputs: Vec<Option<usize>>,
     pub(crate) in_edges: Vec<usize>,
-    /// Place in the order from upstream to downstream.
-    pub(crate) rank: usize,
-    /// By port: true if the port waits for others and holding its feeders back could hold back those others too. Messages that wait at
-    /// such a port are charged to the query's bytes instead.
+    /// By port: true if holding its feeders back could hold back what the port itself waits for, or a loop. Messages that wait at such
+    /// a port are charged to the query's bytes instead.
     pub(crate) elastic: Vec<bool>,
-    /// The vertices a limit here cancels.
+    /// The places of the members of its scope that a limit here cancels, from upstream to downstream.
     pub(crate) closes: Vec<usize>,
+}
+
+/// A member of a scope, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inner {
+    Vertex(usize),
+    Scope(usize),
+}
+
+/// A scope; number 0 is the whole graph.
+pub(crate) struct Scope {
+    pub(crate) options: ScopeOptions,
+    pub(crate) parent: usize,
+    /// Its place among the parent's members.
+    pub(crate) place: usize,
+    /// Number of scopes around its members: 1 for a scope directly inside the graph.
+    pub(crate) depth: usize,
+    /// The outermost scope around it, or itself; 0 for the graph.
+    pub(crate) outermost: usize,
+    /// What lies directly inside, from upstream to downstream.
+    pub(crate) members: Vec<Inner>,
+    /// Places of members by precedence, the first first, and the precedence of each place; empty for first in, first out.
+    pub(crate) by_precedence: Vec<u16>,
+    pub(crate) precedence: Vec<u16>,
+    /// Edges from the parent, in the order of their `entry_place`.
+    pub(crate) entries: Vec<usize>,
+    /// Edges to the parent.
+    pub(crate) exits: Vec<usize>,
+    /// Backward edges.
+    pub(crate) backs: Vec<usize>,
 }
 
 /// A checked graph, ready to be submitted.
 pub struct Graph<M: Message> {
     pub(crate) vertices: Vec<Vertex<M>>,
     pub(crate) edges: Vec<Edge<M>>,
+    pub(crate) scopes: Vec<Scope>,
     pub(crate) output: usize,
-    /// Vertices from upstream to downstream.
-    pub(crate) order: Vec<usize>,
+}
+
+impl<M: Message> Graph<M> {
+    /// The outermost scope around a vertex; 0, the graph, if there is none.
+    pub(crate) fn scope_around(&self, vertex: usize) -> usize {
+        self.scopes[self.vertices[vertex].scope].outermost
+    }
 }
 
 /// Collects a graph.
 pub struct GraphBuilder<M: Message> {
-    vertices: Vec<Vertex<M>>,
-    edges: Vec<Edge<M>>,
-    /// Parent and depth by scope.
-    scopes: Vec<(usize, usize)>,
-    output: Option<usize>,
+    pub(crate) vertices: Vec<Vertex<M>>,
+    pub(crate) edges: Vec<Edge<M>>,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) output: Option<usize>,
 }
 
 impl<M: Message> Default for GraphBuilder<M> {
@@ -226,17 +323,34 @@ impl<M: Message> Default for GraphBuilder<M> {
 impl<M: Message> GraphBuilder<M> {
     /// An empty graph.
     pub fn new() -> GraphBuilder<M> {
-        GraphBuilder { vertices: Vec::new(), edges: Vec::new(), scopes: vec![(0, 0)], output: None }
+        let root = Scope::new(ScopeOptions::default(), 0, 0, 0);
+        GraphBuilder { vertices: Vec::new(), edges: Vec::new(), scopes: vec![root], output: None }
     }
 
-    /// A scope inside `parent`. Vertices are put into it by [`VertexOptions::scope`].
+    /// Which of the vertices and scopes outside all scopes runs first.
+    pub fn policy(&mut self, intra: IntraPolicy) {
+        self.scopes[0].options.intra = intra;
+    }
+
+    /// A branch scope inside `parent`, with the default policies. Vertices are put into it by [`VertexOptions::scope`].
     ///
     /// A vertex of the parent that opens instances ([`Context::open_instance`](crate::Context::open_instance)) is the scope's ingress; a
     /// vertex of the scope whose edge goes to the parent is its egress, and its messages take the parent's tag on the way out.
     pub fn scope(&mut self, parent: ScopeNo) -> ScopeNo {
-        let depth = self.scopes[parent.0].1 + 1;
-        self.scopes.push((parent.0, depth));
-        ScopeNo(self.scopes.len() - 1)
+        self.scope_with(parent, ScopeOptions::branch())
+    }
+
+    /// A scope inside `parent`.
+    ///
+    /// Into a branch scope an ingress sends with the tag of an instance it opened; what is sent into a loop scope goes to the first
+    /// iteration by itself, and along [`connect_back`](Self::connect_back) to the next. The loop ends when an iteration ends and nothing
+    /// was sent to the one after it.
+    pub fn scope_with(&mut self, parent: ScopeNo, options: ScopeOptions) -> ScopeNo {
+        let number = self.scopes.len();
+        let around = &self.scopes[parent.0];
+        let outermost = if parent == ScopeNo::ROOT { number } else { around.outermost };
+        self.scopes.push(Scope::new(options, parent.0, around.depth + 1, outermost));
+        ScopeNo(number)
     }
 
     /// Adds a vertex. `factory` makes its operator on an executor (given its number) on the first message there.
@@ -244,16 +358,17 @@ impl<M: Message> GraphBuilder<M> {
     where
         F: Fn(usize) -> Box<dyn Operator<M>> + Send + Sync + 'static,
     {
-        let depth = self.scopes[options.scope.0].1;
+        let scope = options.scope.0;
         self.vertices.push(Vertex {
             name: name.into(),
             elastic: vec![false; options.ports],
+            scope,
+            place: 0,
+            depth: self.scopes[scope].depth,
             options,
             factory: Box::new(factory),
-            depth,
             outputs: Vec::new(),
             in_edges: Vec::new(),
-            rank: 0,
             closes: Vec::new(),
         });
         VertexNo(self.vertices.len() - 1)
@@ -262,185 +377,50 @@ impl<M: Message> GraphBuilder<M> {
     /// Adds an edge from an output of one vertex to a port of another. Several edges may enter one port; an output has one edge.
     /// Messages sent to an unconnected output are dropped.
     pub fn connect(&mut self, from: VertexNo, output: usize, to: VertexNo, port: usize, route: Route<M>) {
-        self.edges.push(Edge { from: from.0, output, to: to.0, port, route, in_place: 0 });
+        self.add_edge(from, output, to, port, route, Crossing::Inside);
+    }
+
+    /// Adds a backward edge between two vertices of one loop scope: what is sent along it goes to the next iteration.
+    pub fn connect_back(&mut self, from: VertexNo, output: usize, to: VertexNo, port: usize) {
+        self.add_edge(from, output, to, port, Route::Local, Crossing::Back);
+    }
+
+    fn add_edge(
+        &mut self,
+        from: VertexNo,
+        output: usize,
+        to: VertexNo,
+        port: usize,
+        route: Route<M>,
+        crossing: Crossing,
+    ) {
+        let (from, to) = (from.0, to.0);
+        self.edges.push(Edge { from, output, to, port, route, crossing, in_place: 0, entry_place: 0 });
     }
 
     /// Output 0 of this vertex goes to the client.
     pub fn output(&mut self, vertex: VertexNo) {
         self.output = Some(vertex.0);
     }
+}
 
-    /// Checks the graph.
-    ///
-    /// # Errors
-    /// The first fault found: see [`GraphError`].
-    pub fn finish(mut self) -> Result<Graph<M>, GraphError> {
-        self.check_size()?;
-        self.wire()?;
-        self.check_borders()?;
-        let output = self.check_output()?;
-        let order = self.rank()?;
-        self.mark_elastic();
-        for vertex in 0..self.vertices.len() {
-            self.vertices[vertex].closes = self.closes(vertex, &order);
-        }
-        Ok(Graph { vertices: self.vertices, edges: self.edges, output, order })
-    }
-
-    fn name(&self, vertex: usize) -> String {
-        self.vertices[vertex].name.clone()
-    }
-
-    fn check_size(&self) -> Result<(), GraphError> {
-        if self.vertices.len() > VERTICES_MAX {
-            return Err(GraphError::TooLarge(format!(
-                "{} vertices, at most {VERTICES_MAX}",
-                self.vertices.len()
-            )));
-        }
-        for vertex in &self.vertices {
-            if vertex.options.ports > PORTS_MAX {
-                return Err(GraphError::TooLarge(format!("ports of `{}`, at most {PORTS_MAX}", vertex.name)));
-            }
-            if vertex.options.ports == 0 && !vertex.options.source {
-                return Err(GraphError::NeverRuns(vertex.name.clone()));
-            }
-            if vertex.depth > SCOPE_DEPTH_MAX {
-                return Err(GraphError::TooDeep(vertex.depth));
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills `outputs`, `in_edges`, `in_place`.
-    fn wire(&mut self) -> Result<(), GraphError> {
-        for index in 0..self.edges.len() {
-            let Edge { from, output, to, port, .. } = self.edges[index];
-            if port >= self.vertices[to].options.ports {
-                return Err(GraphError::NoSuchPort(self.name(to), port));
-            }
-            let outputs = &mut self.vertices[from].outputs;
-            if outputs.len() <= output {
-                outputs.resize(output + 1, None);
-            }
-            if outputs[output].replace(index).is_some() {
-                return Err(GraphError::OutputTwice(self.name(from), output));
-            }
-            self.edges[index].in_place = self.vertices[to].in_edges.len();
-            self.vertices[to].in_edges.push(index);
-            if self.vertices[to].in_edges.len() > IN_EDGES_MAX {
-                return Err(GraphError::TooLarge(format!(
-                    "edges into `{}`, at most {IN_EDGES_MAX}",
-                    self.name(to)
-                )));
-            }
-        }
-        for vertex in &self.vertices {
-            let fed = |port: usize| vertex.in_edges.iter().any(|edge| self.edges[*edge].port == port);
-            if let Some(port) = (0..vertex.options.ports).find(|port| !fed(*port)) {
-                return Err(GraphError::PortUnfed(vertex.name.clone(), port));
-            }
-        }
-        Ok(())
-    }
-
-    /// An edge stays in its scope, enters a child scope, or leaves to the parent; it is local unless it runs or leaves to the root.
-    fn check_borders(&self) -> Result<(), GraphError> {
-        for edge in &self.edges {
-            let (from, to) =
-                (self.vertices[edge.from].options.scope.0, self.vertices[edge.to].options.scope.0);
-            let enters = to != 0 && self.scopes[to].0 == from;
-            let leaves = from != 0 && self.scopes[from].0 == to;
-            let local = to == 0 || matches!(edge.route, Route::Local);
-            if !(from == to || enters || leaves) || !local {
-                return Err(GraphError::Border(self.name(edge.from), self.name(edge.to)));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_output(&self) -> Result<usize, GraphError> {
-        let output = self.output.ok_or_else(|| GraphError::Output("no vertex was named".to_string()))?;
-        let vertex = &self.vertices[output];
-        if vertex.options.scope != ScopeNo::ROOT {
-            return Err(GraphError::Output(format!("`{}` lies inside a scope", vertex.name)));
-        }
-        if vertex.outputs.first().is_some_and(Option::is_some) {
-            return Err(GraphError::Output(format!("output 0 of `{}` also has an edge", vertex.name)));
-        }
-        Ok(output)
-    }
-
-    /// Orders the vertices from upstream to downstream (Kahn).
-    fn rank(&mut self) -> Result<Vec<usize>, GraphError> {
-        let mut missing: Vec<usize> = self.vertices.iter().map(|vertex| vertex.in_edges.len()).collect();
-        let mut order: Vec<usize> = (0..self.vertices.len()).filter(|vertex| missing[*vertex] == 0).collect();
-        let mut next = 0;
-        while next < order.len() {
-            let vertex = order[next];
-            self.vertices[vertex].rank = next;
-            next += 1;
-            for edge in self.vertices[vertex].outputs.iter().flatten() {
-                let to = self.edges[*edge].to;
-                missing[to] -= 1;
-                if missing[to] == 0 {
-                    order.push(to);
-                }
-            }
-        }
-        match missing.iter().position(|missing| *missing > 0) {
-            Some(vertex) => Err(GraphError::Cycle(self.name(vertex))),
-            None => Ok(order),
+impl Scope {
+    fn new(options: ScopeOptions, parent: usize, depth: usize, outermost: usize) -> Scope {
+        Scope {
+            options,
+            parent,
+            place: 0,
+            depth,
+            outermost,
+            members: Vec::new(),
+            by_precedence: Vec::new(),
+            precedence: Vec::new(),
+            entries: Vec::new(),
+            exits: Vec::new(),
+            backs: Vec::new(),
         }
     }
-
-    /// A port that waits for lower ports may hold its feeders back only if all that feeds it is a tree leading nowhere else: then those
-    /// it holds back are nobody else's source. Otherwise (a diamond, a self join) holding back could stop the very build side it waits
-    /// for, so it takes what comes and the bytes are charged. Inside a scope all feeders lead back to the one ingress.
-    fn mark_elastic(&mut self) {
-        for vertex in 0..self.vertices.len() {
-            let first = self.vertices[vertex].options.port_order;
-            for port in first..self.vertices[vertex].options.ports {
-                let elastic =
-                    first > 0 && (self.vertices[vertex].depth > 0 || !self.fed_by_trees(vertex, port));
-                self.vertices[vertex].elastic[port] = elastic;
-            }
-        }
-    }
-
-    fn fed_by_trees(&self, vertex: usize, port: usize) -> bool {
-        let into_port = |edge: &&usize| self.edges[**edge].port == port;
-        let mut stack: Vec<usize> = self.vertices[vertex]
-            .in_edges
-            .iter()
-            .filter(into_port)
-            .map(|edge| self.edges[*edge].from)
-            .collect();
-        while let Some(feeder) = stack.pop() {
-            let feeder = &self.vertices[feeder];
-            if feeder.outputs.iter().flatten().count() != 1 {
-                return false;
-            }
-            stack.extend(feeder.in_edges.iter().map(|edge| self.edges[*edge].from));
-        }
-        true
-    }
-
-    /// The vertices all of whose paths lead to `vertex`, and that need not finish for their own sake.
-    fn closes(&self, vertex: usize, order: &[usize]) -> Vec<usize> {
-        let mut closed = vec![false; self.vertices.len()];
-        closed[vertex] = true;
-        let mut list = Vec::new();
-        for upstream in order[..self.vertices[vertex].rank].iter().rev() {
-            let candidate = &self.vertices[*upstream];
-            let mut outputs = candidate.outputs.iter().flatten().peekable();
-            let leads_only_here =
-                outputs.peek().is_some() && outputs.all(|edge| closed[self.edges[*edge].to]);
-            if leads_only_here && !candidate.options.must_finish && self.output != Some(*upstream) {
-                closed[*upstream] = true;
-                list.push(*upstream);
-            }
-        }
-        list
+    pub(crate) fn is_loop(&self) -> bool {
+        self.options.kind == ScopeKind::Loop
     }
 }

@@ -5,6 +5,7 @@
 //! first call, not on the first message, so that a panicking factory is caught like any call.
 
 use crate::progress::Account;
+use crate::tree::ROOT;
 use crate::{Message, Operator, Tag};
 use std::collections::VecDeque;
 
@@ -39,14 +40,30 @@ pub(crate) enum Place {
     Waiting,
 }
 
+/// What an operator asked for that can be done only after its call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wish {
+    #[default]
+    None,
+    /// It needs no more input.
+    CloseInputs,
+    /// Its scope instance is finished.
+    FinishInstance,
+    /// All instances of its scope within the enclosing instance are finished.
+    FinishScope,
+}
+
 /// The part that a call may change while the operator itself is borrowed.
 pub(crate) struct Head {
     pub(crate) vertex: usize,
     pub(crate) tag: Tag,
+    /// The scope instance it sits in.
+    pub(crate) node: usize,
     /// Bytes charged and not released.
     pub(crate) charged: u64,
     /// Scope instances this operator opened and did not end yet, by the edge that leads to them.
     pub(crate) open: Vec<(usize, Tag)>,
+    pub(crate) wish: Wish,
 }
 
 pub(crate) struct Instance<M: Message> {
@@ -68,19 +85,38 @@ pub(crate) struct Instance<M: Message> {
 }
 
 impl<M: Message> Instance<M> {
-    pub(crate) fn new(vertex: usize, tag: Tag, gate_open: bool) -> Instance<M> {
+    pub(crate) fn new() -> Instance<M> {
+        let (vertex, tag, node) = (0, Tag::ROOT, ROOT);
         Instance {
-            head: Head { vertex, tag, charged: 0, open: Vec::new() },
+            head: Head { vertex, tag, node, charged: 0, open: Vec::new(), wish: Wish::None },
             operator: None,
             inbox: VecDeque::new(),
             held: VecDeque::new(),
-            gate_open,
+            gate_open: true,
             held_completions: Vec::new(),
             current: None,
             place: Place::Idle,
             completions: 0,
             ending: false,
         }
+    }
+
+    /// Takes a new place; what it held before was taken out.
+    pub(crate) fn settle_in(&mut self, vertex: usize, tag: Tag, node: usize, gate_open: bool) {
+        (self.head.vertex, self.head.tag, self.head.node) = (vertex, tag, node);
+        (self.gate_open, self.completions, self.ending) = (gate_open, 0, false);
+    }
+
+    /// Empties it for the next; returns the operator.
+    pub(crate) fn move_out(&mut self) -> Option<Box<dyn Operator<M>>> {
+        (self.head.charged, self.head.wish) = (0, Wish::None);
+        self.head.open.clear();
+        self.inbox.clear();
+        self.held.clear();
+        self.held_completions.clear();
+        self.current = None;
+        self.place = Place::Idle;
+        self.operator.take()
     }
 
     pub(crate) fn has_work(&self) -> bool {

@@ -8,13 +8,17 @@
 //!  executor (a thread)
 //!   └─ tenant            stride scheduling by shares          tenants.rs
 //!       └─ query         round robin, one quota a turn        local.rs
-//!           └─ operator  furthest downstream with input       local.rs
+//!           └─ scope     its own policies, nested             tree.rs, ready.rs
+//!               └─ operator                                   local.rs
 //!       └─ root          any other work, one quota a turn     root.rs
 //! ```
 //!
-//! Reading order: what users write ([`message`], [`operator`], [`graph`], [`context`]), what they hold ([`runtime`], [`handle`],
-//! [`profile`]), then the machinery: `query` (what executors share), `progress` (when is a stream at its end), `ledger` (bytes),
-//! `local` (one query on one executor), `scopes` (the ends of scope instances), `closing` (what a limit throws away), `tenants`, `executor`.
+//! A small query that is a line of operators need not come here at all: the thread that asks it may run it, see `line`.
+//!
+//! Reading order: what users write ([`message`], [`operator`], [`policy`], [`graph`], [`context`]), what they hold ([`runtime`],
+//! [`handle`], [`profile`]), then the machinery: `wiring` (a checked graph), `query` (what executors share), `progress` (when is a stream at
+//! its end), `ledger` (bytes), `tree` and `ready` (scope instances and what has work), `local` (one query on one executor), `ends` (the
+//! ends of scope instances), `closing` (what is thrown away early), `tenants`, `executor`.
 //!
 //! After "Banyan: a scoped dataflow engine for graph query service", sections 3 and 4.
 
@@ -22,7 +26,10 @@ pub mod limits;
 pub mod message;
 pub mod operator;
 
+pub mod policy;
+
 pub mod graph;
+mod wiring;
 
 pub mod context;
 
@@ -35,22 +42,29 @@ pub mod profile;
 pub mod root;
 
 mod closing;
+mod ends;
 mod executor;
 mod instance;
 pub mod ledger;
+mod line;
 mod links;
 mod local;
 mod output;
 mod progress;
 mod query;
-mod scopes;
+mod ready;
 mod tenants;
+mod tree;
 
 pub use context::Context;
-pub use graph::{Graph, GraphBuilder, GraphError, Route, ScopeNo, VertexNo, VertexOptions};
+pub use graph::{
+    Graph, GraphBuilder, GraphError, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
+};
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
+pub use line::Tried;
 pub use message::{Message, Tag};
 pub use operator::{Failure, Flow, Operator, Outcome};
+pub use policy::{InterPolicy, IntraPolicy, Member};
 pub use profile::VertexProfile;
 pub use root::{Root, RootHandle, RootStatus};
 pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo};

@@ -46,3 +46,16 @@ pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;
 /// Timers of queries that have ended may lie about until this many more are set than there are queries; then they are swept. A server
 /// that gives every short query a long deadline would otherwise collect them.
 pub const TIMERS_SLACK: usize = 1_024;
+
+/// Emptied mailboxes a query keeps on an executor for the next operators inside scopes: as many as live at once in a busy scope.
+pub const SPARE_INSTANCES_MAX: usize = 256;
+
+/// Operators of one vertex a query keeps on an executor to serve again: they hold on to what they allocated.
+pub const SPARE_OPERATORS_MAX: usize = 64;
+
+/// Time a query is tried on the thread that asks it, in nanoseconds: some ten times what telling an executor and hearing from it costs,
+/// so a query that is too long for it has lost a tenth of little, and none is out of reach of a kill for long.
+pub const LINE_NS_MAX: u64 = 200_000;
+
+/// Batches that a query tried on the thread that asks may answer: what waits for a client elsewhere.
+pub const LINE_BATCHES_MAX: usize = OUTPUT_BATCHES_MAX_DEFAULT;

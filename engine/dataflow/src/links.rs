@@ -25,9 +25,11 @@ pub(crate) enum Command<M: Message> {
     Exhausted { query: Shared<M>, vertex: usize, port: usize },
     /// All ports are exhausted and no instance was ever made: make one.
     CreateEmpty { query: Shared<M>, vertex: usize },
+    /// Nothing more enters this outermost scope, anywhere.
+    Entered { query: Shared<M>, scope: usize },
     /// `resume` the instance here.
     Invite { query: Shared<M>, vertex: usize },
-    /// Some vertices were closed by a limit: drop what they hold.
+    /// Some vertices or scopes were closed by a limit: drop what they hold.
     Closed(Shared<M>),
     /// The query ended: drop everything of it.
     Stop(u64),

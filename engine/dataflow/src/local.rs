@@ -1,20 +1,22 @@
 //! One query on one executor: its operators, their mailboxes, and which of them runs next.
 //!
-//! The rule: of the operators that have work and whose outputs have room, one of the vertex furthest downstream. So what is in flight
-//! moves towards the client before more is read at the sources, and memory stays near the output. Twins of one vertex (scope
-//! instances) take turns.
+//! The rule: from the root of the tree of scope instances downward, what comes first by each scope's policy among what has work and room
+//! in its outputs. By default that is the vertex furthest downstream, so what is in flight moves towards the client before more is read
+//! at the sources, and memory stays near the output; instances of one scope take turns.
 //!
-//! Back-pressure cannot lock up: along a graph without cycles, the furthest vertex that has messages feeds only vertices without, or
-//! the client; and ports whose messages wait for another port's end take messages without bound where holding their feeders back could
-//! stop that other port (`Vertex::elastic`).
+//! Back-pressure cannot lock up, whatever the policies: along a graph without cycles, the furthest vertex that has messages feeds only
+//! vertices without, or the client; ports whose messages wait for another port's end, and those that a backward edge enters, take
+//! messages without bound (`Vertex::elastic`), charged to the query's bytes.
 
 use crate::context::Context;
-use crate::instance::{Delivery, Instance, Item, Place};
+use crate::graph::{Crossing, Inner};
+use crate::instance::{Delivery, Instance, Item, Place, Wish};
+use crate::ledger::BudgetExceeded;
+use crate::limits::{MAILBOX_MESSAGES_MAX, SPARE_INSTANCES_MAX, SPARE_OPERATORS_MAX};
 use crate::links::Shared;
 use crate::progress::Account;
-use crate::scopes::Ends;
-use crate::{Fault, Flow, Message, Outcome, Tag, ledger::BudgetExceeded};
-use std::collections::{HashMap, VecDeque};
+use crate::tree::{NO_SLOT, ROOT, Tree};
+use crate::{Fault, Flow, Message, Operator, Outcome};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use world::clock::monotonic_ns;
@@ -37,15 +39,13 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) me: usize,
     pub(crate) slots: Vec<Option<Box<Instance<M>>>>,
     free: Vec<usize>,
-    /// Slot of the instance outside scopes, by vertex.
-    root: Vec<Option<usize>>,
-    /// Slots of instances inside scopes, by vertex.
-    pub(crate) scoped: Vec<HashMap<Tag, usize>>,
-    /// Slots with work, by the rank of their vertex, and the set of ranks that have some.
-    pub(crate) ready: Vec<VecDeque<usize>>,
-    pub(crate) ready_ranks: Vec<u64>,
+    /// Emptied instances, and operators that can serve again, by vertex.
+    spare: Vec<Box<Instance<M>>>,
+    spare_operators: Vec<Vec<Box<dyn Operator<M>>>>,
+    pub(crate) tree: Tree,
+    /// Counted messages at the ports of vertices inside scopes; see `QueryShared::queue_place`.
+    queued: Vec<usize>,
     pub(crate) waiting: Vec<usize>,
-    pub(crate) ends: Ends,
     pub(crate) instance_next: u32,
     /// Set where no error can be returned (a send that broke the budget); ends the query after the call.
     pub(crate) fault: Option<Fault>,
@@ -62,12 +62,11 @@ impl<M: Message> LocalQuery<M> {
             me,
             slots: Vec::new(),
             free: Vec::new(),
-            root: vec![None; vertices],
-            scoped: (0..vertices).map(|_| HashMap::new()).collect(),
-            ready: (0..vertices).map(|_| VecDeque::new()).collect(),
-            ready_ranks: vec![0; vertices.div_ceil(64)],
+            spare: Vec::new(),
+            spare_operators: (0..vertices).map(|_| Vec::new()).collect(),
+            tree: Tree::new(&shared.graph.scopes),
+            queued: vec![0; shared.ports()],
             waiting: Vec::new(),
-            ends: Ends::default(),
             instance_next: 0,
             fault: None,
             in_ring: false,
@@ -77,42 +76,41 @@ impl<M: Message> LocalQuery<M> {
     }
 
     pub(crate) fn instance(&mut self, slot: usize) -> &mut Instance<M> {
-        self.slots[slot].as_mut().expect("slots in the maps and queues are in use")
+        self.slots[slot].as_mut().expect("slots in the tree and queues are in use")
     }
 
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The instance of a vertex for a tag, made if need be.
-    pub(crate) fn find_or_make(&mut self, vertex: usize, tag: Tag) -> usize {
-        let found = if tag.is_root() { self.root[vertex] } else { self.scoped[vertex].get(&tag).copied() };
-        found.unwrap_or_else(|| self.make(vertex, tag))
+    /// The operator of a vertex in a scope instance, made if need be.
+    pub(crate) fn find_or_make(&mut self, vertex: usize, node: usize) -> usize {
+        let place = self.shared.graph.vertices[vertex].place;
+        self.tree.slot(node, place).unwrap_or_else(|| self.make(vertex, node))
     }
 
-    fn make(&mut self, vertex: usize, tag: Tag) -> usize {
-        assert_eq!(
-            tag.depth(),
-            self.shared.graph.vertices[vertex].depth,
-            "a message's tag fits the scope of its receiver"
-        );
-        let gated = self.shared.graph.vertices[vertex].options.port_order > 0;
-        let open = !gated || (!tag.is_root() && self.lower_ports_ended(vertex, tag));
+    fn make(&mut self, vertex: usize, node: usize) -> usize {
+        let shared = self.shared.clone();
+        let there = &shared.graph.vertices[vertex];
+        assert_eq!(self.tree.node(node).scope, there.scope, "a message's instance fits its receiver's scope");
+        let gated = there.options.port_order > 0;
+        let open = !gated || (node != ROOT && self.lower_ports_ended(vertex, node));
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
-        self.slots[slot] = Some(Box::new(Instance::new(vertex, tag, open)));
+        let mut instance = self.spare.pop().unwrap_or_else(|| Box::new(Instance::new()));
+        instance.settle_in(vertex, self.tree.node(node).tag, node, open);
+        instance.operator = self.spare_operators[vertex].pop();
+        self.slots[slot] = Some(instance);
+        self.tree.seat(node, there.place).slot = slot as u32;
         self.shared.progress.instance_made(vertex, self.me);
-        if tag.is_root() {
-            self.root[vertex] = Some(slot);
-            for port in 0..self.shared.graph.vertices[vertex].options.ports {
+        if node == ROOT {
+            for port in 0..there.options.ports {
                 if self.shared.progress.is_exhausted(vertex, port) {
                     self.push_completion(slot, port, Account::Free);
                 }
             }
-        } else {
-            self.scoped[vertex].insert(tag, slot);
         }
         slot
     }
@@ -141,34 +139,54 @@ impl<M: Message> LocalQuery<M> {
         self.make_ready(slot);
     }
 
-    /// Takes a message that is already counted at the port's progress (and, unless the port is elastic, at its queue).
-    pub(crate) fn deliver(&mut self, vertex: usize, port: usize, tag: Tag, message: M) {
-        let elastic = self.shared.graph.vertices[vertex].elastic[port];
+    /// True if messages for this vertex in this instance are thrown away.
+    pub(crate) fn refuses(&self, vertex: usize, node: usize) -> bool {
+        if node == ROOT {
+            return self.shared.progress.refuses(vertex);
+        }
+        let seat = &self.tree.node(node).seats[self.shared.graph.vertices[vertex].place];
+        seat.closed || seat.refuses || seat.done
+    }
+
+    /// Takes a message. One for a vertex outside scopes is already counted at the port's progress and, unless the port is elastic, at
+    /// its queue.
+    pub(crate) fn deliver(&mut self, vertex: usize, port: usize, node: usize, message: M) {
+        let there = &self.shared.graph.vertices[vertex];
+        let (elastic, order) = (there.elastic[port], there.options.port_order);
+        if self.refuses(vertex, node) {
+            if node == ROOT {
+                self.discard(vertex, Delivery { port, message, counted: !elastic, charged: 0 });
+            }
+            return;
+        }
+        if node != ROOT && !elastic {
+            self.queued[self.shared.port_place(vertex, port)] += 1;
+        }
         let mut delivery = Delivery { port, message, counted: !elastic, charged: 0 };
-        if self.shared.progress.refuses(vertex) {
-            self.discard(vertex, delivery);
-            return;
-        }
-        let slot = self.find_or_make(vertex, tag);
-        let order = self.shared.graph.vertices[vertex].options.port_order;
-        if self.instance(slot).gate_open || port < order {
-            self.instance(slot).inbox.push_back(Item::Message(delivery));
-            self.make_ready(slot);
-            return;
-        }
         if elastic {
             delivery.charged = delivery.message.bytes() as u64;
             if !self.shared.ledger.charge(vertex, delivery.charged) {
                 self.fault = Some(self.shared.over_budget());
             }
         }
-        self.instance(slot).held.push_back(delivery);
+        let slot = self.find_or_make(vertex, node);
+        let instance = self.instance(slot);
+        if instance.gate_open || port < order {
+            instance.inbox.push_back(Item::Message(delivery));
+            self.make_ready(slot);
+        } else {
+            instance.held.push_back(delivery);
+        }
     }
 
     /// Takes a message off the queue's books; returns it.
-    fn unqueue(&self, vertex: usize, delivery: Delivery<M>) -> (usize, M) {
+    fn unqueue(&mut self, vertex: usize, delivery: Delivery<M>) -> (usize, M) {
         if delivery.counted {
-            self.shared.dequeued(vertex, delivery.port, self.me);
+            if self.shared.graph.vertices[vertex].depth == 0 {
+                self.shared.dequeued(vertex, delivery.port, self.me);
+            } else {
+                self.queued[self.shared.port_place(vertex, delivery.port)] -= 1;
+            }
         }
         if delivery.charged > 0 {
             self.shared.ledger.release(vertex, delivery.charged);
@@ -176,10 +194,17 @@ impl<M: Message> LocalQuery<M> {
         (delivery.port, delivery.message)
     }
 
-    pub(crate) fn discard(&self, vertex: usize, delivery: Delivery<M>) {
+    pub(crate) fn discard(&mut self, vertex: usize, delivery: Delivery<M>) {
         let (port, message) = self.unqueue(vertex, delivery);
         drop(message);
-        self.shared.settle(vertex, Account::Port(port));
+        self.settle(vertex, Account::Port(port));
+    }
+
+    /// A piece of work is over. Inside scopes nothing is counted: the outermost instance is, as one piece of work.
+    pub(crate) fn settle(&self, vertex: usize, account: Account) {
+        if self.shared.graph.vertices[vertex].depth == 0 {
+            self.shared.settle(vertex, account);
+        }
     }
 
     /// `resume` for a source at the start or an invited peer; counted as work already.
@@ -188,14 +213,14 @@ impl<M: Message> LocalQuery<M> {
             self.shared.settle(vertex, Account::Work);
             return;
         }
-        let slot = self.find_or_make(vertex, Tag::ROOT);
+        let slot = self.find_or_make(vertex, ROOT);
         self.instance(slot).inbox.push_back(Item::Resume);
         self.make_ready(slot);
     }
 
     /// A port is exhausted; an acknowledgement is owed.
     pub(crate) fn exhausted(&mut self, vertex: usize, port: usize) {
-        match self.root[vertex] {
+        match self.tree.slot(ROOT, self.shared.graph.vertices[vertex].place) {
             Some(slot) if !self.shared.progress.is_closed(vertex) => {
                 self.push_completion(slot, port, Account::Ack)
             }
@@ -209,18 +234,32 @@ impl<M: Message> LocalQuery<M> {
             self.shared.settle(vertex, Account::Ack);
             return;
         }
-        let slot = self.find_or_make(vertex, Tag::ROOT);
+        let slot = self.find_or_make(vertex, ROOT);
         self.instance(slot).inbox.push_back(Item::Acknowledge);
         self.make_ready(slot);
     }
 
     pub(crate) fn make_ready(&mut self, slot: usize) {
-        let instance = self.slots[slot].as_mut().expect("slots in the maps and queues are in use");
+        let instance = self.slots[slot].as_mut().expect("slots in the tree and queues are in use");
         if instance.place == Place::Idle && instance.has_work() {
             instance.place = Place::Ready;
-            let rank = self.shared.graph.vertices[instance.head.vertex].rank;
-            self.ready[rank].push_back(slot);
-            self.ready_ranks[rank / 64] |= 1 << (rank % 64);
+            let (vertex, node) = (instance.head.vertex, instance.head.node);
+            let graph = &self.shared.graph;
+            self.tree.set_ready(&graph.scopes, node, graph.vertices[vertex].place);
+        }
+    }
+
+    /// Takes an operator out of the scheduler's sight.
+    pub(crate) fn unschedule(&mut self, slot: usize) {
+        let instance = self.slots[slot].as_mut().expect("slots in the tree and queues are in use");
+        let (vertex, node) = (instance.head.vertex, instance.head.node);
+        match std::mem::replace(&mut instance.place, Place::Idle) {
+            Place::Idle => {}
+            Place::Waiting => self.waiting.retain(|other| *other != slot),
+            Place::Ready => {
+                let graph = &self.shared.graph;
+                self.tree.set_idle(&graph.scopes, node, graph.vertices[vertex].place);
+            }
         }
     }
 
@@ -232,22 +271,81 @@ impl<M: Message> LocalQuery<M> {
         }
     }
 
-    /// The vertex furthest downstream that may run, or whether all that have work are blocked.
+    /// True if an operator of this vertex should not run: some output is full.
+    pub(crate) fn outputs_full(&self, vertex: usize) -> bool {
+        let shared = &*self.shared;
+        if vertex == shared.graph.output && shared.output.is_full() {
+            return true;
+        }
+        shared.graph.vertices[vertex].outputs.iter().flatten().any(|at| {
+            let edge = &shared.graph.edges[*at];
+            if shared.graph.vertices[edge.to].depth == 0 {
+                shared.edge_full(*at, self.me)
+            } else {
+                self.queued[shared.port_place(edge.to, edge.port)] >= MAILBOX_MESSAGES_MAX
+            }
+        })
+    }
+
+    /// True if this vertex leads into a branch scope of which as many instances live in `node` as may.
+    pub(crate) fn crowded(&self, vertex: usize, node: usize) -> bool {
+        let graph = &self.shared.graph;
+        graph.vertices[vertex].outputs.iter().flatten().any(|edge| match graph.edges[*edge].crossing {
+            Crossing::Enter(scope) if !graph.scopes[scope].is_loop() => {
+                let scope = &graph.scopes[scope];
+                let live = || self.tree.crowd(node, scope.place).members.len();
+                scope.options.instances_max.is_some_and(|max| live() >= max as usize)
+            }
+            _ => false,
+        })
+    }
+
+    fn may_run(&self, slot: usize, vertex: usize, node: usize) -> bool {
+        let holds_open = || self.slots[slot].as_ref().is_some_and(|instance| !instance.head.open.is_empty());
+        !self.outputs_full(vertex) && (!self.crowded(vertex, node) || holds_open())
+    }
+
+    /// The operator to run next; none if all that have work are blocked, which is noted.
+    fn pick(&self, node: usize, blocked: &mut bool) -> Option<usize> {
+        let there = self.tree.node(node);
+        let scope = &self.shared.graph.scopes[there.scope];
+        there.ready.find(scope, |place| match scope.members[place] {
+            Inner::Vertex(vertex) => {
+                let slot = there.seats[place].slot as usize;
+                let free = self.may_run(slot, vertex, node);
+                *blocked |= !free;
+                free.then_some(slot)
+            }
+            Inner::Scope(inner) => {
+                let latest = self.latest_iteration(node, inner);
+                self.tree.crowd(node, place).ready.find(|instance| {
+                    if self.tree.node(instance).number > latest {
+                        *blocked = true;
+                        return None;
+                    }
+                    self.pick(instance, blocked)
+                })
+            }
+        })
+    }
+
+    /// The last iteration of a loop that may run now.
+    fn latest_iteration(&self, node: usize, scope: usize) -> u32 {
+        let scope = &self.shared.graph.scopes[scope];
+        match scope.options.instances_max {
+            Some(max) if scope.is_loop() => {
+                let members = self.tree.crowd(node, scope.place).members.iter();
+                let earliest = members.map(|member| self.tree.node(*member as usize).number).min();
+                earliest.unwrap_or(0).saturating_add(max.max(1) - 1)
+            }
+            _ => u32::MAX,
+        }
+    }
+
     fn choose(&self) -> Result<usize, Turn> {
         let mut blocked = false;
-        for (word, ranks) in self.ready_ranks.iter().enumerate().rev() {
-            let mut ranks = *ranks;
-            while ranks != 0 {
-                let bit = 63 - ranks.leading_zeros() as usize;
-                ranks &= !(1 << bit);
-                let rank = word * 64 + bit;
-                if !self.shared.outputs_full(self.shared.graph.order[rank], self.me) {
-                    return Ok(rank);
-                }
-                blocked = true;
-            }
-        }
-        Err(if blocked || self.has_waiting() { Turn::Stuck } else { Turn::Idle })
+        let turn = |blocked| if blocked || self.has_waiting() { Turn::Stuck } else { Turn::Idle };
+        self.pick(ROOT, &mut blocked).ok_or_else(|| turn(blocked))
     }
 
     /// True if a turn would run something.
@@ -263,15 +361,10 @@ impl<M: Message> LocalQuery<M> {
             if self.shared.is_stopped() {
                 return (Turn::Over, now_ns);
             }
-            let rank = match self.choose() {
-                Ok(rank) => rank,
+            let slot = match self.choose() {
+                Ok(slot) => slot,
                 Err(turn) => return (turn, now_ns),
             };
-            let slot = self.ready[rank].pop_front().expect("a rank in the set has a slot");
-            if self.ready[rank].is_empty() {
-                self.ready_ranks[rank / 64] &= !(1 << (rank % 64));
-            }
-            self.instance(slot).place = Place::Idle;
             now_ns = self.step(slot, now_ns, until_ns, quota_ns);
             if let Some(fault) = self.fault.take() {
                 self.shared.stop(Some(fault));
@@ -286,8 +379,9 @@ impl<M: Message> LocalQuery<M> {
     /// One call of one operator. Returns the clock after it.
     fn step(&mut self, slot: usize, start_ns: u64, until_ns: u64, quota_ns: u64) -> u64 {
         let mut instance = self.slots[slot].take().expect("slots in the queues are in use");
-        let vertex = instance.head.vertex;
+        let (vertex, node) = (instance.head.vertex, instance.head.node);
         let (account, ends, result) = self.call(&mut instance, until_ns);
+        let wish = std::mem::take(&mut instance.head.wish);
         let now_ns = monotonic_ns();
         let stats = &self.shared.stats[vertex];
         stats.cpu_ns.fetch_add(now_ns - start_ns, Ordering::Relaxed);
@@ -300,31 +394,15 @@ impl<M: Message> LocalQuery<M> {
                 self.slots[slot] = Some(instance);
                 self.fault = Some(fault);
             }
-            Ok(_) if self.shared.progress.is_closed(vertex) => {
-                instance.current = Some((account, ends));
-                self.slots[slot] = Some(instance);
-                self.drop_closed(slot);
-            }
-            Ok(Flow::Ready) if ends => {
-                self.end_left_open(&mut instance.head.open);
-                self.slots[slot] = Some(instance);
-                self.remove(slot);
-                self.shared.settle(vertex, account);
-            }
-            Ok(Flow::Ready) => {
-                if !instance.head.open.is_empty()
-                    && instance.had_all(self.shared.graph.vertices[vertex].options.ports)
-                {
-                    self.end_left_open(&mut instance.head.open);
+            Ok(flow) => {
+                if flow != Flow::Ready || ends {
+                    instance.current = Some((account, ends));
                 }
                 self.slots[slot] = Some(instance);
-                self.make_ready(slot);
-                self.shared.settle(vertex, account);
-            }
-            Ok(flow) => {
-                instance.current = Some((account, ends));
-                self.slots[slot] = Some(instance);
-                self.put_back(slot, flow);
+                self.after_call(slot, vertex, node, flow, wish);
+                if flow == Flow::Ready && !ends {
+                    self.settle(vertex, account);
+                }
             }
         }
         if !waits {
@@ -334,13 +412,52 @@ impl<M: Message> LocalQuery<M> {
         now_ns
     }
 
-    fn put_back(&mut self, slot: usize, flow: Flow) {
-        if flow == Flow::Again {
-            self.make_ready(slot);
+    /// Puts an operator where it belongs after a call.
+    fn after_call(&mut self, slot: usize, vertex: usize, node: usize, flow: Flow, wish: Wish) {
+        match wish {
+            Wish::None => {}
+            Wish::CloseInputs => self.close_inputs(vertex, node),
+            Wish::FinishInstance => return self.cancel_instance(node),
+            Wish::FinishScope => return self.cancel_scope(node),
+        }
+        if self.is_closed(vertex, node) {
+            return self.drop_closed(slot);
+        }
+        let ports = self.shared.graph.vertices[vertex].options.ports;
+        let instance = self.instance(slot);
+        match flow {
+            Flow::Ready if instance.current.take_if(|(_, ends)| *ends).is_some() => {
+                let mut open = std::mem::take(&mut instance.head.open);
+                self.end_left_open(node, &mut open);
+                return self.retire(slot);
+            }
+            Flow::Ready => {
+                if !instance.head.open.is_empty() && instance.had_all(ports) {
+                    let mut open = std::mem::take(&mut instance.head.open);
+                    self.end_left_open(node, &mut open);
+                }
+            }
+            Flow::Again => {}
+            Flow::Waiting => {
+                self.unschedule(slot);
+                self.instance(slot).place = Place::Waiting;
+                self.waiting.push(slot);
+                return self.shared.set_waiting(self.me);
+            }
+        }
+        if self.instance(slot).has_work() {
+            let graph = &self.shared.graph;
+            self.tree.rotate(&graph.scopes, node, graph.vertices[vertex].place);
         } else {
-            self.instance(slot).place = Place::Waiting;
-            self.waiting.push(slot);
-            self.shared.set_waiting(self.me);
+            self.unschedule(slot);
+        }
+    }
+
+    fn is_closed(&self, vertex: usize, node: usize) -> bool {
+        if node == ROOT {
+            self.shared.progress.is_closed(vertex)
+        } else {
+            self.tree.node(node).seats[self.shared.graph.vertices[vertex].place].closed
         }
     }
 
@@ -357,7 +474,7 @@ impl<M: Message> LocalQuery<M> {
                     Item::Resume => (Account::Work, false),
                     Item::Completion(_, account) => (*account, false),
                     Item::Acknowledge => return (Account::Ack, false, Ok(Flow::Ready)),
-                    Item::End => (Account::Work, true),
+                    Item::End => (Account::Free, true),
                 };
                 (item, account, ends)
             }
@@ -380,7 +497,7 @@ impl<M: Message> LocalQuery<M> {
         let vertex = head.vertex;
         let item = match item {
             // The inputs were closed while it waited.
-            Item::Message(delivery) if self.shared.progress.refuses(vertex) => {
+            Item::Message(delivery) if self.refuses(vertex, head.node) => {
                 drop(self.unqueue(vertex, delivery));
                 return Ok(Flow::Ready);
             }
@@ -405,15 +522,41 @@ impl<M: Message> LocalQuery<M> {
         }
     }
 
-    /// An instance inside a scope came to its end.
-    fn remove(&mut self, slot: usize) {
-        let instance = self.slots[slot].take().expect("the instance was just put back");
+    /// The operator of a vertex inside a scope has had its end.
+    fn retire(&mut self, slot: usize) {
+        let (vertex, node) = (self.instance(slot).head.vertex, self.instance(slot).head.node);
+        self.take_out(slot);
+        self.seat_done(node, self.shared.graph.vertices[vertex].place);
+    }
+
+    /// Takes an operator inside a scope away, with all it holds. The operator and its mailbox serve again where they can.
+    pub(crate) fn take_out(&mut self, slot: usize) {
+        self.unschedule(slot);
+        let mut instance = self.slots[slot].take().expect("slots in the tree and queues are in use");
         self.free.push(slot);
-        let (vertex, tag) = (instance.head.vertex, instance.head.tag);
+        let (vertex, node) = (instance.head.vertex, instance.head.node);
         self.shared.ledger.release(vertex, instance.head.charged);
-        self.scoped[vertex].remove(&tag);
-        drop_quietly(instance);
-        self.instance_gone(vertex, tag);
+        self.tree.seat(node, self.shared.graph.vertices[vertex].place).slot = NO_SLOT;
+        let held = std::mem::take(&mut instance.held);
+        for delivery in held {
+            drop(self.unqueue(vertex, delivery));
+        }
+        while let Some(item) = instance.inbox.pop_front() {
+            if let Item::Message(delivery) = item {
+                drop(self.unqueue(vertex, delivery));
+            }
+        }
+        if let Some(mut operator) = instance.move_out() {
+            let again = catch_unwind(AssertUnwindSafe(|| operator.recycle())).unwrap_or(false);
+            if again && self.spare_operators[vertex].len() < SPARE_OPERATORS_MAX {
+                self.spare_operators[vertex].push(operator);
+            } else {
+                drop_quietly(operator);
+            }
+        }
+        if self.spare.len() < SPARE_INSTANCES_MAX {
+            self.spare.push(instance);
+        }
     }
 }
 

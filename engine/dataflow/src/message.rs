@@ -39,6 +39,11 @@ impl Tag {
         tag.depth += 1;
         tag
     }
+    /// The number of the innermost instance: of a branch, unique within its query and executor; of a loop, the iteration, from 1. The
+    /// root's is 0.
+    pub fn number(self) -> u32 {
+        if self.depth == 0 { 0 } else { self.path[self.depth() - 1] }
+    }
     /// The enclosing instance. The root has none.
     pub fn parent(self) -> Option<Tag> {
         (self.depth > 0).then(|| self.ancestor(self.depth() - 1))

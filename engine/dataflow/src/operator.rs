@@ -50,6 +50,12 @@ pub trait Operator<M: Message>: Send {
         Ok(Flow::Ready)
     }
 
+    /// Inside a scope: the instance is over, or was cancelled. An operator that empties itself, keeping what was costly to allocate, and
+    /// says true may serve another instance; one that says false is dropped.
+    fn recycle(&mut self) -> bool {
+        false
+    }
+
     /// Outside scopes: no more input on `port`, on any executor, ever. Called once a port on every existing instance.
     ///
     /// # Errors

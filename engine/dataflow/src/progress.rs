@@ -6,8 +6,11 @@
 //! ```text
 //! port exhausted    = upstream == 0 and pending == 0 and work == 0      then: on_completion(port) on every instance, each acknowledges
 //! vertex complete   = all ports exhausted and acknowledged, work == 0   then: upstream -= 1 at the far end of every out-edge
-//! query ends        = all vertices complete
+//! scope complete    = upstream == 0 and no outermost instance lives     then: upstream -= 1 at the far end of every edge out of it
+//! query ends        = all vertices outside scopes and all outermost scopes complete
 //! ```
+//!
+//! Inside scopes nothing is counted here: an outermost instance is one piece of work from its opening to its end (`ends`).
 //!
 //! Invariant: a message is counted at its receiver before the work that sent it is taken off at the sender. So once `upstream` is zero,
 //! `pending` only falls, and the first observer of all zeros (all accesses are sequentially consistent, and each decrement is followed
@@ -15,7 +18,7 @@
 //! by two flags written before either is read: `exhausted` here, `present` there.
 
 use crate::Message;
-use crate::graph::Graph;
+use crate::graph::{Crossing, Graph, Inner, Scope};
 use crate::links::{Command, Shared};
 use crate::query::QueryShared;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -41,9 +44,21 @@ struct VertexProgress {
     present: Vec<AtomicBool>,
 }
 
+/// An outermost scope; those within it are left at zero.
+struct ScopeProgress {
+    /// Entries whose upstream vertex still runs.
+    upstream: AtomicUsize,
+    live: AtomicUsize,
+    complete: AtomicBool,
+    /// Cancelled by a limit downstream.
+    closed: AtomicBool,
+}
+
 pub(crate) struct Progress {
     vertices: Vec<VertexProgress>,
-    vertices_open: AtomicUsize,
+    scopes: Vec<ScopeProgress>,
+    /// Vertices outside scopes and outermost scopes that are not complete.
+    open: AtomicUsize,
 }
 
 /// What a piece of work was counted as.
@@ -82,8 +97,17 @@ impl Progress {
                 present: (0..executors).map(|_| AtomicBool::new(false)).collect(),
             }
         };
-        let vertices: Vec<VertexProgress> = (0..graph.vertices.len()).map(vertex).collect();
-        Progress { vertices_open: AtomicUsize::new(vertices.len()), vertices }
+        let scope = |scope: &Scope| ScopeProgress {
+            upstream: AtomicUsize::new(scope.entries.len()),
+            live: AtomicUsize::new(0),
+            complete: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        };
+        Progress {
+            vertices: (0..graph.vertices.len()).map(vertex).collect(),
+            scopes: graph.scopes.iter().map(scope).collect(),
+            open: AtomicUsize::new(graph.scopes[0].members.len()),
+        }
     }
 
     pub(crate) fn instances_made(&self, vertex: usize) -> u64 {
@@ -99,6 +123,16 @@ impl Progress {
     /// True if all work of this vertex is cancelled.
     pub(crate) fn is_closed(&self, vertex: usize) -> bool {
         self.vertices[vertex].closed.load(SeqCst)
+    }
+
+    /// True if all work in this scope, which is an outermost one, is cancelled.
+    pub(crate) fn is_scope_closed(&self, scope: usize) -> bool {
+        self.scopes[scope].closed.load(SeqCst)
+    }
+
+    /// An instance of an outermost scope begins.
+    pub(crate) fn instance_opened(&self, scope: usize) {
+        self.scopes[scope].live.fetch_add(1, SeqCst);
     }
 
     pub(crate) fn is_exhausted(&self, vertex: usize, port: usize) -> bool {
@@ -191,13 +225,47 @@ impl<M: Message> QueryShared<M> {
             return;
         }
         for edge in self.graph.vertices[number].outputs.iter().flatten() {
-            let edge = &self.graph.edges[*edge];
-            if self.progress.vertices[edge.to].ports[edge.port].upstream.fetch_sub(1, SeqCst) == 1 {
-                self.look_exhausted(edge.to, edge.port);
+            match self.graph.edges[*edge].crossing {
+                Crossing::Enter(scope) => {
+                    if self.progress.scopes[scope].upstream.fetch_sub(1, SeqCst) == 1 {
+                        // Whoever opens the last instance was counted until then, so none is missed.
+                        self.post_entered(scope);
+                        self.look_scope(scope);
+                    }
+                }
+                _ => self.feeder_complete(*edge),
             }
         }
-        if self.progress.vertices_open.fetch_sub(1, SeqCst) == 1 {
+        self.member_complete();
+    }
+
+    /// What sends on this edge is complete.
+    fn feeder_complete(self: &Shared<M>, edge: usize) {
+        let edge = &self.graph.edges[edge];
+        if self.progress.vertices[edge.to].ports[edge.port].upstream.fetch_sub(1, SeqCst) == 1 {
+            self.look_exhausted(edge.to, edge.port);
+        }
+    }
+
+    fn member_complete(self: &Shared<M>) {
+        if self.progress.open.fetch_sub(1, SeqCst) == 1 {
             self.stop(None);
+        }
+    }
+
+    /// An instance is over; only those of outermost scopes count.
+    pub(crate) fn instance_gone(self: &Shared<M>, scope: usize) {
+        if self.progress.scopes[scope].live.fetch_sub(1, SeqCst) == 1 {
+            self.look_scope(scope);
+        }
+    }
+
+    fn look_scope(self: &Shared<M>, number: usize) {
+        let scope = &self.progress.scopes[number];
+        let over = scope.upstream.load(SeqCst) == 0 && scope.live.load(SeqCst) == 0;
+        if over && scope.complete.compare_exchange(false, true, SeqCst, SeqCst).is_ok() {
+            self.graph.scopes[number].exits.iter().for_each(|edge| self.feeder_complete(*edge));
+            self.member_complete();
         }
     }
 
@@ -206,8 +274,11 @@ impl<M: Message> QueryShared<M> {
         if self.progress.vertices[number].inputs_closed.swap(true, SeqCst) {
             return;
         }
-        for upstream in &self.graph.vertices[number].closes {
-            self.progress.vertices[*upstream].closed.store(true, SeqCst);
+        for place in &self.graph.vertices[number].closes {
+            match self.graph.scopes[0].members[*place] {
+                Inner::Vertex(vertex) => self.progress.vertices[vertex].closed.store(true, SeqCst),
+                Inner::Scope(scope) => self.progress.scopes[scope].closed.store(true, SeqCst),
+            }
         }
         self.post_closed();
     }

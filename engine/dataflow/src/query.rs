@@ -40,6 +40,7 @@ pub(crate) struct QueryShared<M: Message> {
     stopped: AtomicBool,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
     queued: Vec<AtomicUsize>,
+    ports: usize,
     ports_before: Vec<usize>,
     /// By executor: has local state; found all it could run blocked by a full queue; has an operator that waits.
     touched: Vec<AtomicBool>,
@@ -80,6 +81,7 @@ impl<M: Message> QueryShared<M> {
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
             stopped: AtomicBool::new(false),
             queued: (0..ports * executors).map(|_| AtomicUsize::new(0)).collect(),
+            ports,
             ports_before,
             touched: flags(),
             blocked: flags(),
@@ -122,7 +124,16 @@ impl<M: Message> QueryShared<M> {
         !self.is_stopped()
     }
 
-    /// Tells every executor that holds the query that some vertices were closed.
+    /// Tells every executor that holds the query that nothing more enters an outermost scope.
+    pub(crate) fn post_entered(self: &Shared<M>, scope: usize) {
+        for executor in 0..self.executors() {
+            if self.touched[executor].load(Ordering::SeqCst) {
+                self.links.post(executor, Command::Entered { query: self.clone(), scope });
+            }
+        }
+    }
+
+    /// Tells every executor that holds the query that some vertices or scopes were closed.
     pub(crate) fn post_closed(self: &Shared<M>) {
         for executor in 0..self.executors() {
             if self.touched[executor].load(Ordering::SeqCst) {
@@ -131,8 +142,18 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
+    /// Ports of all vertices.
+    pub(crate) fn ports(&self) -> usize {
+        self.ports
+    }
+
+    /// The place of a port among those of all vertices.
+    pub(crate) fn port_place(&self, vertex: usize, port: usize) -> usize {
+        self.ports_before[vertex] + port
+    }
+
     fn queue_place(&self, vertex: usize, port: usize, executor: usize) -> &AtomicUsize {
-        &self.queued[(self.ports_before[vertex] + port) * self.executors() + executor]
+        &self.queued[self.port_place(vertex, port) * self.executors() + executor]
     }
 
     pub(crate) fn queue_length(&self, vertex: usize, port: usize, executor: usize) -> usize {
@@ -178,15 +199,8 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
-    /// True if an operator of this vertex on this executor should not run: some output is full.
-    pub(crate) fn outputs_full(&self, vertex: usize, executor: usize) -> bool {
-        if vertex == self.graph.output && self.output.is_full() {
-            return true;
-        }
-        self.graph.vertices[vertex].outputs.iter().flatten().any(|edge| self.edge_full(*edge, executor))
-    }
-
-    fn edge_full(&self, edge: usize, executor: usize) -> bool {
+    /// True if the queue at the far end of an edge outside scopes is full.
+    pub(crate) fn edge_full(&self, edge: usize, executor: usize) -> bool {
         let edge = &self.graph.edges[edge];
         let full = |executor: usize| self.queue_length(edge.to, edge.port, executor) >= MAILBOX_MESSAGES_MAX;
         match edge.route {

@@ -1,0 +1,177 @@
+//! A small query on the thread that asks it: no executor is woken, nothing is counted across threads.
+//!
+//! Idea: most queries of a busy service look up a vertex and its neighbours, in less time than it takes to tell an executor about
+//! them. Where the graph is a line (a source, then operators of one port each, outside scopes), its operators can be called in turn,
+//! with the same rule as on an executor: the furthest downstream that has work. That is tried for at most [`LINE_NS_MAX`] and kept
+//! back until it is done; a query that takes longer is begun anew on the executors, which share it out, list it and can end it.
+//!
+//! Invariant: what was tried and not finished leaves nothing behind, so only graphs without effects may be tried.
+//! Cost: the operators' own, one clock reading a call, and for a query that does not finish the time tried.
+
+use crate::graph::Inner;
+use crate::limits::{LINE_BATCHES_MAX, LINE_NS_MAX, MAILBOX_MESSAGES_MAX};
+use crate::{Context, Failure, Fault, Flow, Graph, Message, Operator, Outcome};
+use crate::{ledger::BudgetExceeded, local::drop_quietly};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use world::clock::monotonic_ns;
+
+/// What came of trying.
+#[derive(Debug)]
+pub enum Tried<M> {
+    /// All of it, in order.
+    Done(Vec<M>),
+    /// Its end with an error.
+    Failed(Fault),
+    /// It is not for here: too long, too large, or not a line.
+    Unfinished,
+}
+
+/// What the operators of a line may reach during a call.
+pub(crate) struct Between<M> {
+    /// By place: messages that wait there.
+    inboxes: Vec<VecDeque<M>>,
+    /// What left the last operator.
+    sent: Vec<M>,
+    /// Places before this one are done.
+    first: usize,
+    held_bytes: u64,
+    bytes_max: u64,
+    until_ns: u64,
+    /// Vertex by place.
+    order: Vec<usize>,
+}
+
+/// An operator's place in its line.
+struct Seat<M: Message> {
+    operator: Option<Box<dyn Operator<M>>>,
+    /// It said that it has more work.
+    again: bool,
+    /// It was told of the end of its input.
+    told: bool,
+}
+
+impl<M: Message> Between<M> {
+    pub(crate) fn send(&mut self, place: usize, message: M) {
+        match self.inboxes.get_mut(place + 1) {
+            Some(inbox) => inbox.push_back(message),
+            None => self.sent.push(message),
+        }
+    }
+    pub(crate) fn should_yield(&self, place: usize) -> bool {
+        let is_full = self.inboxes.get(place + 1).is_some_and(|inbox| inbox.len() >= MAILBOX_MESSAGES_MAX);
+        is_full || place < self.first || self.sent.len() > LINE_BATCHES_MAX || monotonic_ns() >= self.until_ns
+    }
+    /// Everything before this place is over.
+    pub(crate) fn close_inputs(&mut self, place: usize) {
+        self.first = self.first.max(place);
+        self.inboxes[..=place].iter_mut().for_each(VecDeque::clear);
+    }
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.held_bytes += bytes as u64;
+        if self.held_bytes <= self.bytes_max {
+            return Ok(());
+        }
+        Err(Box::new(BudgetExceeded { limit: self.bytes_max, held: Vec::new() }))
+    }
+    pub(crate) fn release(&mut self, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes as u64);
+    }
+}
+
+impl<M: Message> Graph<M> {
+    /// Its vertices in order if it is a line: one source, then operators of one port and one output.
+    fn line(&self) -> Option<Vec<usize>> {
+        let vertex = |member: &Inner| match member {
+            Inner::Vertex(vertex) => Some(*vertex),
+            Inner::Scope(_) => None,
+        };
+        let order: Vec<usize> = self.scopes[0].members.iter().map(vertex).collect::<Option<_>>()?;
+        let one_way = |number: &usize| {
+            let vertex = &self.vertices[*number];
+            let options = &vertex.options;
+            let begins = options.source && options.ports == 0;
+            let goes_on = !options.source && options.ports == 1 && vertex.in_edges.len() == 1;
+            !options.must_finish
+                && (if vertex.place == 0 { begins } else { goes_on })
+                && vertex.outputs.len() <= 1
+        };
+        (order.last() == Some(&self.output) && order.iter().all(one_way)).then_some(order)
+    }
+
+    /// Tries to run the query on this thread.
+    pub fn try_here(&self, bytes_max: u64) -> Tried<M> {
+        let Some(order) = self.line() else { return Tried::Unfinished };
+        let seat = || Seat { operator: None, again: false, told: false };
+        let mut seats: Vec<Seat<M>> = order.iter().map(|_| seat()).collect();
+        let mut between = Between {
+            inboxes: order.iter().map(|_| VecDeque::new()).collect(),
+            sent: Vec::new(),
+            first: 0,
+            held_bytes: 0,
+            bytes_max,
+            until_ns: monotonic_ns() + LINE_NS_MAX,
+            order,
+        };
+        seats[0].again = true;
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run_line(&mut seats, &mut between)));
+        drop_quietly(seats);
+        match outcome {
+            Ok(Ok(true)) => Tried::Done(between.sent),
+            Ok(Err(failure)) if !failure.is::<BudgetExceeded>() => Tried::Failed(Fault::Operator(failure)),
+            // Executors tell best who held too much, and who panicked.
+            Ok(_) | Err(_) => Tried::Unfinished,
+        }
+    }
+
+    /// True once all is done.
+    fn run_line(&self, seats: &mut [Seat<M>], between: &mut Between<M>) -> Result<bool, Failure> {
+        while between.first < seats.len() {
+            let has_work = |place: &usize| seats[*place].again || !between.inboxes[*place].is_empty();
+            let flow = match (between.first..seats.len()).rev().find(has_work) {
+                Some(place) => {
+                    let flow = self.call(&mut seats[place], place, between)?;
+                    seats[place].again = flow == Flow::Again;
+                    flow
+                }
+                // Nothing is on its way, so whoever comes first will get no more.
+                None => self.complete(seats, between)?,
+            };
+            let is_too_much = between.sent.len() > LINE_BATCHES_MAX || monotonic_ns() >= between.until_ns;
+            if flow == Flow::Waiting || (is_too_much && between.first < seats.len()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn call(&self, seat: &mut Seat<M>, place: usize, between: &mut Between<M>) -> Outcome {
+        let vertex = between.order[place];
+        let operator = seat.operator.get_or_insert_with(|| (self.vertices[vertex].factory)(0));
+        if seat.again {
+            return operator.resume(&mut Context::in_line(between, place));
+        }
+        match between.inboxes[place].pop_front() {
+            Some(message) => operator.receive(0, message, &mut Context::in_line(between, place)),
+            None => Ok(Flow::Ready),
+        }
+    }
+
+    /// Tells the first operator that is not done of the end of its input, or finds it done.
+    fn complete(&self, seats: &mut [Seat<M>], between: &mut Between<M>) -> Outcome {
+        let place = between.first;
+        let vertex = &self.vertices[between.order[place]];
+        let seat = &mut seats[place];
+        if std::mem::replace(&mut seat.told, true) || vertex.options.ports == 0 {
+            between.first += 1;
+            return Ok(Flow::Ready);
+        }
+        if seat.operator.is_none() && vertex.options.create_if_empty {
+            seat.operator = Some((vertex.factory)(0));
+        }
+        let Some(operator) = &mut seat.operator else { return Ok(Flow::Ready) };
+        let flow = operator.on_completion(0, &mut Context::in_line(between, place))?;
+        seat.again = flow == Flow::Again;
+        Ok(flow)
+    }
+}
