@@ -3,6 +3,7 @@
 //! A plan stays right whatever is committed, since names are bound when it starts; it goes stale when indexes come or go, or when
 //! the graph has grown or shrunk so much that another plan would be better.
 
+use crate::here::Here;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plan::Statement;
@@ -22,13 +23,16 @@ pub(crate) struct Planned {
     pub statement: Statement,
     /// Does it write to the graph?
     pub writes: bool,
+    /// Is it tried on the thread that asks?
+    pub here: Here,
     indexes: u64,
     size: f64,
 }
 
 impl Planned {
     pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Planned {
-        Planned { statement, writes, indexes: index_stamp(snapshot), size: size(snapshot) }
+        let here = Here::new(&statement, writes);
+        Planned { statement, writes, here, indexes: index_stamp(snapshot), size: size(snapshot) }
     }
     fn is_fresh(&self, snapshot: &Snapshot) -> bool {
         let growth = size(snapshot) / self.size;

@@ -66,6 +66,11 @@ impl Interrupter {
         }
         Ticket { query, current: self.current.clone() }
     }
+    /// Does what starts now end at once?
+    pub(crate) fn is_in_force(&self) -> bool {
+        let current = self.current.lock();
+        current.interrupted.is_some() || current.closed
+    }
     /// The session took note: what starts from now on runs.
     pub(crate) fn settle(&self) {
         self.current.lock().interrupted = None;

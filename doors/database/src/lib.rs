@@ -10,6 +10,7 @@ mod catalogue;
 mod database;
 pub mod entity;
 mod error;
+mod here;
 mod housekeeping;
 mod interrupt;
 mod options;

@@ -94,7 +94,7 @@ pub(crate) struct Running {
     /// The transaction it reads in, if that one may write: what a client is shown of an entity, it has read.
     pub transaction: Option<Arc<Transaction>>,
     /// Lets others interrupt it.
-    pub _ticket: Ticket,
+    pub _ticket: Option<Ticket>,
 }
 
 impl QueryResult {

@@ -10,7 +10,7 @@ use crate::interrupt::Ticket;
 use crate::profile::Profiling;
 use crate::result::{self, RequestKind, SchemaCounters};
 use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue, entity};
-use execute::{Access, Counters, Execution, ResultStream};
+use execute::{Access, Counters, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
 use std::sync::Arc;
@@ -331,18 +331,28 @@ impl Session {
         Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
     }
 
-    fn start(&self, request: &Request<'_>, access: Access) -> Result<(ResultStream, Ticket), Error> {
+    fn start(
+        &self,
+        request: &Request<'_>,
+        access: Access,
+    ) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = Running {
             text: request.text,
             tenant: self.tenant.as_deref(),
             timeout: remaining(request.deadline_ns)?,
             bytes_max: request.bytes_max,
         };
-        let options = self.database.execute_options(&running);
+        // What was interrupted gets a number, by which it is ended as soon as it starts.
+        let here = &request.planned.here;
+        let here_first = here.is_due() && !self.interrupter.is_in_force();
+        let options = ExecuteOptions { here_first, ..self.database.execute_options(&running) };
         let statement = &request.planned.statement;
         let runtime = self.database.runtime();
         let stream = Execution::start(runtime, statement, access, request.params.clone(), options)?;
-        let ticket = self.interrupter.starts(stream.id());
+        if here_first {
+            here.tried(stream.id().is_none());
+        }
+        let ticket = stream.id().map(|query| self.interrupter.starts(query));
         Ok((stream, ticket))
     }
 }

@@ -6,7 +6,7 @@ use crate::compile;
 use crate::expression::{Parameters, Request};
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{QueryOptions, Runtime, TenantNo};
+use dataflow::{QueryOptions, Runtime, TenantNo, Tried};
 use model::batch::BATCH_ROWS;
 use plan::{Plan, Statement, StatementKind};
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub struct ExecuteOptions {
     pub batch_rows: usize,
     /// Batches that may wait for the client.
     pub output_batches_max: usize,
+    /// Try it on the thread that asks first: right for a statement that only reads and is likely to be over in no time.
+    pub here_first: bool,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
 }
@@ -41,6 +43,7 @@ impl Default for ExecuteOptions {
             bytes_max: options.bytes_max,
             batch_rows: BATCH_ROWS,
             output_batches_max: options.output_batches_max,
+            here_first: false,
             transaction_us: None,
         }
     }
@@ -70,8 +73,18 @@ impl Execution {
         let deletes = plan.any(&mut |plan| matches!(plan, Plan::Delete(_)));
         let request = if deletes { request } else { request.without_deletes() };
         let environment = Arc::new(Environment::new(access, request, options.batch_rows));
-        let compiled =
-            compile::statement(plan, columns, statement.variables.len(), &environment, runtime.executors())?;
+        let compile = |executors: usize| {
+            compile::statement(plan, columns, statement.variables.len(), &environment, executors)
+        };
+        let titles = columns.iter().map(|(title, _)| title.clone()).collect();
+        if options.here_first {
+            match compile(1)?.graph.try_here(options.bytes_max) {
+                Tried::Done(batches) => return Ok(ResultStream::of_done(Ok(batches), titles, environment)),
+                Tried::Failed(fault) => return Ok(ResultStream::of_done(Err(fault), titles, environment)),
+                Tried::Unfinished => {}
+            }
+        }
+        let compiled = compile(runtime.executors())?;
         let query = QueryOptions {
             tenant: options.tenant,
             label: options.label,
@@ -80,7 +93,6 @@ impl Execution {
             output_batches_max: options.output_batches_max,
         };
         let handle = runtime.submit(compiled.graph, query);
-        let titles = columns.iter().map(|(title, _)| title.clone()).collect();
         Ok(ResultStream::new(handle, titles, compiled.nodes, compiled.node_count, environment))
     }
 }

@@ -29,15 +29,37 @@ pub struct NodeProfile {
 
 /// The rows of a running statement. Dropping it cancels the statement if it still runs.
 pub struct ResultStream {
-    handle: QueryHandle<Rows>,
+    source: Source,
     columns: Vec<Name>,
-    /// Plan node of each vertex.
-    nodes: Vec<usize>,
-    node_count: usize,
     environment: Arc<Environment>,
 }
 
+enum Source {
+    /// It was run on the thread that asked: what is left of its rows, or why it has none.
+    Done(std::vec::IntoIter<Rows>, Option<Fault>),
+    /// It runs on executors.
+    Running(Running),
+}
+
+struct Running {
+    handle: QueryHandle<Rows>,
+    /// Plan node of each vertex.
+    nodes: Vec<usize>,
+    node_count: usize,
+}
+
 impl ResultStream {
+    pub(crate) fn of_done(
+        outcome: Result<Vec<Rows>, Fault>,
+        columns: Vec<Name>,
+        environment: Arc<Environment>,
+    ) -> ResultStream {
+        let (batches, fault) = match outcome {
+            Ok(batches) => (batches, None),
+            Err(fault) => (Vec::new(), Some(fault)),
+        };
+        ResultStream { source: Source::Done(batches.into_iter(), fault), columns, environment }
+    }
     pub(crate) fn new(
         handle: QueryHandle<Rows>,
         columns: Vec<Name>,
@@ -45,36 +67,55 @@ impl ResultStream {
         node_count: usize,
         environment: Arc<Environment>,
     ) -> ResultStream {
-        ResultStream { handle, columns, nodes, node_count, environment }
+        ResultStream { source: Source::Running(Running { handle, nodes, node_count }), columns, environment }
     }
     /// Column titles; empty for a statement without RETURN, which yields no rows.
     pub fn columns(&self) -> &[Name] {
         &self.columns
     }
-    /// Number of the running query, for lists and kills.
-    pub fn id(&self) -> QueryId {
-        self.handle.id()
+    /// Number of the running query, for lists and kills; none where it was over before it could get one.
+    pub fn id(&self) -> Option<QueryId> {
+        match &self.source {
+            Source::Done(..) => None,
+            Source::Running(running) => Some(running.handle.id()),
+        }
     }
     /// Waits for the next batch: flat columns in the order of [`ResultStream::columns`]. `None` after the last; an error comes once.
     #[allow(clippy::should_implement_trait, reason = "a wait, not an iteration")]
     pub fn next(&mut self) -> Option<Result<Batch, ExecuteError>> {
-        self.handle.next().map(rows_or_error)
+        match &mut self.source {
+            Source::Done(batches, fault) => next_done(batches, fault),
+            Source::Running(running) => running.handle.next().map(rows_or_error),
+        }
     }
     /// The next batch if there is one now: `None` means nothing yet, `Some(None)` the end.
     pub fn try_next(&mut self) -> Option<Option<Result<Batch, ExecuteError>>> {
-        self.handle.try_next().map(|next| next.map(rows_or_error))
+        match &mut self.source {
+            Source::Done(batches, fault) => Some(next_done(batches, fault)),
+            Source::Running(running) => running.handle.try_next().map(|next| next.map(rows_or_error)),
+        }
     }
     /// As [`ResultStream::try_next`], after waiting at most this long.
     pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<Batch, ExecuteError>>> {
-        self.handle.next_timeout(timeout).map(|next| next.map(rows_or_error))
+        match &mut self.source {
+            Source::Done(batches, fault) => Some(next_done(batches, fault)),
+            Source::Running(running) => {
+                running.handle.next_timeout(timeout).map(|next| next.map(rows_or_error))
+            }
+        }
     }
     /// Calls `waker`, on an executor's thread, whenever a batch or the end became available.
     pub fn set_waker(&mut self, waker: Arc<dyn Fn() + Send + Sync>) {
-        self.handle.set_waker(waker);
+        match &mut self.source {
+            Source::Done(..) => waker(),
+            Source::Running(running) => running.handle.set_waker(waker),
+        }
     }
     /// Ends the statement with [`ExecuteError::Cancelled`] unless it ended before.
     pub fn cancel(&self, reason: &str) {
-        self.handle.cancel(reason);
+        if let Source::Running(running) = &self.source {
+            running.handle.cancel(reason);
+        }
     }
     /// What it changed so far.
     pub fn counters(&self) -> Counters {
@@ -84,10 +125,12 @@ impl ResultStream {
     pub fn view(&self) -> Snapshot {
         self.environment.view()
     }
-    /// What each plan node did so far, by pre-order number (a node, then its inputs as they stand in its struct).
+    /// What each plan node did so far, by pre-order number (a node, then its inputs as they stand in its struct). Nothing is known of
+    /// what ran on the thread that asked.
     pub fn profile(&self) -> Vec<NodeProfile> {
-        let mut profile = vec![NodeProfile::default(); self.node_count];
-        for (vertex, node) in self.handle.profile().into_iter().zip(&self.nodes) {
+        let Source::Running(running) = &self.source else { return Vec::new() };
+        let mut profile = vec![NodeProfile::default(); running.node_count];
+        for (vertex, node) in running.handle.profile().into_iter().zip(&running.nodes) {
             let into = &mut profile[*node];
             // Of several vertices in a row, what comes in is the first one's and what goes out is the last one's.
             if into.operators.is_empty() {
@@ -101,6 +144,13 @@ impl ResultStream {
         }
         profile
     }
+}
+
+fn next_done(
+    batches: &mut std::vec::IntoIter<Rows>,
+    fault: &mut Option<Fault>,
+) -> Option<Result<Batch, ExecuteError>> {
+    fault.take().map(Err).or_else(|| batches.next().map(Ok)).map(rows_or_error)
 }
 
 fn rows_or_error(next: Result<Rows, Fault>) -> Result<Batch, ExecuteError> {

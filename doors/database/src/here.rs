@@ -1,0 +1,123 @@
+//! Is a plan tried on the thread that asks, before executors hear of it?
+//!
+//! Idea: a plan that only follows a line from looked-up vertices is usually over in microseconds, but a hub or a long list may be
+//! met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
+//! run in [`PROBE_EVERY`] is tried. Invariant: only plans that read are tried. Cost: one relaxed counter a run.
+
+use plan::statement::Mode;
+use plan::{Plan, Statement, StatementKind};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+/// What a plan begins with, and what it can save up at most.
+const CREDIT_MAX: i32 = 64;
+/// What a run costs that was not over in time: one in seventeen may be, then the time tried is lost in a twentieth of the runs at most.
+const COST: i32 = 16;
+/// Without credit, one run in so many is tried all the same: the graph may have changed.
+const PROBE_EVERY: u32 = 256;
+
+/// A plan's standing.
+#[derive(Debug)]
+pub(crate) struct Here {
+    is_fit: bool,
+    credit: AtomicI32,
+    runs: AtomicU32,
+}
+
+impl Here {
+    /// Of a statement that writes or not.
+    pub fn new(statement: &Statement, writes: bool) -> Here {
+        let is_fit = match &statement.kind {
+            StatementKind::Query { plan, .. } => {
+                !writes && statement.mode != Mode::Profile && is_short_line(plan)
+            }
+            _ => false,
+        };
+        Here { is_fit, credit: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
+    }
+    /// Is this run tried here?
+    pub fn is_due(&self) -> bool {
+        let probes = || self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE_EVERY);
+        self.is_fit && (self.credit.load(Ordering::Relaxed) > 0 || probes())
+    }
+    /// A run was tried; was it over in time?
+    pub fn tried(&self, in_time: bool) {
+        let credit = self.credit.load(Ordering::Relaxed);
+        // Threads may overwrite each other's entries: it is an estimate.
+        if !in_time {
+            self.credit.store((credit - COST).max(-COST), Ordering::Relaxed);
+        } else if credit < CREDIT_MAX {
+            self.credit.store(credit + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Look-ups, single steps, and what is made of their rows; no scan, no walk of many steps, no join, no sub-query.
+fn is_short_line(plan: &Plan) -> bool {
+    let mut next = Some(plan);
+    while let Some(plan) = next {
+        let is_short = matches!(
+            plan,
+            Plan::Unit
+                | Plan::SeekVertices(_)
+                | Plan::SeekIds(_)
+                | Plan::Expand(_)
+                | Plan::Filter(_)
+                | Plan::Extend(_)
+                | Plan::Project(_)
+                | Plan::Aggregate(_)
+                | Plan::Distinct(_)
+                | Plan::Sort(_)
+                | Plan::Skip(_)
+                | Plan::Limit(_)
+                | Plan::Unwind(_)
+        );
+        if !is_short {
+            return false;
+        }
+        next = plan.input();
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here(text: &str) -> Here {
+        let statement = cypher::compile(text).expect("right Cypher");
+        let snapshot = transact::open(None, &transact::OpenOptions::default()).expect("memory").0.snapshot();
+        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot));
+        let statement = statement.expect("a plan");
+        let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
+        Here::new(&statement, writes)
+    }
+
+    #[test]
+    fn only_lines_from_looked_up_vertices_that_read_are_tried() {
+        for text in ["RETURN 1", "UNWIND [1, 2] AS x RETURN sum(x)", "UNWIND [2, 1] AS x RETURN x LIMIT 1"] {
+            assert!(here(text).is_due(), "{text}");
+        }
+        for text in [
+            "MATCH (n) RETURN n",
+            "CREATE (n)",
+            "PROFILE RETURN 1",
+            "RETURN 1 AS x UNION RETURN 2 AS x",
+            "SHOW INDEXES",
+        ] {
+            assert!(!here(text).is_due(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plan_that_takes_too_long_too_often_is_left_to_executors() {
+        let here = here("RETURN 1");
+        (0..1_000).for_each(|_| here.tried(true));
+        let overruns =
+            (0..100).take_while(|_| here.credit.load(Ordering::Relaxed) > 0).map(|_| here.tried(false));
+        assert_eq!(overruns.count(), 4);
+        let tried = (0..10 * PROBE_EVERY).filter(|_| here.is_due()).count();
+        assert_eq!(tried, 10, "now and then it may show that it has become short");
+        (0..2 * COST).for_each(|_| here.tried(true));
+        assert!((0..100).all(|_| here.is_due()));
+    }
+}
