@@ -107,6 +107,21 @@ impl Conflicts {
     }
 }
 
+/// Does a value lie between these bounds?
+pub(crate) fn in_range(value: &OrderKey, lower: &Bound<OrderKey>, upper: &Bound<OrderKey>) -> bool {
+    let above = match lower {
+        Bound::Included(lower) => value >= lower,
+        Bound::Excluded(lower) => value > lower,
+        Bound::Unbounded => true,
+    };
+    above
+        && match upper {
+            Bound::Included(upper) => value <= upper,
+            Bound::Excluded(upper) => value < upper,
+            Bound::Unbounded => true,
+        }
+}
+
 fn is_empty_range(lower: &Bound<OrderKey>, upper: &Bound<OrderKey>) -> bool {
     match (lower, upper) {
         (Bound::Included(a), Bound::Included(b)) => a > b,

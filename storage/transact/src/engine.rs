@@ -19,6 +19,7 @@ use crate::history::Point;
 use crate::kept::Files;
 use crate::past::Past;
 use crate::reads::Inner as Reads;
+use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
 use crate::transaction::explain;
 use crate::{Mode, OpenOptions, TransactError, Transaction, constraints, record, refine};
 use durable::BackingStore;
@@ -26,7 +27,7 @@ use order::{Bank, BankCounts, Gatekeepers, Stamp};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
 
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     feeds: Mutex<Feeds>,
     pub checkpointing: Mutex<()>,
     pub past: Past,
+    pub turns: Turns,
     pub files: Files,
     pub store_options: StoreOptions,
     pub anchor_log_bytes: u64,
@@ -102,8 +104,34 @@ impl Basis {
 }
 
 struct Pending {
-    input: Mutex<Option<(Vec<Change>, Reads, Basis, Stamp)>>,
+    input: Mutex<Option<Input>>,
     outcome: Mutex<Option<Result<u64, TransactError>>>,
+    /// It waits for somebody's turn to end, and is then tried again.
+    held: AtomicBool,
+    /// What it read, if it was refused because of that.
+    refused: Mutex<Option<Reads>>,
+}
+
+/// What is to be committed.
+struct Input {
+    changes: Vec<Change>,
+    reads: Reads,
+    base: Basis,
+    stamp: Stamp,
+    turn: Option<u64>,
+}
+
+/// Why a commit does not happen now.
+enum Refusal {
+    /// Somebody's turn comes first.
+    Held,
+    Failed(TransactError),
+}
+
+impl<E: Into<TransactError>> From<E> for Refusal {
+    fn from(error: E) -> Refusal {
+        Refusal::Failed(error.into())
+    }
 }
 
 /// Counters of an engine since it was opened.
@@ -145,6 +173,7 @@ impl Engine {
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
             past,
+            turns: Turns::default(),
             files: Files::default(),
             store_options,
             anchor_log_bytes: options.anchor_log_bytes,
@@ -175,6 +204,22 @@ impl Engine {
         drop(active);
         Transaction::new(self.shared.clone(), mode, base, gatekeeper)
     }
+    /// Begins anew what was refused because of a conflict. Who was refused often gets a turn: commits that would write what it read wait for
+    /// it, for a bounded time.
+    pub fn begin_again(&self, gatekeeper: usize, refused: &Transaction) -> Transaction {
+        let (refusals, reads) = refused.refusal();
+        let turn = reads.filter(|_| refusals >= RESERVE_AFTER_REFUSALS).map(|reads| {
+            let everything = Reads { everything: true, ..Reads::default() };
+            let reserved = if refused.turn.is_some() { everything } else { reads };
+            let turn = self.shared.turns.take(reserved, refused.age_ns());
+            // What was accepted before the turn is published before the snapshot is taken.
+            drop(self.shared.committer.lock());
+            turn
+        });
+        let mut again = self.begin_at(gatekeeper, refused.mode());
+        (again.refusals, again.turn) = (refusals, turn);
+        again
+    }
     /// Every commit from now on, with the snapshot it begins after.
     pub fn subscribe(&self) -> (Snapshot, Feed) {
         let _committer = self.shared.committer.lock();
@@ -194,7 +239,8 @@ impl Engine {
             return Ok(current.place());
         }
         let stamp = self.shared.queue.lock().gatekeepers.stamp(0, self.shared.clock.now_ns() / 1_000);
-        let pending = Arc::new(Pending::new(changes, Reads::default(), Basis::of(&current), stamp));
+        let (reads, base) = (Reads::default(), Basis::of(&current));
+        let pending = Arc::new(Pending::new(Input { changes, reads, base, stamp, turn: Some(EXEMPT) }));
         self.shared.commit_group(&mut committer, std::slice::from_ref(&pending));
         pending.take_outcome()
     }
@@ -233,8 +279,17 @@ impl Committer {
 }
 
 impl Pending {
-    fn new(changes: Vec<Change>, reads: Reads, base: Basis, stamp: Stamp) -> Pending {
-        Pending { input: Mutex::new(Some((changes, reads, base, stamp))), outcome: Mutex::default() }
+    fn new(input: Input) -> Pending {
+        Pending {
+            input: Mutex::new(Some(input)),
+            outcome: Mutex::default(),
+            held: AtomicBool::new(false),
+            refused: Mutex::default(),
+        }
+    }
+    /// Need it wait no longer for the committer?
+    fn is_seen_to(&self) -> bool {
+        self.held.load(Ordering::Acquire) || self.outcome.lock().is_some()
     }
     fn take_outcome(&self) -> Result<u64, TransactError> {
         self.outcome.lock().take().expect("the committer settles every transaction it takes")
@@ -259,22 +314,34 @@ struct Accepted<'a> {
 }
 
 impl Shared {
+    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back.
     pub fn commit(
         &self,
         changes: Vec<Change>,
         reads: Reads,
         base: Basis,
-        gatekeeper: usize,
-    ) -> Result<u64, TransactError> {
+        (gatekeeper, turn): (usize, Option<u64>),
+    ) -> (Result<u64, TransactError>, Option<Reads>) {
         let now_us = self.clock.now_ns() / 1_000;
+        let stamp = self.queue.lock().gatekeepers.stamp(gatekeeper, now_us);
+        let pending = Arc::new(Pending::new(Input { changes, reads, base, stamp, turn }));
+        loop {
+            self.settle(&pending);
+            if !pending.held.swap(false, Ordering::AcqRel) {
+                return (pending.take_outcome(), pending.refused.lock().take());
+            }
+            self.turns.wait_for_end();
+        }
+    }
+
+    /// Queues a transaction, and leads a group or waits for who does, until it is settled or held back.
+    fn settle(&self, pending: &Arc<Pending>) {
         let mut queue = self.queue.lock();
-        let stamp = queue.gatekeepers.stamp(gatekeeper, now_us);
-        let pending = Arc::new(Pending::new(changes, reads, base, stamp));
         queue.waiting.push(pending.clone());
-        while queue.led && pending.outcome.lock().is_none() {
+        while queue.led && !pending.is_seen_to() {
             self.settled.wait(&mut queue);
         }
-        if pending.outcome.lock().is_none() {
+        if !pending.is_seen_to() {
             queue.led = true;
             drop(queue);
             let _leading = Leading(self);
@@ -286,7 +353,6 @@ impl Shared {
             drop(queue);
             self.commit_group(&mut committer, &group);
         }
-        pending.take_outcome()
     }
 
     fn commit_group(&self, committer: &mut Committer, mut group: &[Arc<Pending>]) {
@@ -309,16 +375,21 @@ impl Shared {
                 break;
             }
             settled += 1;
-            let input = pending.input.lock().take().expect("a transaction is committed once");
-            match self.accept(committer, &current, &names, input) {
+            let mut input = pending.input.lock().take().expect("a transaction is committed once");
+            match self.accept(committer, &current, &names, &mut input) {
                 Ok((next, record, payload)) => {
                     names.clear();
                     bytes += payload.len() + durable::RECORD_FRAME_BYTES;
                     current = next;
                     accepted.push(Accepted { pending, record: Arc::new(record), payload });
                 }
-                Err(error) => {
+                Err(Refusal::Held) => {
+                    *pending.input.lock() = Some(input);
+                    pending.held.store(true, Ordering::Release);
+                }
+                Err(Refusal::Failed(error)) => {
                     self.conflicts.fetch_add(error.is_retryable() as u64, Ordering::Relaxed);
+                    *pending.refused.lock() = error.is_retryable().then_some(input.reads);
                     *pending.outcome.lock() = Some(Err(error));
                 }
             }
@@ -349,36 +420,44 @@ impl Shared {
         committer: &mut Committer,
         current: &Snapshot,
         names: &[Change],
-        (mut changes, reads, base, mut stamp): (Vec<Change>, Reads, Basis, Stamp),
-    ) -> Result<(Snapshot, CommitRecord, Vec<u8>), TransactError> {
+        input: &mut Input,
+    ) -> Result<(Snapshot, CommitRecord, Vec<u8>), Refusal> {
+        let Input { changes, reads, base, stamp, turn } = input;
         if !base.knows_names_of(current) {
             let what = "a label or relationship type that it could not know came into being meanwhile";
-            return Err(TransactError::Conflict { what });
+            return Err(TransactError::Conflict { what }.into());
         }
-        committer.conflicts.validate(&reads, base.place).map_err(|what| TransactError::Conflict { what })?;
-        if !committer.bank.admits(&stamp) {
-            stamp = committer.bank.restamp(&mut self.queue.lock().gatekeepers, &stamp);
+        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
+        if !committer.bank.admits(stamp) {
+            *stamp = committer.bank.restamp(&mut self.queue.lock().gatekeepers, stamp);
         }
         let place = committer.bank.take();
         let time_micros = self.clock.wall_us().max(committer.last_time_micros);
-        let applied =
-            current.apply(place, &[&changes]).map_err(|error| explain(error, current)).and_then(|next| {
-                constraints::check(&changes, &next)?;
-                let footprint = footprint(&changes, current, &next)?;
+        let applied = current
+            .apply(place, &[changes.as_slice()])
+            .map_err(|error| explain(error, current).into())
+            .and_then(|next| {
+                constraints::check(changes, &next)?;
+                let footprint = footprint(changes, current, &next)?;
+                if self.turns.holds_back(*turn, &footprint) {
+                    return Err(Refusal::Held);
+                }
+                let mut changes = std::mem::take(changes);
                 // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
                 changes.splice(0..0, names.iter().cloned());
                 let record = CommitRecord { place, time_micros, changes };
                 let payload = record::encode(&record);
                 if payload.len() > RECORD_BYTES_MAX {
-                    return Err(TransactError::TooLarge);
+                    return Err(TransactError::TooLarge.into());
                 }
                 Ok((footprint, next, record, payload))
             });
         match applied {
             Ok((footprint, next, record, payload)) => {
                 let alone = committer.bank.is_alone();
-                let touched = if alone { Default::default() } else { refine::touched(&reads, &footprint) };
-                committer.bank.settle(stamp, touched);
+                let touched =
+                    if alone { Default::default() } else { refine::touched(reads, &footprint) };
+                committer.bank.settle(stamp.clone(), touched);
                 committer.conflicts.record(place, footprint);
                 committer.last_time_micros = time_micros;
                 Ok((next, record, payload))
@@ -391,7 +470,8 @@ impl Shared {
     }
 
     fn publish(&self, current: Snapshot, accepted: &[Accepted<'_>]) {
-        let point = |one: &Accepted<'_>| Point { place: one.record.place, time_micros: one.record.time_micros };
+        let point =
+            |one: &Accepted<'_>| Point { place: one.record.place, time_micros: one.record.time_micros };
         let (Some(first), Some(last)) = (accepted.first(), accepted.last()) else { return };
         self.past.publish(&self.store, current, point(first), point(last));
         self.commits.fetch_add(accepted.len() as u64, Ordering::Relaxed);

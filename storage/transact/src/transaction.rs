@@ -7,6 +7,7 @@
 
 use crate::engine::{Basis, Shared};
 use crate::footprint::labels;
+use crate::reads::Inner as Reads;
 use crate::{ReadSet, TransactError, constraints};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
@@ -14,6 +15,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Change, EdgeScratch, Snapshot};
+use world::clock::monotonic_ns;
 
 /// Changes one transaction may hold: bounds its memory to a few GiB and its log record to what the log takes.
 pub const CHANGES_MAX: usize = 1 << 24;
@@ -38,6 +40,12 @@ pub struct Transaction {
     pub(crate) reads: ReadSet,
     pub(crate) writes: Mutex<Writes>,
     pub(crate) ended: AtomicBool,
+    /// Times it was refused before.
+    pub(crate) refusals: u32,
+    /// Its turn, if it has one.
+    pub(crate) turn: Option<u64>,
+    began_ns: u64,
+    refused: Mutex<Option<Reads>>,
 }
 
 /// Changes so far, and what of them the view does not show yet.
@@ -58,7 +66,20 @@ impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, mode: Mode, base: Snapshot, gatekeeper: usize) -> Transaction {
         let view = RwLock::new(base.clone());
         let (reads, writes) = (ReadSet::default(), Mutex::default());
-        Transaction { shared, mode, base, gatekeeper, view, reads, writes, ended: AtomicBool::new(false) }
+        Transaction {
+            shared,
+            mode,
+            base,
+            gatekeeper,
+            view,
+            reads,
+            writes,
+            ended: AtomicBool::new(false),
+            refusals: 0,
+            turn: None,
+            began_ns: monotonic_ns(),
+            refused: Mutex::default(),
+        }
     }
     /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
     pub fn snapshot(&self) -> Snapshot {
@@ -272,11 +293,24 @@ impl Transaction {
         let outcome = match changes.is_empty() {
             true => Ok(self.base.place()),
             false => {
-                self.shared.commit(changes, self.reads.take(), Basis::of(&self.base), self.gatekeeper)
+                let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.turn));
+                let (outcome, refused) = self.shared.commit(changes, self.reads.take(), base, at);
+                *self.refused.lock() = refused;
+                outcome
             }
         };
         self.end(outcome.is_ok());
         outcome
+    }
+
+    /// How often it was refused, this time included, and what it read if it was refused this time.
+    pub(crate) fn refusal(&self) -> (u32, Option<Reads>) {
+        let refused = self.refused.lock().take();
+        (self.refusals + u32::from(refused.is_some()), refused)
+    }
+    /// Time since it began.
+    pub(crate) fn age_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.began_ns)
     }
 
     /// Ends the transaction and forgets its writes.
@@ -294,6 +328,9 @@ impl Transaction {
         }
         if self.mode == Mode::Write {
             self.shared.retire(self.base.place());
+        }
+        if let Some(turn) = self.turn {
+            self.shared.turns.end(turn);
         }
     }
 

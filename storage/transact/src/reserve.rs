@@ -1,0 +1,165 @@
+//! Turns: how a long transaction gets through beside many short ones.
+//!
+//! Question: optimistic validation lets the short win. Who reads much is refused as long as others write what it reads; what ends that?
+//! Idea: after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a turn: what it read the last time is reserved,
+//! and commits that would write any of it wait until it is through, or until its time is over. If it meets a conflict even so, because it
+//! read something else this time, its next turn reserves everything.
+//! Invariants: one turn at a time, those who want one wait in line; a turn lasts at most [`TURN_MAX`], so nobody waits for a client that went
+//! to lunch; nobody is refused because of a turn, only held back. Cost: without a turn, one relaxed load a commit.
+
+use crate::conflicts::{Footprint, in_range};
+use crate::reads::Inner as Reads;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use world::clock::monotonic_ns;
+
+/// Refusals after which a transaction that is begun again gets a turn.
+pub const RESERVE_AFTER_REFUSALS: u32 = 3;
+/// A turn lasts twice as long as the attempt that was refused, but at least this.
+pub const TURN_MIN: Duration = Duration::from_millis(100);
+/// And at most this.
+pub const TURN_MAX: Duration = Duration::from_secs(10);
+
+/// Catalogue commands are never held back: they hold the committer's lock already.
+pub(crate) const EXEMPT: u64 = 0;
+
+/// The turns of an engine.
+#[derive(Default)]
+pub(crate) struct Turns {
+    taken: AtomicBool,
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    last: u64,
+    holder: Option<Holder>,
+}
+
+struct Holder {
+    turn: u64,
+    reserved: Reads,
+    until_ns: u64,
+}
+
+impl Turns {
+    /// Waits for the turn before to end, then begins one that reserves this.
+    pub fn take(&self, reserved: Reads, attempt_ns: u64) -> u64 {
+        let length_ns = (2 * attempt_ns).clamp(TURN_MIN.as_nanos() as u64, TURN_MAX.as_nanos() as u64);
+        let mut state = self.state.lock();
+        while !self.is_free(&mut state) {
+            self.wait(&mut state);
+        }
+        state.last += 1;
+        let turn = state.last;
+        state.holder = Some(Holder { turn, reserved, until_ns: monotonic_ns() + length_ns });
+        self.taken.store(true, Ordering::Release);
+        turn
+    }
+    /// Ends a turn, unless its time was over already.
+    pub fn end(&self, turn: u64) {
+        let mut state = self.state.lock();
+        if state.holder.as_ref().is_some_and(|holder| holder.turn == turn) {
+            self.free(&mut state);
+        }
+    }
+    /// Must a commit that writes this wait for somebody's turn to end?
+    pub fn holds_back(&self, turn: Option<u64>, footprint: &Footprint) -> bool {
+        if !self.taken.load(Ordering::Acquire) || turn == Some(EXEMPT) {
+            return false;
+        }
+        let mut state = self.state.lock();
+        if self.is_free(&mut state) {
+            return false;
+        }
+        let holder = state.holder.as_ref().expect("a turn that is not free has a holder");
+        turn != Some(holder.turn) && meets(&holder.reserved, footprint)
+    }
+    /// Waits for the end of the turn, if there is one.
+    pub fn wait_for_end(&self) {
+        let mut state = self.state.lock();
+        let turn = state.holder.as_ref().map(|holder| holder.turn);
+        while !self.is_free(&mut state) && state.holder.as_ref().map(|holder| holder.turn) == turn {
+            self.wait(&mut state);
+        }
+    }
+
+    /// Is nobody's turn? One whose time is over ends here.
+    fn is_free(&self, state: &mut State) -> bool {
+        let over = state.holder.as_ref().is_none_or(|holder| monotonic_ns() >= holder.until_ns);
+        if over && state.holder.is_some() {
+            self.free(state);
+        }
+        over
+    }
+    fn free(&self, state: &mut State) {
+        state.holder = None;
+        self.taken.store(false, Ordering::Release);
+        self.ended.notify_all();
+    }
+    fn wait(&self, state: &mut parking_lot::MutexGuard<'_, State>) {
+        let until_ns = state.holder.as_ref().map_or(0, |holder| holder.until_ns);
+        let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
+        self.ended.wait_for(state, left);
+    }
+}
+
+/// Would this write change what was read?
+fn meets(reads: &Reads, footprint: &Footprint) -> bool {
+    let written = || footprint.index_values.iter();
+    reads.everything
+        || footprint.keys.iter().any(|key| reads.keys.contains(key))
+        || (footprint.indexes && !reads.ranges.is_empty())
+        || reads.ranges.iter().any(|range| {
+            written()
+                .any(|(index, value)| *index == range.index && in_range(value, &range.lower, &range.upper))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reads::Key;
+    use model::VertexId;
+    use std::sync::Arc;
+    use world::threads::{sleep, spawn};
+
+    fn reads(vertex: u64) -> Reads {
+        Reads { keys: [Key::vertex(VertexId(vertex))].into_iter().collect(), ..Reads::default() }
+    }
+    fn writes(vertex: u64) -> Footprint {
+        Footprint { keys: vec![Key::vertex(VertexId(vertex))], ..Footprint::default() }
+    }
+
+    #[test]
+    fn only_what_is_reserved_is_held_back_and_not_for_ever() {
+        let turns = Turns::default();
+        assert!(!turns.holds_back(None, &writes(1)));
+        let turn = turns.take(reads(1), 0);
+        assert!(turns.holds_back(None, &writes(1)) && !turns.holds_back(None, &writes(2)));
+        assert!(!turns.holds_back(Some(turn), &writes(1)) && turns.holds_back(Some(turn + 1), &writes(1)));
+        assert!(!turns.holds_back(Some(EXEMPT), &writes(1)));
+        turns.wait_for_end();
+        assert!(!turns.holds_back(None, &writes(1)), "its time is over");
+        let everything = Reads { everything: true, ..Reads::default() };
+        let next = turns.take(everything, 0);
+        turns.end(turn);
+        assert!(turns.holds_back(None, &writes(2)), "an old turn does not end another's");
+        turns.end(next);
+        assert!(!turns.holds_back(None, &writes(2)));
+    }
+
+    #[test]
+    fn turns_are_taken_one_after_the_other() {
+        let turns = Arc::new(Turns::default());
+        let first = turns.take(reads(1), TURN_MAX.as_nanos() as u64);
+        let other = turns.clone();
+        let waiting = spawn("second", move || other.take(reads(2), 0));
+        sleep(Duration::from_millis(20));
+        assert!(!waiting.is_finished());
+        turns.end(first);
+        assert_eq!(waiting.join(), first + 1);
+    }
+}
