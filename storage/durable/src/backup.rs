@@ -127,7 +127,7 @@ fn gather_once(disk: &dyn Disk, root: &Path) -> DurableResult<Option<(Vec<u8>, V
     let bytes = disk.read_whole(&path)?;
     let current = Current::decode(&bytes, &path)?;
     let mut names: Vec<PathBuf> = current.manifests().map(|(_, name)| PathBuf::from(name)).collect();
-    names.extend(current.live.iter().map(|number| blob_path(&data_folder(Path::new("")), *number)));
+    names.extend(current.live.keys().map(|number| blob_path(&data_folder(Path::new("")), *number)));
     for number in segment_numbers(disk, &log_folder(root))? {
         names.push(Segment { number, base_place: 0 }.path(&log_folder(Path::new(""))));
     }

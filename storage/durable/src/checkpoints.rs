@@ -169,13 +169,13 @@ impl Checkpoints {
         state.check_usable()?;
         let mut next = state.current.clone();
         let before = next.live.len();
-        next.live.retain(|number| live_files.contains(number));
+        next.live.retain(|number, _| live_files.contains(number));
         if next.live.len() == before {
             return Ok(());
         }
         self.swap_current(&mut state, next.clone())?;
         for name in self.disk.list(&self.data)? {
-            let dead = blob_number(&name).filter(|n| *n < next.next_file && !next.live.contains(n));
+            let dead = blob_number(&name).filter(|n| *n < next.next_file && !next.live.contains_key(n));
             if let Some(number) = dead {
                 state.readers.remove(&number);
                 self.disk.remove(&self.data.join(name))?;
@@ -229,7 +229,7 @@ impl Checkpoints {
         &self,
         place: u64,
         manifest: &[u8],
-        written: &[u32],
+        written: &[(u32, u64)],
         mark: &CheckpointMark,
     ) -> DurableResult<()> {
         self.disk.sync_dir(&self.data)?;
@@ -238,7 +238,7 @@ impl Checkpoints {
         state.sequence += 1;
         let mut next = state.current.after(place, state.sequence, mark);
         next.next_file = state.next_file;
-        next.live.extend(written);
+        next.live.extend(written.iter().copied());
         let name = next.manifest_name().expect("the sequence was just counted up");
         write_synced(&*self.disk, &self.root.join(name), &seal(Kind::Manifest, place, manifest))?;
         self.disk.sync_dir(&self.root)?;
@@ -313,7 +313,7 @@ pub(crate) fn read_current(disk: &dyn Disk, root: &Path) -> DurableResult<Curren
         Err(error) => return Err(error.into()),
     };
     let current = Current::decode(&bytes, &path)?;
-    for &number in &current.live {
+    for &number in current.live.keys() {
         let blobs = blob_path(&data_folder(root), number);
         if !disk.exists(&blobs)? {
             return Err(DurableError::corrupt(&blobs, 0, "the blob file is missing"));
@@ -348,7 +348,7 @@ pub(crate) fn find_leftovers(disk: &dyn Disk, root: &Path, current: &Current) ->
         .filter(|name| name == "CURRENT.new" || (name.starts_with("MANIFEST-") && !manifests.contains(name)));
     let in_data = disk.list(&data)?.into_iter();
     let in_data =
-        in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains(&number)));
+        in_data.filter(|name| blob_number(name).is_some_and(|number| !current.live.contains_key(&number)));
     Ok(in_root.map(|name| root.join(name)).chain(in_data.map(|name| data.join(name))).collect())
 }
 

@@ -122,13 +122,18 @@ impl Report {
             let outcome = read_manifest(disk, &root.join(name), place);
             self.files += u64::from(self.collect(outcome)?.is_some());
         }
-        for &number in &current.live {
+        for (&number, &length) in &current.live {
             let path = blob_path(&data_folder(root), number);
             let file = disk.open(&path, OpenHow::Read)?;
             let outcome = walk_blob_file(&*file, number, &path);
             if let Some(blobs) = self.collect(outcome)? {
                 self.files += 1;
                 self.blobs += blobs;
+                let found = file.len()?;
+                if length > 0 && found != length {
+                    let what = format!("the file has {found} bytes and should have {length}");
+                    self.problems.push(Problem { file: path, offset: found.min(length), what });
+                }
             }
         }
         self.leftovers = find_leftovers(disk, root, current)?;

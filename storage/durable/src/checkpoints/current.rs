@@ -3,7 +3,7 @@
 //!
 //! Sealed file; first number = place of the latest checkpoint, 0 for none; the body is drawn in `docs/formats/checkpoint.md`.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::header::{Kind, seal, u32_at, u64_at, unseal, version_of};
@@ -14,6 +14,9 @@ pub(crate) const CURRENT_NAME: &str = "CURRENT";
 
 /// Bytes of the body before its two lists.
 const FIXED_BYTES: usize = 24;
+
+/// Bytes of a live file's number and length.
+const FILE_BYTES: usize = 12;
 
 /// Bytes of an anchor.
 const ANCHOR_BYTES: usize = 32;
@@ -27,7 +30,8 @@ pub(crate) struct Current {
     pub(crate) next_file: u32,
     /// How far back the past is kept; what the number means is the business of who sets it. 0: not at all.
     pub(crate) history: u64,
-    pub(crate) live: BTreeSet<u32>,
+    /// Blob files that are alive and how long they are; 0 where version 1 did not say.
+    pub(crate) live: BTreeMap<u32, u64>,
     /// Checkpoints that are kept, by rising place; the last is the latest. Never empty.
     pub(crate) anchors: Vec<Anchor>,
 }
@@ -36,7 +40,7 @@ impl Current {
     /// Before the first checkpoint.
     pub(crate) fn empty() -> Self {
         let anchors = vec![Anchor::default()];
-        Self { place: 0, sequence: 0, next_file: 1, history: 0, live: BTreeSet::new(), anchors }
+        Self { place: 0, sequence: 0, next_file: 1, history: 0, live: BTreeMap::new(), anchors }
     }
 
     /// Name of the manifest; none before the first checkpoint.
@@ -69,7 +73,10 @@ impl Current {
             let count = u32::try_from(count).expect("files and checkpoints are numbered by 32 bits");
             body.extend_from_slice(&count.to_le_bytes());
         }
-        body.extend(self.live.iter().flat_map(|number| number.to_le_bytes()));
+        for (number, length) in &self.live {
+            body.extend_from_slice(&number.to_le_bytes());
+            body.extend_from_slice(&length.to_le_bytes());
+        }
         for anchor in &self.anchors {
             body.extend_from_slice(&anchor.place.to_le_bytes());
             body.extend_from_slice(&anchor.time_micros.to_le_bytes());
@@ -96,7 +103,7 @@ impl Current {
             return None;
         }
         let (sequence, next_file) = (u32_at(body, 0), u32_at(body, 4));
-        let live = body[8..].chunks_exact(4).map(|number| u32_at(number, 0)).collect();
+        let live = body[8..].chunks_exact(4).map(|number| (u32_at(number, 0), 0)).collect();
         let anchors = vec![Anchor { place, sequence, ..Anchor::default() }];
         Some(Self { place, sequence, next_file, history: 0, live, anchors })
     }
@@ -106,10 +113,11 @@ impl Current {
             return None;
         }
         let (files, anchors) = (u64::from(u32_at(body, 16)), u64::from(u32_at(body, 20)));
-        if body.len() as u64 != FIXED_BYTES as u64 + 4 * files + ANCHOR_BYTES as u64 * anchors {
+        if body.len() as u64 != FIXED_BYTES as u64 + FILE_BYTES as u64 * files + ANCHOR_BYTES as u64 * anchors
+        {
             return None;
         }
-        let (files, anchors) = body[FIXED_BYTES..].split_at(4 * files as usize);
+        let (files, anchors) = body[FIXED_BYTES..].split_at(FILE_BYTES * files as usize);
         let anchor = |bytes: &[u8]| Anchor {
             place: u64_at(bytes, 0),
             time_micros: u64_at(bytes, 8),
@@ -122,7 +130,7 @@ impl Current {
             sequence: u32_at(body, 0),
             next_file: u32_at(body, 4),
             history: u64_at(body, 8),
-            live: files.chunks_exact(4).map(|number| u32_at(number, 0)).collect(),
+            live: files.chunks_exact(FILE_BYTES).map(|file| (u32_at(file, 0), u64_at(file, 4))).collect(),
             anchors: anchors.chunks_exact(ANCHOR_BYTES).map(anchor).collect(),
         })
     }

@@ -15,8 +15,8 @@ pub struct CheckpointWriter<'a> {
     checkpoints: &'a Checkpoints,
     place: u64,
     open: Option<OpenFile>,
-    /// Files begun by this checkpoint.
-    written: Vec<u32>,
+    /// Files begun by this checkpoint and their lengths, as far as they are closed.
+    written: Vec<(u32, u64)>,
     finished: bool,
 }
 
@@ -116,7 +116,7 @@ impl<'a> CheckpointWriter<'a> {
 
     fn begin_file(&mut self) -> DurableResult<OpenFile> {
         let number = self.checkpoints.take_file_number()?;
-        self.written.push(number);
+        self.written.push((number, 0));
         let path = blob_path(&self.checkpoints.data, number);
         let file = self.checkpoints.disk.open(&path, OpenHow::Replace)?;
         let mut buffer = Vec::with_capacity(BUFFER_BYTES);
@@ -128,6 +128,7 @@ impl<'a> CheckpointWriter<'a> {
         if let Some(mut open) = self.open.take() {
             open.flush()?;
             open.file.sync()?;
+            self.written.last_mut().expect("an open file was noted when it was begun").1 = open.length;
         }
         Ok(())
     }
@@ -136,7 +137,7 @@ impl<'a> CheckpointWriter<'a> {
 impl Drop for CheckpointWriter<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            for &number in &self.written {
+            for &(number, _) in &self.written {
                 // What cannot be removed now is a leftover, and goes on the next open.
                 let _ = self.checkpoints.disk.remove(&blob_path(&self.checkpoints.data, number));
             }

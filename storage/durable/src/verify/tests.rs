@@ -82,3 +82,15 @@ fn what_is_no_database_or_in_use_is_an_error() {
     let _open = LocalFolder::open(shared(&disk), &root, OpenMode::Existing, SMALL).unwrap();
     assert!(matches!(verify(&shared(&disk), &root), Err(DurableError::AlreadyOpen { .. })));
 }
+
+/// A blob file that was cut just behind a blob looked whole, and only reading what was cut off told.
+#[test]
+fn a_blob_file_that_became_shorter_is_found() {
+    let (disk, root) = small_database();
+    let path = root.join("data/00000001.blobs");
+    let file = disk.open(&path, OpenHow::Write).unwrap();
+    file.truncate(file.len().unwrap() - 64).unwrap();
+    let report = verify(&shared(&disk), &root).unwrap();
+    let [problem] = report.problems.as_slice() else { panic!("{:?}", report.problems) };
+    assert_eq!((&problem.file, report.blobs), (&path, 2));
+}
