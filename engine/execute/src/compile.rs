@@ -175,6 +175,7 @@ impl Compiler {
             Plan::SeekIds(node) => operator::seek_ids::compile(self, node, required),
             Plan::Expand(node) => operator::expand::compile(self, node, required),
             Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required),
+            Plan::ExpandPattern(node) => operator::expand_pattern::compile(self, node, required),
             Plan::Filter(node) => operator::filter::compile(self, node, required),
             Plan::Extend(node) => operator::extend::compile(self, node, required),
             Plan::Project(node) => operator::project::compile(self, node, required),

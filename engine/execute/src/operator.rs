@@ -11,6 +11,7 @@ pub(crate) mod seek_vertices;
 pub(crate) mod call_procedure;
 pub(crate) mod expand;
 pub(crate) mod expand_path;
+pub(crate) mod expand_pattern;
 pub(crate) mod unwind;
 
 pub(crate) mod extend;

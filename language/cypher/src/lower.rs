@@ -22,6 +22,7 @@ mod projection;
 mod query;
 mod schema;
 mod scope;
+mod search;
 mod sort;
 mod steps;
 mod subquery;

@@ -7,6 +7,7 @@
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
 use crate::pattern::{PathMode, Pattern, Selector};
+pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use model::Direction;
 
 /// An operator with its inputs.
@@ -23,6 +24,7 @@ pub enum Plan {
     SeekIds(Box<SeekIds>),
     Expand(Box<Expand>),
     ExpandPath(Box<ExpandPath>),
+    ExpandPattern(Box<ExpandPattern>),
     Filter(Box<Filter>),
     Extend(Box<Extend>),
     Project(Box<Project>),

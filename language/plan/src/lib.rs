@@ -13,6 +13,7 @@ pub mod algebra;
 mod cost;
 pub mod error;
 pub mod estimate;
+mod expand_pattern;
 pub mod explain;
 pub mod expr;
 pub mod functions;

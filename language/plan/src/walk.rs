@@ -26,6 +26,7 @@ macro_rules! main_input {
             Plan::SeekIds(node) => Some($($borrow)+ node.input),
             Plan::Expand(node) => Some($($borrow)+ node.input),
             Plan::ExpandPath(node) => Some($($borrow)+ node.input),
+            Plan::ExpandPattern(node) => Some($($borrow)+ node.input),
             Plan::Filter(node) => Some($($borrow)+ node.input),
             Plan::Extend(node) => Some($($borrow)+ node.input),
             Plan::Project(node) => Some($($borrow)+ node.input),
@@ -134,6 +135,7 @@ impl Plan {
             Plan::ExpandPath(node) => {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }
+            Plan::ExpandPattern(node) => node.makes(),
             Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Project(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Aggregate(node) => {
@@ -180,6 +182,12 @@ impl Plan {
             Plan::ExpandPath(node) => {
                 let local = node.edge_predicate.as_ref().map(|(var, _)| *var);
                 read.retain(|var| Some(*var) != local);
+                add(&mut read, [node.from]);
+                add(&mut read, node.into.then_some(node.to))
+            }
+            Plan::ExpandPattern(node) => {
+                let local = node.local();
+                read.retain(|var| !local.contains(var));
                 add(&mut read, [node.from]);
                 add(&mut read, node.into.then_some(node.to))
             }
@@ -238,6 +246,10 @@ macro_rules! each_expression {
             },
             Plan::SeekIds(node) => $visit($($borrow)+ node.ids),
             Plan::ExpandPath(node) => node.edge_predicate.$iter().for_each(|(_, expr)| $visit(expr)),
+            Plan::ExpandPattern(node) => {
+                node.parts.$iter().for_each(|part| part.predicate.$iter().for_each(&mut *$visit));
+                node.predicate.$iter().for_each(&mut *$visit);
+            }
             Plan::Filter(node) => $visit($($borrow)+ node.predicate),
             Plan::Extend(node) => node.items.$iter().for_each(|(_, expr)| $visit(expr)),
             Plan::Project(node) => node.items.$iter().for_each(|(_, expr)| $visit(expr)),

@@ -1,11 +1,13 @@
 //! `MATCH`, `OPTIONAL MATCH` and `UNWIND`: the clauses that bring rows.
 
 use plan::Plan;
-use plan::algebra::{Extend, Match, Unwind};
+use plan::algebra::{Apply, ApplyKind, ExpandPattern, Extend, Filter, Match, Unwind};
+use plan::expr::{Expr, Var};
 use plan::pattern::{PathMode, Pattern};
 
 use super::pattern::{Matched, Names};
 use super::query::Rows;
+use super::subquery::set_argument;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{self, Expression, Hint, Name};
 use crate::error::ErrorKind;
@@ -55,9 +57,66 @@ impl Lowerer<'_> {
 
 /// Puts a pattern on top of the rows, and the names computed from it.
 pub(super) fn find(matched: Matched, optional: bool, rows: &mut Rows) {
-    let Matched { pattern, computed } = matched;
-    rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional }));
+    let Matched { pattern, computed, searches } = matched;
+    if searches.is_empty() {
+        rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional }));
+    } else if optional {
+        let inner = searched(Plan::Argument(Vec::new()), pattern, searches);
+        rows.plan = optionally(rows.plan.take(), inner);
+    } else {
+        rows.plan = searched(rows.plan.take(), pattern, searches);
+    }
     compute(computed, rows);
+}
+
+/// A pattern with searches behind it. Conditions that read what a search finds are tested behind them all.
+fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>) -> Plan {
+    let made: Vec<Var> = searches
+        .iter()
+        .flat_map(|search| {
+            let to = (!search.into).then_some(search.to);
+            [search.edges, search.rounds].into_iter().chain(to)
+        })
+        .collect();
+    let reads = |predicate: &Expr| predicate.free_variables().iter().any(|var| made.contains(var));
+    let (mut late, early): (Vec<Expr>, Vec<Expr>) = pattern.predicates.into_iter().partition(reads);
+    pattern.predicates = early;
+    let trails = searches.iter().filter(|search| search.mode == PathMode::Trail).map(|search| search.edges);
+    let trails: Vec<Var> = pattern.edges.iter().map(|edge| edge.variable).chain(trails).collect();
+    if trails.len() > 1 {
+        late.push(Expr::EdgesDistinct(trails));
+    }
+    let mut plan = match pattern.vertices.is_empty() && pattern.predicates.is_empty() {
+        true => input,
+        false => Plan::Match(Box::new(Match { input, pattern, optional: false })),
+    };
+    for search in searches {
+        plan = Plan::ExpandPattern(Box::new(ExpandPattern { input: plan, ..search }));
+    }
+    if late.is_empty() {
+        return plan;
+    }
+    Plan::Filter(Box::new(Filter { input: plan, predicate: Expr::all(late) }))
+}
+
+/// Runs `inner`, which starts from `Argument`, for each row; a row without any is kept with nulls.
+fn optionally(input: Plan, mut inner: Plan) -> Plan {
+    let (mut read, mut made) = (Vec::new(), Vec::new());
+    inner.any(&mut |plan| {
+        read.extend(plan.reads());
+        made.extend(plan.makes());
+        false
+    });
+    let known = input.columns();
+    let mut imports: Vec<Var> =
+        read.into_iter().chain(made.iter().copied()).filter(|var| known.contains(var)).collect();
+    imports.sort();
+    imports.dedup();
+    made.retain(|var| !known.contains(var));
+    made.sort();
+    made.dedup();
+    set_argument(&mut inner, &imports);
+    Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Optional(made) }))
 }
 
 /// The names become columns.
@@ -76,7 +135,7 @@ pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut
 
 /// `REPEATABLE ELEMENTS`: one pattern an edge, because edges are distinct within a pattern only.
 fn repeatable(matched: Matched, rows: &mut Rows) {
-    let Matched { pattern: Pattern { vertices, edges, predicates }, computed } = matched;
+    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches } = matched;
     let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
     let mut patterns = Vec::new();
     let joined = |var| edges.iter().any(|edge| edge.from == var || edge.to == var);
@@ -95,11 +154,21 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
             predicates: Vec::new(),
         });
     }
-    if let Some(last) = patterns.last_mut() {
-        last.predicates = predicates;
+    let last = if searches.is_empty() { patterns.pop() } else { None };
+    if let Some(mut last) = last {
+        last.predicates = std::mem::take(&mut predicates);
+        patterns.push(last);
     }
     for pattern in patterns {
         rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional: false }));
+    }
+    if !searches.is_empty() {
+        let walk = |search: ExpandPattern| match search.mode {
+            PathMode::Trail => ExpandPattern { mode: PathMode::Walk, ..search },
+            _ => search,
+        };
+        let pattern = Pattern { predicates, ..Pattern::default() };
+        rows.plan = searched(rows.plan.take(), pattern, searches.into_iter().map(walk).collect());
     }
     compute(computed, rows);
 }

@@ -4,11 +4,13 @@
 //! A repeated group of one directed relationship becomes a run whose conditions are spoken over each edge, its ends being
 //! the edge's start and end; the group's own names become lists cut from the run's path.
 
+use plan::algebra::ExpandPattern;
 use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use plan::{Function, LabelExpr};
 
 use super::scope::Scope;
+use super::search;
 use super::steps::{
     EdgeStep, Step, flatten, group_edge, group_ends, needs_order, plain_types, run, selector,
 };
@@ -25,6 +27,8 @@ pub(crate) struct Matched {
     pub pattern: Pattern,
     /// Names that are computed from what was found: paths, and the lists of groups.
     pub computed: Vec<(String, Var, Expr)>,
+    /// Paths that are searched behind the pattern, in order; their inputs are yet to be filled in.
+    pub searches: Vec<ExpandPattern>,
 }
 
 /// Whether a pattern may bring new names: patterns that are predicates may not.
@@ -35,17 +39,32 @@ pub(crate) enum Names {
 }
 
 /// Conditions to lower once all names are known.
-enum Condition<'a> {
+pub(super) enum Condition<'a> {
     Node(Var, &'a NodePattern),
     Edge(usize, EdgeStep<'a>),
     Plain(&'a Expression),
+    /// Of a part of a search.
+    Round(search::Round<'a>),
+    /// Of a whole searched path.
+    Whole(usize, &'a Expression),
 }
 
 #[derive(Default)]
-struct Building<'a> {
-    pattern: Pattern,
-    computed: Vec<(String, Var, Expr)>,
-    conditions: Vec<Condition<'a>>,
+pub(super) struct Building<'a> {
+    pub pattern: Pattern,
+    pub computed: Vec<(String, Var, Expr)>,
+    pub conditions: Vec<Condition<'a>>,
+    pub searches: Vec<ExpandPattern>,
+}
+
+impl Building<'_> {
+    /// Whether a variable is a column only behind a search.
+    pub fn is_made_by_search(&self, var: Var) -> bool {
+        let makes = |search: &ExpandPattern| {
+            [search.edges, search.rounds].contains(&var) || (search.to == var && !search.into)
+        };
+        self.searches.iter().any(makes)
+    }
 }
 
 impl Lowerer<'_> {
@@ -57,8 +76,14 @@ impl Lowerer<'_> {
         names: Names,
     ) -> Lowered<Matched> {
         let mut building = Building::default();
-        for path in paths {
+        // Searches come last, so that they know which of their ends the other paths have found.
+        let (searched, plain): (Vec<&PathPattern>, Vec<&PathPattern>) =
+            paths.iter().partition(|path| search::needs_search(path));
+        for path in plain {
             self.path(path, scope, names, &mut building)?;
+        }
+        for path in searched {
+            self.search(path, scope, names, &mut building)?;
         }
         for condition in std::mem::take(&mut building.conditions) {
             match condition {
@@ -72,9 +97,14 @@ impl Lowerer<'_> {
                     let predicate = self.predicate(expression, scope)?.expr;
                     building.pattern.predicates.extend(predicate.conjuncts());
                 }
+                Condition::Round(round) => self.round_conditions(round, scope, &mut building)?,
+                Condition::Whole(number, condition) => {
+                    self.whole_condition(number, condition, scope, &mut building)?
+                }
             }
         }
-        Ok(Matched { pattern: building.pattern, computed: building.computed })
+        let searches = building.searches.into_iter().map(search::in_walking_order).collect();
+        Ok(Matched { pattern: building.pattern, computed: building.computed, searches })
     }
 
     fn path<'a>(
@@ -117,7 +147,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn declare_path(
+    pub(super) fn declare_path(
         &mut self,
         variable: &Name,
         parts: Vec<Var>,
@@ -134,7 +164,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn pattern_node<'a>(
+    pub(super) fn pattern_node<'a>(
         &mut self,
         node: Option<&'a NodePattern>,
         scope: &mut Scope,
@@ -162,7 +192,7 @@ impl Lowerer<'_> {
         Ok(var)
     }
 
-    fn node_variable(&mut self, variable: &Name, scope: &mut Scope, names: Names) -> Lowered<Var> {
+    pub(super) fn node_variable(&mut self, variable: &Name, scope: &mut Scope, names: Names) -> Lowered<Var> {
         if names == Names::Known || scope.get(&variable.text).is_some() {
             let binding = self.find(scope, &variable.text, variable.span)?;
             if binding.instead.is_some() || !binding.kind.may_be(&[Type::Node]) {

@@ -23,6 +23,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::SeekIds(node) => format!("id({}) = {}", print.var(node.vertex), print.expr(&node.ids)),
         Plan::Expand(node) => expand(node, print),
         Plan::ExpandPath(node) => expand_path(node, print),
+        Plan::ExpandPattern(node) => super::path_pattern::detail(node, print),
         Plan::Filter(node) => print.expr(&node.predicate),
         Plan::Extend(node) => items(&node.items, print),
         Plan::Project(node) => items(&node.items, print),

@@ -4,6 +4,7 @@
 //! `estimates` lists its by them. Cost: linear in the plan; one detail is at most `DETAIL_LENGTH_MAX` characters.
 
 mod detail;
+mod path_pattern;
 mod render;
 pub mod text;
 
@@ -111,6 +112,7 @@ pub fn name(plan: &Plan) -> &'static str {
         Plan::SeekIds(_) => "SeekIds",
         Plan::Expand(_) => "Expand",
         Plan::ExpandPath(_) => "ExpandPath",
+        Plan::ExpandPattern(_) => "ExpandPattern",
         Plan::Filter(_) => "Filter",
         Plan::Extend(_) => "Extend",
         Plan::Project(_) => "Project",

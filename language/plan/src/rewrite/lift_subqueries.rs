@@ -29,7 +29,7 @@ fn lift_here(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> {
         Plan::Match(_) => lift_match(plan, names),
         Plan::Filter(_) => lift_filter(plan, names),
         Plan::Extend(node) if node.items.len() > 1 => lift_extend(plan, names),
-        Plan::ExpandPath(_) => Err(inside_a_run()),
+        Plan::ExpandPath(_) | Plan::ExpandPattern(_) => Err(inside_a_run()),
         Plan::Unit | Plan::Argument(_) | Plan::Union(_) | Plan::Join(_) => Ok(()),
         _ => lift_into_input(plan, names),
     }

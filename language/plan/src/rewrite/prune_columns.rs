@@ -39,6 +39,7 @@ pub(super) fn needed_below(plan: &Plan, needed: &[Var]) -> Vec<Var> {
     let rebinds = match plan {
         Plan::Expand(node) => node.into,
         Plan::ExpandPath(node) => node.into,
+        Plan::ExpandPattern(node) => node.into,
         Plan::Merge(_) => true,
         _ => false,
     };

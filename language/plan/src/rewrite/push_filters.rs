@@ -101,6 +101,7 @@ fn sink(plan: &mut Plan, conjunct: Expr) -> Sunk {
         | Plan::SeekIds(_)
         | Plan::Expand(_)
         | Plan::ExpandPath(_)
+        | Plan::ExpandPattern(_)
             if independent =>
         {
             Sunk::Input(conjunct)

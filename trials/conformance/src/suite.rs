@@ -1,0 +1,64 @@
+//! All scenarios of a folder, run on the machine's threads.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::gherkin::{self, Scenario};
+use crate::scenario::{self, Outcome};
+
+/// The folder named `name` of the outside suites, if it is there: below `TANGLEWOOD_CONFORMANCE` or `../shared/conformance`.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let base = std::env::var_os("TANGLEWOOD_CONFORMANCE").map_or_else(beside, PathBuf::from);
+    let folder = base.join(name);
+    if world::files::is_folder(&folder) {
+        return Some(folder);
+    }
+    println!("skipped: there is no {name} below TANGLEWOOD_CONFORMANCE or ../shared/conformance");
+    None
+}
+
+/// The scenarios of all feature files below a folder, in the order of their paths.
+///
+/// # Panics
+/// A file cannot be read, or there is none.
+pub fn scenarios(folder: &Path) -> Vec<Scenario> {
+    let mut files = Vec::new();
+    find_features(folder, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "there are no feature files below {}", folder.display());
+    let read = |file: &PathBuf| {
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let text = world::files::read_text(file).expect("the suite's files can be read");
+        gherkin::scenarios(&name, &text)
+    };
+    files.iter().flat_map(read).collect()
+}
+
+fn find_features(folder: &Path, files: &mut Vec<PathBuf>) {
+    for path in world::files::list_folder(folder).expect("the suite's folders can be read") {
+        if world::files::is_folder(&path) {
+            find_features(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "feature") {
+            files.push(path);
+        }
+    }
+}
+
+/// Runs scenarios on all cores; outcomes in the order of the scenarios.
+pub fn run(scenarios: &[Scenario]) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let threads = world::machine::cores();
+    let work = |_| {
+        let mut outcomes = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(scenario) = scenarios.get(at) else { return outcomes };
+            outcomes.push((at, scenario::run(scenario)));
+        }
+    };
+    let mut outcomes: Vec<(usize, Outcome)> =
+        world::threads::in_parallel("scenarios", threads, work).into_iter().flatten().collect();
+    outcomes.sort_by_key(|(at, _)| *at);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
