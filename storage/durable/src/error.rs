@@ -68,6 +68,12 @@ pub enum DurableError {
         /// The failure, in words.
         cause: String,
     },
+    /// Records were written, and the disk failed before it confirmed them: whether they are there shows when the database is opened
+    /// again.
+    Unconfirmed {
+        /// The failure.
+        cause: DiskError,
+    },
     /// A record or blob is longer than the format allows.
     TooLarge {
         /// Its length.
@@ -104,6 +110,7 @@ impl DurableError {
             Self::InTheWay { .. } => "durable.in_the_way",
             Self::AlreadyOpen { .. } => "durable.already_open",
             Self::Poisoned { .. } => "durable.poisoned",
+            Self::Unconfirmed { .. } => "durable.unconfirmed",
             Self::TooLarge { .. } => "durable.too_large",
             Self::OutOfOrder { .. } => "durable.out_of_order",
             Self::CheckpointRunning => "durable.checkpoint_running",
@@ -128,6 +135,9 @@ impl DurableError {
             Self::AlreadyOpen { .. } => Some("close it there, or connect to the server that has it open"),
             Self::Poisoned { .. } => {
                 Some("close the database and open it again; every confirmed commit is safe")
+            }
+            Self::Unconfirmed { .. } => {
+                Some("close the database and open it again; that tells whether the last commits happened")
             }
             Self::TooLarge { .. } => Some("split the transaction into smaller ones"),
             Self::CheckpointRunning => Some("wait for it to end"),
@@ -174,6 +184,7 @@ impl fmt::Display for DurableError {
             Self::Poisoned { cause } => {
                 write!(f, "the log takes no more commits since an earlier failure: {cause}")
             }
+            Self::Unconfirmed { cause } => write!(f, "what was written is not confirmed: {cause}"),
             Self::TooLarge { length_bytes, length_bytes_max } => {
                 write!(f, "{length_bytes} bytes at once are too many; the most is {length_bytes_max}")
             }

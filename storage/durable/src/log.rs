@@ -171,7 +171,11 @@ impl Log {
             return Ok(());
         }
         if self.length >= self.options.segment_bytes_max && self.length > HEADER_BYTES as u64 {
-            self.rotate(self.last_place)?;
+            // Nothing of the group is written yet, so it is known not to be there.
+            self.rotate(self.last_place).map_err(|error| match error {
+                DurableError::Unconfirmed { cause } => DurableError::Disk(cause),
+                other => other,
+            })?;
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
@@ -195,7 +199,7 @@ impl Log {
             return Ok(());
         }
         let outcome = self.file.sync();
-        self.poison_on_error(outcome)?;
+        self.unconfirmed_on_error(outcome)?;
         self.synced = self.length;
         Ok(())
     }
@@ -270,11 +274,11 @@ impl Log {
             Err(full @ DiskError::Full { .. }) => {
                 // Part of the group may be there. It must be gone for good before the caller hears that it failed.
                 let undone = self.file.truncate(self.length).and_then(|()| self.file.sync());
-                self.poison_on_error(undone)?;
+                self.unconfirmed_on_error(undone)?;
                 self.synced = self.length;
                 Err(full.into())
             }
-            Err(error) => self.poison_on_error(Err(error)),
+            Err(error) => self.unconfirmed_on_error(Err(error)),
         }
     }
 
@@ -321,10 +325,11 @@ impl Log {
         Ok(())
     }
 
-    fn poison_on_error<T>(&mut self, outcome: Result<T, DiskError>) -> DurableResult<T> {
-        outcome.map_err(|error| {
-            self.poisoned = Some(error.to_string());
-            error.into()
+    /// After a write or sync that failed, other than for lack of space, nobody knows what is on disk.
+    fn unconfirmed_on_error<T>(&mut self, outcome: Result<T, DiskError>) -> DurableResult<T> {
+        outcome.map_err(|cause| {
+            self.poisoned = Some(cause.to_string());
+            DurableError::Unconfirmed { cause }
         })
     }
 }

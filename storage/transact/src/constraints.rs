@@ -5,6 +5,7 @@
 
 use crate::TransactError;
 use crate::footprint::labels;
+use model::compare::OrderKey;
 use model::schema::{ConstraintDefinition, ConstraintRule, SchemaTarget};
 use model::{Direction, EdgeRef, Value, VertexId};
 use std::collections::BTreeSet;
@@ -145,6 +146,36 @@ pub(crate) fn check_existing(
     }
     let what = format!("{count} existing entities break it, the first of them: {}", offenders.join("; "));
     Err(TransactError::Constraint { name: constraint.name.clone(), what })
+}
+
+/// The first groups of vertices that share the values of `keys`, in words, and how many groups there are.
+pub(crate) fn duplicates(
+    label: model::LabelId,
+    keys: &[model::KeyId],
+    snapshot: &Snapshot,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let filter = LabelFilter::Has(label);
+    let (mut found, mut vertices) = (Vec::<(Vec<OrderKey>, VertexId)>::new(), Vec::new());
+    for chunk in snapshot.scan_chunks(&filter) {
+        vertices.clear();
+        snapshot.scan_chunk(chunk, &filter, &mut vertices)?;
+        for vertex in &vertices {
+            let values = keys.iter().map(|key| snapshot.property(*vertex, *key).map(OrderKey));
+            let values: Vec<OrderKey> = values.collect::<Result<_, _>>()?;
+            if values.iter().all(|value| !value.0.is_null()) {
+                found.push((values, *vertex));
+            }
+        }
+    }
+    found.sort_unstable();
+    let groups = || found.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
+    let words = |group: &[(Vec<OrderKey>, VertexId)]| {
+        let shown = group.iter().take(OFFENDERS_SHOWN_MAX);
+        let numbers: Vec<String> = shown.map(|(_, vertex)| vertex.0.to_string()).collect();
+        let more = if group.len() > OFFENDERS_SHOWN_MAX { ", …" } else { "" };
+        format!("nodes {}{more} have the same values", numbers.join(", "))
+    };
+    Ok((groups().take(OFFENDERS_SHOWN_MAX).map(words).collect(), groups().count()))
 }
 
 fn offending_vertices(

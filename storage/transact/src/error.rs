@@ -43,7 +43,7 @@ pub enum TransactError {
     Store(StoreError),
     /// The disk failed under what was written; for a commit, it did not happen.
     Durable(DurableError),
-    /// The commit was written, and the disk failed before it confirmed: whether it happened shows when the database is opened again.
+    /// It was written, and the disk failed before it confirmed: whether it happened shows when the database is opened again.
     Unknown {
         /// What the disk said.
         cause: DurableError,
@@ -146,10 +146,7 @@ impl fmt::Display for TransactError {
             TransactError::Store(error) => write!(f, "{error}"),
             TransactError::Durable(error) => write!(f, "{error}"),
             TransactError::Unknown { cause } => {
-                write!(
-                    f,
-                    "whether the transaction was committed is not known, since the disk failed: {cause}"
-                )
+                write!(f, "whether it happened is not known, since the disk failed: {cause}")
             }
             TransactError::NotKept { asked, oldest: Some(oldest) } => {
                 write!(f, "the graph at {asked} is not kept; the oldest that is kept is that at {oldest}")
@@ -175,6 +172,9 @@ impl From<StoreError> for TransactError {
 
 impl From<DurableError> for TransactError {
     fn from(error: DurableError) -> TransactError {
-        TransactError::Durable(error)
+        match error {
+            DurableError::Unconfirmed { .. } => TransactError::Unknown { cause: error },
+            other => TransactError::Durable(other),
+        }
     }
 }

@@ -46,11 +46,37 @@ pub enum Rule {
     Typed(ValueType),
 }
 
+/// Times a new index is brought up to the latest snapshot before commits have to wait for the rest: each time takes but a part of the time
+/// before, in which only so much was committed.
+const PREPARE_ROUNDS: usize = 4;
+
 impl Engine {
+    /// Builds an index beside commits, so that the one that creates it finds little left to do. Whatever is wrong with it, that commit
+    /// will say.
+    fn prepare_index(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> IndexDefinition {
+        let definition = IndexDefinition {
+            id: self.snapshot().catalog().next_index_id(),
+            name: String::new(),
+            target,
+            keys: keys.to_vec(),
+            unique,
+        };
+        for _ in 0..PREPARE_ROUNDS {
+            let current = self.snapshot();
+            if current.catalog().index_for(target, keys).is_some()
+                || current.prepare_index(&definition).is_err()
+            {
+                break;
+            }
+        }
+        definition
+    }
+
     /// Creates an index over what exists; true where it was made, false where it existed and that was allowed.
     pub fn create_index(&self, request: &IndexRequest) -> Result<bool, TransactError> {
         let mut made = false;
-        self.alter(|current| {
+        let prepared = self.prepare_index(request.target, &request.keys, false);
+        let outcome = self.alter(|current| {
             let name = request
                 .name
                 .clone()
@@ -73,8 +99,9 @@ impl Engine {
                 unique: false,
             };
             Ok(vec![Change::CreateIndex(definition)])
-        })?;
-        Ok(made)
+        });
+        self.snapshot().forget_prepared(&prepared);
+        outcome.map(|_| made)
     }
 
     /// Drops an index by name; an index that a constraint needs stays.
@@ -103,7 +130,9 @@ impl Engine {
     /// Creates a constraint, after checking that existing data keeps it.
     pub fn create_constraint(&self, request: &ConstraintRequest) -> Result<bool, TransactError> {
         let mut made = false;
-        self.alter(|current| {
+        let with_index = matches!(request.rule, Rule::Unique | Rule::NodeKey);
+        let prepared = with_index.then(|| self.prepare_index(request.target, &request.keys, true));
+        let outcome = self.alter(|current| {
             let catalog = current.catalog();
             let name = request
                 .name
@@ -122,8 +151,26 @@ impl Engine {
             }
             made = true;
             self.constraint_changes(request, name, current)
-        })?;
-        Ok(made)
+        });
+        prepared.iter().for_each(|definition| self.snapshot().forget_prepared(definition));
+        outcome.map(|_| made).map_err(|error| self.with_duplicates(request, error))
+    }
+
+    /// A unique index is refused at the first pair it meets; whoever has to clear up wants to see more of them.
+    fn with_duplicates(&self, request: &ConstraintRequest, error: TransactError) -> TransactError {
+        let TransactError::Constraint { name, .. } = &error else { return error };
+        let SchemaTarget::Vertices(label) = request.target else { return error };
+        if !matches!(request.rule, Rule::Unique | Rule::NodeKey) {
+            return error;
+        }
+        match constraints::duplicates(label, &request.keys, &self.snapshot()) {
+            Ok((shown, count)) if count > 0 => {
+                let shown = shown.join("; ");
+                let what = format!("{count} times existing nodes break it, the first of them: {shown}");
+                TransactError::Constraint { name: name.clone(), what }
+            }
+            _ => error,
+        }
     }
 
     fn constraint_changes(

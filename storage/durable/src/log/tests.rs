@@ -392,7 +392,7 @@ fn a_failed_sync_or_write_is_final_until_the_log_is_opened_again() {
         log.sync().unwrap();
         disk.set_faults(Faults { error_at: Some(disk.operations() + failing), ..Faults::default() });
         let first = log.append(&[(2, b"unsure")]).and_then(|()| log.sync()).unwrap_err();
-        assert!(matches!(first, DurableError::Disk(DiskError::Io { .. })), "{first}");
+        assert!(matches!(first, DurableError::Unconfirmed { .. }), "{first}");
         for refused in [log.sync(), log.append(&[(3, b"")]), log.truncate_before(1), log.close()] {
             assert!(matches!(refused, Err(DurableError::Poisoned { .. })));
         }
