@@ -108,11 +108,6 @@ impl<'a> Draft<'a> {
     /// The new snapshot.
     pub(crate) fn finish(mut self, place: u64) -> Result<Snapshot, StoreError> {
         self.flush();
-        for (_, index) in &mut self.indexes {
-            if index.is_fold_due(self.from.options.index_delta_min) {
-                Arc::make_mut(index).fold()?;
-            }
-        }
         let mut statistics = self.from.statistics.clone();
         statistics.names = self.catalog.names.clone();
         self.counts.into_iter().for_each(|(counter, difference)| statistics.add(counter, difference));
@@ -133,6 +128,7 @@ impl<'a> Draft<'a> {
             layers: LayerCache::default(),
             lease: self.from.lease.clone(),
             pager: self.from.pager.clone(),
+            prepared: self.from.prepared.clone(),
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.
@@ -208,8 +204,7 @@ impl<'a> Draft<'a> {
         }
         self.count(Counter::Vertices(labels), 1);
         let after = self.index_keys(id, labels, |_| true)?;
-        self.reindex(id, Vec::new(), after);
-        Ok(())
+        self.reindex(id, Vec::new(), after)
     }
     fn delete_vertex(&mut self, id: VertexId) -> Result<(), StoreError> {
         let pager = &self.from.pager;
@@ -225,8 +220,7 @@ impl<'a> Draft<'a> {
         vertex.properties.clear();
         vertex.labels = None;
         self.count(Counter::Vertices(labels), -1);
-        self.reindex(id, before, Vec::new());
-        Ok(())
+        self.reindex(id, before, Vec::new())
     }
     fn set_labels(&mut self, id: VertexId, labels: LabelSetId) -> Result<(), StoreError> {
         let pager = &self.from.pager;
@@ -250,8 +244,7 @@ impl<'a> Draft<'a> {
             self.count(near(lane, labels), degree as i64);
         }
         let after = self.index_keys(id, labels, |_| true)?;
-        self.reindex(id, before, after);
-        Ok(())
+        self.reindex(id, before, after)
     }
     fn set_property(&mut self, id: VertexId, key: KeyId, value: &Value) -> Result<(), StoreError> {
         let pager = &self.from.pager;
@@ -266,8 +259,7 @@ impl<'a> Draft<'a> {
             value.clone(),
         );
         let after = self.index_keys(id, labels, speaks_of)?;
-        self.reindex(id, before, after);
-        Ok(())
+        self.reindex(id, before, after)
     }
     fn create_edge(&mut self, edge: EdgeRef, properties: &[(KeyId, Value)]) -> Result<(), StoreError> {
         let pager = &self.from.pager;
@@ -377,22 +369,30 @@ impl<'a> Draft<'a> {
         Ok(found)
     }
     /// Brings the indexes from what they held for a vertex to what they shall hold.
-    fn reindex(&mut self, vertex: VertexId, before: Vec<(usize, IndexKey)>, after: Vec<(usize, IndexKey)>) {
+    fn reindex(
+        &mut self,
+        vertex: VertexId,
+        before: Vec<(usize, IndexKey)>,
+        after: Vec<(usize, IndexKey)>,
+    ) -> Result<(), StoreError> {
+        let delta_min = self.from.options.index_delta_min;
         for (at, key) in before.iter().filter(|entry| !after.contains(entry)) {
-            Arc::make_mut(&mut self.indexes[*at].1).remove(key.clone(), vertex.dense());
+            let index = Arc::make_mut(&mut self.indexes[*at].1);
+            index.remove(key.clone(), vertex.dense(), delta_min)?;
         }
         for (at, key) in after.into_iter().filter(|entry| !before.contains(entry)) {
-            Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense());
+            Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense(), delta_min)?;
         }
+        Ok(())
     }
+    /// From what was prepared for it beside other commits, or from nothing.
     fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
         self.catalog.add_index(definition)?;
         self.flush();
-        let mut entries = Vec::new();
-        for (number, cell) in self.directory.iter() {
-            collect_entries(&self.catalog, number, cell, definition, &mut entries)?;
-        }
-        let index = Index::build(definition.clone(), entries, &self.from.pager)?;
+        let index = match self.from.prepared.take(definition) {
+            Some(prepared) => prepared.caught_up(&self.catalog, &self.directory, self.from.options)?.index,
+            None => Index::over(&self.catalog, &self.directory, definition, &self.from.pager)?,
+        };
         self.indexes.push((definition.id, Arc::new(index)));
         Ok(())
     }
@@ -423,7 +423,7 @@ pub(crate) fn collect_entries(
 }
 
 /// The values of `keys` of a vertex; none if one of them is null.
-fn index_key(chunk: &impl ChunkRead, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
+pub(crate) fn index_key(chunk: &impl ChunkRead, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
     let value = |key: &KeyId| {
         let value = chunk.property(slot, *key);
         (!value.is_null()).then(|| value.to_value())

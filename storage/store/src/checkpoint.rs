@@ -13,7 +13,8 @@ use crate::chunk::ChunkMeta;
 use crate::directory::{Cell, Directory};
 use crate::index::Index;
 use crate::index_bytes::{decode_entries, encode_entries, encode_run};
-use crate::index_run::{IndexRun, RunKnown};
+use crate::index_leaf::{LEAF_ENTRIES_MAX, Leaf};
+use crate::index_run::{Entry, IndexRun, RunKnown};
 use crate::names::NameCounts;
 use crate::page::Page;
 use crate::pager::Pager;
@@ -23,15 +24,17 @@ use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions, chu
 use model::id::CHUNK_COUNT_MAX;
 use model::schema::IndexId;
 use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWMF";
-const VERSION: u8 = 1;
-/// Index delta entries a manifest carries; an index with more is written as a new run instead.
-const INDEX_DELTA_MAX: usize = 4096;
+const VERSION: u8 = 2;
+/// Delta entries of an index leaf that a manifest carries; a leaf with more is written as a new run instead.
+const LEAF_DELTA_MAX: usize = 64;
 
 /// A checkpoint that was written and is not yet known to be durable.
 #[must_use = "what was written is forgotten unless it is kept"]
+#[derive(Default)]
 pub struct Written {
     manifest: Vec<u8>,
     chunks: Vec<(Arc<Cell>, BlobKey)>,
@@ -42,6 +45,17 @@ impl Written {
     /// The bytes [`Snapshot::open`] takes.
     pub fn manifest(&self) -> &[u8] {
         &self.manifest
+    }
+    /// This checkpoint, which names pieces that an earlier one wrote to the same place, together with those.
+    pub fn with(mut self, earlier: Written) -> Written {
+        self.chunks.extend(earlier.chunks);
+        self.runs.extend(earlier.runs);
+        self
+    }
+    /// Where the pieces went.
+    fn places(&self) -> HashMap<usize, BlobKey> {
+        let chunks = self.chunks.iter().map(|(cell, blob)| (Arc::as_ptr(cell) as usize, *blob));
+        chunks.chain(self.runs.iter().map(|(run, blob)| (Arc::as_ptr(run) as usize, *blob))).collect()
     }
     /// The checkpoint is durable: later ones only name what this one wrote. Every key stays readable as long as any later
     /// manifest may name it. Without this call a failed checkpoint leaves no trace, and the next writes the same again.
@@ -62,6 +76,15 @@ impl Snapshot {
         &self,
         write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
     ) -> Result<Written, E> {
+        self.checkpoint_after(&Written::default(), write)
+    }
+    /// As [`Snapshot::checkpoint`], but what was written `ahead`, of this snapshot or of one before it, is only named. Keep both.
+    pub fn checkpoint_after<E: From<StoreError>>(
+        &self,
+        ahead: &Written,
+        write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
+    ) -> Result<Written, E> {
+        let ahead = ahead.places();
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let root = &self.root;
         let mut writer = Writer::new();
@@ -75,12 +98,13 @@ impl Snapshot {
         root.catalog.constraints.iter().for_each(|definition| encode_constraint(definition, &mut writer));
         writer.size(root.indexes.len());
         for (_, index) in &root.indexes {
-            write_index(index, &mut writer, write, &mut runs)?;
+            write_index(index, &ahead, &mut writer, write, &mut runs)?;
         }
         write_counts(&root.statistics, &mut writer);
         writer.size(root.directory.iter().count());
         for (number, cell) in root.directory.iter() {
-            let blob = match cell.blob() {
+            let written = || ahead.get(&(Arc::as_ptr(cell) as usize)).copied();
+            let blob = match cell.blob().or_else(written) {
                 Some(blob) => blob,
                 None => {
                     let blob = write(&chunk_bytes::encode(&cell.chunk()?))?;
@@ -157,6 +181,7 @@ impl Snapshot {
             layers,
             lease: None,
             pager,
+            prepared: Arc::default(),
         }))
     }
     /// The same snapshot, where chunks that a checkpoint stored with their deltas are to be read from there again: so their
@@ -175,13 +200,15 @@ impl Snapshot {
     /// Keys of all blobs this snapshot may still read: what a cleaner must keep.
     pub fn blobs(&self) -> Vec<BlobKey> {
         let chunks = self.root.directory.iter().flat_map(|(_, cell)| cell.blobs());
-        let runs = self.root.indexes.iter().filter_map(|(_, index)| index.run.blob());
+        let leaves = self.root.indexes.iter().flat_map(|(_, index)| index.leaves());
+        let runs = leaves.filter_map(|leaf| leaf.page.blob());
         chunks.chain(runs).collect()
     }
     /// Loads every chunk and index run and checks its bytes; for a scrub, or to warm up.
     pub fn load_all(&self) -> Result<(), StoreError> {
         self.root.directory.iter().try_for_each(|(_, cell)| cell.chunk().map(|_| ()))?;
-        self.root.indexes.iter().try_for_each(|(_, index)| index.run.read().map(|_| ()))
+        let mut leaves = self.root.indexes.iter().flat_map(|(_, index)| index.leaves());
+        leaves.try_for_each(|leaf| leaf.page.read().map(|_| ()))
     }
 }
 
@@ -191,33 +218,48 @@ fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
 
 fn write_index<E: From<StoreError>>(
     index: &Index,
+    ahead: &HashMap<usize, BlobKey>,
     writer: &mut Writer,
     write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
     runs: &mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
 ) -> Result<(), E> {
     encode_index(&index.definition, writer);
-    if index.added.len() + index.removed.len() > INDEX_DELTA_MAX {
-        let run = index.merged_run()?;
-        writer.size(run.len());
-        writer.uint(run.distinct());
-        writer.raw(&write(&encode_run(&run))?.0);
-        writer.size(0);
-        writer.size(0);
-        return Ok(());
+    writer.size(index.leaves().count());
+    for leaf in index.leaves() {
+        encode_entries(std::iter::once(&leaf.first), writer);
+        write_leaf(leaf, ahead, writer, write, runs)?;
     }
-    let blob = match index.run.blob() {
-        Some(blob) => blob,
-        None => {
-            let blob = write(&encode_run(&*index.run.read()?))?;
-            runs.push((index.run.clone(), blob));
-            blob
+    Ok(())
+}
+
+fn write_leaf<E: From<StoreError>>(
+    leaf: &Leaf,
+    ahead: &HashMap<usize, BlobKey>,
+    writer: &mut Writer,
+    write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
+    runs: &mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
+) -> Result<(), E> {
+    let is_whole = leaf.delta_len() <= LEAF_DELTA_MAX;
+    let written = || ahead.get(&(Arc::as_ptr(&leaf.page) as usize)).copied();
+    let (known, blob) = match (is_whole, leaf.page.blob().or_else(written)) {
+        (true, Some(blob)) => (leaf.page.known, blob),
+        (true, None) => {
+            let blob = write(&encode_run(&*leaf.page.read()?))?;
+            runs.push((leaf.page.clone(), blob));
+            (leaf.page.known, blob)
+        }
+        (false, _) => {
+            let run = leaf.merged_run()?;
+            (RunKnown::of(&run), write(&encode_run(&run))?)
         }
     };
-    writer.uint(index.run.known.len);
-    writer.uint(index.run.known.distinct);
+    writer.uint(known.len);
+    writer.uint(known.distinct);
     writer.raw(&blob.0);
-    encode_entries(index.added.iter().collect::<Vec<_>>().into_iter(), writer);
-    encode_entries(index.removed.iter().collect::<Vec<_>>().into_iter(), writer);
+    for delta in [&leaf.added, &leaf.removed] {
+        let entries: Vec<&Entry> = delta.iter().filter(|_| is_whole).collect();
+        encode_entries(entries.into_iter(), writer);
+    }
     Ok(())
 }
 
@@ -228,14 +270,24 @@ fn read_index(
 ) -> Result<(IndexId, Arc<Index>), StoreError> {
     let definition = decode_index(reader)?;
     catalog.add_index(&definition)?;
-    let (len, distinct, blob) = (reader.uint()?, reader.uint()?, read_blob(reader)?);
-    let run = Page::stored(blob, RunKnown { len, distinct }, pager);
-    let added = decode_entries(reader)?.into_iter().collect();
-    let removed: imbl::OrdSet<_> = decode_entries(reader)?.into_iter().collect();
-    if removed.len() as u64 > len {
-        return Err(reader.fail("index delta removes more than there is"));
+    let (id, mut leaves) = (definition.id, Vec::<Leaf>::new());
+    for _ in 0..reader.count()? {
+        let mut first = decode_entries(reader)?;
+        let (Some(first), true) = (first.pop(), first.is_empty()) else {
+            return Err(reader.fail("an index leaf has one first entry"));
+        };
+        if leaves.last().is_some_and(|last| last.first >= first) {
+            return Err(reader.fail("index leaves do not rise"));
+        }
+        let (len, distinct, blob) = (reader.uint()?, reader.uint()?, read_blob(reader)?);
+        let (added, removed) = (decode_entries(reader)?, decode_entries(reader)?);
+        if removed.len() as u64 > len || len > LEAF_ENTRIES_MAX as u64 || distinct > len {
+            return Err(reader.fail("index leaf outside its bounds"));
+        }
+        let page = Page::stored(blob, RunKnown { len, distinct }, pager);
+        leaves.push(Leaf::over(first, page).with_delta(added, removed));
     }
-    Ok((definition.id, Arc::new(Index { definition: Arc::new(definition), run, added, removed })))
+    Ok((id, Arc::new(Index::of_leaves(definition, leaves, pager))))
 }
 
 fn write_counts(statistics: &Statistics, writer: &mut Writer) {

@@ -1,303 +1,312 @@
-//! An index at one snapshot: a sorted base run and a small persistent delta; exact, so nothing found needs to be checked again.
+//! An index at one snapshot: a copy-on-write tree of leaves, each a sorted run with a small delta; exact, so nothing found needs to be
+//! checked again.
 //!
-//! Invariants: `removed` holds only entries of the run, `added` only entries not in it. A vertex is indexed if it carries the
-//! label and none of the keys is null. Cost of a write: one path of a persistent tree; of a seek: two binary searches. When the
-//! delta outgrows its share (see [`Index::is_fold_due`]), both are merged into a new run.
+//! ```text
+//! Index ─ branches, up to 128 leaves each ─ leaf: run (a page, up to 8,192 entries) + added + removed
+//! ```
+//! Invariants: the entries of a leaf are not before its `first`, and before the `first` of the next (the first leaf takes all that is
+//! before it, too). A vertex is indexed if it carries the label and none of the keys is null. Cost of a write: two short vectors of
+//! pointers and a path of a persistent tree; now and then a leaf is folded, which copies at most 8,192 entries, so no commit
+//! stops for the size of the index. Leaves are paged like chunks, and a checkpoint stores those that changed.
 
 use crate::StoreError;
-use crate::column::PropertyRef;
-use crate::index_merge::merged;
-use crate::index_run::{Entry, IndexKey, IndexRun, RunKnown, order_ref};
-use crate::page::Page;
+use crate::index_leaf::{LEAF_ENTRIES, Leaf};
+use crate::index_range::{IndexRange, Limits};
+use crate::index_run::{Entry, IndexKey, IndexRun};
 use crate::pager::Pager;
-use imbl::OrdSet;
-use model::compare::{compare, equals};
+use model::compare::equals;
 use model::schema::IndexDefinition;
 use model::{Value, VertexId};
-use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Delta entries a fold waits for at most, short of a 256th of the run: a fold stops all commits, for some 200 ns an entry of the
-/// delta, and a copy of 12 bytes an entry of the run that this many changes pay for.
-const FOLD_DELTA_MAX: usize = 16 * 1024;
+/// Leaves of a branch; a full one is split in two.
+const BRANCH_LEAVES_MAX: usize = 128;
+
+/// Leaves in a row; never empty, but in an index without entries.
+type Branch = Vec<Arc<Leaf>>;
 
 #[derive(Clone)]
 pub(crate) struct Index {
     pub(crate) definition: Arc<IndexDefinition>,
-    pub(crate) run: Arc<Page<IndexRun>>,
-    pub(crate) added: OrdSet<Entry>,
-    pub(crate) removed: OrdSet<Entry>,
+    branches: Arc<Vec<Arc<Branch>>>,
+    count: u64,
+    /// Entries and distinct keys of the runs, at their folds.
+    run_entries: u64,
+    run_distinct: u64,
+    pager: Arc<Pager>,
+}
+
+/// Where a leaf is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct LeafPlace {
+    branch: usize,
+    leaf: usize,
 }
 
 impl Index {
+    /// An index without entries.
+    pub(crate) fn empty(definition: IndexDefinition, pager: &Arc<Pager>) -> Index {
+        Index {
+            definition: Arc::new(definition),
+            branches: Arc::default(),
+            count: 0,
+            run_entries: 0,
+            run_distinct: 0,
+            pager: pager.clone(),
+        }
+    }
     /// An index over these entries; fails where it is unique and they are not.
     pub(crate) fn build(
         definition: IndexDefinition,
         entries: Vec<Entry>,
         pager: &Arc<Pager>,
     ) -> Result<Index, StoreError> {
-        let run = IndexRun::build(entries);
+        let mut entries = entries;
+        entries.sort();
         if definition.unique
-            && let Some(at) = (1..run.len()).find(|at| run.same_as_next(at - 1))
+            && let Some(pair) = entries.windows(2).find(|pair| pair[0].key == pair[1].key)
         {
-            let vertex = |at: usize| VertexId::from_dense(run.vertices[at]);
-            return Err(StoreError::NotUnique {
-                index: definition.id,
-                vertices: (vertex(at - 1), vertex(at)),
-            });
+            let vertex = |at: usize| VertexId::from_dense(pair[at].vertex);
+            return Err(StoreError::NotUnique { index: definition.id, vertices: (vertex(0), vertex(1)) });
         }
-        let run = new_page(run, pager);
-        Ok(Index { definition: Arc::new(definition), run, added: OrdSet::new(), removed: OrdSet::new() })
+        let mut leaves = Vec::with_capacity(entries.len() / LEAF_ENTRIES + 1);
+        while !entries.is_empty() {
+            let rest = entries.split_off(entries.len().min(LEAF_ENTRIES));
+            let part = std::mem::replace(&mut entries, rest);
+            leaves.push(Leaf::new(part[0].clone(), IndexRun::build(part), pager));
+        }
+        Ok(Index::of_leaves(definition, leaves, pager))
+    }
+    /// An index of these leaves, in order.
+    pub(crate) fn of_leaves(definition: IndexDefinition, leaves: Vec<Leaf>, pager: &Arc<Pager>) -> Index {
+        let mut index = Index::empty(definition, pager);
+        for leaf in &leaves {
+            index.count += leaf.entry_count();
+            index.run_entries += leaf.page.known.len;
+            index.run_distinct += leaf.page.known.distinct;
+        }
+        let leaves: Branch = leaves.into_iter().map(Arc::new).collect();
+        index.branches =
+            Arc::new(leaves.chunks(BRANCH_LEAVES_MAX / 2).map(|part| Arc::new(part.to_vec())).collect());
+        index
     }
     pub(crate) fn entry_count(&self) -> u64 {
-        self.run.known.len + self.added.len() as u64 - self.removed.len() as u64
+        self.count
     }
-    /// Distinct keys: exact for unique indexes and just after a fold, else scaled by the run's ratio.
+    /// Distinct keys: exact for unique indexes, else by the ratio that leaves had at their folds. A key that lies in two leaves
+    /// counts twice.
     pub(crate) fn distinct_estimate(&self) -> u64 {
-        let entries = self.entry_count();
-        if self.definition.unique || self.run.known.len == 0 {
-            return entries;
+        if self.definition.unique || self.run_entries == 0 {
+            return self.count;
         }
-        (entries as f64 * self.run.known.distinct as f64 / self.run.known.len as f64).round() as u64
+        (self.count as f64 * self.run_distinct as f64 / self.run_entries as f64).round() as u64
     }
-    pub(crate) fn insert(&mut self, key: IndexKey, vertex: u32) {
+    /// All leaves, in order.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = &Arc<Leaf>> {
+        self.branches.iter().flat_map(|branch| branch.iter())
+    }
+    pub(crate) fn leaf(&self, place: LeafPlace) -> Option<&Arc<Leaf>> {
+        self.branches.get(place.branch)?.get(place.leaf)
+    }
+    pub(crate) fn after(&self, place: LeafPlace) -> LeafPlace {
+        match self.branches.get(place.branch) {
+            Some(branch) if place.leaf + 1 < branch.len() => LeafPlace { leaf: place.leaf + 1, ..place },
+            _ => LeafPlace { branch: place.branch + 1, leaf: 0 },
+        }
+    }
+    pub(crate) fn before(&self, place: LeafPlace) -> Option<LeafPlace> {
+        match place.leaf {
+            0 => {
+                let branch = place.branch.checked_sub(1)?;
+                let last = self.branches.get(branch)?.len().checked_sub(1)?;
+                Some(LeafPlace { branch, leaf: last })
+            }
+            leaf => Some(LeafPlace { leaf: leaf - 1, ..place }),
+        }
+    }
+    /// The leaf behind all whose `first` passes; `passes` is true, then false, along the leaves.
+    pub(crate) fn partition_point(&self, passes: impl Fn(&Entry) -> bool) -> LeafPlace {
+        let branch = self.branches.partition_point(|branch| passes(&branch[0].first));
+        let Some(last) = branch.checked_sub(1) else { return LeafPlace { branch: 0, leaf: 0 } };
+        let leaf = self.branches[last].partition_point(|leaf| passes(&leaf.first));
+        if leaf < self.branches[last].len() {
+            LeafPlace { branch: last, leaf }
+        } else {
+            LeafPlace { branch, leaf: 0 }
+        }
+    }
+    /// The leaf that an entry belongs to.
+    fn place_of(&self, entry: &Entry) -> LeafPlace {
+        let behind = self.partition_point(|first| first <= entry);
+        self.before(behind).unwrap_or(behind)
+    }
+
+    pub(crate) fn insert(&mut self, key: IndexKey, vertex: u32, delta_min: usize) -> Result<(), StoreError> {
         let entry = Entry { key, vertex };
-        if self.removed.remove(&entry).is_none() {
-            self.added.insert(entry);
+        if self.branches.is_empty() {
+            let leaf = Leaf::new(entry.clone(), IndexRun::build(Vec::new()), &self.pager);
+            self.branches = Arc::new(vec![Arc::new(vec![Arc::new(leaf)])]);
+        }
+        self.change(entry, delta_min, Leaf::insert)
+    }
+    pub(crate) fn remove(&mut self, key: IndexKey, vertex: u32, delta_min: usize) -> Result<(), StoreError> {
+        match self.branches.is_empty() {
+            true => Ok(()),
+            false => self.change(Entry { key, vertex }, delta_min, Leaf::remove),
         }
     }
-    pub(crate) fn remove(&mut self, key: IndexKey, vertex: u32) {
-        let entry = Entry { key, vertex };
-        if self.added.remove(&entry).is_none() {
-            self.removed.insert(entry);
+    fn change(
+        &mut self,
+        entry: Entry,
+        delta_min: usize,
+        change: impl FnOnce(&mut Leaf, Entry),
+    ) -> Result<(), StoreError> {
+        let place = self.place_of(&entry);
+        let branch = Arc::make_mut(&mut Arc::make_mut(&mut self.branches)[place.branch]);
+        let leaf = Arc::make_mut(&mut branch[place.leaf]);
+        self.count -= leaf.entry_count();
+        change(leaf, entry);
+        self.count += leaf.entry_count();
+        if leaf.is_fold_due(delta_min) {
+            let known = leaf.page.known;
+            let folded = leaf.fold()?;
+            self.run_entries -= known.len;
+            self.run_distinct -= known.distinct;
+            self.replace(place, folded);
         }
-    }
-    /// Did the delta outgrow its share?
-    pub(crate) fn is_fold_due(&self, delta_min: usize) -> bool {
-        let run = self.run.known.len as usize;
-        let share = (run / 8).min(FOLD_DELTA_MAX.max(run / 256));
-        self.added.len() + self.removed.len() > delta_min.max(share)
-    }
-    /// Merges run and delta into a new run.
-    pub(crate) fn fold(&mut self) -> Result<(), StoreError> {
-        self.run = new_page(self.merged_run()?, self.run.pager());
-        self.added = OrdSet::new();
-        self.removed = OrdSet::new();
         Ok(())
     }
-    /// Run and delta as one run.
-    pub(crate) fn merged_run(&self) -> Result<IndexRun, StoreError> {
-        match merged(&*self.run.read()?, self.added.iter(), self.removed.iter()) {
-            Some(run) => Ok(run),
-            None => Ok(IndexRun::build(self.entries()?)),
+    /// Puts the leaves that a fold made of one in its place.
+    fn replace(&mut self, place: LeafPlace, folded: Vec<Leaf>) {
+        for leaf in &folded {
+            self.run_entries += leaf.page.known.len;
+            self.run_distinct += leaf.page.known.distinct;
+        }
+        let branches = Arc::make_mut(&mut self.branches);
+        let branch = Arc::make_mut(&mut branches[place.branch]);
+        branch.splice(place.leaf..=place.leaf, folded.into_iter().map(Arc::new));
+        if branch.is_empty() {
+            branches.remove(place.branch);
+        } else if branch.len() > BRANCH_LEAVES_MAX {
+            let half = branch.split_off(branch.len() / 2);
+            branches.insert(place.branch + 1, Arc::new(half));
         }
     }
-    /// All entries, run and delta together, in no particular order.
+
+    /// All entries, in order.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let run = self.run.read()?;
-        let kept = (0..run.len()).map(|at| run.entry(at)).filter(|entry| !self.removed.contains(entry));
-        Ok(kept.chain(self.added.iter().cloned()).collect())
+        let mut entries = Vec::with_capacity(self.count as usize);
+        self.leaves().try_for_each(|leaf| leaf.entries().map(|part| entries.extend(part)))?;
+        Ok(entries)
     }
     /// Vertices whose first keys equal `prefix`; null, NaN and values that hold them equal nothing.
     pub(crate) fn seek(&self, prefix: &[Value]) -> Result<Vec<VertexId>, StoreError> {
+        let mut found = Vec::new();
         if prefix.iter().any(|value| equals(value, value) != Some(true)) {
-            return Ok(Vec::new());
+            return Ok(found);
         }
-        let run = self.run.read()?;
-        let start = run.partition_point(|at| run.order_to_prefix(at, prefix).is_lt());
-        let matching = (start..run.len()).take_while(|at| run.order_to_prefix(*at, prefix).is_eq());
-        let mut found: Vec<VertexId> = if self.removed.is_empty() {
-            matching.map(|at| VertexId::from_dense(run.vertices[at])).collect()
-        } else {
-            let kept = matching.filter(|at| !self.removed.contains(&run.entry(*at)));
-            kept.map(|at| VertexId::from_dense(run.vertices[at])).collect()
-        };
         let from = Entry { key: IndexKey::new(prefix), vertex: 0 };
-        let same = |entry: &&Entry| {
-            let pairs = entry.key.values().iter().zip(prefix);
-            pairs.map(|(stored, value)| order_ref(PropertyRef::from(stored), value)).all(Ordering::is_eq)
-        };
-        let before = found.len();
-        found.extend(
-            self.added.range(from..).take_while(same).map(|entry| VertexId::from_dense(entry.vertex)),
-        );
-        if found.len() > before && before > 0 {
-            found.sort_unstable();
+        let mut place = self.place_of(&from);
+        let first = place;
+        while let Some(leaf) = self.leaf(place) {
+            if place != first && !leaf.first.starts_with(prefix) {
+                break;
+            }
+            leaf.seek(prefix, &from, &mut found)?;
+            place = self.after(place);
         }
         Ok(found)
     }
     /// Vertices whose first key lies between the bounds, in the order of the index. Only values comparable with the bounds are
     /// found; without bounds, all entries are.
-    pub(crate) fn range(&self, lower: Bound<&Value>, upper: Bound<&Value>) -> Result<IndexRange, StoreError> {
-        let limits = Limits::new(lower, upper);
-        let run = self.run.read()?;
-        let Some(limits) = limits else {
-            return Ok(IndexRange {
-                run: run.shared().clone(),
-                low: 0,
-                high: 0,
-                gone: Vec::new(),
-                added: Vec::new().into(),
-            });
-        };
-        let low = run.partition_point(|at| !limits.past_lower(run.leading(at)));
-        let high = run.partition_point(|at| limits.within_upper(run.leading(at)));
-        let mut gone: Vec<usize> = Vec::new();
-        for entry in within(&self.removed, &limits) {
-            gone.push(run.partition_point(|at| run.order_to(at, entry).is_lt()));
-        }
-        if limits.is_list {
-            gone.extend((low..high).filter(|at| !limits.comparable(run.leading(*at))));
-        }
-        gone.sort_unstable();
-        let added = within(&self.added, &limits)
-            .filter(|entry| !limits.is_list || limits.comparable(PropertyRef::from(&entry.key.values()[0])))
-            .cloned()
-            .collect();
-        Ok(IndexRange { run: run.shared().clone(), low, high: high.max(low), gone, added })
+    pub(crate) fn range(
+        self: &Arc<Index>,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Result<IndexRange, StoreError> {
+        Ok(IndexRange::new(self.clone(), Limits::new(lower, upper)))
     }
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.run.peek().map_or(0, |run| IndexRun::heap_bytes(&run))
-            + (self.added.len() + self.removed.len()) * 64
+        self.leaves().map(|leaf| leaf.heap_bytes()).sum()
     }
 }
 
-fn new_page(run: IndexRun, pager: &Arc<Pager>) -> Arc<Page<IndexRun>> {
-    let known = RunKnown::of(&run);
-    Page::new(Arc::new(run), known, pager)
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    use super::*;
+    use model::schema::{IndexId, SchemaTarget};
+    use model::{KeyId, LabelId};
+    use std::collections::BTreeSet;
 
-fn within<'a>(entries: &'a OrdSet<Entry>, limits: &'a Limits) -> impl Iterator<Item = &'a Entry> {
-    let start = match &limits.start {
-        Some(value) => Bound::Included(Entry { key: IndexKey::One(value.clone()), vertex: 0 }),
-        None => Bound::Unbounded,
-    };
-    entries
-        .range((start, Bound::Unbounded))
-        .skip_while(|entry| !limits.past_lower(PropertyRef::from(&entry.key.values()[0])))
-        .take_while(|entry| limits.within_upper(PropertyRef::from(&entry.key.values()[0])))
-}
+    fn definition() -> IndexDefinition {
+        let target = SchemaTarget::Vertices(LabelId(0));
+        IndexDefinition { id: IndexId(0), name: "i".into(), target, keys: vec![KeyId(0)], unique: false }
+    }
 
-/// The bounds of a range and the type they confine it to.
-struct Limits {
-    lower: Bound<Value>,
-    upper: Bound<Value>,
-    /// A value of the type all results must have; none where there is no bound.
-    sample: Option<Value>,
-    /// Where a delta scan may start.
-    start: Option<Value>,
-    is_list: bool,
-}
-
-impl Limits {
-    /// `None` where no value can lie between the bounds.
-    fn new(lower: Bound<&Value>, upper: Bound<&Value>) -> Option<Limits> {
-        let value = |bound: &Bound<&Value>| match bound {
-            Bound::Included(value) | Bound::Excluded(value) => Some((*value).clone()),
-            Bound::Unbounded => None,
+    /// The obvious twin: a set of pairs.
+    fn compare(index: &Arc<Index>, twin: &BTreeSet<(i64, u32)>, key: i64) {
+        let range = |lower: Bound<i64>, upper: Bound<i64>| -> Vec<u32> {
+            let (lower, upper) = (lower.map(Value::Int), upper.map(Value::Int));
+            let found = index.range(lower.as_ref(), upper.as_ref()).unwrap();
+            found.map(|vertex| vertex.unwrap().dense()).collect()
         };
-        let (low, high) = (value(&lower), value(&upper));
-        let orderable = |value: &Value| compare(value, value).is_some();
-        if !low.iter().chain(&high).all(orderable) {
-            return None;
-        }
-        if let (Some(low), Some(high)) = (&low, &high) {
-            compare(low, high)?;
-        }
-        let sample = low.clone().or(high);
-        let start = low.or_else(|| sample.as_ref().and_then(least_of_type));
-        let is_list = matches!(sample, Some(Value::List(_)));
-        Some(Limits { lower: lower.cloned(), upper: upper.cloned(), sample, start, is_list })
+        assert_eq!(index.entry_count(), twin.len() as u64);
+        let within = |low: i64, high: i64| -> Vec<u32> {
+            twin.range((low, 0)..(high, 0)).map(|(_, vertex)| *vertex).collect()
+        };
+        assert!(range(Bound::Unbounded, Bound::Unbounded) == within(i64::MIN, i64::MAX), "all, in order");
+        let found = range(Bound::Included(key), Bound::Excluded(key + 300));
+        assert!(found == within(key, key + 300), "between two keys");
+        let (low, high) = (Value::Int(key), Value::Int(key + 2000));
+        let back = index.range(Bound::Included(&low), Bound::Excluded(&high)).unwrap().rev();
+        let mut back: Vec<u32> = back.map(|vertex| vertex.unwrap().dense()).collect();
+        back.reverse();
+        assert!(back == within(key, key + 2000), "the same from the back");
+        let found: Vec<u32> = index.seek(&[Value::Int(key)]).unwrap().iter().map(|v| v.dense()).collect();
+        assert_eq!(found, within(key, key + 1));
     }
-    /// Has the value the type of the bounds?
-    fn same_type(&self, stored: PropertyRef<'_>) -> bool {
-        match (&self.sample, stored) {
-            (None, _) => true,
-            (Some(Value::List(_)), stored) => matches!(stored, PropertyRef::Other(Value::List(_))),
-            (Some(_), stored) => self.comparable(stored),
-        }
-    }
-    fn comparable(&self, stored: PropertyRef<'_>) -> bool {
-        match (&self.sample, stored) {
-            (None, _) => true,
-            (Some(Value::String(_)), PropertyRef::Text(_)) => true,
-            (Some(Value::Int(_)), PropertyRef::Int(_)) => true,
-            (Some(sample), stored) => compare(&stored.to_value(), sample).is_some(),
-        }
-    }
-    fn past_lower(&self, stored: PropertyRef<'_>) -> bool {
-        match (&self.lower, &self.sample) {
-            (Bound::Included(value), _) => order_ref(stored, value).is_ge(),
-            (Bound::Excluded(value), _) => order_ref(stored, value).is_gt(),
-            (Bound::Unbounded, Some(sample)) => self.same_type(stored) || order_ref(stored, sample).is_gt(),
-            (Bound::Unbounded, None) => true,
-        }
-    }
-    fn within_upper(&self, stored: PropertyRef<'_>) -> bool {
-        match (&self.upper, &self.sample) {
-            (Bound::Included(value), _) => order_ref(stored, value).is_le(),
-            (Bound::Excluded(value), _) => order_ref(stored, value).is_lt(),
-            (Bound::Unbounded, Some(sample)) => self.same_type(stored) || order_ref(stored, sample).is_lt(),
-            (Bound::Unbounded, None) => true,
-        }
-    }
-}
 
-/// The least value of the type of `sample`, where it is cheap to name.
-fn least_of_type(sample: &Value) -> Option<Value> {
-    match sample {
-        Value::Int(_) | Value::Float(_) => Some(Value::Float(f64::NEG_INFINITY)),
-        Value::Bool(_) => Some(Value::Bool(false)),
-        Value::String(_) => Some(Value::string("")),
-        _ => None,
-    }
-}
-
-/// The vertices of an index range, in the order of the index, from either end.
-pub struct IndexRange {
-    run: Arc<IndexRun>,
-    low: usize,
-    high: usize,
-    /// Run positions between `low` and `high` that do not count, sorted.
-    gone: Vec<usize>,
-    /// Entries of the delta still to come, sorted.
-    added: std::collections::VecDeque<Entry>,
-}
-
-impl Iterator for IndexRange {
-    type Item = VertexId;
-    fn next(&mut self) -> Option<VertexId> {
-        while self.low < self.high && self.gone.binary_search(&self.low).is_ok() {
-            self.low += 1;
-        }
-        if self.low < self.high {
-            let run = &self.run;
-            let first = self.added.front().is_none_or(|entry| run.order_to(self.low, entry).is_lt());
-            if first {
-                let vertex = run.vertices[self.low];
-                self.low += 1;
-                return Some(VertexId::from_dense(vertex));
+    #[test]
+    fn leaves_are_cut_and_given_up() {
+        let (mut state, mut twin) = (20_261_122_u64, BTreeSet::new());
+        println!("seed {state}");
+        let mut chance = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let mut index = Arc::new(Index::empty(definition(), &Pager::new(None)));
+        let mut leaves_max = 0;
+        for round in 0..12 {
+            for _ in 0..3000 {
+                let (key, vertex) = (chance(10_000) as i64, chance(50) as u32);
+                let (tree, key_too) = (Arc::make_mut(&mut index), IndexKey::One(Value::Int(key)));
+                // The last rounds empty the lower half.
+                let leaves = round > 8 && key < 5000;
+                if !leaves && twin.insert((key, vertex)) {
+                    tree.insert(key_too, vertex, 16).unwrap();
+                }
             }
-        }
-        self.added.pop_front().map(|entry| VertexId::from_dense(entry.vertex))
-    }
-}
-
-impl DoubleEndedIterator for IndexRange {
-    fn next_back(&mut self) -> Option<VertexId> {
-        while self.low < self.high && self.gone.binary_search(&(self.high - 1)).is_ok() {
-            self.high -= 1;
-        }
-        if self.low < self.high {
-            let run = &self.run;
-            let last = self.added.back().is_none_or(|entry| run.order_to(self.high - 1, entry).is_gt());
-            if last {
-                let vertex = run.vertices[self.high - 1];
-                self.high -= 1;
-                return Some(VertexId::from_dense(vertex));
+            if round > 8 {
+                let rest = twin.split_off(&(5000 * (round - 8) / 3, 0));
+                for (key, vertex) in std::mem::replace(&mut twin, rest) {
+                    Arc::make_mut(&mut index).remove(IndexKey::One(Value::Int(key)), vertex, 16).unwrap();
+                }
             }
+            println!("round {round}: {} entries, {} leaves", index.entry_count(), index.leaves().count());
+            compare(&index, &twin, chance(10_000) as i64);
+            leaves_max = leaves_max.max(index.leaves().count());
+            assert!(index.leaves().all(|leaf| leaf.entry_count() <= 2 * LEAF_ENTRIES as u64 + 1000));
         }
-        self.added.pop_back().map(|entry| VertexId::from_dense(entry.vertex))
+        assert!(leaves_max > 4, "leaves were cut");
+        let built = Index::build(definition(), index.entries().unwrap(), &Pager::new(None)).unwrap();
+        assert!(built.entries().unwrap() == index.entries().unwrap());
+        compare(&Arc::new(built), &twin, 7000);
+        for (key, vertex) in &twin {
+            Arc::make_mut(&mut index).remove(IndexKey::One(Value::Int(*key)), *vertex, 16).unwrap();
+        }
+        assert_eq!(index.leaves().count(), 0, "nothing is left");
+        compare(&index, &BTreeSet::new(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The base of an index: its entries sorted by (key, vertex), immutable, compact where keys are integers or texts.
+//! The base of an index leaf: its entries sorted by (key, vertex), immutable, compact where keys are integers or texts.
 
 use crate::StoreError;
 use crate::column::{PropertyRef, TextRun};
@@ -144,6 +144,15 @@ impl IndexRun {
             _ => IndexKey::One(self.leading(at).to_value()),
         };
         Entry { key, vertex: self.vertices[at] }
+    }
+    /// The entries at these positions, as a run of their own.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> IndexRun {
+        let keys = match &self.keys {
+            RunKeys::Int(keys) => RunKeys::Int(keys[range.clone()].into()),
+            RunKeys::Text(keys) => RunKeys::Text(TextRun::build(range.clone().map(|at| keys.get(at)))),
+            RunKeys::Any(keys) => RunKeys::Any(keys[range.clone()].into()),
+        };
+        IndexRun { keys, vertices: self.vertices[range].into() }
     }
     /// Do entries `at` and `at + 1` have the same key?
     pub(crate) fn same_as_next(&self, at: usize) -> bool {

@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 /// Questions answered through the directory before the array is made: a quarter of its length, and at least this many.
 const QUESTIONS_MIN: u32 = 32;
 /// Bytes of room below which no pin is tried for: asking must be cheap where every answer is no.
-const PIN_ROOM_MIN: usize = 64 << 10;
+const PIN_ROOM_MIN: usize = 16 << 10;
 /// Refused pins after which a layer is made anew, and at least as many as there are chunks.
 const REFUSALS_MIN: u32 = 4096;
 

@@ -10,7 +10,9 @@ use crate::chunk::ChunkRead;
 use crate::column::PropertyRef;
 use crate::directory::{ChunkRef, Directory};
 use crate::filter::LabelFilter;
-use crate::index::{Index, IndexRange};
+use crate::index::Index;
+use crate::index_online::Prepared;
+use crate::index_range::IndexRange;
 use crate::layer::Layer;
 use crate::names::Names;
 use crate::pager::Pager;
@@ -31,7 +33,7 @@ use std::sync::Arc;
 pub struct StoreOptions {
     /// A chunk's delta is folded when it has taken more changes than this and than an eighth of its base.
     pub fold_changes_min: usize,
-    /// An index's delta is folded when it has more entries than this and than an eighth of its run.
+    /// A leaf of an index is folded when its delta has more entries than this and than a sixteenth of its run.
     pub index_delta_min: usize,
     /// Bytes that chunks, indexes and versions may hold in memory; no bound where absent.
     pub memory_bytes: Option<u64>,
@@ -39,7 +41,7 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        StoreOptions { fold_changes_min: 256, index_delta_min: 4096, memory_bytes: None }
+        StoreOptions { fold_changes_min: 256, index_delta_min: 256, memory_bytes: None }
     }
 }
 
@@ -62,6 +64,8 @@ pub(crate) struct Root {
     pub(crate) layers: LayerCache,
     pub(crate) lease: Option<Lease>,
     pub(crate) pager: Arc<Pager>,
+    /// Indexes being built beside commits; shared by all snapshots of a store.
+    pub(crate) prepared: Arc<Prepared>,
 }
 
 impl Root {
@@ -78,6 +82,7 @@ impl Root {
             layers: LayerCache::default(),
             lease: self.lease.clone(),
             pager: self.pager.clone(),
+            prepared: self.prepared.clone(),
         }
     }
 }
@@ -110,6 +115,7 @@ impl Snapshot {
             layers: LayerCache::default(),
             lease: None,
             pager: Pager::new(options.memory_bytes),
+            prepared: Arc::default(),
         })
     }
     /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease

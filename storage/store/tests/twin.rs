@@ -124,3 +124,32 @@ fn a_hub_gains_and_loses_edges() {
         kept.iter().for_each(|(snapshot, twin)| twin.compare(snapshot));
     }
 }
+
+/// Leaves are cut, emptied and built beside commits; the index is what a build from nothing gives.
+#[test]
+fn indexes_grow_shrink_and_are_prepared() {
+    for seed in 41..44 {
+        println!("seed {seed}");
+        let mut chance = Chance(seed);
+        let mut pair = Pair::new(folding(8));
+        let mut grow = |pair: &mut Pair, groups: usize| {
+            for _ in 0..groups {
+                let mut changes = Vec::new();
+                (0..8).for_each(|_| pair.random_change(&mut chance, &mut changes));
+                pair.apply(&changes);
+            }
+        };
+        grow(&mut pair, 40);
+        let definition = pair.definition(0, &[0]);
+        for _ in 0..3 {
+            pair.store.current().prepare_index(&definition).unwrap();
+            grow(&mut pair, 20);
+        }
+        pair.create_index(0, &[0]);
+        pair.store.current().prepare_index(&pair.definition(1, &[2])).unwrap();
+        pair.store.current().forget_prepared(&pair.definition(1, &[2]));
+        pair.twin.compare(&pair.store.current());
+        grow(&mut pair, 40);
+        pair.twin.compare(&pair.store.current());
+    }
+}

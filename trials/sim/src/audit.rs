@@ -148,7 +148,8 @@ fn index_agrees(
     let name = &index.name;
     let wanted = indexed(snapshot, index, contents)?;
     let all: BTreeSet<VertexId> = wanted.iter().map(|(vertex, _)| *vertex).collect();
-    let found: Vec<VertexId> = snapshot.seek_range(index.id, Bound::Unbounded, Bound::Unbounded)?.collect();
+    let found = snapshot.seek_range(index.id, Bound::Unbounded, Bound::Unbounded)?;
+    let found: Vec<VertexId> = found.collect::<Result<_, _>>()?;
     expect(format!("entries of {name}"), &all.len(), &found.len(), faults);
     expect(format!("vertices in {name}"), &all, &found.into_iter().collect(), faults);
     let entries = snapshot.statistics().index(index.id).map(|statistics| statistics.entries);

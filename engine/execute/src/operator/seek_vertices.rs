@@ -165,7 +165,9 @@ impl FanOut for SeekVertices {
                     (!list.is_empty()).then_some(Found::List(list))
                 }
                 Found::Range(mut range) => {
-                    self.vertices.extend(range.by_ref().take(room));
+                    for vertex in range.by_ref().take(room) {
+                        self.vertices.push(vertex?);
+                    }
                     (self.vertices.len() - before == room).then_some(Found::Range(range))
                 }
             };

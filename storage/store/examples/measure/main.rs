@@ -2,11 +2,12 @@
 //!
 //! Run: `cargo run --release -p tanglewood-store --example measure`. Ratios within one run mean something; absolute figures depend on
 //! the machine. Every timed traversal is verified against the flat twin. With the
-//! argument `traverse` only traversal is measured, with `apply` all but traversal.
+//! argument `traverse` only traversal is measured, with `apply` all but traversal, with `paging` only checkpoints and memory budgets.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 
+mod paging;
 mod traverse;
 
 use model::{Column, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
@@ -107,17 +108,23 @@ impl ChunkSource for Blobs {
     }
 }
 
-fn measure_checkpoint(snapshot: &Snapshot) {
-    let blobs = Arc::new(Blobs::default());
-    let start = Instant::now();
-    let manifest = snapshot.checkpoint::<StoreError>(&mut |bytes| {
+/// Writes a checkpoint; its manifest.
+fn write(snapshot: &Snapshot, blobs: &Blobs) -> Vec<u8> {
+    let written = snapshot.checkpoint::<StoreError>(&mut |bytes| {
         let mut all = blobs.0.lock().unwrap();
         let mut key = [0; 20];
         key[..8].copy_from_slice(&(all.len() as u64).to_le_bytes());
         all.push(bytes.to_vec());
         Ok(BlobKey(key))
     });
-    let (written, manifest) = (millis(start), manifest.unwrap().manifest().to_vec());
+    written.unwrap().manifest().to_vec()
+}
+
+fn measure_checkpoint(snapshot: &Snapshot) {
+    let blobs = Arc::new(Blobs::default());
+    let start = Instant::now();
+    let manifest = write(snapshot, &blobs);
+    let written = millis(start);
     let bytes: usize = blobs.0.lock().unwrap().iter().map(Vec::len).sum();
     let start = Instant::now();
     let opened = Snapshot::open(&manifest, blobs, StoreOptions::default()).unwrap();
@@ -128,6 +135,37 @@ fn measure_checkpoint(snapshot: &Snapshot) {
         "checkpoint: {written:.0} ms, {bytes} bytes; open {open:.2} ms ({} manifest bytes), load all {:.0} ms",
         manifest.len(),
         millis(start)
+    );
+}
+
+/// Builds an index while one vertex after another is written: what the commits wait for at most.
+fn measure_online(
+    store: &Store,
+    index: &model::schema::IndexDefinition,
+    mut make: impl FnMut(usize) -> Change,
+) {
+    let (built, mut worst, mut count) = (AtomicUsize::new(0), 0.0f64, 0);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..4).for_each(|_| store.current().prepare_index(index).unwrap());
+            built.store(1, Ordering::Release);
+        });
+        while built.load(Ordering::Acquire) == 0 {
+            let (change, one) = (make(count), Instant::now());
+            let current = store.current();
+            store.publish(current.apply(current.place() + 1, &[&[change]]).unwrap());
+            worst = worst.max(one.elapsed().as_secs_f64() * 1e6);
+            count += 1;
+        }
+    });
+    let (prepared, last) = (millis(start), Instant::now());
+    let current = store.current();
+    store.publish(current.apply(current.place() + 1, &[&[Change::CreateIndex(index.clone())]]).unwrap());
+    let size = store.current().statistics().index(index.id).unwrap().entries;
+    println!(
+        "an index over {size} vertices, online: {prepared:.0} ms beside {count} commits (worst {worst:.0} us), last step {:.0} us",
+        millis(last) * 1e3
     );
 }
 
@@ -143,7 +181,7 @@ fn main() {
     let mut pairs: Vec<(u32, u32)> =
         pairs.iter().map(|(a, b)| (ids[*a as usize], ids[*b as usize])).collect();
     let asked = |part: &str| std::env::args().any(|argument| argument == part);
-    if !asked("apply") {
+    if !asked("apply") && !asked("paging") {
         traverse::compare("clean", &store.current(), TYPE, &pairs);
     }
 
@@ -157,7 +195,7 @@ fn main() {
         changes.push(Change::CreateEdge { edge, properties: Vec::new() });
     }
     let dirty = store.current().apply(2, &[&changes]).unwrap();
-    if !asked("apply") {
+    if !asked("apply") && !asked("paging") {
         traverse::compare("1 % dirty", &dirty, TYPE, &pairs);
     }
     if asked("traverse") {
@@ -165,6 +203,10 @@ fn main() {
     }
     store.publish(dirty);
     measure_checkpoint(&store.current());
+    paging::compare(&store.current(), &ids);
+    if asked("paging") {
+        return;
+    }
 
     let hub = store.allocator().vertex(labels).unwrap();
     measure_applies("hub's birth", &store, 1, |_| Change::CreateVertex {
@@ -202,4 +244,11 @@ fn main() {
     };
     measure_applies("an index over 400 k vertices", &store, 1, |_| Change::CreateIndex(index.clone()));
     measure_applies("one vertex with two properties, indexed", &store, 100_000, insert);
+    let texts = model::schema::IndexDefinition {
+        id: model::schema::IndexId(1),
+        name: "names".into(),
+        keys: vec![KeyId(1)],
+        ..index
+    };
+    measure_online(&store, &texts, insert);
 }

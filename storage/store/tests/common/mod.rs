@@ -177,16 +177,19 @@ impl Pair {
             }
         }
     }
-    pub fn create_index(&mut self, label: u16, keys: &[u32]) {
-        let snapshot = self.store.current();
-        let id = snapshot.catalog().next_index_id();
-        let definition = IndexDefinition {
+    /// An index not yet created.
+    pub fn definition(&self, label: u16, keys: &[u32]) -> IndexDefinition {
+        let id = self.store.current().catalog().next_index_id();
+        IndexDefinition {
             id,
             name: format!("index{}", id.0),
             target: SchemaTarget::Vertices(LabelId(label)),
             keys: keys.iter().map(|key| KeyId(*key)).collect(),
             unique: false,
-        };
+        }
+    }
+    pub fn create_index(&mut self, label: u16, keys: &[u32]) {
+        let definition = self.definition(label, keys);
         self.twin.indexes.push(definition.clone());
         self.apply(&[Change::CreateIndex(definition)]);
     }
@@ -417,10 +420,11 @@ impl Twin {
                         && passes(&e.0[0], upper, std::cmp::Ordering::Less)
                 };
                 let expected: Vec<VertexId> = entries.iter().filter(within).map(|e| e.1).collect();
-                let found: Vec<VertexId> = snapshot.seek_range(id, *lower, *upper).unwrap().collect();
+                let found: Vec<VertexId> =
+                    snapshot.seek_range(id, *lower, *upper).unwrap().collect::<Result<_, _>>().unwrap();
                 assert_eq!(found, expected, "range {lower:?} {upper:?}");
                 let mut back: Vec<VertexId> =
-                    snapshot.seek_range(id, *lower, *upper).unwrap().rev().collect();
+                    snapshot.seek_range(id, *lower, *upper).unwrap().rev().collect::<Result<_, _>>().unwrap();
                 back.reverse();
                 assert_eq!(back, expected, "range {lower:?} {upper:?} from the back");
             }

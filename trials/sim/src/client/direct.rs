@@ -246,7 +246,7 @@ impl Step<'_> {
                 let to = Value::Int((i64::from(id) + 1) * SPREAD);
                 reads.index_range(index, Bound::Included(from.clone()), Bound::Excluded(to.clone()));
                 let found = snapshot.seek_range(index, Bound::Included(&from), Bound::Excluded(&to))?;
-                self.values(found.collect())
+                self.values(found.collect::<Result<_, _>>()?)
             }
             SetKind::Scan => {
                 reads.scan(Some(layout.loose));

@@ -1,0 +1,184 @@
+//! Building an index while commits go on.
+//!
+//! Idea: the entries are collected from a snapshot, beside everybody; what was committed meanwhile is found by comparing the directory of
+//! that snapshot with the next one, and only chunks that differ are looked at, and in those that share their base only the
+//! vertices that changed. Each round takes less time than the last, so the commit that creates the index finds almost nothing left
+//! to do. Whatever was prepared, the index is the one that a build from nothing gives; only the time differs. Limit: see
+//! [`PREPARED_MAX`].
+
+use crate::StoreError;
+use crate::apply::{collect_entries, index_key};
+use crate::catalog::Catalog;
+use crate::chunk::ChunkRead;
+use crate::directory::{Cell, Directory};
+use crate::filter::LabelFilter;
+use crate::index::Index;
+use crate::index_run::IndexKey;
+use crate::pager::Pager;
+use crate::snapshot::{Snapshot, StoreOptions};
+use model::schema::{IndexDefinition, SchemaTarget};
+use model::{ChunkNo, Slot, VertexId};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Indexes prepared at once; the oldest is forgotten for one more.
+const PREPARED_MAX: usize = 4;
+
+/// An index as of one directory.
+pub(crate) struct PreparedIndex {
+    pub(crate) index: Index,
+    directory: Directory,
+}
+
+/// Indexes prepared for commits to come.
+#[derive(Default)]
+pub(crate) struct Prepared(Mutex<Vec<PreparedIndex>>);
+
+impl Prepared {
+    /// The index prepared for this definition.
+    pub(crate) fn take(&self, definition: &IndexDefinition) -> Option<PreparedIndex> {
+        let mut all = self.0.lock();
+        let at = all.iter().position(|prepared| is_for(&prepared.index.definition, definition))?;
+        Some(all.swap_remove(at))
+    }
+    fn put(&self, prepared: PreparedIndex) {
+        let mut all = self.0.lock();
+        if all.len() == PREPARED_MAX {
+            all.remove(0);
+        }
+        all.push(prepared);
+    }
+}
+
+/// Would both hold the same? Names and numbers are given last.
+fn is_for(prepared: &IndexDefinition, definition: &IndexDefinition) -> bool {
+    prepared.target == definition.target
+        && prepared.keys == definition.keys
+        && prepared.unique == definition.unique
+}
+
+impl Snapshot {
+    /// Builds an index beside commits, for the commit that will create it, or brings what was prepared before up to this snapshot.
+    /// Call it with the current snapshot, two or three times; then commit the change. It fails where the index is unique and the graph is not.
+    pub fn prepare_index(&self, definition: &IndexDefinition) -> Result<(), StoreError> {
+        let root = &self.root;
+        let prepared = match root.prepared.take(definition) {
+            Some(prepared) => prepared.caught_up(&root.catalog, &root.directory, root.options)?,
+            None => PreparedIndex {
+                index: Index::over(&root.catalog, &root.directory, definition, &root.pager)?,
+                directory: root.directory.clone(),
+            },
+        };
+        root.prepared.put(prepared);
+        Ok(())
+    }
+    /// Forgets what was prepared: the index will not be created after all.
+    pub fn forget_prepared(&self, definition: &IndexDefinition) {
+        self.root.prepared.take(definition);
+    }
+}
+
+impl Index {
+    /// An index over all that a directory holds.
+    pub(crate) fn over(
+        catalog: &Catalog,
+        directory: &Directory,
+        definition: &IndexDefinition,
+        pager: &Arc<Pager>,
+    ) -> Result<Index, StoreError> {
+        let mut entries = Vec::new();
+        for (number, cell) in directory.iter() {
+            collect_entries(catalog, number, cell, definition, &mut entries)?;
+        }
+        Index::build(definition.clone(), entries, pager)
+    }
+}
+
+/// What the index holds for a slot of two versions of a chunk.
+struct Comparison<'a> {
+    catalog: &'a Catalog,
+    definition: &'a IndexDefinition,
+    filter: LabelFilter,
+}
+
+impl Comparison<'_> {
+    fn key(&self, chunk: Option<&impl ChunkRead>, slot: usize) -> Option<IndexKey> {
+        let chunk = chunk?;
+        let labels = chunk.labels(slot)?;
+        self.filter.accepts(self.catalog.labels_of(labels)).then_some(())?;
+        index_key(chunk, slot, &self.definition.keys)
+    }
+    /// Slots in which two versions of a chunk may differ.
+    fn slots(old: Option<&Arc<Cell>>, new: &Arc<Cell>) -> Vec<usize> {
+        let shared = old.filter(|old| Arc::ptr_eq(old.base(), new.base()));
+        let Some(old) = shared else { return (0..new.meta.slot_bound as usize).collect() };
+        let mut slots = Vec::new();
+        if let Some(delta) = new.delta() {
+            delta.for_each(|slot, vertex| {
+                let before = old.delta().and_then(|delta| delta.vertex(slot));
+                if !before.is_some_and(|before| std::ptr::eq(before, vertex)) {
+                    slots.push(slot);
+                }
+            });
+        }
+        slots
+    }
+}
+
+impl PreparedIndex {
+    /// The index as of this directory.
+    pub(crate) fn caught_up(
+        mut self,
+        catalog: &Catalog,
+        directory: &Directory,
+        options: StoreOptions,
+    ) -> Result<PreparedIndex, StoreError> {
+        let definition = self.index.definition.clone();
+        let SchemaTarget::Vertices(label) = definition.target else { return Ok(self) };
+        let comparison = Comparison { catalog, definition: &definition, filter: LabelFilter::Has(label) };
+        // Who leaves a key goes first, so that who comes to it is not taken for a duplicate.
+        let mut come: Vec<(IndexKey, u32)> = Vec::new();
+        for (number, new) in directory.iter() {
+            let old = self.directory.get(number).cloned();
+            if old.as_ref().is_some_and(|old| Arc::ptr_eq(old, new)) {
+                continue;
+            }
+            self.compare(number, old.as_ref(), new, &comparison, options, &mut come)?;
+        }
+        for (key, vertex) in come {
+            if definition.unique
+                && let Some(other) = self.index.seek(key.values())?.first()
+            {
+                let vertices = (*other, VertexId::from_dense(vertex));
+                return Err(StoreError::NotUnique { index: definition.id, vertices });
+            }
+            self.index.insert(key, vertex, options.index_delta_min)?;
+        }
+        self.directory = directory.clone();
+        Ok(self)
+    }
+    fn compare(
+        &mut self,
+        number: ChunkNo,
+        old: Option<&Arc<Cell>>,
+        new: &Arc<Cell>,
+        comparison: &Comparison<'_>,
+        options: StoreOptions,
+        come: &mut Vec<(IndexKey, u32)>,
+    ) -> Result<(), StoreError> {
+        let before = old.map(|cell| cell.chunk()).transpose()?;
+        let after = new.chunk()?;
+        for slot in Comparison::slots(old, new) {
+            let (was, is) = (comparison.key(before.as_ref(), slot), comparison.key(Some(&after), slot));
+            if was == is {
+                continue;
+            }
+            let vertex = VertexId::new(number, slot as Slot).dense();
+            if let Some(key) = was {
+                self.index.remove(key, vertex, options.index_delta_min)?;
+            }
+            come.extend(is.map(|key| (key, vertex)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! A store under a memory budget against the same store without one: random reads, searches and commits over a graph four times
+//! the budget; and what goes when nobody can see it any more.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_store as store;
+
+mod common;
+
+use common::Chance;
+use model::*;
+use std::sync::{Arc, Mutex};
+use store::*;
+
+/// Label sets, each with a chunk of its own.
+const CHUNKS: usize = 24;
+/// Vertices of each chunk: few, so that a page is quickly read.
+const PER_CHUNK: usize = 250;
+const EDGES: usize = CHUNKS * PER_CHUNK * 5;
+const TYPE: EdgeTypeId = EdgeTypeId(0);
+const KEY: KeyId = KeyId(0);
+const TEXT: KeyId = KeyId(1);
+/// Readers at once; each may hold a page that is on its way out, and load one more.
+const READERS: usize = 2;
+
+#[derive(Default)]
+struct Blobs(Mutex<Vec<Vec<u8>>>);
+
+impl Blobs {
+    fn checkpoint(&self, store: &Store) -> Vec<u8> {
+        let mut write = |bytes: &[u8]| -> Result<BlobKey, StoreError> {
+            let mut blobs = self.0.lock().unwrap();
+            blobs.push(bytes.to_vec());
+            let mut key = [0; 20];
+            key[..8].copy_from_slice(&(blobs.len() as u64 - 1).to_le_bytes());
+            Ok(BlobKey(key))
+        };
+        let written = store.current().checkpoint(&mut write).unwrap();
+        let manifest = written.manifest().to_vec();
+        written.keep();
+        store.trim();
+        manifest
+    }
+}
+
+impl ChunkSource for Blobs {
+    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
+        let number = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
+        Ok(self.0.lock().unwrap()[number].clone())
+    }
+}
+
+fn one_by_one(count: usize, task: &(dyn Fn(usize) + Sync)) {
+    (0..count).for_each(task);
+}
+
+fn vertex(chance: &mut Chance) -> VertexId {
+    VertexId::new(chance.below(CHUNKS) as u32, chance.below(PER_CHUNK) as u16)
+}
+
+/// A store with a random graph, without a budget.
+fn roomy(chance: &mut Chance) -> Store {
+    let store = Store::new(StoreOptions::default());
+    store.names().intern_edge_type("T").unwrap();
+    ["number", "text"].iter().for_each(|key| assert!(store.names().intern_key(key).is_ok()));
+    let bulk = Bulk::new(store.allocator());
+    for chunk in 0..CHUNKS {
+        let label = store.names().intern_label(&format!("L{chunk}")).unwrap();
+        let labels = store.names().intern_label_set(&[label]).unwrap();
+        let numbers: Column = (0..PER_CHUNK as i64).map(|n| Value::Int(n % 977)).collect();
+        let texts: Column = (0..PER_CHUNK).map(|n| Value::string(format!("vertex number {n}"))).collect();
+        let ids = bulk.vertices(labels, PER_CHUNK, vec![(KEY, numbers), (TEXT, texts)]).unwrap();
+        assert_eq!(ids[0].start as usize, chunk * CHUNK_SLOTS);
+    }
+    let pairs = (0..EDGES).map(|_| (vertex(chance).dense(), vertex(chance).dense())).collect();
+    bulk.edges(TYPE, pairs, Vec::new()).unwrap();
+    store.publish(bulk.finish(&store.current(), 1, &one_by_one).unwrap());
+    store
+}
+
+/// The same store under a quarter of the memory it takes.
+fn budgeted(roomy: &Store, blobs: &Arc<Blobs>) -> (Store, u64) {
+    let budget = roomy.paging().page_bytes / 4;
+    let options = StoreOptions { memory_bytes: Some(budget), ..StoreOptions::default() };
+    let manifest = blobs.checkpoint(roomy);
+    (Store::from_snapshot(Snapshot::open(&manifest, blobs.clone(), options).unwrap()), budget)
+}
+
+/// Reads the same of both and compares.
+fn compare_reads(tight: &Snapshot, roomy: &Snapshot, chance: &mut Chance, rounds: usize) {
+    for direction in [Direction::Out, Direction::In, Direction::Both] {
+        let (one, two) = (tight.adjacency(&[], direction), roomy.adjacency(&[], direction));
+        let (mut scratch, mut other) = (EdgeScratch::new(), EdgeScratch::new());
+        let (mut list, mut list_too) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let vertex = vertex(chance).dense();
+            let expected = two.neighbours(vertex, &mut list_too).unwrap();
+            assert_eq!(one.neighbours(vertex, &mut list).unwrap(), expected);
+            assert_eq!(one.degree(vertex).unwrap() as usize, expected.len());
+            assert_eq!(one.edges(vertex, &mut scratch).unwrap(), two.edges(vertex, &mut other).unwrap());
+            if let Some(to) = expected.first() {
+                let (mut found, mut found_too) = (Vec::new(), Vec::new());
+                one.find(vertex, *to, &mut found).unwrap();
+                two.find(vertex, *to, &mut found_too).unwrap();
+                assert_eq!(found, found_too);
+                for edge in found {
+                    assert_eq!(tight.edge(edge).unwrap(), roomy.edge(edge).unwrap());
+                }
+            }
+        }
+    }
+    let ids: Vec<VertexId> = (0..rounds).map(|_| vertex(chance)).collect();
+    for key in [KEY, TEXT] {
+        let (mut one, mut two) = (ColumnBuilder::new(), ColumnBuilder::new());
+        tight.property_column(&ids, key, &mut one).unwrap();
+        roomy.property_column(&ids, key, &mut two).unwrap();
+        assert_eq!(format!("{:?}", one.finish()), format!("{:?}", two.finish()));
+    }
+    let all = |snapshot: &Snapshot, id: &VertexId| format!("{:?}", snapshot.properties(*id).unwrap());
+    ids.iter().for_each(|id| assert_eq!(all(tight, id), all(roomy, id)));
+}
+
+/// Vertices found from `start` by breadth, and the sum of their numbers.
+fn search(snapshot: &Snapshot, start: u32) -> (usize, i64) {
+    let view = snapshot.adjacency(&[TYPE], Direction::Both);
+    let mut seen = vec![false; view.vertex_bound() as usize];
+    let (mut frontier, mut count, mut sum, mut scratch) = (vec![start], 0, 0, Vec::new());
+    seen[start as usize] = true;
+    while !frontier.is_empty() {
+        // In the order of pages, as path searches walk large frontiers.
+        frontier.sort_unstable();
+        let mut next = Vec::new();
+        for vertex in frontier {
+            count += 1;
+            sum += snapshot.property(VertexId(vertex as u64), KEY).unwrap().as_int().unwrap_or(0);
+            for to in view.neighbours(vertex, &mut scratch).unwrap() {
+                if !std::mem::replace(&mut seen[*to as usize], true) {
+                    next.push(*to);
+                }
+            }
+        }
+        frontier = next;
+    }
+    (count, sum)
+}
+
+/// Changes that fit the roomy store's current snapshot.
+fn random_changes(store: &Store, chance: &mut Chance) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let current = store.current();
+    let view = current.adjacency(&[TYPE], Direction::Out);
+    for _ in 0..12 {
+        let (a, b) = (vertex(chance), vertex(chance));
+        match chance.below(4) {
+            0 => {
+                let mut edges = Vec::new();
+                view.for_each_edge(a.dense(), |edge| edges.push(edge)).unwrap();
+                let known = |edge: &EdgeRef| {
+                    changes
+                        .iter()
+                        .any(|change| matches!(change, Change::DeleteEdge { edge: other } if other == edge))
+                };
+                if let Some(edge) = edges.first().copied().filter(|edge| !known(edge)) {
+                    changes.push(Change::DeleteEdge { edge });
+                }
+            }
+            1 => changes.push(Change::SetProperty {
+                id: a,
+                key: KEY,
+                value: Value::Int(chance.below(99) as i64),
+            }),
+            _ => {
+                let edge = EdgeRef { id: store.allocator().edge(a, TYPE).unwrap(), source: a, target: b };
+                changes.push(Change::CreateEdge { edge, properties: Vec::new() });
+            }
+        }
+    }
+    changes
+}
+
+/// Bytes that may be held beyond the budget: a page that each reader loads before room is made, and what comes between the wish for
+/// a checkpoint and its end.
+fn slack(budget: u64) -> u64 {
+    let page = budget * 4 / CHUNKS as u64;
+    page * READERS as u64 * 2 + budget / 2
+}
+
+#[test]
+fn a_graph_four_times_the_budget_answers_right() {
+    for seed in [3, 4] {
+        println!("seed {seed}");
+        let mut chance = Chance(seed);
+        let blobs = Arc::new(Blobs::default());
+        let roomy = roomy(&mut chance);
+        let (tight, budget) = budgeted(&roomy, &blobs);
+        let (mut peak, mut checkpoints) = (0, 0);
+        let old = (tight.current(), roomy.current());
+        for round in 0..30 {
+            let changes = random_changes(&roomy, &mut chance);
+            for store in [&roomy, &tight] {
+                let current = store.current();
+                store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+            }
+            if tight.wants_checkpoint() {
+                blobs.checkpoint(&tight);
+                checkpoints += 1;
+            }
+            compare_reads(&tight.current(), &roomy.current(), &mut chance, 20);
+            compare_reads(&old.0, &old.1, &mut chance, 6);
+            if round % 10 == 7 {
+                let start = vertex(&mut chance).dense();
+                assert_eq!(search(&tight.current(), start), search(&roomy.current(), start));
+                assert_eq!(search(&old.0, start), search(&old.1, start));
+            }
+            peak = peak.max(tight.paging().total_bytes());
+        }
+        let report = tight.paging();
+        println!("budget {budget}, peak {peak}, {checkpoints} checkpoints, {report:?}");
+        assert!(report.evictions > 100 && checkpoints > 1, "the budget was felt");
+        assert!(peak <= budget + slack(budget), "{peak} bytes of {budget}");
+        let manifest = blobs.checkpoint(&tight);
+        let again = Snapshot::open(&manifest, blobs.clone(), StoreOptions::default()).unwrap();
+        compare_reads(&again, &roomy.current(), &mut chance, 100);
+    }
+}
+
+#[test]
+fn readers_share_a_budget_with_a_writer() {
+    let blobs = Arc::new(Blobs::default());
+    let roomy = roomy(&mut Chance(8));
+    let (tight, budget) = budgeted(&roomy, &blobs);
+    std::thread::scope(|scope| {
+        for reader in 0..READERS as u64 {
+            let pair = (tight.current(), roomy.current());
+            scope.spawn(move || {
+                let mut chance = Chance(80 + reader);
+                (0..10).for_each(|_| compare_reads(&pair.0, &pair.1, &mut chance, 20));
+                let start = vertex(&mut chance).dense();
+                assert_eq!(search(&pair.0, start), search(&pair.1, start));
+            });
+        }
+        let mut chance = Chance(88);
+        for _ in 0..40 {
+            let changes = random_changes(&roomy, &mut chance);
+            for store in [&roomy, &tight] {
+                let current = store.current();
+                store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+            }
+            if tight.wants_checkpoint() {
+                blobs.checkpoint(&tight);
+            }
+        }
+    });
+    compare_reads(&tight.current(), &roomy.current(), &mut Chance(89), 100);
+    assert!(tight.paging().total_bytes() <= budget + slack(budget), "{:?} of {budget}", tight.paging());
+}
+
+/// What no reader can see is gone with its last reader: versions of chunks, their deltas, lists kept for readers, views.
+#[test]
+fn garbage_goes_with_its_last_reader() {
+    let mut chance = Chance(5);
+    let store = roomy(&mut chance);
+    let clean = store.paging();
+    let mut readers = Vec::new();
+    for _ in 0..30 {
+        let changes = random_changes(&store, &mut chance);
+        let current = store.current();
+        store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+        let snapshot = store.current();
+        search(&snapshot, 0);
+        readers.push(snapshot);
+    }
+    let held = store.paging();
+    let chunks = clean.chunk_versions;
+    assert!(held.chunk_versions > chunks * 8 && held.version_bytes > 30 * 2 * 64 * chunks, "{held:?}");
+    let oldest = readers.swap_remove(0);
+    drop(readers);
+    let one_reader = store.paging();
+    assert!(
+        one_reader.chunk_versions <= chunks * 2,
+        "an old reader keeps its own versions alone: {one_reader:?}"
+    );
+    drop(oldest);
+    for chunk in store.current().chunks_to_fold(1) {
+        store.publish(store.current().fold(chunk).unwrap());
+    }
+    let after = store.paging();
+    assert_eq!((after.chunk_versions, after.version_bytes, after.pinned_bytes), (chunks, 0, 0));
+    assert!(after.page_bytes < clean.page_bytes * 3 / 2, "{after:?}, {clean:?}");
+}
