@@ -5,7 +5,8 @@
 //! holds, takes no lock, and never meets a writer.
 //!
 //! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer` and `edge_list` (following edges); [`change`] and [`apply`] (how the
-//! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `index`;
+//! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
+//! (what is in memory); `index`, `index_leaf`, `index_range`, `index_online`;
 //! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
 pub mod adjacency;
@@ -29,7 +30,10 @@ pub mod filter;
 mod fold;
 mod index;
 mod index_bytes;
+mod index_leaf;
 mod index_merge;
+mod index_online;
+mod index_range;
 mod index_run;
 mod layer;
 pub mod memory;
@@ -51,7 +55,7 @@ pub use column::PropertyRef;
 pub use directory::{BlobKey, ChunkSource};
 pub use error::StoreError;
 pub use filter::LabelFilter;
-pub use index::IndexRange;
+pub use index_range::IndexRange;
 pub use memory::MemoryReport;
 pub use pager::PagingReport;
 pub use names::{NameCounts, NameDefinition, NameTable, Names};
