@@ -3,10 +3,10 @@
 //! Between two turns it looks at its inbox and its timers, so a kill, a deadline or a new query waits for one turn at most. With
 //! nothing to run it looks a little longer ([`IDLE_SPIN_NS`]), then sleeps until a command or the next timer.
 
-use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, TIMERS_SLACK, WAITING_REPOLL_NS};
+use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS};
 use crate::links::{Command, Links, Shared};
 use crate::local::{LocalQuery, Turn, drop_quietly};
-use crate::tenants::{Payer, Tenants, Work};
+use crate::tenants::{Owner, Payer, Tenants, Work};
 use crate::tree::ROOT;
 use crate::{Message, Root, RootStatus};
 use std::cmp::Reverse;
@@ -20,6 +20,7 @@ use world::workers::WorkerControl;
 enum Timer {
     Deadline(u64),
     Look(u64),
+    Rules(u64),
     Root(usize),
 }
 
@@ -59,8 +60,8 @@ impl<M: Message> Executor<M> {
             let now_ns = monotonic_ns();
             self.fire_timers(now_ns);
             match self.tenants.pick() {
-                Some((payer, Work::Query(id))) => self.turn_query(payer, id, now_ns),
-                Some((payer, Work::Root(number))) => self.turn_root(payer, number, now_ns),
+                Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
+                Some(Work::Root(number)) => self.turn_root(number, now_ns),
                 None => self.idle(control),
             }
         }
@@ -102,6 +103,11 @@ impl<M: Message> Executor<M> {
                 let sources: Vec<usize> = (0..local.shared.graph.vertices.len()).filter(source).collect();
                 sources.into_iter().for_each(|vertex| local.resume_later(vertex));
             }),
+            Command::Hold(query) => {
+                if !self.queries.contains_key(&query.id) && query.touch(self.me) {
+                    self.take_in(&query);
+                }
+            }
             Command::Deliver { query, vertex, port, message } => {
                 self.with_query(&query, |local| local.deliver(vertex, port, ROOT, message));
             }
@@ -125,7 +131,12 @@ impl<M: Message> Executor<M> {
             }
             Command::AddRoot { number, share, make } => self.add_root(number, share, &*make),
             Command::WakeRoot(number) => self.wake_root(number),
-            Command::Share { tenant, share } => self.tenants.set_share(Payer::Tenant(tenant), share),
+            Command::Share { tenant, user: None, share } => {
+                self.tenants.set_share(Payer::Tenant(tenant), share);
+            }
+            Command::Share { tenant, user: Some(user), share } => {
+                self.tenants.set_user_share(Owner { tenant, user }, share);
+            }
         }
     }
 
@@ -151,17 +162,18 @@ impl<M: Message> Executor<M> {
     }
 
     fn take_in(&mut self, query: &Shared<M>) {
-        let payer = Payer::Tenant(query.tenant);
-        if !self.tenants.knows(payer)
-            && let Some(share) = self.links.shares.lock().get(&query.tenant)
-        {
-            self.tenants.set_share(payer, *share);
-        }
         if query.deadline_ns != u64::MAX {
             self.sweep_timers();
             self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));
         }
-        self.queries.insert(query.id, Box::new(LocalQuery::new(query.clone(), self.me)));
+        let mut local = Box::new(LocalQuery::new(query.clone(), self.me));
+        if self.me == query.home {
+            local.rules = query.accounts.rules();
+            if !local.rules.is_empty() {
+                self.timers.push(Reverse((monotonic_ns() + RULES_CHECK_NS, Timer::Rules(query.id))));
+            }
+        }
+        self.queries.insert(query.id, local);
     }
 
     /// Drops the timers of queries that ended, when they have become many.
@@ -169,7 +181,7 @@ impl<M: Message> Executor<M> {
         if self.timers.len() > TIMERS_SLACK + 4 * self.queries.len() {
             let queries = &self.queries;
             self.timers.retain(|Reverse((_, timer))| match timer {
-                Timer::Deadline(id) | Timer::Look(id) => queries.contains_key(id),
+                Timer::Deadline(id) | Timer::Look(id) | Timer::Rules(id) => queries.contains_key(id),
                 Timer::Root(_) => true,
             });
         }
@@ -178,6 +190,7 @@ impl<M: Message> Executor<M> {
     /// Drops all of a query that ended.
     fn forget(&mut self, id: u64) {
         if let Some(local) = self.queries.remove(&id) {
+            self.tenants.remove(local.owner, id);
             drop_quietly(local);
         }
     }
@@ -185,22 +198,47 @@ impl<M: Message> Executor<M> {
     /// Puts a query into its tenant's ring if it has something to run and is not there yet.
     fn schedule(&mut self, id: u64) {
         let Some(local) = self.queries.get_mut(&id) else { return };
-        if !local.in_ring {
-            local.in_ring = true;
-            self.tenants.push(Payer::Tenant(local.shared.tenant), id);
+        let owner = local.shared.owner();
+        if owner != local.owner {
+            self.tenants.remove(local.owner, id);
+            local.owner = owner;
+            local.in_ring = false;
+        }
+        if !std::mem::replace(&mut local.in_ring, true) {
+            self.tenants.push(owner, id);
         }
     }
 
-    fn turn_query(&mut self, payer: Payer, id: u64, now_ns: u64) {
-        let Some(local) = self.queries.get_mut(&id) else { return };
-        local.in_ring = false;
+    fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
+        let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
         let (turn, end_ns) = local.turn(now_ns, self.quota_ns);
-        self.tenants.charge(payer, end_ns - now_ns);
+        let used_ns = end_ns - now_ns;
+        local.used_ns += used_ns;
+        local.in_ring = turn == Turn::More;
+        let weight = local.shared.weight(local.used_ns);
+        self.tenants.charge(owner, id, used_ns, weight, turn == Turn::More);
         match turn {
             Turn::Idle => {}
             Turn::More => self.schedule(id),
             Turn::Over => self.forget(id),
             Turn::Stuck => self.stuck(id, end_ns),
+        }
+    }
+
+    /// Looks whether rules of its accounts apply to a query; each does once.
+    fn apply_rules(&mut self, id: u64, now_ns: u64) {
+        let Some(local) = self.queries.get_mut(&id) else { return };
+        let taken = local.shared.taken(now_ns);
+        let shared = local.shared.clone();
+        local.rules.retain(|rule| {
+            let applies = rule.applies(taken);
+            if applies {
+                shared.act(rule);
+            }
+            !applies
+        });
+        if !local.rules.is_empty() {
+            self.timers.push(Reverse((now_ns + RULES_CHECK_NS, Timer::Rules(id))));
         }
     }
 
@@ -243,6 +281,7 @@ impl<M: Message> Executor<M> {
                         self.schedule(id);
                     }
                 }
+                Timer::Rules(id) => self.apply_rules(id, now_ns),
                 Timer::Root(number) => self.wake_root(number),
             }
         }
@@ -258,17 +297,17 @@ impl<M: Message> Executor<M> {
     fn wake_root(&mut self, number: usize) {
         if let Some(slot) = self.roots.get_mut(&number).filter(|slot| slot.root.is_some() && !slot.in_ring) {
             slot.in_ring = true;
-            self.tenants.push(Payer::Root(number), 0);
+            self.tenants.push_root(number);
         }
     }
 
-    fn turn_root(&mut self, payer: Payer, number: usize, now_ns: u64) {
+    fn turn_root(&mut self, number: usize, now_ns: u64) {
         let slot = self.roots.get_mut(&number).expect("roots are never removed");
         slot.in_ring = false;
-        let Some(root) = &mut slot.root else { return };
         let quota_ns = self.quota_ns;
+        let root = slot.root.as_mut().expect("a root that panicked is not woken");
         let status = catch_unwind(AssertUnwindSafe(|| root.run(quota_ns)));
-        self.tenants.charge(payer, monotonic_ns() - now_ns);
+        self.tenants.charge_root(number, monotonic_ns() - now_ns, false);
         match status {
             Ok(RootStatus::Busy) => self.wake_root(number),
             Ok(RootStatus::Idle) => {}

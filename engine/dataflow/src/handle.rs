@@ -3,7 +3,7 @@
 use crate::limits::CLIENT_SPIN_NS;
 use crate::links::Shared;
 use crate::output::Look;
-use crate::{Failure, Message, TenantNo, VertexProfile};
+use crate::{Failure, Level, Message, TenantNo, UserNo, VertexProfile};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,15 @@ pub enum Fault {
         /// How long it ran, in milliseconds.
         after_ms: u64,
     },
-    /// It held more bytes than it may.
+    /// It was not let in: too many queries wait already.
+    Refused {
+        /// How many wait.
+        waiting: usize,
+    },
+    /// It held more bytes than it may, or than its user, tenant or the machine have left.
     OverBudget {
+        /// Whose budget.
+        level: Level,
         /// The budget in bytes.
         limit: u64,
         /// Who held how many bytes, most first.
@@ -49,8 +56,11 @@ impl fmt::Display for Fault {
         match self {
             Fault::Cancelled { reason } => write!(f, "query cancelled: {reason}"),
             Fault::TimedOut { after_ms } => write!(f, "query timed out after {after_ms} ms"),
-            Fault::OverBudget { limit, held } => {
-                write!(f, "query exceeded its memory budget of {limit} bytes; held:")?;
+            Fault::Refused { waiting } => {
+                write!(f, "query refused: {waiting} queries wait for room in their accounts already")
+            }
+            Fault::OverBudget { level, limit, held } => {
+                write!(f, "query exceeded the {level}'s memory budget of {limit} bytes; held:")?;
                 held.iter().take(5).try_for_each(|(name, bytes)| write!(f, " {name} {bytes}"))
             }
             Fault::Operator(failure) => write!(f, "{failure}"),
@@ -73,8 +83,12 @@ impl std::error::Error for Fault {
 pub struct QueryInfo {
     /// Its number.
     pub id: QueryId,
-    /// Who pays.
+    /// Who pays: the tenant, which a rule may have changed, and the user.
     pub tenant: TenantNo,
+    /// The user within the tenant.
+    pub user: UserNo,
+    /// False while it waits to be let in.
+    pub running: bool,
     /// What the submitter called it.
     pub label: String,
     /// Time since it was submitted, in nanoseconds.
@@ -83,6 +97,8 @@ pub struct QueryInfo {
     pub cpu_ns: u64,
     /// Bytes charged now.
     pub bytes: u64,
+    /// Rows its operators sent so far.
+    pub rows: u64,
 }
 
 /// A submitted query. Dropping it cancels the query if it still runs.

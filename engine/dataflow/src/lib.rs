@@ -41,6 +41,9 @@ pub mod profile;
 
 pub mod root;
 
+pub mod accounts;
+pub mod rules;
+
 mod closing;
 mod ends;
 mod executor;
@@ -53,9 +56,11 @@ mod output;
 mod progress;
 mod query;
 mod ready;
+mod stride;
 mod tenants;
 mod tree;
 
+pub use accounts::{AccountOptions, Level};
 pub use context::Context;
 pub use graph::{
     Graph, GraphBuilder, GraphError, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
@@ -67,4 +72,5 @@ pub use operator::{Failure, Flow, Operator, Outcome};
 pub use policy::{InterPolicy, IntraPolicy, Member};
 pub use profile::VertexProfile;
 pub use root::{Root, RootHandle, RootStatus};
-pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo};
+pub use rules::{Action, Rule, Threshold};
+pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo, UserNo};

@@ -59,3 +59,25 @@ pub const LINE_NS_MAX: u64 = 200_000;
 
 /// Batches that a query tried on the thread that asks may answer: what waits for a client elsewhere.
 pub const LINE_BATCHES_MAX: usize = OUTPUT_BATCHES_MAX_DEFAULT;
+
+/// Queries that may wait for room in their accounts; further ones are refused. Each costs a few kilobytes.
+pub const QUERIES_WAITING_MAX: usize = 16_384;
+
+/// Bytes a query draws from its accounts at once, so that most charges touch no counter that others touch.
+pub const GRAIN_BYTES: u64 = 16 << 10;
+
+/// Grains a query keeps in reserve before it gives them back.
+pub const GRAINS_KEPT_MAX: u64 = 16;
+
+/// How often the rules for runaway queries are looked at, in nanoseconds.
+pub const RULES_CHECK_NS: u64 = 5_000_000;
+
+/// Tenants, users or queries an executor remembers beyond those that matter before it looks which it may forget.
+pub const ACCOUNTS_SLACK: usize = 1_024;
+
+/// CPU time, in nanoseconds on one executor, from which on a query weighs less than a fresh one of the same user: interactive queries
+/// are over by then.
+pub const DECAY_AFTER_NS: u64 = 10_000_000;
+
+/// Times a query's weight is halved at most: the longest still gets a share among others that it can finish with.
+pub const DECAY_LEVELS_MAX: u32 = 6;

@@ -8,6 +8,7 @@
 //! Invariant: what was tried and not finished leaves nothing behind, so only graphs without effects may be tried.
 //! Cost: the operators' own, one clock reading a call, and for a query that does not finish the time tried.
 
+use crate::accounts::Level;
 use crate::graph::Inner;
 use crate::limits::{LINE_BATCHES_MAX, LINE_NS_MAX, MAILBOX_MESSAGES_MAX};
 use crate::{Context, Failure, Fault, Flow, Graph, Message, Operator, Outcome};
@@ -72,7 +73,7 @@ impl<M: Message> Between<M> {
         if self.held_bytes <= self.bytes_max {
             return Ok(());
         }
-        Err(Box::new(BudgetExceeded { limit: self.bytes_max, held: Vec::new() }))
+        Err(Box::new(BudgetExceeded { level: Level::Query, limit: self.bytes_max, held: Vec::new() }))
     }
     pub(crate) fn release(&mut self, bytes: usize) {
         self.held_bytes = self.held_bytes.saturating_sub(bytes as u64);

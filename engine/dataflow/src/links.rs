@@ -4,9 +4,10 @@
 //! of their own: a `Deliver` is counted at its port before it is sent ([`MAILBOX_MESSAGES_MAX`](crate::limits::MAILBOX_MESSAGES_MAX)),
 //! and the others are at most a few per vertex, port and query.
 
+use crate::accounts::{AccountOptions, Admission};
 use crate::query::QueryShared;
 use crate::root::Root;
-use crate::{Message, TenantNo};
+use crate::{Message, TenantNo, UserNo};
 use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub(crate) type Shared<M> = Arc<QueryShared<M>>;
 pub(crate) enum Command<M: Message> {
     /// Begin: wake the sources. To the home executor.
     Start(Shared<M>),
+    /// Keep an eye on the deadline of a query that waits to be let in. To the home executor.
+    Hold(Shared<M>),
     /// A message from another executor; always outside scopes.
     Deliver { query: Shared<M>, vertex: usize, port: usize, message: M },
     /// Nothing more comes on this port, anywhere.
@@ -39,8 +42,8 @@ pub(crate) enum Command<M: Message> {
     AddRoot { number: usize, share: u32, make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> },
     /// Wake a root.
     WakeRoot(usize),
-    /// A tenant's share changed.
-    Share { tenant: TenantNo, share: u32 },
+    /// A tenant's or a user's share changed.
+    Share { tenant: TenantNo, user: Option<UserNo>, share: u32 },
 }
 
 pub(crate) struct Inbox<M: Message> {
@@ -53,18 +56,18 @@ pub(crate) struct Inbox<M: Message> {
 pub(crate) struct Links<M: Message> {
     pub(crate) inboxes: Vec<Inbox<M>>,
     pub(crate) registry: Mutex<BTreeMap<u64, Shared<M>>>,
-    pub(crate) shares: Mutex<BTreeMap<TenantNo, u32>>,
+    pub(crate) admission: Admission<M>,
     pub(crate) query_next: AtomicU64,
     pub(crate) root_next: AtomicUsize,
 }
 
 impl<M: Message> Links<M> {
-    pub(crate) fn new(executors: usize) -> Links<M> {
+    pub(crate) fn new(executors: usize, machine: &AccountOptions) -> Links<M> {
         let inbox = |_| Inbox { queue: SegQueue::new(), waker: OnceLock::new(), homes: AtomicUsize::new(0) };
         Links {
             inboxes: (0..executors).map(inbox).collect(),
             registry: Mutex::new(BTreeMap::new()),
-            shares: Mutex::new(BTreeMap::new()),
+            admission: Admission::new(machine),
             query_next: AtomicU64::new(1),
             root_next: AtomicUsize::new(0),
         }

@@ -15,6 +15,8 @@ use crate::ledger::BudgetExceeded;
 use crate::limits::{MAILBOX_MESSAGES_MAX, SPARE_INSTANCES_MAX, SPARE_OPERATORS_MAX};
 use crate::links::Shared;
 use crate::progress::Account;
+use crate::rules::Rule;
+use crate::tenants::Owner;
 use crate::tree::{NO_SLOT, ROOT, Tree};
 use crate::{Fault, Flow, Message, Operator, Outcome};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,6 +42,7 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) slots: Vec<Option<Box<Instance<M>>>>,
     free: Vec<usize>,
     /// Emptied instances, and operators that can serve again, by vertex.
+    #[allow(clippy::vec_box, reason = "the boxes themselves go to and fro")]
     spare: Vec<Box<Instance<M>>>,
     spare_operators: Vec<Vec<Box<dyn Operator<M>>>>,
     pub(crate) tree: Tree,
@@ -49,8 +52,14 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) instance_next: u32,
     /// Set where no error can be returned (a send that broke the budget); ends the query after the call.
     pub(crate) fault: Option<Fault>,
-    /// In its tenant's ring of runnable queries.
+    /// Among its user's runnable queries.
     pub(crate) in_ring: bool,
+    /// On whose books it is here.
+    pub(crate) owner: Owner,
+    /// Time it had on this executor.
+    pub(crate) used_ns: u64,
+    /// Rules of its accounts that have not applied; on the home executor.
+    pub(crate) rules: Vec<Rule>,
     /// When the executor will look again, if it must.
     pub(crate) timer_ns: Option<u64>,
 }
@@ -70,6 +79,9 @@ impl<M: Message> LocalQuery<M> {
             instance_next: 0,
             fault: None,
             in_ring: false,
+            owner: shared.owner(),
+            used_ns: 0,
+            rules: Vec::new(),
             timer_ns: None,
             shared,
         }

@@ -1,15 +1,19 @@
 //! One query, as all executors and the client see it: counters, flags, queue lengths; no lock but the client's.
 
+use crate::accounts::Accounts;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::limits::MAILBOX_MESSAGES_MAX;
 use crate::links::{Command, Links, Shared};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::rules::{Action, Rule, Taken};
 use crate::runtime::QueryOptions;
-use crate::{Fault, Message, QueryInfo, Route, TenantNo, VertexProfile, handle::QueryId};
+use crate::stride::SHARE_DEFAULT;
+use crate::tenants::{Owner, weight};
+use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, VertexProfile, handle::QueryId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use world::clock::monotonic_ns;
 
 /// Counters of one vertex, summed over its instances.
@@ -25,6 +29,14 @@ pub(crate) struct VertexStats {
 pub(crate) struct QueryShared<M: Message> {
     pub(crate) id: u64,
     pub(crate) tenant: TenantNo,
+    pub(crate) user: UserNo,
+    pub(crate) accounts: Accounts,
+    /// Counted in its accounts.
+    admitted: AtomicBool,
+    /// The tenant on whose share it runs; its own until a rule moves it.
+    payer: AtomicU32,
+    /// What it weighs at most; 100 until a rule slows it down.
+    weight_max: AtomicU32,
     pub(crate) label: String,
     pub(crate) home: usize,
     pub(crate) started_ns: u64,
@@ -59,6 +71,9 @@ impl<M: Message> QueryShared<M> {
     ) -> Self {
         let executors = links.executors();
         let started_ns = monotonic_ns();
+        let accounts = links.admission.accounts(options.tenant, options.user);
+        let own_ns = options.deadline.map_or(u64::MAX, |deadline| deadline.as_nanos() as u64);
+        let time_max_ns = own_ns.min(accounts.time_max_ns());
         let mut ports_before = Vec::with_capacity(graph.vertices.len());
         let mut ports = 0;
         for vertex in &graph.vertices {
@@ -69,14 +84,17 @@ impl<M: Message> QueryShared<M> {
         QueryShared {
             id,
             tenant: options.tenant,
+            user: options.user,
+            admitted: AtomicBool::new(false),
+            payer: AtomicU32::new(options.tenant),
+            weight_max: AtomicU32::new(SHARE_DEFAULT),
             label: options.label,
             home,
             started_ns,
-            deadline_ns: options
-                .deadline
-                .map_or(u64::MAX, |d| started_ns.saturating_add(d.as_nanos() as u64)),
+            deadline_ns: started_ns.saturating_add(time_max_ns),
             progress: Progress::new(&graph, executors),
-            ledger: Ledger::new(options.bytes_max, graph.vertices.len()),
+            ledger: Ledger::new(options.bytes_max, graph.vertices.len(), accounts.clone()),
+            accounts,
             output: Output::new(options.output_batches_max),
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
             stopped: AtomicBool::new(false),
@@ -114,8 +132,57 @@ impl<M: Message> QueryShared<M> {
                 self.links.post(executor, Command::Stop(self.id));
             }
         }
+        for next in self.links.admission.leave(self) {
+            self.links.post(next.home, Command::Start(next.clone()));
+        }
         drop(registered);
         true
+    }
+
+    /// It is counted in its accounts from now on.
+    pub(crate) fn admit(&self) {
+        self.accounts.enter();
+        self.admitted.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.admitted.load(Ordering::SeqCst)
+    }
+
+    /// On whose share it runs.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner { tenant: self.payer.load(Ordering::Relaxed), user: self.user }
+    }
+
+    /// What it weighs beside others of its user after so much time on one executor.
+    pub(crate) fn weight(&self, used_ns: u64) -> u32 {
+        weight(used_ns).min(self.weight_max.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn taken(&self, now_ns: u64) -> Taken {
+        let sum = |counter: fn(&VertexStats) -> &AtomicU64| {
+            self.stats.iter().map(|stats| counter(stats).load(Ordering::Relaxed)).sum()
+        };
+        Taken {
+            age_ns: now_ns.saturating_sub(self.started_ns),
+            cpu_ns: sum(|stats| &stats.cpu_ns),
+            bytes: self.ledger.total(),
+            rows: sum(|stats| &stats.rows_out),
+        }
+    }
+
+    /// A rule applies to it.
+    pub(crate) fn act(&self, rule: &Rule) {
+        match rule.then {
+            Action::Kill => {
+                let reason = format!("it {}, and a rule of its account ends such queries", rule.beyond);
+                self.stop(Some(Fault::Cancelled { reason }));
+            }
+            Action::Slow { weight } => {
+                self.weight_max.fetch_min(weight.max(1), Ordering::Relaxed);
+            }
+            Action::MoveTo(tenant) => self.payer.store(tenant, Ordering::Relaxed),
+        }
     }
 
     /// An executor takes the query in; false if the query has ended already.
@@ -214,7 +281,7 @@ impl<M: Message> QueryShared<M> {
     pub(crate) fn over_budget(&self) -> Fault {
         let names = self.graph.vertices.iter().map(|vertex| vertex.name.clone());
         let exceeded = self.ledger.exceeded(names);
-        Fault::OverBudget { limit: exceeded.limit, held: exceeded.held }
+        Fault::OverBudget { level: exceeded.level, limit: exceeded.limit, held: exceeded.held }
     }
 
     pub(crate) fn timed_out(&self, now_ns: u64) -> Fault {
@@ -222,13 +289,17 @@ impl<M: Message> QueryShared<M> {
     }
 
     pub(crate) fn info(&self) -> QueryInfo {
+        let taken = self.taken(monotonic_ns());
         QueryInfo {
             id: QueryId(self.id),
-            tenant: self.tenant,
+            tenant: self.owner().tenant,
+            user: self.user,
+            running: self.is_admitted(),
             label: self.label.clone(),
-            age_ns: monotonic_ns().saturating_sub(self.started_ns),
-            cpu_ns: self.stats.iter().map(|stats| stats.cpu_ns.load(Ordering::Relaxed)).sum(),
-            bytes: self.ledger.total(),
+            age_ns: taken.age_ns,
+            cpu_ns: taken.cpu_ns,
+            bytes: taken.bytes,
+            rows: taken.rows,
         }
     }
 

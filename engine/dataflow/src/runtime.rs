@@ -1,5 +1,6 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
+use crate::accounts::{AccountOptions, Entry};
 use crate::executor::Executor;
 use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
 use crate::links::{Command, Links};
@@ -13,6 +14,9 @@ use world::workers::{WORKERS_MAX, WorkerControl, WorkerOptions, Workers};
 /// A tenant: who pays for a query. Tenants need no declaration; an unknown one has a share of 100.
 pub type TenantNo = u32;
 
+/// A user within a tenant; 0 where nobody tells them apart.
+pub type UserNo = u32;
+
 /// How the runtime runs.
 #[derive(Clone, Debug)]
 pub struct RuntimeOptions {
@@ -24,6 +28,8 @@ pub struct RuntimeOptions {
     pub pin: bool,
     /// Thread name prefix.
     pub name: String,
+    /// Limits of all queries together; the share means nothing.
+    pub machine: AccountOptions,
 }
 
 impl Default for RuntimeOptions {
@@ -33,6 +39,7 @@ impl Default for RuntimeOptions {
             quota: Duration::from_nanos(QUOTA_NS_DEFAULT),
             pin: true,
             name: "executor".to_string(),
+            machine: AccountOptions::default(),
         }
     }
 }
@@ -42,6 +49,8 @@ impl Default for RuntimeOptions {
 pub struct QueryOptions {
     /// Who pays.
     pub tenant: TenantNo,
+    /// Which of the tenant's users asks.
+    pub user: UserNo,
     /// What to call it in lists.
     pub label: String,
     /// End it with `TimedOut` after this long.
@@ -56,6 +65,7 @@ impl Default for QueryOptions {
     fn default() -> QueryOptions {
         QueryOptions {
             tenant: 0,
+            user: 0,
             label: String::new(),
             deadline: None,
             bytes_max: QUERY_BYTES_MAX_DEFAULT,
@@ -79,7 +89,7 @@ impl<M: Message> Runtime<M> {
         let quota_ns = (options.quota.as_nanos() as u64).max(1);
         let worker_options =
             WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
-        let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX)));
+        let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX), &options.machine));
         let workers = Workers::start(&worker_options, |me| {
             let links = links.clone();
             // Made on its own thread: the roots it will hold may not move between threads.
@@ -96,14 +106,22 @@ impl<M: Message> Runtime<M> {
         self.links.executors()
     }
 
-    /// Starts a query. Its home executor is the one with the fewest queries at home.
+    /// Starts a query, or puts it into the line if its accounts have no room now; its end is then like any other's, and
+    /// [`Fault::Refused`] if the line is full. Its home executor is the one with the fewest queries at home.
     pub fn submit(&self, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
         let home = self.links.choose_home();
         self.links.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
         let id = self.links.query_next.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::new(QueryShared::new(id, home, graph, options, self.links.clone()));
         self.links.registry.lock().insert(id, shared.clone());
-        self.links.post(home, Command::Start(shared.clone()));
+        match self.links.admission.enter(&shared) {
+            Entry::Admitted => self.links.post(home, Command::Start(shared.clone())),
+            Entry::Waits => self.links.post(home, Command::Hold(shared.clone())),
+            Entry::Refused => {
+                let waiting = self.links.admission.waiting();
+                shared.stop(Some(Fault::Refused { waiting }));
+            }
+        }
         QueryHandle::new(shared)
     }
 
@@ -120,9 +138,24 @@ impl<M: Message> Runtime<M> {
 
     /// Sets a tenant's share of each executor, relative to the shares of others that have work; default 100, at least 1.
     pub fn set_share(&self, tenant: TenantNo, share: u32) {
-        self.links.shares.lock().insert(tenant, share);
+        self.post_share(tenant, None, share);
+    }
+
+    /// Sets a tenant's share and limits. Limits hold for queries submitted from now on.
+    pub fn set_tenant(&self, tenant: TenantNo, options: &AccountOptions) {
+        self.links.admission.set_tenant(tenant, options);
+        self.post_share(tenant, None, options.share);
+    }
+
+    /// Sets a user's share within its tenant, and limits. Limits hold for queries submitted from now on.
+    pub fn set_user(&self, tenant: TenantNo, user: UserNo, options: &AccountOptions) {
+        self.links.admission.set_user(tenant, user, options);
+        self.post_share(tenant, Some(user), options.share);
+    }
+
+    fn post_share(&self, tenant: TenantNo, user: Option<UserNo>, share: u32) {
         for executor in 0..self.executors() {
-            self.links.post(executor, Command::Share { tenant, share });
+            self.links.post(executor, Command::Share { tenant, user, share });
         }
     }
 

@@ -1,126 +1,159 @@
-//! Who runs next on an executor: stride scheduling among tenants and roots, round robin among a tenant's queries.
+//! Who runs next on an executor: tenants and roots by their shares, within a tenant its users, within a user its queries.
 //!
-//! Each payer has a `pass`: the time it used, divided by its share. The runnable payer with the least pass runs. One that had nothing to
-//! run starts again at the pass of the last one chosen, so that idling saves up no claim. Cost: a scan over payers, of which there are few.
+//! The upper levels of the paper's operator tree (Banyan, section 4.2), each with stride scheduling of its own, so that neither many users
+//! nor many queries make a tenant's part larger. Within a user a query weighs less the longer it has run, so that a short one overtakes
+//! long ones without being declared short, and the long ones go on.
 
-use std::collections::VecDeque;
+use crate::limits::{DECAY_AFTER_NS, DECAY_LEVELS_MAX};
+use crate::runtime::UserNo;
+use crate::stride::{SHARE_DEFAULT, Stride};
+use hashbrown::HashMap;
 
-/// The share of a tenant nobody set.
-pub(crate) const SHARE_DEFAULT: u32 = 100;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Payer {
     Tenant(u32),
     Root(usize),
 }
 
+/// Whose a query is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) tenant: u32,
+    pub(crate) user: UserNo,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    Query(u64),
+    Query(Owner, u64),
     Root(usize),
 }
 
-struct Account {
-    payer: Payer,
-    share: u32,
-    pass: u64,
-    /// Runnable queries; a root has itself in it (as 0) when it is runnable.
-    ring: VecDeque<u64>,
+#[derive(Default)]
+struct Users {
+    stride: Stride<UserNo>,
+    queries: HashMap<UserNo, Stride<u64>, foldhash::fast::FixedState>,
 }
 
 #[derive(Default)]
 pub(crate) struct Tenants {
-    accounts: Vec<Account>,
-    floor: u64,
+    payers: Stride<Payer>,
+    tenants: HashMap<u32, Users, foldhash::fast::FixedState>,
 }
 
 impl Tenants {
-    /// The account's place, opened if need be.
-    fn account(&mut self, payer: Payer) -> &mut Account {
-        let place = self.accounts.iter().position(|account| account.payer == payer).unwrap_or_else(|| {
-            self.accounts.push(Account {
-                payer,
-                share: SHARE_DEFAULT,
-                pass: self.floor,
-                ring: VecDeque::new(),
-            });
-            self.accounts.len() - 1
-        });
-        &mut self.accounts[place]
-    }
-
     pub(crate) fn set_share(&mut self, payer: Payer, share: u32) {
-        self.account(payer).share = share.max(1);
+        self.payers.set_share(payer, share);
     }
 
-    pub(crate) fn knows(&self, payer: Payer) -> bool {
-        self.accounts.iter().any(|account| account.payer == payer)
+    pub(crate) fn set_user_share(&mut self, owner: Owner, share: u32) {
+        self.tenants.entry(owner.tenant).or_default().stride.set_share(owner.user, share);
     }
 
-    /// Adds a query (or a root, as 0) to what its payer has to run. The caller adds it once.
-    pub(crate) fn push(&mut self, payer: Payer, query: u64) {
-        let floor = self.floor;
-        let account = self.account(payer);
-        if account.ring.is_empty() {
-            account.pass = account.pass.max(floor);
-        }
-        account.ring.push_back(query);
+    /// A query has something to run.
+    pub(crate) fn push(&mut self, owner: Owner, query: u64) {
+        let users = self.tenants.entry(owner.tenant).or_default();
+        users.queries.entry(owner.user).or_default().push(query);
+        users.stride.push(owner.user);
+        self.payers.push(Payer::Tenant(owner.tenant));
     }
 
-    /// Takes the next piece of work; give the time it used back with [`charge`](Self::charge).
-    pub(crate) fn pick(&mut self) -> Option<(Payer, Work)> {
-        let runnable = self.accounts.iter_mut().filter(|account| !account.ring.is_empty());
-        let account = runnable.min_by_key(|account| account.pass)?;
-        self.floor = account.pass;
-        let query = account.ring.pop_front().expect("runnable accounts have work");
-        let work = match account.payer {
-            Payer::Tenant(_) => Work::Query(query),
-            Payer::Root(root) => Work::Root(root),
+    /// A root has something to run.
+    pub(crate) fn push_root(&mut self, root: usize) {
+        self.payers.push(Payer::Root(root));
+    }
+
+    /// The next piece of work; it must be [charged](Self::charge).
+    pub(crate) fn pick(&mut self) -> Option<Work> {
+        let tenant = match self.payers.next()? {
+            Payer::Root(root) => return Some(Work::Root(root)),
+            Payer::Tenant(tenant) => tenant,
         };
-        Some((account.payer, work))
+        let users = self.tenants.get_mut(&tenant).expect("a runnable tenant has users");
+        let user = users.stride.next().expect("a runnable tenant has a runnable user");
+        let queries = users.queries.get_mut(&user).expect("a runnable user has queries");
+        let query = queries.next().expect("a runnable user has a runnable query");
+        Some(Work::Query(Owner { tenant, user }, query))
     }
 
-    pub(crate) fn charge(&mut self, payer: Payer, used_ns: u64) {
-        let account = self.account(payer);
-        account.pass += used_ns.max(1) * 1_000 / u64::from(account.share);
+    /// A root used time.
+    pub(crate) fn charge_root(&mut self, root: usize, used_ns: u64, more: bool) {
+        self.payers.charge(Payer::Root(root), used_ns, more);
     }
+
+    /// A query used time, `share` of what it used counting in full at 100.
+    pub(crate) fn charge(&mut self, owner: Owner, query: u64, used_ns: u64, share: u32, more: bool) {
+        let Some(users) = self.tenants.get_mut(&owner.tenant) else { return };
+        let Some(queries) = users.queries.get_mut(&owner.user) else { return };
+        let weighed_ns = used_ns.saturating_mul(u64::from(SHARE_DEFAULT)) / u64::from(share.max(1));
+        queries.charge(query, weighed_ns, more);
+        users.stride.charge(owner.user, used_ns, !queries.is_idle());
+        self.payers.charge(Payer::Tenant(owner.tenant), used_ns, !users.stride.is_idle());
+    }
+
+    /// A query is over, or has become somebody else's.
+    pub(crate) fn remove(&mut self, owner: Owner, query: u64) {
+        let Some(users) = self.tenants.get_mut(&owner.tenant) else { return };
+        let Some(queries) = users.queries.get_mut(&owner.user) else { return };
+        queries.remove(query);
+        if queries.is_idle() {
+            users.stride.idle(owner.user);
+        }
+        if queries.is_empty() {
+            users.queries.remove(&owner.user);
+        }
+        if users.stride.is_idle() {
+            self.payers.idle(Payer::Tenant(owner.tenant));
+        }
+    }
+}
+
+/// What a query that has run so long weighs beside others of its user: 100 at first, half as much each time its running time doubles
+/// beyond [`DECAY_AFTER_NS`], never less than a 64th.
+pub(crate) fn weight(used_ns: u64) -> u32 {
+    let doublings = (used_ns / DECAY_AFTER_NS).checked_ilog2().map_or(0, |doublings| doublings + 1);
+    (SHARE_DEFAULT >> doublings.min(DECAY_LEVELS_MAX)).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
-    /// Runs `turns` turns of equal length; returns how many each query got.
-    fn run(tenants: &mut Tenants, turns: usize, queries: usize) -> Vec<usize> {
-        let mut got = vec![0; queries];
+    /// Gives turns of half a millisecond; returns how many each query got.
+    fn run(tenants: &mut Tenants, turns: usize) -> BTreeMap<u64, usize> {
+        let mut got = BTreeMap::new();
         for _ in 0..turns {
-            let (payer, work) = tenants.pick().expect("all are always runnable");
-            let Work::Query(query) = work else { panic!("no roots here") };
-            got[query as usize] += 1;
-            tenants.charge(payer, 500_000);
-            tenants.push(payer, query);
+            let Some(Work::Query(owner, query)) = tenants.pick() else { panic!("all are always runnable") };
+            *got.entry(query).or_default() += 1;
+            tenants.charge(owner, query, 500_000, SHARE_DEFAULT, true);
         }
         got
     }
 
     #[test]
-    fn time_follows_shares_and_not_the_number_of_queries() {
+    fn neither_many_users_nor_many_queries_make_a_part_larger() {
         let mut tenants = Tenants::default();
         tenants.set_share(Payer::Tenant(2), 300);
-        (0..3).for_each(|query| tenants.push(Payer::Tenant(1), query));
-        tenants.push(Payer::Tenant(2), 3);
-        let got = run(&mut tenants, 4_000, 4);
-        assert!((2_990..=3_010).contains(&got[3]), "three quarters to tenant 2, got {got:?}");
-        assert!(got[..3].iter().all(|turns| (330..=337).contains(turns)), "{got:?}");
+        let owner = |tenant, user| Owner { tenant, user };
+        (0..10).for_each(|query| tenants.push(owner(1, 1), query));
+        tenants.push(owner(1, 2), 10);
+        tenants.push(owner(2, 0), 11);
+        let got = run(&mut tenants, 8_000);
+        assert!(got[&11].abs_diff(6_000) <= 10, "{got:?}");
+        assert!(got[&10].abs_diff(1_000) <= 10, "{got:?}");
+        assert!((0..10).all(|query| got[&query].abs_diff(100) <= 5), "{got:?}");
+        tenants.remove(owner(2, 0), 11);
+        tenants.remove(owner(1, 2), 10);
+        let got = run(&mut tenants, 100);
+        assert_eq!(got.values().sum::<usize>(), 100);
+        (0..10).for_each(|query| tenants.remove(owner(1, 1), query));
+        assert_eq!(tenants.pick(), None);
     }
 
     #[test]
-    fn idling_saves_up_nothing() {
-        let mut tenants = Tenants::default();
-        tenants.push(Payer::Tenant(1), 0);
-        run(&mut tenants, 1_000, 1);
-        tenants.push(Payer::Tenant(2), 1);
-        let got = run(&mut tenants, 1_000, 2);
-        assert!(got[0].abs_diff(got[1]) <= 2, "{got:?}");
+    fn weight_falls_as_a_query_runs_on() {
+        let weights: Vec<u32> =
+            [0, 9, 10, 19, 20, 40, 80, 160, 1 << 40].map(|ms| weight(ms * 1_000_000)).into();
+        assert_eq!(weights, [100, 100, 50, 50, 25, 12, 6, 3, 1]);
     }
 }

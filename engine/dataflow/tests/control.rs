@@ -356,7 +356,7 @@ fn a_self_join_takes_its_waiting_side_on_account() {
         } else {
             let fault = std::iter::from_fn(|| handle.next()).find_map(Result::err);
             match fault {
-                Some(Fault::OverBudget { limit: 2_000, held }) => assert_eq!(held[0].0, "Join"),
+                Some(Fault::OverBudget { limit: 2_000, held, .. }) => assert_eq!(held[0].0, "Join"),
                 other => panic!("{other:?}"),
             }
         }

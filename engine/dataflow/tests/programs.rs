@@ -100,7 +100,7 @@ impl Operator<Rows> for Each {
         Ok(Flow::Ready)
     }
     fn recycle(&mut self) -> bool {
-        self.0 % 2 == 0
+        self.0.is_multiple_of(2)
     }
 }
 

@@ -462,7 +462,7 @@ fn a_deadline_and_a_budget_end_a_query() {
     let options = QueryOptions { bytes_max: 100_000, ..QueryOptions::default() };
     let mut handle = submit(&runtime, &plan, &greedy, 1, &counts, options);
     match read_to_end(&mut handle) {
-        Some(Fault::OverBudget { limit, held }) => {
+        Some(Fault::OverBudget { limit, held, .. }) => {
             assert_eq!(limit, 100_000);
             assert!(held.iter().map(|(_, bytes)| bytes).sum::<u64>() > 100_000, "{held:?}");
         }

@@ -43,8 +43,15 @@ pub enum ExecuteError {
         /// How long it ran.
         after_ms: u64,
     },
-    /// The byte budget was exceeded.
+    /// Too many queries wait already.
+    Refused {
+        /// How many.
+        waiting: usize,
+    },
+    /// The byte budget of the query, or of its user, its tenant or the machine, was exceeded.
     OverBudget {
+        /// Whose budget.
+        level: dataflow::Level,
         /// The budget in bytes.
         limit: u64,
         /// Which operators held how many bytes, most first.
@@ -85,6 +92,7 @@ impl ExecuteError {
             }
             ExecuteError::Cancelled(_) => "Neo.ClientError.Transaction.Terminated",
             ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
+            ExecuteError::Refused { .. } => "Neo.TransientError.Transaction.MaximumTransactionLimitReached",
             ExecuteError::OverBudget { .. } => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         }
     }
@@ -103,6 +111,10 @@ impl ExecuteError {
             }
             ExecuteError::NoProcedure(_) => "SHOW PROCEDURES lists what there is",
             ExecuteError::TimedOut { .. } => "raise the timeout, or make the query touch less",
+            ExecuteError::Refused { .. } => "try again later, or raise the limits of the tenant",
+            ExecuteError::OverBudget { level, .. } if *level != dataflow::Level::Query => {
+                "wait until other queries have ended, or raise the limits of the account"
+            }
             ExecuteError::OverBudget { .. } => {
                 "add a LIMIT, aggregate earlier, or raise the query's memory budget"
             }
@@ -135,8 +147,11 @@ impl fmt::Display for ExecuteError {
             ExecuteError::Plan(what) => write!(f, "the plan cannot be run: {what}"),
             ExecuteError::Cancelled(reason) => write!(f, "the query was cancelled: {reason}"),
             ExecuteError::TimedOut { after_ms } => write!(f, "the query timed out after {after_ms} ms"),
-            ExecuteError::OverBudget { limit, held } => {
-                write!(f, "the query exceeded its memory budget of {limit} bytes; held by")?;
+            ExecuteError::Refused { waiting } => {
+                write!(f, "the query was refused: {waiting} others wait for room already")
+            }
+            ExecuteError::OverBudget { level, limit, held } => {
+                write!(f, "the query exceeded the {level}'s memory budget of {limit} bytes; held by")?;
                 held.iter()
                     .take(HOLDERS_SHOWN_MAX)
                     .try_for_each(|(name, bytes)| write!(f, " {name}: {bytes}"))
@@ -178,7 +193,8 @@ impl From<Fault> for ExecuteError {
         match fault {
             Fault::Cancelled { reason } => ExecuteError::Cancelled(reason),
             Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
-            Fault::OverBudget { limit, held } => ExecuteError::OverBudget { limit, held },
+            Fault::Refused { waiting } => ExecuteError::Refused { waiting },
+            Fault::OverBudget { level, limit, held } => ExecuteError::OverBudget { level, limit, held },
             Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
             Fault::Operator(failure) => from_failure(failure),
         }

@@ -17,6 +17,8 @@ use std::time::Duration;
 pub struct ExecuteOptions {
     /// Who pays.
     pub tenant: TenantNo,
+    /// Which of its users asks.
+    pub user: dataflow::UserNo,
     /// What lists of running queries call it: the text, usually.
     pub label: String,
     /// End it with an error after this long.
@@ -38,6 +40,7 @@ impl Default for ExecuteOptions {
         let options = QueryOptions::default();
         ExecuteOptions {
             tenant: options.tenant,
+            user: options.user,
             label: options.label,
             deadline: options.deadline,
             bytes_max: options.bytes_max,
@@ -87,6 +90,7 @@ impl Execution {
         let compiled = compile(runtime.executors())?;
         let query = QueryOptions {
             tenant: options.tenant,
+            user: options.user,
             label: options.label,
             deadline: options.deadline,
             bytes_max: options.bytes_max,

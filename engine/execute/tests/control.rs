@@ -76,7 +76,7 @@ fn a_budget_names_who_held_what() {
     let options = ExecuteOptions { bytes_max: 1 << 20, ..ExecuteOptions::default() };
     let plan = sort(endless(), vec![(var(7), true)], None);
     let (_, rows) = start_endless(2, plan, &[Var(7)], options);
-    let Err(ExecuteError::OverBudget { limit, held }) = rows else { panic!("{rows:?}") };
+    let Err(ExecuteError::OverBudget { limit, held, .. }) = rows else { panic!("{rows:?}") };
     assert_eq!(limit, 1 << 20);
     assert!(held.iter().any(|(name, bytes)| name.contains("Sort") && *bytes > 0), "{held:?}");
 }
