@@ -9,6 +9,7 @@ pub(crate) mod seek_ids;
 pub(crate) mod seek_vertices;
 
 pub(crate) mod call_procedure;
+pub(crate) mod count_matches;
 pub(crate) mod expand;
 pub(crate) mod expand_path;
 pub(crate) mod expand_pattern;

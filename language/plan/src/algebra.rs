@@ -4,6 +4,7 @@
 //! says otherwise ([`Project`], [`Aggregate`], [`Union`]). `Match` is the unordered form that languages produce; the rewrite
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
+pub use crate::counting::{CountArm, CountMatches, CountStep, CountTree};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
 use crate::pattern::{PathMode, Pattern, Selector};
@@ -25,6 +26,7 @@ pub enum Plan {
     Expand(Box<Expand>),
     ExpandPath(Box<ExpandPath>),
     ExpandPattern(Box<ExpandPattern>),
+    CountMatches(Box<CountMatches>),
     Filter(Box<Filter>),
     Extend(Box<Extend>),
     Project(Box<Project>),

@@ -11,6 +11,7 @@
 
 pub mod algebra;
 mod cost;
+pub mod counting;
 pub mod error;
 pub mod estimate;
 mod expand_pattern;
@@ -21,6 +22,7 @@ mod labels;
 mod names;
 mod optimize;
 pub mod pattern;
+pub mod procedures;
 mod rewrite;
 pub mod statement;
 pub mod statistics;

@@ -9,6 +9,7 @@ use crate::estimate::Known;
 use crate::expr::Var;
 use crate::labels::Named;
 use crate::names::Names;
+use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
@@ -53,6 +54,8 @@ fn rewrite(
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
     push_filters(plan);
     let planning = &Named::new(planning, plan);
+    // What is only counted is taken out before it is ordered: its start is a pattern of one vertex, ordered like any other.
+    count_matches(plan, planning, names);
     order_match(plan, &Known::one_row(), planning, names)?;
     split_top_k(plan);
     // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.

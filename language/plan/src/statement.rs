@@ -45,7 +45,7 @@ pub enum StatementKind {
     },
     /// A catalogue command.
     Schema(SchemaCommand),
-    /// A listing: INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES.
+    /// A listing of what the database does; listings of the catalogue are queries.
     Show(Show),
     /// KILL QUERY id.
     Kill(String),
@@ -117,9 +117,5 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Show {
-    Indexes,
-    Constraints,
-    Functions,
-    Procedures,
     Queries,
 }

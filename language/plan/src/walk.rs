@@ -27,6 +27,7 @@ macro_rules! main_input {
             Plan::Expand(node) => Some($($borrow)+ node.input),
             Plan::ExpandPath(node) => Some($($borrow)+ node.input),
             Plan::ExpandPattern(node) => Some($($borrow)+ node.input),
+            Plan::CountMatches(node) => Some($($borrow)+ node.input),
             Plan::Filter(node) => Some($($borrow)+ node.input),
             Plan::Extend(node) => Some($($borrow)+ node.input),
             Plan::Project(node) => Some($($borrow)+ node.input),
@@ -97,9 +98,9 @@ impl Plan {
     pub fn writes_here(&self) -> bool {
         matches!(self, Plan::Create(_) | Plan::Merge(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_))
     }
-    /// Does this plan change the graph anywhere? Procedures count, as nothing is known of them.
+    /// Does this plan change the graph anywhere? No procedure does.
     pub fn writes(&self) -> bool {
-        self.any(&mut |plan| plan.writes_here() || matches!(plan, Plan::CallProcedure(_)))
+        self.any(&mut |plan| plan.writes_here())
     }
     /// Columns of the rows this plan yields, in order of their making.
     pub fn columns(&self) -> Vec<Var> {
@@ -135,6 +136,7 @@ impl Plan {
             Plan::ExpandPath(node) => {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }
+            Plan::CountMatches(node) => vec![node.count],
             Plan::ExpandPattern(node) => node.makes(),
             Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Project(node) => node.items.iter().map(|(var, _)| *var).collect(),
@@ -185,6 +187,7 @@ impl Plan {
                 add(&mut read, [node.from]);
                 add(&mut read, node.into.then_some(node.to))
             }
+            Plan::CountMatches(node) => add(&mut read, [node.start]),
             Plan::ExpandPattern(node) => {
                 let local = node.local();
                 read.retain(|var| !local.contains(var));
@@ -279,7 +282,7 @@ macro_rules! each_expression {
             Plan::Set(node) => node.items.$iter().for_each(|item| each_in_change!(item, $visit)),
             Plan::Delete(node) => node.targets.$iter().for_each(&mut *$visit),
             Plan::ForEach(node) => $visit($($borrow)+ node.list),
-            Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) => {}
+            Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) | Plan::CountMatches(_) => {}
             Plan::Distinct(_) | Plan::Join(_) | Plan::Apply(_) | Plan::Union(_) => {}
         }
     };

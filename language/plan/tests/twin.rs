@@ -408,6 +408,9 @@ fn note(plan: &Plan, rows: bool, reached: &mut Vec<&'static str>) {
     mark(matches!(plan, Plan::ExpandPath(node) if node.distinct_ends), "distinct ends");
     mark(matches!(plan, Plan::ExpandPath(node) if node.length.is_some()), "length");
     mark(matches!(plan, Plan::Apply(_)), "apply");
+    mark(matches!(plan, Plan::CountMatches(_)), "count");
+    mark(matches!(plan, Plan::CountMatches(node) if node.negative), "count less");
+    mark(matches!(plan, Plan::CountMatches(node) if !node.steps.is_empty()), "count core");
     mark(matches!(plan, Plan::Union(_)), "any label");
     mark(is_long_shortest(plan), "long shortest");
     mark(matches!(plan, Plan::Expand(node) if matches!(&node.input, Plan::Distinct(_))), "frontier");

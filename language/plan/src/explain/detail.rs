@@ -24,6 +24,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::Expand(node) => expand(node, print),
         Plan::ExpandPath(node) => expand_path(node, print),
         Plan::ExpandPattern(node) => super::path_pattern::detail(node, print),
+        Plan::CountMatches(node) => count_matches(node, print),
         Plan::Filter(node) => print.expr(&node.predicate),
         Plan::Extend(node) => items(&node.items, print),
         Plan::Project(node) => items(&node.items, print),
@@ -100,6 +101,33 @@ fn arrow(direction: Direction, inside: String) -> String {
 
 fn typed(name: String, types: &[Name]) -> String {
     if types.is_empty() { name } else { format!("{name}:{}", types.join("|")) }
+}
+
+/// The core as it is bound, what hangs on each vertex in braces.
+fn count_matches(node: &CountMatches, print: &Printer<'_>) -> String {
+    let sign = if node.negative { "minus " } else { "" };
+    let mut text = format!("{sign}({}){}", print.var(node.start), trees(&node.trees));
+    for step in &node.steps {
+        let arm = |arm: &CountArm| {
+            let edge = arrow(arm.direction, typed(String::new(), &arm.types));
+            format!("({}){edge}", print.var(arm.other))
+        };
+        let arms = step.arms.iter().map(arm).collect::<Vec<_>>().join(" & ");
+        text += &format!(", {arms}{}{}", vertex_text(print, step.vertex, &step.labels), trees(&step.trees));
+        step.absent.iter().for_each(|absent| text += &format!(" & not {}", arm(absent)));
+        step.differs.iter().for_each(|other| text += &format!(" <> {}", print.var(*other)));
+    }
+    text
+}
+
+fn trees(all: &[CountTree]) -> String {
+    let each = all.iter().map(|tree| {
+        let edge = arrow(tree.direction, typed(String::new(), &tree.types));
+        let colon = if tree.labels.is_any() { "" } else { ":" };
+        let optional = if tree.optional { "?" } else { "" };
+        format!(" {{{optional}{edge}({colon}{}){}}}", labels(&tree.labels), trees(&tree.trees))
+    });
+    each.collect()
 }
 
 fn expand(node: &Expand, print: &Printer<'_>) -> String {

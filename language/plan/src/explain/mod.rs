@@ -113,6 +113,7 @@ pub fn name(plan: &Plan) -> &'static str {
         Plan::Expand(_) => "Expand",
         Plan::ExpandPath(_) => "ExpandPath",
         Plan::ExpandPattern(_) => "ExpandPattern",
+        Plan::CountMatches(_) => "CountMatches",
         Plan::Filter(_) => "Filter",
         Plan::Extend(_) => "Extend",
         Plan::Project(_) => "Project",

@@ -1,6 +1,7 @@
 //! The rewrites, one a file; [`crate::optimize()`] says in which order they run. Each head says what it does, when it is sound,
 //! and what it costs.
 
+pub(crate) mod count_matches;
 pub(crate) mod dedup_frontier;
 pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod chance;
+pub mod counting;
 pub mod evaluate;
 pub mod figures;
 pub mod graph;

@@ -110,6 +110,9 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
         }
         Plan::Expand(node) => rows.iter().flat_map(|row| expand(graph, node, row)).collect(),
         Plan::ExpandPath(node) => rows.iter().flat_map(|row| expand_path(graph, node, row)).collect(),
+        Plan::CountMatches(node) => {
+            rows.iter().filter_map(|row| super::counting::count_matches(graph, node, row)).collect()
+        }
         Plan::Filter(node) => rows.into_iter().filter(|row| truth(graph, row, &node.predicate)).collect(),
         Plan::Extend(node) => {
             let extended = |mut row: Row| {
@@ -358,6 +361,9 @@ fn aggregate(graph: &Graph, node: &Aggregate, rows: Vec<Row>) -> Vec<Row> {
             let value = match (call.function, values) {
                 (AggregateFunction::CountRows, _) => Value::Int(members.len() as i64),
                 (AggregateFunction::Count, Some(values)) => Value::Int(values.len() as i64),
+                (AggregateFunction::Sum, Some(values)) => {
+                    Value::Int(values.iter().filter_map(|value| value.as_int()).sum())
+                }
                 (AggregateFunction::Min, Some(values)) => values.first().cloned().unwrap_or(Value::Null),
                 (AggregateFunction::Max, Some(values)) => values.last().cloned().unwrap_or(Value::Null),
                 (AggregateFunction::Collect, Some(values)) => Value::list(values),

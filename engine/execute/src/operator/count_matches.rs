@@ -1,0 +1,114 @@
+//! CountMatches: for each row, in how many ways a pattern goes on from its vertex, without enumerating them.
+//!
+//! Idea: see `plan::counting`. What hangs on a vertex as a tree is a number of that vertex, worked out once (`trees`); the core is walked as
+//! a worst-case optimal join that adds up products (`core`). Invariant: rows without any way are dropped; numbers saturate on
+//! the way and a row whose number does not fit an integer is an error. Cost: trees, one look at each edge in reach; the core, no
+//! more than the shortest of the lists that meet, for each binding before it.
+
+mod core;
+mod lists;
+mod table;
+mod trees;
+
+use self::core::Core;
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::liveness::VarSet;
+use crate::stream::{Feed, Stream};
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::{Batch, Column, Nulls};
+use plan::algebra;
+use std::sync::Arc;
+
+/// Neighbours looked at in one slice of work: some hundred microseconds at most.
+const LOOKS_PER_SLICE_MAX: i64 = 16_384;
+
+struct CountMatches {
+    node: Arc<algebra::CountMatches>,
+    from: usize,
+    core: Option<Core>,
+    row: usize,
+    counts: Vec<i64>,
+    charged: usize,
+}
+
+impl FanOut for CountMatches {
+    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+        self.row = 0;
+        if self.core.is_none() {
+            let snapshot = here.snapshot().clone();
+            self.core = Some(Core::new(&self.node, &snapshot, &here.environment));
+        }
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let core = self.core.as_mut().expect("a batch was begun");
+        let mut budget = LOOKS_PER_SLICE_MAX;
+        let mut progress = Progress::Done;
+        while self.row < batch.len() {
+            if rows.len() >= rows_max || budget <= 0 {
+                progress = Progress::More;
+                break;
+            }
+            let start = batch.column(self.from).vertex(self.row);
+            if let Some(start) = start.filter(|_| !turn.skips(batch, self.row)) {
+                let Some(ways) = core.ways(start.dense(), &mut budget)? else {
+                    progress = Progress::More;
+                    break;
+                };
+                if ways > 0 {
+                    let number = i64::try_from(ways).map_err(|_| too_many())?;
+                    rows.push(self.row as u32);
+                    self.counts.push(if self.node.negative { -number } else { number });
+                }
+                turn.has_enough(batch, self.row, ways > 0);
+            }
+            budget -= 1;
+            self.row += 1;
+        }
+        let bytes = core.bytes();
+        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        self.charged = self.charged.max(bytes);
+        Ok(progress)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        vec![Column::Int(std::mem::take(&mut self.counts), Nulls::none())]
+    }
+}
+
+fn too_many() -> ExecuteError {
+    ExecuteError::from(crate::expression::EvalError::new(
+        crate::expression::error::ErrorClass::Arithmetic,
+        "the number of matches does not fit an integer",
+    ))
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &algebra::CountMatches,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let mut feed = compiler.feed(&node.input, &required.clone().without([node.count]).with([node.start]))?;
+    // A vertex may be a lot of work: rows are shared out.
+    if let Feed::Rows(stream) = &mut feed {
+        stream.fans_out = true;
+    }
+    let from = Compiler::position(&feed.layout(), node.start)?;
+    let node = Arc::new(node.clone());
+    let (count, make) = (node.count, move || CountMatches {
+        node: node.clone(),
+        from,
+        core: None,
+        row: 0,
+        counts: Vec::new(),
+        charged: 0,
+    });
+    let stream = compiler.attach_fan_out("CountMatches", &feed, required, &[count], make);
+    Ok(Stream { fans_out: false, ..stream })
+}

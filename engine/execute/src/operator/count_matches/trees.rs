@@ -1,0 +1,143 @@
+//! In how many ways does a tree go on from a vertex? The sum over its ends of the product of their own trees, each worked out once for
+//! each vertex and kept.
+//!
+//! Work is paid from a budget. Where it runs out, what is complete is kept and the answer is "later": asked again with a new
+//! budget, the walk comes at least one vertex further, as kept numbers cost nothing.
+
+use super::lists::Lists;
+use super::table::Table;
+use crate::access::Environment;
+use crate::labels::LabelCheck;
+use crate::turn::Try;
+use model::VertexId;
+use plan::LabelExpr;
+use plan::algebra::CountTree;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// What never changes of a tree.
+struct Node {
+    lists: Lists,
+    /// Every far end has the labels.
+    all: bool,
+    optional: bool,
+    below: Vec<usize>,
+}
+
+/// What is learnt of it on the way.
+struct State {
+    labels: LabelCheck,
+    /// By vertex: one more than the number of ways.
+    known: Table,
+    scratch: Vec<u32>,
+}
+
+/// Trees, those below others among them.
+pub(super) struct Trees {
+    nodes: Vec<Node>,
+    states: Vec<State>,
+    snapshot: Snapshot,
+}
+
+impl Trees {
+    pub fn new(snapshot: Snapshot) -> Trees {
+        Trees { nodes: Vec::new(), states: Vec::new(), snapshot }
+    }
+    /// Takes trees in; their numbers.
+    pub fn add(&mut self, trees: &[CountTree], environment: &Arc<Environment>) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        for tree in trees {
+            let below = self.add(&tree.trees, environment);
+            let lists = Lists::new(&tree.types, tree.direction, &self.snapshot, environment);
+            let labels = LabelCheck::new(&tree.labels, &self.snapshot);
+            environment.record(|reads| labels.record(reads));
+            let all = labels.is_any()
+                || matches!(&tree.labels, LabelExpr::Has(name) if self.snapshot.catalog().label(name)
+                    .is_some_and(|label| lists.all_lead_to(label, &self.snapshot)));
+            numbers.push(self.nodes.len());
+            self.nodes.push(Node { lists, all, optional: tree.optional, below });
+            self.states.push(State { labels, known: Table::default(), scratch: Vec::new() });
+        }
+        numbers
+    }
+    /// The product of these trees at a vertex; none if the budget ran out.
+    pub fn product(&mut self, trees: &[usize], vertex: u32, budget: &mut i64) -> Try<Option<u64>> {
+        let mut ways = 1_u64;
+        for tree in trees {
+            let Some(more) = ways_of(&self.nodes, &mut self.states, &self.snapshot, *tree, vertex, budget)?
+            else {
+                return Ok(None);
+            };
+            ways = ways.saturating_mul(more);
+            if ways == 0 {
+                break;
+            }
+        }
+        Ok(Some(ways))
+    }
+    pub fn bytes(&self) -> usize {
+        self.states.iter().map(|state| state.known.bytes()).sum()
+    }
+}
+
+/// Ways of one tree at a vertex. Its depth is that of the pattern.
+fn ways_of(
+    nodes: &[Node],
+    states: &mut [State],
+    snapshot: &Snapshot,
+    tree: usize,
+    vertex: u32,
+    budget: &mut i64,
+) -> Try<Option<u64>> {
+    let node = &nodes[tree];
+    let least = u64::from(node.optional);
+    if node.all && node.below.is_empty() {
+        *budget -= 1;
+        return Ok(Some(node.lists.degree(vertex)?.max(least)));
+    }
+    let known = states[tree].known.get(vertex);
+    if known > 0 {
+        return Ok(Some(known - 1));
+    }
+    if *budget <= 0 {
+        return Ok(None);
+    }
+    let mut scratch = std::mem::take(&mut states[tree].scratch);
+    let sum = sum_of(nodes, states, snapshot, tree, node.lists.of(vertex, &mut scratch)?, budget);
+    states[tree].scratch = scratch;
+    let Some(sum) = sum? else { return Ok(None) };
+    let ways = sum.max(least).min(u64::MAX - 1);
+    *states[tree].known.cell(vertex) = ways + 1;
+    Ok(Some(ways))
+}
+
+fn sum_of(
+    nodes: &[Node],
+    states: &mut [State],
+    snapshot: &Snapshot,
+    tree: usize,
+    list: &[u32],
+    budget: &mut i64,
+) -> Try<Option<u64>> {
+    let node = &nodes[tree];
+    let mut sum = 0_u64;
+    *budget -= 1;
+    if node.below.is_empty() {
+        *budget -= list.len() as i64;
+    }
+    for far in list {
+        if !node.all && !states[tree].labels.admits(VertexId::from_dense(*far), snapshot)? {
+            continue;
+        }
+        let mut ways = 1_u64;
+        for below in &node.below {
+            let Some(more) = ways_of(nodes, states, snapshot, *below, *far, budget)? else { return Ok(None) };
+            ways = ways.saturating_mul(more);
+            if ways == 0 {
+                break;
+            }
+        }
+        sum = sum.saturating_add(ways);
+    }
+    Ok(Some(sum))
+}

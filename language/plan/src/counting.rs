@@ -1,0 +1,72 @@
+//! Counting without enumerating: what [`CountMatches`] is made of.
+//!
+//! A pattern that is only counted falls into a core and trees. The core's vertices are bound one after another, each out of the
+//! intersection of the neighbour lists of those before it (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012);
+//! what hangs on a core vertex by one edge is never bound but multiplied in, as the sum over its ends of the product of their own
+//! trees (a factorised count, Olteanu and Schleich 2016).
+
+use crate::algebra::Plan;
+use crate::expr::{LabelExpr, Name, Var};
+use model::Direction;
+
+/// For each input row, in how many ways the pattern goes on from it: one new column. Rows without any way are dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountMatches {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Bound vertex from which the pattern goes on.
+    pub start: Var,
+    /// What hangs on it.
+    pub trees: Vec<CountTree>,
+    /// The other vertices of the core, each bound after those it refers to.
+    pub steps: Vec<CountStep>,
+    /// New column: how many ways.
+    pub count: Var,
+    /// The number is subtracted from others: it is written with its sign changed.
+    pub negative: bool,
+}
+
+/// One more vertex of the core.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountStep {
+    /// Its variable; no column is made of it.
+    pub vertex: Var,
+    /// Its labels.
+    pub labels: LabelExpr,
+    /// Edges from vertices bound before, at least one; every combination of edges counts.
+    pub arms: Vec<CountArm>,
+    /// Edges that must not be there, likewise.
+    pub absent: Vec<CountArm>,
+    /// Vertices bound before that it must not be.
+    pub differs: Vec<Var>,
+    /// What hangs on it.
+    pub trees: Vec<CountTree>,
+}
+
+/// An edge to a vertex that is bound already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountArm {
+    /// The vertex bound before.
+    pub other: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from `other`.
+    pub direction: Direction,
+    /// Ends of edges found before that this edge must not be: in stored direction where this one has a direction, else either way round.
+    pub unlike: Vec<(Var, Var)>,
+}
+
+/// What hangs on a vertex by one edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountTree {
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from the vertex it hangs on.
+    pub direction: Direction,
+    /// Labels of the far end.
+    pub labels: LabelExpr,
+    /// Where there is none, that counts as one way.
+    pub optional: bool,
+    /// What hangs on the far end.
+    pub trees: Vec<CountTree>,
+}
