@@ -59,6 +59,10 @@ impl BlockReader {
             overlong: false,
         }
     }
+    /// Blocks cut so far.
+    pub fn blocks(&self) -> usize {
+        self.next_number
+    }
     #[cfg(test)]
     pub fn with_sizes(mut self, block_bytes: usize, record_bytes_max: usize) -> BlockReader {
         (self.block_bytes, self.record_bytes_max) = (block_bytes, record_bytes_max);

@@ -12,9 +12,9 @@ use crate::blocks::Block;
 use crate::cell;
 use crate::existing::{Existing, LabelSets};
 use crate::ids::{Id, IdColumn, IdMap};
-use crate::load::Counts;
+use crate::load::{Counts, Loaded};
 use crate::reject::Rejects;
-use crate::rules::{self, Rules};
+use crate::rules::Rules;
 use crate::source::{self, InputFile};
 use crate::split::{Format, Records};
 use crate::table::{Space, WantedIndex};
@@ -285,15 +285,14 @@ fn arity(found: usize, wanted: usize) -> String {
     format!("{found} fields where the first line has {wanted}")
 }
 
-/// Loads edge lists on top of a snapshot.
-pub(crate) fn load(
+/// Reads edge lists, to be built on top of a snapshot.
+pub(crate) fn load<'a>(
     work: &Work<'_>,
     lists: &EdgeLists,
     options: &ImportOptions,
-    store: &Store,
+    store: &'a Store,
     snapshot: &Snapshot,
-    place: u64,
-) -> Result<(Snapshot, Counts), ImportError> {
+) -> Result<Loaded<'a>, ImportError> {
     let names = store.names();
     let label = names.intern_label(options.vertex_label.as_deref().unwrap_or(DEFAULT_VERTEX_LABEL))?;
     let edge_type = names.intern_edge_type(options.edge_type.as_deref().unwrap_or(DEFAULT_EDGE_TYPE))?;
@@ -307,22 +306,21 @@ pub(crate) fn load(
         parsed
     })?;
     work.phase("finding vertices");
+    let space = Space { key: Some(key), labels: vec![label], ..Space::default() };
+    let existing = Existing::new(snapshot, &[space], &[LabelSets::new()])?;
     let bulk = Bulk::new(store.allocator());
     let mut counts = Counts::default();
     let blocks: Vec<&Parsed> = parsed.iter().flatten().collect();
     let ids = distinct(work, &blocks);
-    let map = make_vertices(work, &bulk, snapshot, names, (label, key), ids, &mut counts)?;
+    let map = make_vertices(work, &bulk, &existing, names, (label, key), ids, &mut counts)?;
     work.phase("connecting");
     for (edges, columns) in connect(work, names, lists, parsed, &map)? {
         check_edges(snapshot, edge_type, &edges, &columns)?;
         *counts.edges.entry(edge_type).or_default() += edges.len() as u64;
         bulk.edges(edge_type, edges, columns)?;
     }
-    drop(map);
-    work.phase("building");
-    let wanted = WantedIndex { label, key, unique: true };
-    let base = rules::with_indexes(snapshot, place, &[wanted])?;
-    Ok((bulk.finish(&base, place, &|count, task| work.parallel(count, task))?, counts))
+    let indexes = vec![WantedIndex { label, key, unique: true }];
+    Ok(Loaded { bulk, counts, indexes, existing })
 }
 
 /// All ids, sorted, each once.
@@ -375,14 +373,12 @@ fn distinct(work: &Work<'_>, blocks: &[&Parsed]) -> Vec<i64> {
 fn make_vertices(
     work: &Work<'_>,
     bulk: &Bulk<'_>,
-    snapshot: &Snapshot,
+    existing: &Existing,
     names: &Names,
     (label, key): (LabelId, KeyId),
     ids: Vec<i64>,
     counts: &mut Counts,
 ) -> Result<IdMap, ImportError> {
-    let space = Space { key: Some(key), labels: vec![label], ..Space::default() };
-    let existing = Existing::new(snapshot, &[space], &[LabelSets::new()])?;
     let mut dense = vec![0u32; ids.len()];
     let (mut new, mut rows) = (Vec::new(), Vec::new());
     for (row, id) in ids.iter().enumerate() {
@@ -397,7 +393,9 @@ fn make_vertices(
     let count = new.len();
     let columns = vec![(key, Column::Int(new, Nulls::none()))];
     let targets = [SchemaTarget::Vertices(label)];
-    if let Some((_, what)) = Rules::new(snapshot).broken(&targets, count, &columns).into_iter().next() {
+    if let Some((_, what)) =
+        Rules::new(existing.snapshot()).broken(&targets, count, &columns).into_iter().next()
+    {
         return Err(ImportError::Constraint { what });
     }
     let made = bulk.vertices(names.intern_label_set(&[label])?, count, columns)?;

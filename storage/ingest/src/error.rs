@@ -60,6 +60,10 @@ impl ImportError {
             ImportError::Database(error) => error.code(),
         }
     }
+    /// May the same import succeed if it is tried again?
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, ImportError::Database(error) if error.is_retryable())
+    }
     /// What may help.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

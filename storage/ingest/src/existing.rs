@@ -1,13 +1,19 @@
 //! Vertices that the database already has, by id: what new ids must not repeat, and what new edges may lead to.
 //!
-//! Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once.
+//! Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once. Commits go on while files are
+//! read, so what was found, and what was not, is looked at once more when the import becomes part of the graph ([`Existing::check`]):
+//! only chunks that changed meanwhile, and in them only ids that came, went, or moved to another vertex.
 
 use crate::ids::{Id, IdColumn, IdMap};
 use crate::table::{Space, SpaceNo};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use model::schema::{IndexId, SchemaTarget};
 use model::{KeyId, LabelId, Value};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use store::{LabelFilter, Snapshot, StoreError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::{Built, LabelFilter, Snapshot, StoreError};
 
 /// Label sets that vertices of one space have.
 pub(crate) type LabelSets = BTreeSet<Vec<LabelId>>;
@@ -21,6 +27,21 @@ enum Way {
 pub(crate) struct Existing {
     snapshot: Snapshot,
     ways: Vec<Vec<Way>>,
+    /// Vertices that were found.
+    used: Mutex<HashSet<u32, FixedState>>,
+    /// By space: was any id not found, neither here nor in the files?
+    missed: Vec<AtomicBool>,
+    /// By space: the key of its ids, and the labels of their vertices.
+    watched: Vec<Option<(KeyId, BTreeSet<LabelId>)>>,
+    /// Up to here nothing changed that matters.
+    seen: Mutex<Snapshot>,
+}
+
+/// An id as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum KeptId {
+    Int(i64),
+    Text(String),
 }
 
 impl Existing {
@@ -32,7 +53,58 @@ impl Existing {
     ) -> Result<Existing, StoreError> {
         let found = spaces.iter().zip(label_sets).map(|(space, sets)| ways(snapshot, space, sets));
         let ways = found.collect::<Result<_, _>>()?;
-        Ok(Existing { snapshot: snapshot.clone(), ways })
+        let mut existing = Existing {
+            snapshot: snapshot.clone(),
+            ways,
+            used: Mutex::default(),
+            missed: spaces.iter().map(|_| AtomicBool::new(false)).collect(),
+            watched: Vec::new(),
+            seen: Mutex::new(snapshot.clone()),
+        };
+        existing.watch(spaces, label_sets);
+        Ok(existing)
+    }
+    /// The label sets of what comes are known by now.
+    pub fn watch(&mut self, spaces: &[Space], label_sets: &[LabelSets]) {
+        let of_space = |(space, sets): (&Space, &LabelSets)| {
+            let labels = sets.iter().flatten().chain(&space.labels).copied().collect();
+            space.key.map(|key| (key, labels))
+        };
+        self.watched = spaces.iter().zip(label_sets).map(of_space).collect();
+    }
+    /// An id is nowhere.
+    pub fn miss(&self, space: SpaceNo) {
+        self.missed[space].store(true, Ordering::Relaxed);
+    }
+
+    /// Fails where commits up to `current` changed what was looked up.
+    pub fn check(&self, built: &Built, current: &Snapshot) -> Result<(), StoreError> {
+        let mut seen = self.seen.lock();
+        let used = self.used.lock();
+        for chunk in current.chunks_changed_since(&seen) {
+            for (space, watched) in self.watched.iter().enumerate() {
+                let Some((key, labels)) = watched else { continue };
+                let (before, now) =
+                    (ids_of(&seen, chunk, *key, labels)?, ids_of(current, chunk, *key, labels)?);
+                if before.difference(&now).any(|(_, vertex)| used.contains(vertex)) {
+                    return Err(StoreError::Outdated("a node that new relationships lead to changed"));
+                }
+                for (id, _) in now.difference(&before) {
+                    if self.missed[space].load(Ordering::Relaxed) || may_hold(built, id, *key, labels)? {
+                        return Err(StoreError::Outdated(
+                            "a node came into being whose id the files speak of",
+                        ));
+                    }
+                }
+            }
+        }
+        *seen = current.clone();
+        Ok(())
+    }
+
+    /// What it looks into.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
     /// Could any id of the space be found?
     pub fn has_any(&self, space: SpaceNo) -> bool {
@@ -45,7 +117,8 @@ impl Existing {
                 Way::Index(index) => self.seek(*index, id)?,
                 Way::Read(map) => map.get(id),
             };
-            if found.is_some() {
+            if let Some(vertex) = found {
+                self.used.lock().insert(vertex);
                 return Ok(found);
             }
         }
@@ -64,6 +137,46 @@ impl Existing {
             },
         }
     }
+}
+
+/// Ids in one chunk of vertices that have one of the labels, and whose they are.
+fn ids_of(
+    snapshot: &Snapshot,
+    chunk: model::ChunkNo,
+    key: KeyId,
+    labels: &BTreeSet<LabelId>,
+) -> Result<BTreeSet<(KeptId, u32)>, StoreError> {
+    let mut ids = BTreeSet::new();
+    for vertex in snapshot.vertices_of_chunk(chunk)? {
+        let mut carries = false;
+        for label in labels {
+            carries |= snapshot.has_label(vertex, *label)?;
+        }
+        if !carries {
+            continue;
+        }
+        match snapshot.property(vertex, key)? {
+            Value::Int(int) => ids.insert((KeptId::Int(int), vertex.dense())),
+            Value::String(text) => ids.insert((KeptId::Text(text.to_string()), vertex.dense())),
+            _ => false,
+        };
+    }
+    Ok(ids)
+}
+
+/// May a vertex with this id and one of the labels be among what was built?
+fn may_hold(built: &Built, id: &KeptId, key: KeyId, labels: &BTreeSet<LabelId>) -> Result<bool, StoreError> {
+    let value = match id {
+        KeptId::Int(int) => Value::Int(*int),
+        KeptId::Text(text) => Value::string(text.as_str()),
+    };
+    for label in labels {
+        match built.seek(SchemaTarget::Vertices(*label), key, &value)? {
+            Some(found) if found.is_empty() => {}
+            _ => return Ok(true),
+        }
+    }
+    Ok(false)
 }
 
 fn ways(snapshot: &Snapshot, space: &Space, label_sets: &LabelSets) -> Result<Vec<Way>, StoreError> {

@@ -217,6 +217,42 @@ impl IdMap {
         }
     }
 
+    /// An empty map that takes ids one by one.
+    pub fn growing() -> IdMap {
+        IdMap {
+            ints: Ints::Hashed((0..SHARDS).map(|_| Table::default()).collect()),
+            texts: HashMap::default(),
+        }
+    }
+    /// Adds an id that is met in `row` to a growing map; false where it came before.
+    #[inline]
+    pub fn insert(&mut self, id: Id<'_>, row: u32) -> bool {
+        match (id, &mut self.ints) {
+            (Id::Text(text), _) if self.texts.contains_key(text) => false,
+            (Id::Text(text), _) => self.texts.insert(text.into(), row).is_none(),
+            (Id::Int(int), Ints::Hashed(tables)) => {
+                let shard = shard_of(int, tables.len());
+                tables[shard].try_insert(int, row).is_ok()
+            }
+            (Id::Int(_), Ints::Array(..)) => unreachable!("a map that was packed takes no more ids"),
+        }
+    }
+    /// Makes an array of the integers where they lie close enough together.
+    pub fn pack(&mut self) {
+        let Ints::Hashed(tables) = &mut self.ints else { return };
+        let count: usize = tables.iter().map(Table::len).sum();
+        let ids = || tables.iter().flat_map(Table::keys).copied();
+        let (Some(low), Some(high)) = (ids().min(), ids().max()) else { return };
+        let places = high.abs_diff(low);
+        if places < count as u64 * PLACES_PER_ID_MAX {
+            let mut array = vec![NO_ROW; places as usize + 1];
+            for (id, row) in tables.iter_mut().flat_map(std::mem::take) {
+                array[id.abs_diff(low) as usize] = row;
+            }
+            self.ints = Ints::Array(low, array);
+        }
+    }
+
     /// The number of an id.
     #[inline]
     pub fn get(&self, id: Id<'_>) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use crate::edge_list::{self, EdgeLists};
 use crate::source::InputFile;
-use crate::table::Tables;
+use crate::table::{IdKind, SpaceNo, Tables};
 use crate::{ImportError, ImportOptions, Layout, headers, ldbc};
 use std::path::PathBuf;
 use store::Names;
@@ -14,6 +14,12 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
+    /// Ids of this space turned out not to be integers all.
+    pub fn take_ids_as_text(&mut self, space: SpaceNo) {
+        if let Plan::Tables(plan) = self {
+            plan.spaces[space].kind = IdKind::Text;
+        }
+    }
     /// Files that will be read.
     pub fn files(&self) -> Vec<usize> {
         match self {

@@ -5,9 +5,10 @@
 //! durable and visible at once: until then the database is as it was, whatever happens.
 //!
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes), `blocks` and `split` (which records and
-//! fields), `cell` and `ids` (which values), `work` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
+//! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `rows` and `load` (tables to a graph), `existing` and `rules` (what the database holds already).
 
+mod belt;
 mod blocks;
 mod cell;
 mod edge_list;
@@ -18,6 +19,7 @@ mod headers;
 mod ids;
 mod layout;
 mod ldbc;
+mod lists;
 mod load;
 mod options;
 mod reject;
@@ -26,6 +28,7 @@ mod rules;
 mod source;
 mod split;
 mod table;
+mod vertices;
 mod work;
 
 pub use error::ImportError;
@@ -35,13 +38,17 @@ pub use options::{
 };
 
 use layout::Plan;
-use load::Counts;
+use load::{Counts, Loaded};
 use store::StoreError;
 use transact::{Engine, TransactError};
+use vertices::Stop;
 use work::Work;
 
-/// Reads the files that `options` names into the database. Nothing is visible before all of it is durable; writers wait meanwhile,
-/// readers do not.
+/// Times that files are read again because what they speak of was changed by others meanwhile.
+const ATTEMPTS_MAX: usize = 3;
+
+/// Reads the files that `options` names into the database. Nothing is visible before all of it is durable. Readers and writers go on
+/// meanwhile; writers wait for the last step only, which is short.
 ///
 /// Into a database that holds something already, vertices are added whose ids are new (by label and id property), and edges may lead
 /// to vertices that are there; rows with ids that are there are rejected.
@@ -52,26 +59,22 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
     let started_ns = world::clock::monotonic_ns();
     let inputs = find::inputs(&options.from)?;
     let names = engine.store().names();
-    let plan = layout::recognise(&inputs.files, options, names)?;
+    let mut plan = layout::recognise(&inputs.files, options, names)?;
     let files = plan.files();
-    let work = Work::new(&inputs.files, &files, options);
-    let (mut failure, mut counts) = (None, Counts::default());
-    let installed = engine.install(|snapshot, place| {
-        let loaded = match &plan {
-            Plan::Tables(tables) => load::load(&work, tables, engine.store(), snapshot, place),
-            Plan::EdgeLists(lists) => edge_list::load(&work, lists, options, engine.store(), snapshot, place),
-        };
-        let loaded = loaded.and_then(|loaded| work.check_strict().map(|()| loaded));
-        match loaded {
-            Ok((next, counted)) => {
-                counts = counted;
-                work.phase("writing");
-                Ok(next)
+    let mut attempts = 0;
+    let (work, counts) = loop {
+        let work = Work::new(&inputs.files, &files, options);
+        match load_once(engine, &work, &plan, options) {
+            Ok(counts) => break (work, counts),
+            Err(Stop::AsText(space)) => plan.take_ids_as_text(space),
+            Err(Stop::Failed(error)) => {
+                attempts += 1;
+                if !error.is_retryable() || attempts == ATTEMPTS_MAX {
+                    return Err(explain(error));
+                }
             }
-            Err(error) => Err(TransactError::Schema { what: failure.insert(error).to_string() }),
         }
-    });
-    installed.map_err(|error| explain(failure.unwrap_or(ImportError::Database(error))))?;
+    };
     work.phase("done");
     let mut report = ImportReport {
         bytes: work.bytes_done(),
@@ -84,6 +87,28 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
     counts.report(names, &mut report);
     report.seconds = (world::clock::monotonic_ns() - started_ns) as f64 / 1e9;
     Ok(report)
+}
+
+/// Reads all files and puts what they hold into the graph.
+fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOptions) -> Result<Counts, Stop> {
+    let given = engine.snapshot();
+    let loaded = match plan {
+        Plan::Tables(tables) => load::load(work, tables, engine.store(), &given)?,
+        Plan::EdgeLists(lists) => edge_list::load(work, lists, options, engine.store(), &given)?,
+    };
+    work.check_strict()?;
+    work.phase("building");
+    let Loaded { bulk, counts, indexes, existing } = loaded;
+    let base = rules::with_indexes(&given, given.place() + 1, &indexes)?;
+    let mut built = bulk.build(&given, &base, &|count, task| work.parallel(count, task))?;
+    drop(base);
+    work.phase("writing");
+    engine.install(|current, place| {
+        existing.check(&built, current)?;
+        Ok(built.onto(current, place)?)
+    })?;
+    built.installed(engine.store().allocator());
+    Ok(counts)
 }
 
 /// Values that repeat against a unique index are the user's business, not a fault of the store.

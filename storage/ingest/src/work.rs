@@ -1,13 +1,16 @@
 //! The hands of an import: threads, the files they share, progress, rejected lines.
 //!
 //! Idea: every file is a queue of blocks. A thread takes the next block of the first file that nobody is reading at the moment, parses it,
-//! and comes back; so one large file occupies all threads, and many compressed files are decompressed side by side.
+//! and comes back; so one large file occupies all threads, and many compressed files are decompressed side by side. Who meets a slow
+//! block holds up nobody: the others go on with the next ones (see `belt`), in the same file or in another.
 //! Invariant: results are handed out in the order of the files and their blocks, whichever thread made them.
 
+use crate::belt::Belt;
 use crate::blocks::{Block, BlockReader};
 use crate::reject::{Rejection, Rejects};
 use crate::source::{self, InputFile};
 use crate::split::Format;
+use crate::table::Table;
 use crate::{ImportError, ImportOptions, Progress};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -26,6 +29,11 @@ pub(crate) struct Job {
     pub format: Format,
     /// Records at its beginning to leave out.
     pub skip: usize,
+}
+
+/// Jobs that read these tables.
+pub(crate) fn jobs<'t>(tables: impl Iterator<Item = &'t Table>) -> Vec<Job> {
+    tables.map(|table| Job { file: table.file, format: table.format, skip: table.skip }).collect()
 }
 
 /// What all threads of an import share.
@@ -88,6 +96,14 @@ impl<'a> Work<'a> {
             self.tell();
         }
     }
+    /// The same files for a reading ahead of the real one, which tells no progress and whose rejected lines are met again.
+    pub fn for_survey(&self) -> Work<'a> {
+        Work {
+            rejection: Rejection::new(false),
+            told_ns: AtomicU64::new(u64::MAX),
+            ..Work::new(self.files, &[], self.options)
+        }
+    }
     /// An error if a line was rejected and the import is strict.
     pub fn check_strict(&self) -> Result<(), ImportError> {
         match self.rejection.is_stopped() {
@@ -122,45 +138,80 @@ impl<'a> Work<'a> {
         jobs: &[Job],
         parse: impl Fn(usize, &Block, &mut Rejects) -> T + Sync,
     ) -> Result<Vec<Vec<T>>, ImportError> {
+        let mut results: Vec<Vec<T>> = jobs.iter().map(|_| Vec::new()).collect();
+        let keep = |job: usize, parsed: T| -> Result<(), ImportError> {
+            results[job].push(parsed);
+            Ok(())
+        };
+        self.stream(jobs, parse, keep, &|| Ok(()))?;
+        Ok(results)
+    }
+
+    /// Parses all blocks of all jobs, and gives `take` what `parse` made of them, one after the other in the order of the jobs and their
+    /// blocks. Between blocks every thread runs `errand`.
+    pub fn stream<T: Send, E: From<ImportError> + Send>(
+        &self,
+        jobs: &[Job],
+        parse: impl Fn(usize, &Block, &mut Rejects) -> T + Sync,
+        take: impl FnMut(usize, T) -> Result<(), E> + Send,
+        errand: &(dyn Fn() -> Result<(), ImportError> + Sync),
+    ) -> Result<(), E> {
         let queues: Vec<Queue> = jobs.iter().map(|_| Queue::default()).collect();
         let failed: Mutex<Option<ImportError>> = Mutex::new(None);
-        let parsed = threads::in_parallel("import", self.threads, |_| {
-            let (mut block, mut parsed) = (Block::default(), Vec::new());
-            while !self.rejection.is_stopped() && failed.lock().is_none() {
-                match self.take_block(jobs, &queues, &mut block) {
+        let belt = Belt::new(jobs.len(), take);
+        threads::in_parallel("import", self.threads, |_| {
+            let mut block = Block::default();
+            while !self.rejection.is_stopped() && !belt.is_stopped() && failed.lock().is_none() {
+                let taken = errand().and_then(|()| {
+                    self.take_block(jobs, &queues, belt.turn(), &mut block, &|job, count| {
+                        belt.end(job, count)
+                    })
+                });
+                match taken {
                     Ok(Some(job)) => {
                         let mut rejects = Rejects::default();
-                        match block.broken {
-                            Some(what) => rejects.add(block.first_line, what),
-                            None => parsed.push((job, block.number, parse(job, &block, &mut rejects))),
-                        }
+                        let parsed = match block.broken {
+                            Some(what) => {
+                                rejects.add(block.first_line, what);
+                                None
+                            }
+                            None => Some(parse(job, &block, &mut rejects)),
+                        };
                         self.rejection.take(jobs[job].file, rejects);
+                        belt.put(job, block.number, parsed);
                         self.tick();
                     }
                     Ok(None) => break,
                     Err(error) => *failed.lock() = Some(error),
                 }
             }
-            parsed
         });
         if let Some(error) = failed.into_inner() {
-            return Err(error);
+            return Err(error.into());
         }
-        self.check_strict()?;
-        let mut parsed: Vec<(usize, usize, T)> = parsed.into_iter().flatten().collect();
-        parsed.sort_by_key(|(job, number, _)| (*job, *number));
-        let mut results: Vec<Vec<T>> = jobs.iter().map(|_| Vec::new()).collect();
-        parsed.into_iter().for_each(|(job, _, made)| results[job].push(made));
-        Ok(results)
+        belt.finish()?;
+        errand()?;
+        Ok(self.check_strict()?)
     }
 
-    /// The next block of the first job that no other thread is reading, or else of the first at all.
+    /// The next block of the job that must be preferred, or else of the first job that no other thread is reading, or else of the first
+    /// at all. `ended` is told of jobs without further blocks.
     fn take_block(
         &self,
         jobs: &[Job],
         queues: &[Queue],
+        preferred: Option<usize>,
         block: &mut Block,
+        ended: &dyn Fn(usize, usize),
     ) -> Result<Option<usize>, ImportError> {
+        if let Some(at) =
+            preferred.filter(|at| queues.get(*at).is_some_and(|queue| !queue.is_done.load(Ordering::Acquire)))
+        {
+            let mut reader = queues[at].reader.lock();
+            if self.read(&jobs[at], &queues[at], &mut reader, block, &|count| ended(at, count))? {
+                return Ok(Some(at));
+            }
+        }
         let mut busy = None;
         for (at, queue) in queues.iter().enumerate() {
             if queue.is_done.load(Ordering::Acquire) {
@@ -168,7 +219,7 @@ impl<'a> Work<'a> {
             }
             match queue.reader.try_lock() {
                 Some(mut reader) => {
-                    if self.read(&jobs[at], queue, &mut reader, block)? {
+                    if self.read(&jobs[at], queue, &mut reader, block, &|count| ended(at, count))? {
                         return Ok(Some(at));
                     }
                 }
@@ -177,9 +228,9 @@ impl<'a> Work<'a> {
         }
         let Some(at) = busy else { return Ok(None) };
         let mut reader = queues[at].reader.lock();
-        let found = self.read(&jobs[at], &queues[at], &mut reader, block)?;
+        let found = self.read(&jobs[at], &queues[at], &mut reader, block, &|count| ended(at, count))?;
         drop(reader);
-        if found { Ok(Some(at)) } else { self.take_block(jobs, queues, block) }
+        if found { Ok(Some(at)) } else { self.take_block(jobs, queues, None, block, ended) }
     }
 
     fn read(
@@ -188,6 +239,7 @@ impl<'a> Work<'a> {
         queue: &Queue,
         reader: &mut Option<BlockReader>,
         block: &mut Block,
+        ended: &dyn Fn(usize),
     ) -> Result<bool, ImportError> {
         // Looked at again under the lock: another thread may have read the last block meanwhile.
         if queue.is_done.load(Ordering::Acquire) {
@@ -201,6 +253,7 @@ impl<'a> Work<'a> {
         let open = reader.as_mut().expect("it was just opened");
         let found = open.next(block).map_err(|error| file.unreadable(&error))?;
         if !found {
+            ended(open.blocks());
             *reader = None;
             queue.is_done.store(true, Ordering::Release);
         }

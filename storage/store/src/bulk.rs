@@ -1,55 +1,32 @@
 //! Import at full speed: many vertices and edges at once, straight into bases.
 //!
-//! Vertices and edges are only collected while they come in, from any number of threads; `finish` sorts them and builds the
-//! columns and CSR tables of each chunk in parallel, on threads the caller lends. New vertices go to chunks of their own, so an
-//! existing store is extended, not rewritten; edges that touch existing chunks are merged into their tables. Cost: one counting
-//! sort by source chunk and one by target chunk for each edge type; memory about twice the final size at the peak.
+//! Vertices and edges are only collected while they come in, from any number of threads; chunks that are full are sealed into columns
+//! meanwhile ([`Bulk::seal`]). [`Bulk::build`] sorts the edges and makes the tables of each chunk in parallel, on threads the caller
+//! lends. New vertices go to chunks of their own, so an existing store is extended, not rewritten; edges that touch existing chunks
+//! are merged into their tables. What was built stands beside the graph until [`Built::onto`] puts it onto whatever was committed
+//! meanwhile. Cost: one counting sort by source chunk and one by target chunk for each edge type; memory at most twice the final size.
 
+mod built;
 mod edges;
+mod vertices;
+
+pub use built::Built;
 
 use crate::StoreError;
 use crate::allocator::Allocator;
-use crate::apply::{Draft, collect_entries};
-use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
-use crate::column::{PropertyRef, StoredColumn};
-use crate::directory::Cell;
-use crate::fold;
-use crate::index::Index;
-use crate::index_run::Entry;
+use crate::column::PropertyRef;
 use crate::snapshot::Snapshot;
-use crate::statistics::Counter;
 use edges::{EdgeBatch, EdgeParts};
-use model::schema::SchemaTarget;
 use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use vertices::{NewChunk, Piece, Target, Vertices};
 
 /// A parallel for: calls its second argument once with every number below its first, from any threads, and returns when all
 /// calls are done.
 pub type Parallel<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
-
-/// Rows of one [`Bulk::vertices`] call that lie in one chunk.
-struct Piece {
-    first_slot: usize,
-    rows: Range<usize>,
-    columns: Arc<Vec<(KeyId, Column)>>,
-}
-
-/// A chunk being filled.
-struct NewChunk {
-    labels: LabelSetId,
-    fill: usize,
-    pieces: Vec<Piece>,
-}
-
-#[derive(Default)]
-struct Vertices {
-    /// The chunk to fill next, by label set.
-    open: BTreeMap<LabelSetId, ChunkNo>,
-    chunks: BTreeMap<ChunkNo, NewChunk>,
-}
 
 /// Builder for import.
 pub struct Bulk<'a> {
@@ -74,15 +51,16 @@ impl<'a> Bulk<'a> {
         check_columns(count, &columns)?;
         let columns = Arc::new(columns);
         let mut vertices = self.vertices.lock();
-        let Vertices { open, chunks } = &mut *vertices;
+        let Vertices { open, chunks, full } = &mut *vertices;
         let mut ranges: Vec<Range<u32>> = Vec::new();
         let mut row = 0;
         while row < count {
             let number = match open.get(&labels) {
                 Some(number) if chunks[number].fill < CHUNK_SLOTS => *number,
-                _ => {
+                before => {
+                    full.extend(before);
                     let number = self.allocator.take_chunks(1)?;
-                    chunks.insert(number, NewChunk { labels, fill: 0, pieces: Vec::new() });
+                    chunks.insert(number, NewChunk::new(labels));
                     open.insert(labels, number);
                     number
                 }
@@ -104,6 +82,21 @@ impl<'a> Bulk<'a> {
         }
         Ok(ranges)
     }
+    /// Turns chunks that are full into columns, so that what they were made of can be forgotten. Called from any thread, again and
+    /// again; returns when nothing is left to do.
+    pub fn seal(&self) -> Result<(), StoreError> {
+        loop {
+            let mut vertices = self.vertices.lock();
+            let Some(number) = vertices.full.pop() else { return Ok(()) };
+            let chunk = vertices.chunks.get_mut(&number).expect("full chunks are in the map");
+            let (pieces, fill) = (std::mem::take(&mut chunk.pieces), chunk.fill);
+            drop(vertices);
+            let columns = vertices::columns(fill, &pieces);
+            drop(pieces);
+            let mut vertices = self.vertices.lock();
+            vertices.chunks.get_mut(&number).expect("chunks stay in the map").columns = columns;
+        }
+    }
     /// Adds edges of one type between dense vertex ids (source, target); row `i` of each column belongs to the i-th pair. Called
     /// from any thread.
     pub fn edges(
@@ -113,40 +106,45 @@ impl<'a> Bulk<'a> {
         columns: Vec<(KeyId, Column)>,
     ) -> Result<(), StoreError> {
         check_columns(pairs.len(), &columns)?;
-        self.edges.lock().entry(edge_type).or_default().push(EdgeBatch { pairs, columns });
+        let mut edges = self.edges.lock();
+        let batches = edges.entry(edge_type).or_default();
+        match columns.is_empty() {
+            true => batches.extend(edges::cut(pairs)),
+            false => batches.push(EdgeBatch { pairs, columns }),
+        }
         Ok(())
     }
-    /// The snapshot with all that was added. No commit may happen meanwhile; on an error the store is as before, and the ids
-    /// handed out are lost.
+    /// Builds all that was added, to be put onto `given` or a later snapshot. `given` is what edges to vertices that are there were
+    /// looked up in; `base` is it with the indexes and constraints that come along. On an error nothing happened, but the ids handed
+    /// out are lost.
+    pub fn build(
+        self,
+        given: &Snapshot,
+        base: &Snapshot,
+        parallel: Parallel<'_>,
+    ) -> Result<Built, StoreError> {
+        let Vertices { open, chunks, .. } = self.vertices.into_inner();
+        let fills = open.into_iter().map(|(labels, number)| (labels, number, chunks[&number].fill)).collect();
+        let target = Target::new(given, chunks);
+        target.seal(parallel)?;
+        let mut parts: BTreeMap<ChunkNo, EdgeParts> = BTreeMap::new();
+        for (edge_type, batches) in self.edges.into_inner() {
+            edges::build(edge_type, batches, &target, self.allocator, parallel, &mut parts)?;
+        }
+        Built::assemble(given, base, &target, parts, fills, parallel)
+    }
+    /// The snapshot with all that was added, where no commit happens meanwhile.
     pub fn finish(
         self,
         snapshot: &Snapshot,
         place: u64,
         parallel: Parallel<'_>,
     ) -> Result<Snapshot, StoreError> {
-        let Vertices { open, chunks } = self.vertices.into_inner();
-        let target = Target::new(snapshot, chunks);
-        let mut parts: BTreeMap<ChunkNo, EdgeParts> = BTreeMap::new();
-        for (edge_type, batches) in self.edges.into_inner() {
-            edges::build(edge_type, batches, &target, self.allocator, parallel, &mut parts)?;
-        }
-        let mut numbers: Vec<ChunkNo> = target.new.keys().chain(parts.keys()).copied().collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let parts: Vec<Mutex<EdgeParts>> =
-            numbers.iter().map(|number| Mutex::new(parts.remove(number).unwrap_or_default())).collect();
-        let build = |at: usize| target.assemble(numbers[at], std::mem::take(&mut *parts[at].lock()));
-        let built = run(parallel, numbers.len(), &build)?;
-        let mut draft = Draft::new(snapshot);
-        for (number, (chunk, counts)) in numbers.iter().zip(built) {
-            counts.into_iter().for_each(|(counter, count)| draft.count(counter, count));
-            draft.directory.set(*number, Arc::new(Cell::new(chunk, &snapshot.root.pager)));
-        }
-        extend_indexes(&mut draft, &target, parallel)?;
-        for (labels, number) in open {
-            self.allocator.reopen(labels, number, target.new[&number].fill);
-        }
-        draft.finish(place)
+        let allocator = self.allocator;
+        let mut built = self.build(snapshot, snapshot, parallel)?;
+        let next = built.onto(snapshot, place)?;
+        built.installed(allocator);
+        Ok(next)
     }
 }
 
@@ -186,115 +184,4 @@ fn run<T: Send>(
     let result =
         |cell: Mutex<Option<Result<T, StoreError>>>| cell.into_inner().expect("the caller ran every task");
     results.into_iter().map(result).collect()
-}
-
-/// What the import adds to: the snapshot and the new chunks.
-struct Target<'a> {
-    snapshot: &'a Snapshot,
-    new: BTreeMap<ChunkNo, NewChunk>,
-}
-
-impl<'a> Target<'a> {
-    fn new(snapshot: &'a Snapshot, new: BTreeMap<ChunkNo, NewChunk>) -> Target<'a> {
-        Target { snapshot, new }
-    }
-    /// Chunk numbers in use lie below this.
-    fn chunk_bound(&self) -> ChunkNo {
-        let new = self.new.last_key_value().map_or(0, |(number, _)| number + 1);
-        new.max(self.snapshot.root.directory.bound())
-    }
-    /// Slots of a chunk, new or old.
-    fn slot_count(&self, number: ChunkNo) -> Result<usize, StoreError> {
-        if let Some(chunk) = self.new.get(&number) {
-            return Ok(chunk.fill);
-        }
-        Ok(self.snapshot.chunk(number)?.map_or(0, |chunk| chunk.meta().slot_bound as usize))
-    }
-    /// Fails unless there is such a vertex.
-    fn check_vertex(&self, number: ChunkNo, slot: usize) -> Result<(), StoreError> {
-        let exists = match self.new.get(&number) {
-            Some(chunk) => slot < chunk.fill,
-            None => self.snapshot.chunk(number)?.is_some_and(|chunk| chunk.exists(slot)),
-        };
-        if exists { Ok(()) } else { Err(StoreError::NoVertex(VertexId::new(number, slot as u16))) }
-    }
-    /// The finished chunk, and what it adds to the statistics.
-    fn assemble(
-        &self,
-        number: ChunkNo,
-        parts: EdgeParts,
-    ) -> Result<(Chunk, Vec<(Counter, i64)>), StoreError> {
-        let (mut chunk, vertices) = match self.new.get(&number) {
-            Some(new) => (new_chunk(new), new.fill as i64),
-            None => match self.snapshot.chunk(number)? {
-                Some(old) => (fold::fold(&old), 0),
-                None => return Err(StoreError::NoVertex(VertexId::new(number, 0))),
-            },
-        };
-        let mut counts: BTreeMap<Counter, i64> = BTreeMap::new();
-        if vertices > 0 {
-            counts.insert(Counter::Vertices(chunk.meta.birth), vertices);
-        }
-        parts.count(&chunk, &mut counts);
-        parts.merge_into(&mut chunk);
-        Ok((chunk, counts.into_iter().collect()))
-    }
-}
-
-/// A new chunk with its columns, without edges.
-fn new_chunk(new: &NewChunk) -> Chunk {
-    let mut keys: Vec<KeyId> =
-        new.pieces.iter().flat_map(|piece| piece.columns.iter().map(|(key, _)| *key)).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    let mut base = Base { slot_count: new.fill as u32, ..Base::empty() };
-    (0..new.fill).for_each(|slot| base.exists[slot / 64] |= 1 << (slot % 64));
-    for key in keys {
-        let mut values = Vec::with_capacity(new.fill);
-        for piece in &new.pieces {
-            let Some((_, column)) = piece.columns.iter().find(|(other, _)| *other == key) else { continue };
-            for (at, row) in piece.rows.clone().enumerate() {
-                let value = column_ref(column, row);
-                if !value.is_null() {
-                    values.push(((piece.first_slot + at) as u32, value));
-                }
-            }
-        }
-        base.columns
-            .extend(StoredColumn::build(new.fill as u32, &values).map(|column| (key, Arc::new(column))));
-    }
-    let mut meta = ChunkMeta::new(new.labels);
-    meta.slot_bound = new.fill as u32;
-    meta.live = new.fill as u32;
-    Chunk { meta: Arc::new(meta), base: Arc::new(base), delta: None }
-}
-
-/// Adds the new vertices to the indexes that speak of their labels.
-fn extend_indexes(
-    draft: &mut Draft<'_>,
-    target: &Target<'_>,
-    parallel: Parallel<'_>,
-) -> Result<(), StoreError> {
-    let (catalog, directory, indexes) = (&draft.catalog, &draft.directory, &draft.indexes);
-    let extend = |at: usize| -> Result<Option<Arc<Index>>, StoreError> {
-        let index = &indexes[at].1;
-        let SchemaTarget::Vertices(_) = index.definition.target else { return Ok(None) };
-        let mut entries: Vec<Entry> = Vec::new();
-        for number in target.new.keys() {
-            let cell = directory.get(*number).expect("new chunks were put into the directory");
-            collect_entries(catalog, *number, cell, &index.definition, &mut entries)?;
-        }
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        entries.append(&mut index.entries()?);
-        Ok(Some(Arc::new(Index::build((*index.definition).clone(), entries, &target.snapshot.root.pager)?)))
-    };
-    let extended = run(parallel, indexes.len(), &extend)?;
-    for (at, index) in extended.into_iter().enumerate() {
-        if let Some(index) = index {
-            draft.indexes[at].1 = index;
-        }
-    }
-    Ok(())
 }

@@ -42,6 +42,8 @@ pub enum StoreError {
     Full(&'static str),
     /// The chunk already has its final place and cannot take this.
     ChunkMismatch(ChunkNo),
+    /// An import does not agree with what was committed while it was built; nothing of it was taken.
+    Outdated(&'static str),
     /// A request this store does not serve.
     Unsupported(&'static str),
 }
@@ -70,6 +72,7 @@ impl StoreError {
             StoreError::NotUnique { .. } => "store.not_unique",
             StoreError::Full(_) => "store.full",
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
+            StoreError::Outdated(_) => "store.outdated",
             StoreError::Unsupported(_) => "store.unsupported",
         }
     }
@@ -80,6 +83,7 @@ impl StoreError {
             StoreError::Source(_) => "check the disk or the backing store; its message is given above",
             StoreError::VertexHasEdges(_) => "delete the edges first, or use DETACH DELETE",
             StoreError::NotUnique { .. } => "find the duplicates and change one of them",
+            StoreError::Outdated(_) => "import again",
             StoreError::Full(_) => "split the graph over more shards",
             _ => "the statement met a graph other than the one it was checked against; report this",
         }
@@ -106,6 +110,7 @@ impl fmt::Display for StoreError {
             }
             StoreError::Full(limit) => write!(f, "limit reached: {limit}"),
             StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),
+            StoreError::Outdated(what) => write!(f, "the graph changed while the import was built: {what}"),
             StoreError::Unsupported(what) => write!(f, "not supported: {what}"),
         }
     }

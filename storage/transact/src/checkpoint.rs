@@ -1,4 +1,4 @@
-//! Checkpoints: the graph as of one place, written while readers and writers go on; and bulk loads, which are made durable by one.
+//! Checkpoints: the graph as of one place, written while readers and writers go on.
 //!
 //! Idea: a snapshot is immutable, so a checkpoint simply writes it out: only chunks and index runs that no earlier checkpoint stored.
 //! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
@@ -105,39 +105,6 @@ impl Engine {
     pub(crate) fn give_up_behind_checkpoint(&self) {
         let _nobody_reads = self.shared.past.giving_up.write();
         let _ = self.give_up_now();
-    }
-
-    /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. No commit happens
-    /// meanwhile; the load is durable, by a checkpoint, before anyone sees it.
-    pub fn install(
-        &self,
-        make: impl FnOnce(&Snapshot, u64) -> Result<Snapshot, TransactError>,
-    ) -> Result<CheckpointReport, TransactError> {
-        let shared = &self.shared;
-        let _one_at_a_time = shared.checkpointing.lock();
-        let mut committer = shared.committer.lock();
-        let (current, newest) = shared.past.newest(&shared.store);
-        let place = current.place().max(shared.backing.last_place()) + 1;
-        let next = make(&current, place)?;
-        let at = Point { place, time_micros: shared.clock.wall_us().max(newest.time_micros) };
-        let (report, next) = match shared.backing.is_durable() {
-            true => {
-                let stand = Stand { at, logged_bytes: shared.past.logged_bytes(), beside_log: true };
-                let (report, lease) = self.write_checkpoint(&next, stand).inspect_err(|_| {
-                    committer.jump_to(current.place(), shared.backing.last_place());
-                })?;
-                (report, next.leased(lease))
-            }
-            false => (CheckpointReport { place, ..CheckpointReport::default() }, next),
-        };
-        // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
-        committer.jump_to(place, place);
-        committer.not_before(at.time_micros);
-        shared.past.publish(&shared.store, next, at, at);
-        self.close_feeds();
-        drop(committer);
-        self.give_up_behind_checkpoint();
-        Ok(report)
     }
 
     /// Bytes of log since the last checkpoint, as of the last commit.

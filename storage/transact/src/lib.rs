@@ -21,6 +21,7 @@ mod error;
 mod feed;
 mod footprint;
 mod history;
+mod install;
 mod kept;
 mod open;
 mod past;

@@ -4,7 +4,8 @@
 //! Each pass is a counting sort: tasks partition their share by chunk, then one task a chunk gathers its slices from all shares.
 //! Incoming lists come out sorted because shares are visited in the order of their sources.
 
-use super::{Parallel, Target, column_ref, run};
+use super::vertices::Target;
+use super::{Parallel, column_ref, run};
 use crate::StoreError;
 use crate::allocator::Allocator;
 use crate::chunk::{Chunk, ChunkRead};
@@ -14,6 +15,7 @@ use crate::statistics::Counter;
 use crate::table::{EdgeTable, Lane};
 use model::id::SLOT_BITS;
 use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,10 +23,27 @@ use std::sync::Arc;
 /// Edges one partition task takes; small enough that tasks outnumber threads.
 const SHARE_EDGES: usize = 1 << 17;
 
+/// Edges of one type above which the incoming tables are made in passes, a part of the target chunks in each.
+const PASS_EDGES_MIN: usize = 1 << 20;
+/// Such passes: what is on its way to the target chunks takes 12 bytes an edge, and so a quarter of that.
+const PASSES: usize = 4;
+
+/// Sources and targets.
+type Pairs = Vec<(u32, u32)>;
+
 /// Edges of one [`super::Bulk::edges`] call.
 pub(super) struct EdgeBatch {
-    pub(super) pairs: Vec<(u32, u32)>,
+    pub(super) pairs: Pairs,
     pub(super) columns: Vec<(KeyId, Column)>,
+}
+
+/// Edges without properties as batches of a size that one task takes.
+pub(super) fn cut(pairs: Pairs) -> Vec<EdgeBatch> {
+    let batch = |pairs| EdgeBatch { pairs, columns: Vec::new() };
+    if pairs.len() <= 2 * SHARE_EDGES {
+        return vec![batch(pairs)];
+    }
+    pairs.chunks(SHARE_EDGES).map(|part| batch(part.to_vec())).collect()
 }
 
 /// Values of an edge column by edge slot, owned until they are merged.
@@ -53,22 +72,29 @@ impl EdgeParts {
             }
         }
     }
+    /// Slots of this chunk that are ends of the new edges.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> {
+        self.tables
+            .iter()
+            .flat_map(|(_, table)| (0..table.offsets.len() - 1).filter(|slot| !table.range(*slot).is_empty()))
+    }
     /// Puts tables and columns into a chunk without delta.
-    pub(super) fn merge_into(self, chunk: &mut Chunk) {
+    pub(super) fn merge_into(&self, chunk: &mut Chunk) {
         let base = Arc::get_mut(&mut chunk.base);
         let mut base = match base {
             Some(base) => std::mem::replace(base, crate::chunk::Base::empty()),
             None => copy_base(&chunk.base),
         };
-        for (lane, table) in self.tables {
-            match base.tables.binary_search_by_key(&lane, |(other, _)| *other) {
-                Ok(at) => base.tables[at].1 = Arc::new(merge_tables(&base.tables[at].1, &table)),
-                Err(at) => base.tables.insert(at, (lane, table)),
+        for (lane, table) in &self.tables {
+            match base.tables.binary_search_by_key(lane, |(other, _)| *other) {
+                Ok(at) => base.tables[at].1 = Arc::new(merge_tables(&base.tables[at].1, table)),
+                Err(at) => base.tables.insert(at, (*lane, table.clone())),
             }
         }
         let meta = Arc::make_mut(&mut chunk.meta);
-        for (edge_type, bound, columns) in self.columns {
-            meta.raise_edge_slot_bound(edge_type, bound);
+        for (edge_type, bound, columns) in &self.columns {
+            let edge_type = *edge_type;
+            meta.raise_edge_slot_bound(edge_type, *bound);
             let bound = meta.edge_slot_bound(edge_type);
             let overrides = columns
                 .iter()
@@ -214,24 +240,22 @@ pub(super) fn build(
     Ok(())
 }
 
-/// Rows of batches, about [`SHARE_EDGES`] for each task: large batches are cut, small ones are taken together.
-fn share_out(batches: &[EdgeBatch]) -> Vec<Vec<(usize, Range<usize>)>> {
-    let mut shares: Vec<Vec<(usize, Range<usize>)>> = Vec::new();
-    let mut room = 0;
-    for (at, batch) in batches.iter().enumerate() {
-        let mut row = 0;
-        while row < batch.pairs.len() {
-            if room == 0 {
-                shares.push(Vec::new());
-                room = SHARE_EDGES;
-            }
-            let len = room.min(batch.pairs.len() - row);
-            shares.last_mut().expect("a share was just opened").push((at, row..row + len));
-            row += len;
-            room -= len;
+/// Runs of batches with about [`SHARE_EDGES`] edges each, or one that is larger.
+fn share_out(batches: &[EdgeBatch]) -> Vec<Range<usize>> {
+    runs_by_size(batches.iter().map(|batch| batch.pairs.len()), SHARE_EDGES)
+}
+
+/// Runs of things of these sizes, each ended by the thing with which it reaches `enough`.
+fn runs_by_size(sizes: impl ExactSizeIterator<Item = usize>, enough: usize) -> Vec<Range<usize>> {
+    let (mut runs, mut start, mut sum, count) = (Vec::new(), 0, 0, sizes.len());
+    for (at, size) in sizes.enumerate() {
+        sum += size;
+        if sum >= enough || at + 1 == count {
+            runs.push(start..at + 1);
+            (start, sum) = (at + 1, 0);
         }
     }
-    shares
+    runs
 }
 
 /// New outgoing edges of one chunk.
@@ -250,11 +274,16 @@ fn build_out<O: Origin>(
     parallel: Parallel<'_>,
     bound: usize,
 ) -> Result<Vec<OutPart>, StoreError> {
-    let shares = share_out(&batches);
-    let shares = run(parallel, shares.len(), &|at| {
-        let rows = shares[at]
+    let ranges = share_out(&batches);
+    let pairs: Vec<Mutex<Pairs>> =
+        batches.iter_mut().map(|batch| Mutex::new(std::mem::take(&mut batch.pairs))).collect();
+    let shares = run(parallel, ranges.len(), &|at| {
+        // Taken, so that each share replaces what it was made of.
+        let taken: Vec<(usize, Pairs)> =
+            ranges[at].clone().map(|batch| (batch, std::mem::take(&mut *pairs[batch].lock()))).collect();
+        let rows = taken
             .iter()
-            .flat_map(|(batch, rows)| rows.clone().map(|row| (*batch, row, batches[*batch].pairs[row])));
+            .flat_map(|(batch, pairs)| pairs.iter().enumerate().map(move |(row, pair)| (*batch, row, *pair)));
         if let Some((_, _, pair)) = rows.clone().find(|(_, _, pair)| chunk_of(pair.0) >= bound) {
             return Err(StoreError::NoVertex(model::VertexId::from_dense(pair.0)));
         }
@@ -266,7 +295,6 @@ fn build_out<O: Origin>(
             }),
         ))
     })?;
-    batches.iter_mut().for_each(|batch| batch.pairs = Vec::new());
     let columns = columns_by_key(&batches);
     let chunks: Vec<usize> =
         (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
@@ -368,44 +396,49 @@ fn build_in(
     parallel: Parallel<'_>,
     bound: usize,
 ) -> Result<Vec<(ChunkNo, EdgeTable)>, StoreError> {
-    let groups = group_by_size(out);
-    let shares = run(parallel, groups.len(), &|at| {
-        let parts = &out[groups[at].clone()];
-        let arrivals = parts.iter().flat_map(|part| {
-            (0..part.table.offsets.len() - 1).flat_map(move |slot| {
-                let source = (part.chunk << SLOT_BITS) + slot as u32;
-                part.table.range(slot).map(move |position| {
-                    let target = part.table.neighbours[position];
-                    (chunk_of(target), Arrival { target, source, slot: part.table.edge_slot(position) })
-                })
-            })
-        });
-        if let Some((_, arrival)) = arrivals.clone().find(|(chunk, _)| *chunk >= bound) {
-            return Err(StoreError::NoVertex(model::VertexId::from_dense(arrival.target)));
-        }
-        Ok(Share::new(bound, arrivals))
-    })?;
-    let chunks: Vec<usize> =
-        (0..bound).filter(|chunk| shares.iter().any(|share| !share.of(*chunk).is_empty())).collect();
-    run(parallel, chunks.len(), &|at| Ok((chunks[at] as ChunkNo, in_table(chunks[at], &shares, target)?)))
-}
-
-/// Runs of chunks with about [`SHARE_EDGES`] edges each.
-fn group_by_size(out: &[OutPart]) -> Vec<Range<usize>> {
-    let (mut groups, mut start, mut size) = (Vec::new(), 0, 0);
-    for (at, part) in out.iter().enumerate() {
-        size += part.table.len();
-        if size >= SHARE_EDGES || at + 1 == out.len() {
-            groups.push(start..at + 1);
-            (start, size) = (at + 1, 0);
-        }
+    let groups = runs_by_size(out.iter().map(|part| part.table.len()), SHARE_EDGES);
+    let edges: usize = out.iter().map(|part| part.table.len()).sum();
+    let passes = if edges < PASS_EDGES_MIN { 1 } else { PASSES };
+    let step = bound.div_ceil(passes).max(1);
+    let mut tables = Vec::new();
+    for first in (0..bound).step_by(step) {
+        let chunks = first..(first + step).min(bound);
+        let last = chunks.end == bound;
+        let shares = run(parallel, groups.len(), &|at| share_in(&out[groups[at].clone()], &chunks, last))?;
+        let met: Vec<usize> =
+            chunks.filter(|chunk| shares.iter().any(|share| !share.of(chunk - first).is_empty())).collect();
+        tables.extend(run(parallel, met.len(), &|at| {
+            let arrivals = || shares.iter().flat_map(|share| share.of(met[at] - first));
+            Ok((met[at] as ChunkNo, in_table(met[at], &arrivals, target)?))
+        })?);
     }
-    groups
+    Ok(tables)
 }
 
-fn in_table(chunk: usize, shares: &[Share<Arrival>], target: &Target<'_>) -> Result<EdgeTable, StoreError> {
+/// The edges of some outgoing tables that lead to these chunks.
+fn share_in(parts: &[OutPart], chunks: &Range<usize>, last: bool) -> Result<Share<Arrival>, StoreError> {
+    let arrivals = parts.iter().flat_map(|part| {
+        (0..part.table.offsets.len() - 1).flat_map(move |slot| {
+            let source = (part.chunk << SLOT_BITS) + slot as u32;
+            part.table.range(slot).map(move |position| {
+                let target = part.table.neighbours[position];
+                (chunk_of(target), Arrival { target, source, slot: part.table.edge_slot(position) })
+            })
+        })
+    });
+    if last && let Some((_, arrival)) = arrivals.clone().find(|(chunk, _)| *chunk >= chunks.end) {
+        return Err(StoreError::NoVertex(model::VertexId::from_dense(arrival.target)));
+    }
+    let within = arrivals.filter(|(chunk, _)| chunks.contains(chunk));
+    Ok(Share::new(chunks.len(), within.map(|(chunk, arrival)| (chunk - chunks.start, arrival))))
+}
+
+fn in_table<'s, I: Iterator<Item = &'s Arrival>>(
+    chunk: usize,
+    arrivals: &dyn Fn() -> I,
+    target: &Target<'_>,
+) -> Result<EdgeTable, StoreError> {
     let slot_count = target.slot_count(chunk as ChunkNo)?;
-    let arrivals = || shares.iter().flat_map(|share| share.of(chunk));
     let mut offsets = vec![0u32; slot_count + 1];
     for arrival in arrivals() {
         match offsets.get_mut(slot_in_chunk(arrival.target) + 1) {

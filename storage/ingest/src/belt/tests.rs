@@ -1,0 +1,52 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use world::chance::Chance;
+use world::threads;
+
+/// Blocks put in any order by several threads come out in order; the belt never holds more than its threads can add to the limit.
+#[test]
+fn blocks_come_out_in_order() {
+    let mut chance = Chance::from_system();
+    let seed = chance.next_u64();
+    println!("seed {seed}");
+    for round in 0..50 {
+        let mut chance = Chance::seeded(seed + round);
+        let jobs: Vec<usize> = (0..5).map(|_| chance.index(20)).collect();
+        let mut blocks: Vec<Number> = jobs
+            .iter()
+            .enumerate()
+            .flat_map(|(job, count)| (0..*count).map(move |number| (job, number)))
+            .collect();
+        let expected = blocks.clone();
+        chance.shuffle(&mut blocks);
+        let taken = Mutex::new(Vec::new());
+        let belt: Belt<usize, _, ()> = Belt::new(jobs.len(), |job, number| {
+            taken.lock().push((job, number));
+            Ok(())
+        });
+        threads::in_parallel("belt", 3, |thread| {
+            for (job, number) in blocks.iter().skip(thread).step_by(3) {
+                belt.put(*job, *number, Some(*number));
+            }
+            jobs.iter().enumerate().skip(thread).step_by(3).for_each(|(job, count)| belt.end(job, *count));
+        });
+        belt.finish().unwrap();
+        assert_eq!(taken.into_inner(), expected);
+    }
+}
+
+#[test]
+fn an_error_stops_it_and_blocks_without_anything_are_passed_over() {
+    let mut taken = Vec::new();
+    let belt = Belt::new(1, |_, number| {
+        taken.push(number);
+        if number == 2 { Err("two") } else { Ok(()) }
+    });
+    belt.put(0, 1, None);
+    for number in [0, 3, 2, 4] {
+        belt.put(0, number, Some(number));
+    }
+    assert!(belt.is_stopped());
+    assert_eq!(belt.finish(), Err("two"));
+    assert_eq!(taken, [0, 2]);
+}

@@ -1,0 +1,270 @@
+//! Vertices of the files, batch by batch in file order: ids are noted, wrong rows left out, the rest handed to the store.
+//!
+//! Invariant: a batch is forgotten once it was handed over, but for its ids and for the edges that its columns stand for. Whether the ids
+//! of a space are integers or text is decided by the first that is met; where a later one proves that wrong, everything begins again
+//! with text ([`Stop::AsText`]).
+
+use crate::existing::{Existing, LabelSets};
+use crate::ids::{Id, IdColumn, IdMap, NO_ROW};
+use crate::lists::{self, Lists};
+use crate::load::Counts;
+use crate::reject::Rejects;
+use crate::rows::{LinkRows, VertexBatch, all_but};
+use crate::rules::Rules;
+use crate::table::{IdKind, SpaceNo, Table, Tables, VertexTable};
+use crate::work::Work;
+use crate::{ImportError, cell};
+use model::schema::SchemaTarget;
+use model::{Column, KeyId};
+use std::collections::BTreeMap;
+use store::{Bulk, Names};
+
+/// Why loading ended early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Ids of this space that were taken for integers are text.
+    AsText(SpaceNo),
+    /// It failed.
+    Failed(ImportError),
+}
+
+impl<E: Into<ImportError>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+/// What is known of one id space.
+struct SpaceState {
+    map: IdMap,
+    /// The vertex of each row; [`NO_ROW`] for rows that were left out.
+    by_row: Vec<u32>,
+    /// Are ids text? Unknown before the first.
+    as_text: Option<bool>,
+    lists: Vec<Lists>,
+    label_sets: LabelSets,
+}
+
+/// Edges that a column of one batch stands for: from or to these vertices.
+pub(crate) struct LinkBatch {
+    /// Which vertex table, and which link of it.
+    pub table: usize,
+    pub link: usize,
+    pub own: Vec<u32>,
+    pub ids: IdColumn,
+    pub lines: Vec<u64>,
+}
+
+/// Everything that vertices go through.
+pub(crate) struct VertexIntake<'a> {
+    pub work: &'a Work<'a>,
+    pub plan: &'a Tables,
+    pub names: &'a Names,
+    pub bulk: &'a Bulk<'a>,
+    pub existing: &'a Existing,
+    pub rules: &'a Rules,
+    pub tables: &'a [(&'a Table, &'a VertexTable)],
+}
+
+/// What came of the vertices.
+pub(crate) struct Made {
+    /// By space.
+    pub maps: Vec<IdMap>,
+    pub label_sets: Vec<LabelSets>,
+    pub links: Vec<LinkBatch>,
+}
+
+/// Vertices being taken.
+pub(crate) struct Taking<'a> {
+    intake: VertexIntake<'a>,
+    spaces: Vec<SpaceState>,
+    links: Vec<LinkBatch>,
+    counts: &'a mut Counts,
+}
+
+impl<'a> Taking<'a> {
+    pub fn new(
+        intake: VertexIntake<'a>,
+        counts: &'a mut Counts,
+        mut lists: BTreeMap<SpaceNo, Vec<Lists>>,
+    ) -> Taking<'a> {
+        let state = |(number, space): (usize, &crate::table::Space)| SpaceState {
+            map: IdMap::growing(),
+            by_row: Vec::new(),
+            as_text: (space.kind == IdKind::Text).then_some(true),
+            lists: lists.remove(&number).unwrap_or_default(),
+            label_sets: LabelSets::new(),
+        };
+        let spaces = intake.plan.spaces.iter().enumerate().map(state).collect();
+        Taking { intake, spaces, links: Vec::new(), counts }
+    }
+
+    /// Takes the next batch of a table.
+    pub fn take(&mut self, number: usize, mut batch: VertexBatch) -> Result<(), Stop> {
+        let (table, vertex) = self.intake.tables[number];
+        let state = &mut self.spaces[vertex.space];
+        state.label_sets.extend(batch.label_sets.iter().cloned());
+        let first_row = state.by_row.len();
+        let mut wrong: Vec<(u32, String)> = Vec::new();
+        if batch.ids.len() > 0 {
+            let is_text = matches!(batch.ids, IdColumn::Texts(_));
+            if is_text && state.as_text == Some(false) {
+                return Err(Stop::AsText(vertex.space));
+            }
+            state.as_text.get_or_insert(is_text);
+            state.by_row.resize(first_row + batch.ids.len(), NO_ROW);
+            for row in 0..batch.ids.len() {
+                if !state.map.insert(batch.ids.get(row), (first_row + row) as u32) {
+                    wrong.push((
+                        row as u32,
+                        format!("id {} is there before", id_text(&batch.ids, row as u32)),
+                    ));
+                }
+            }
+            find_existing(
+                self.intake.existing,
+                vertex.space,
+                &batch,
+                &mut state.by_row[first_row..],
+                &mut wrong,
+            )?;
+        }
+        let with_ids = batch.ids.len() > 0;
+        let links = std::mem::take(&mut batch.links);
+        let lines = batch.lines.clone();
+        let (kept, made) = self.make(vertex.space, table, &mut batch, wrong)?;
+        if with_ids {
+            let by_row = &mut self.spaces[vertex.space].by_row[first_row..];
+            kept.iter().zip(&made).for_each(|(row, vertex)| by_row[*row as usize] = *vertex);
+        }
+        self.keep_links(number, links, &kept, &made, &lines);
+        Ok(())
+    }
+
+    fn keep_links(&mut self, table: usize, links: Vec<LinkRows>, kept: &[u32], made: &[u32], lines: &[u64]) {
+        for (link, rows) in links.into_iter().enumerate().filter(|(_, rows)| !rows.rows.is_empty()) {
+            let mut batch =
+                LinkBatch { table, link, own: Vec::new(), ids: IdColumn::default(), lines: Vec::new() };
+            for (at, row) in rows.rows.iter().enumerate() {
+                if let Ok(place) = kept.binary_search(row) {
+                    batch.own.push(made[place]);
+                    batch.ids.push(rows.ids.get(at));
+                    batch.lines.push(lines[*row as usize]);
+                }
+            }
+            self.links.push(batch);
+        }
+    }
+
+    /// Makes the vertices of a batch, without the wrong rows: which rows are kept, and the dense vertex of each.
+    fn make(
+        &mut self,
+        space: SpaceNo,
+        table: &Table,
+        batch: &mut VertexBatch,
+        mut wrong: Vec<(u32, String)>,
+    ) -> Result<(Vec<u32>, Vec<u32>), ImportError> {
+        let state = &mut self.spaces[space];
+        state.lists.iter_mut().for_each(|list| batch.columns.push((list.key, list.column(&batch.ids))));
+        if let Some(key) = self.intake.plan.spaces[space].key.filter(|_| batch.ids.len() > 0) {
+            let mut ids = std::mem::take(&mut batch.ids);
+            if state.as_text == Some(true) {
+                ids.make_texts();
+            }
+            batch.columns.insert(0, (key, ids.into_column()));
+        }
+        wrong.extend(self.broken(batch));
+        wrong.sort();
+        wrong.dedup_by_key(|(row, _)| *row);
+        let mut rejects = Rejects::default();
+        wrong.iter().for_each(|(row, what)| rejects.add(batch.lines[*row as usize], what.as_str()));
+        self.intake.work.rejection.take(table.file, rejects);
+        let gone: Vec<u32> = wrong.into_iter().map(|(row, _)| row).collect();
+        let kept = all_but(batch.count, &gone);
+        if !gone.is_empty() {
+            batch.keep(&kept);
+        }
+        Ok((kept, self.submit(batch)?))
+    }
+
+    fn broken(&self, batch: &VertexBatch) -> Vec<(u32, String)> {
+        let mut broken = Vec::new();
+        for (set, labels) in batch.label_sets.iter().enumerate() {
+            let targets: Vec<SchemaTarget> =
+                labels.iter().map(|label| SchemaTarget::Vertices(*label)).collect();
+            let has_set = |row: u32| batch.row_labels.get(row as usize).is_none_or(|of| *of == set as u32);
+            let found = self.intake.rules.broken(&targets, batch.count, &batch.columns);
+            broken.extend(found.into_iter().filter(|(row, _)| has_set(*row)));
+        }
+        broken
+    }
+
+    /// Hands a batch to the store, one label set after the other.
+    fn submit(&mut self, batch: &mut VertexBatch) -> Result<Vec<u32>, ImportError> {
+        let (names, bulk) = (self.intake.names, self.intake.bulk);
+        let columns: Vec<(KeyId, Column)> = std::mem::take(&mut batch.columns);
+        if let [labels] = batch.label_sets.as_slice() {
+            let label_set = names.intern_label_set(labels)?;
+            *self.counts.vertices.entry(labels.clone()).or_default() += batch.count as u64;
+            let ids = bulk.vertices(label_set, batch.count, columns)?;
+            return Ok(ids.into_iter().flatten().collect());
+        }
+        let mut dense = vec![NO_ROW; batch.count];
+        for (set, labels) in batch.label_sets.iter().enumerate() {
+            let label_set = names.intern_label_set(labels)?;
+            let of_set = batch.row_labels.iter().enumerate().filter(|(_, of)| **of == set as u32);
+            let rows: Vec<u32> = of_set.map(|(row, _)| row as u32).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let columns = columns.iter().map(|(key, column)| (*key, column.gather(&rows))).collect();
+            let ids = bulk.vertices(label_set, rows.len(), columns)?.into_iter().flatten();
+            rows.iter().zip(ids).for_each(|(row, id)| dense[*row as usize] = id);
+            *self.counts.vertices.entry(labels.clone()).or_default() += rows.len() as u64;
+        }
+        Ok(dense)
+    }
+
+    /// All vertices were taken.
+    pub fn finish(self) -> Made {
+        let Taking { intake, spaces, links, .. } = self;
+        let mut made = Made { maps: Vec::new(), label_sets: Vec::new(), links };
+        for mut state in spaces {
+            lists::reject_left(intake.work, &state.lists, &state.map);
+            state.map.renumber(|row| state.by_row[row as usize]);
+            state.map.pack();
+            made.maps.push(state.map);
+            made.label_sets.push(state.label_sets);
+        }
+        made
+    }
+}
+
+/// Ids that the database has already: the row goes, and edges lead to the vertex that is there.
+fn find_existing(
+    existing: &Existing,
+    space: SpaceNo,
+    batch: &VertexBatch,
+    by_row: &mut [u32],
+    wrong: &mut Vec<(u32, String)>,
+) -> Result<(), ImportError> {
+    if !existing.has_any(space) {
+        return Ok(());
+    }
+    for row in 0..batch.ids.len() {
+        if let Some(vertex) = existing.find(space, batch.ids.get(row))? {
+            by_row[row] = vertex;
+            let id = id_text(&batch.ids, row as u32);
+            wrong.push((row as u32, format!("id {id} is in the database already")));
+        }
+    }
+    Ok(())
+}
+
+/// An id as messages show it.
+pub(crate) fn id_text(ids: &IdColumn, row: u32) -> String {
+    match ids.get(row as usize) {
+        Id::Int(int) => format!("`{int}`"),
+        Id::Text(text) => cell::shown(text.as_bytes()),
+    }
+}

@@ -1,0 +1,248 @@
+//! A finished import beside the graph, and how it becomes part of it although commits went on.
+//!
+//! ```text
+//!   given ── commits ──> current        given: what the import looked things up in
+//!     └── built ────────────┴─> onto    new chunks as they are; chunks that were there merged again where they changed;
+//!                                       indexes: those of `given` with the new vertices, and what changed since
+//! ```
+//!
+//! Invariant: [`Built::onto`] gives what a build from `current` would have given, or fails with [`StoreError::Outdated`]. Cost: the chunks
+//! that changed since the last call, so the caller catches up without a lock and does the last, small step under it.
+
+use super::edges::EdgeParts;
+use super::vertices::Target;
+use super::{Parallel, run};
+use crate::StoreError;
+use crate::allocator::Allocator;
+use crate::apply::{Draft, collect_entries};
+use crate::catalog::Catalog;
+use crate::chunk::{Chunk, ChunkRead};
+use crate::directory::Cell;
+use crate::fold;
+use crate::index::Index;
+use crate::index_run::Entry;
+use crate::snapshot::Snapshot;
+use crate::statistics::Counter;
+use model::schema::{IndexId, SchemaTarget};
+use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A chunk that was there, with the new edges.
+struct Merged {
+    /// The version they were merged into.
+    on: Arc<Cell>,
+    cell: Arc<Cell>,
+    counts: Counts,
+}
+
+type Counts = Vec<(Counter, i64)>;
+
+/// What an import built.
+pub struct Built {
+    given: Snapshot,
+    /// With the indexes and constraints that come along.
+    catalog: Catalog,
+    new: Vec<(ChunkNo, Arc<Cell>)>,
+    new_counts: Counts,
+    /// New edges of chunks that were there.
+    parts: BTreeMap<ChunkNo, EdgeParts>,
+    merged: BTreeMap<ChunkNo, Merged>,
+    /// As of `seen`, with the new vertices.
+    indexes: Vec<(IndexId, Arc<Index>)>,
+    seen: Snapshot,
+    /// Chunks with room left, by label set, and their next slot.
+    open: Vec<(LabelSetId, ChunkNo, usize)>,
+}
+
+impl Built {
+    pub(super) fn assemble(
+        given: &Snapshot,
+        base: &Snapshot,
+        target: &Target<'_>,
+        mut parts: BTreeMap<ChunkNo, EdgeParts>,
+        open: Vec<(LabelSetId, ChunkNo, usize)>,
+        parallel: Parallel<'_>,
+    ) -> Result<Built, StoreError> {
+        let numbers: Vec<ChunkNo> = target.new_chunks().collect();
+        let of_new: Vec<Mutex<EdgeParts>> =
+            numbers.iter().map(|number| Mutex::new(parts.remove(number).unwrap_or_default())).collect();
+        let built = run(parallel, numbers.len(), &|at| {
+            let chunk = target.take(numbers[at]).expect("the numbers are those of new chunks");
+            let vertices = chunk.meta.live as i64;
+            let (chunk, mut counts) = std::mem::take(&mut *of_new[at].lock()).merged(chunk);
+            counts.push((Counter::Vertices(chunk.meta.birth), vertices));
+            Ok((Arc::new(Cell::new(chunk, &base.root.pager)), counts))
+        })?;
+        let mut new_counts: BTreeMap<Counter, i64> = BTreeMap::new();
+        let mut new = Vec::with_capacity(numbers.len());
+        for (number, (cell, counts)) in numbers.into_iter().zip(built) {
+            counts.into_iter().for_each(|(counter, count)| *new_counts.entry(counter).or_default() += count);
+            new.push((number, cell));
+        }
+        let indexes = extended_indexes(base, &new, parallel)?;
+        Ok(Built {
+            given: given.clone(),
+            catalog: base.root.catalog.clone(),
+            new,
+            new_counts: new_counts.into_iter().collect(),
+            parts,
+            merged: BTreeMap::new(),
+            indexes,
+            seen: given.clone(),
+            open,
+        })
+    }
+
+    /// What the import looked things up in.
+    pub fn given(&self) -> &Snapshot {
+        &self.given
+    }
+
+    /// Vertices with this value, new ones among them, by the index over just this key; none where there is no such index.
+    pub fn seek(
+        &self,
+        target: SchemaTarget,
+        key: KeyId,
+        value: &Value,
+    ) -> Result<Option<Vec<VertexId>>, StoreError> {
+        let fits = |index: &Index| index.definition.target == target && index.definition.keys == [key];
+        let index = self.indexes.iter().find(|(_, index)| fits(index));
+        index.map(|(_, index)| index.seek(std::slice::from_ref(value))).transpose()
+    }
+
+    /// `current`, which must be `given` or later, with all that was built. Later calls need later snapshots.
+    ///
+    /// # Errors
+    /// [`StoreError::Outdated`] where what was committed meanwhile does not agree with what was built: indexes or constraints were made or
+    /// dropped, an end of a new edge is gone, or a value came into being that may be there only once.
+    pub fn onto(&mut self, current: &Snapshot, place: u64) -> Result<Snapshot, StoreError> {
+        let (ours, theirs) = (&self.given.root.catalog, &current.root.catalog);
+        if ours.indexes() != theirs.indexes() || ours.constraints() != theirs.constraints() {
+            return Err(StoreError::Outdated("indexes or constraints were made or dropped"));
+        }
+        let mut draft = Draft::new(current);
+        let names = draft.catalog.names.clone();
+        draft.catalog = Catalog { names, ..self.catalog.clone() };
+        self.catch_up(current, &draft.catalog)?;
+        draft.indexes = self.indexes.clone();
+        self.merge(current)?;
+        self.new_counts.iter().for_each(|(counter, count)| draft.count(*counter, *count));
+        for (number, merged) in &self.merged {
+            merged.counts.iter().for_each(|(counter, count)| draft.count(*counter, *count));
+            draft.directory.set(*number, merged.cell.clone());
+        }
+        self.new.iter().for_each(|(number, cell)| draft.directory.set(*number, cell.clone()));
+        draft.finish(place)
+    }
+
+    /// The result was published: the room in the last chunks may be given to others.
+    pub fn installed(&self, allocator: &Allocator) {
+        self.open.iter().for_each(|(labels, number, fill)| allocator.reopen(*labels, *number, *fill));
+    }
+
+    /// Brings the indexes from `seen` to `current`.
+    fn catch_up(&mut self, current: &Snapshot, catalog: &Catalog) -> Result<(), StoreError> {
+        let changed = current.chunks_changed_since(&self.seen);
+        for (_, index) in &mut self.indexes {
+            let SchemaTarget::Vertices(_) = index.definition.target else { continue };
+            let (mut gone, mut come) = (BTreeSet::new(), BTreeSet::new());
+            for number in &changed {
+                for (snapshot, entries) in [(&self.seen, &mut gone), (current, &mut come)] {
+                    let Some(cell) = snapshot.root.directory.get(*number) else { continue };
+                    let mut found: Vec<Entry> = Vec::new();
+                    collect_entries(catalog, *number, cell, &index.definition, &mut found)?;
+                    entries.extend(found);
+                }
+            }
+            if gone == come {
+                continue;
+            }
+            let index = Arc::make_mut(index);
+            let delta_min = current.root.options.index_delta_min;
+            for entry in gone.difference(&come) {
+                index.remove(entry.key.clone(), entry.vertex, delta_min)?;
+            }
+            for entry in come.difference(&gone) {
+                if index.definition.unique && !index.seek(entry.key.values())?.is_empty() {
+                    return Err(StoreError::Outdated("a value that may be there only once came into being"));
+                }
+                index.insert(entry.key.clone(), entry.vertex, delta_min)?;
+            }
+        }
+        self.seen = current.clone();
+        Ok(())
+    }
+
+    /// Merges the new edges into the chunks that were there, as far as those changed.
+    fn merge(&mut self, current: &Snapshot) -> Result<(), StoreError> {
+        for (number, parts) in &self.parts {
+            let outdated = || StoreError::Outdated("an end of a new relationship was deleted");
+            let on = current.root.directory.get(*number).ok_or_else(outdated)?;
+            if self.merged.get(number).is_some_and(|merged| Arc::ptr_eq(&merged.on, on)) {
+                continue;
+            }
+            let chunk = on.chunk()?;
+            if !parts.slots().all(|slot| chunk.exists(slot)) {
+                return Err(outdated());
+            }
+            let (chunk, counts) = parts.merged(fold::fold(&chunk));
+            let cell = Arc::new(Cell::new(chunk, &current.root.pager));
+            self.merged.insert(*number, Merged { on: on.clone(), cell, counts });
+        }
+        Ok(())
+    }
+}
+
+impl Snapshot {
+    /// Numbers of the chunks of which this snapshot holds another version than an earlier one.
+    pub fn chunks_changed_since(&self, earlier: &Snapshot) -> Vec<ChunkNo> {
+        let (now, before) = (&self.root.directory, &earlier.root.directory);
+        let same = |number: &ChunkNo| match (now.get(*number), before.get(*number)) {
+            (Some(now), Some(before)) => Arc::ptr_eq(now, before),
+            (now, before) => now.is_none() && before.is_none(),
+        };
+        (0..now.bound().max(before.bound())).filter(|number| !same(number)).collect()
+    }
+    /// The vertices of one chunk, whatever their labels.
+    pub fn vertices_of_chunk(&self, number: ChunkNo) -> Result<Vec<VertexId>, StoreError> {
+        let Some(chunk) = self.chunk(number)? else { return Ok(Vec::new()) };
+        let slots = chunk.meta().slot_bound as usize;
+        let vertices = (0..slots).filter(|slot| chunk.exists(*slot));
+        Ok(vertices.map(|slot| VertexId::new(number, slot as u16)).collect())
+    }
+}
+
+/// The indexes of `base` with the vertices of the new chunks.
+fn extended_indexes(
+    base: &Snapshot,
+    new: &[(ChunkNo, Arc<Cell>)],
+    parallel: Parallel<'_>,
+) -> Result<Vec<(IndexId, Arc<Index>)>, StoreError> {
+    let (catalog, indexes) = (Draft::new(base).catalog, &base.root.indexes);
+    let extended = run(parallel, indexes.len(), &|at| -> Result<Arc<Index>, StoreError> {
+        let index = &indexes[at].1;
+        let SchemaTarget::Vertices(_) = index.definition.target else { return Ok(index.clone()) };
+        let mut entries: Vec<Entry> = Vec::new();
+        for (number, cell) in new {
+            collect_entries(&catalog, *number, cell, &index.definition, &mut entries)?;
+        }
+        if entries.is_empty() {
+            return Ok(index.clone());
+        }
+        entries.append(&mut index.entries()?);
+        Ok(Arc::new(Index::build((*index.definition).clone(), entries, &base.root.pager)?))
+    })?;
+    Ok(indexes.iter().map(|(id, _)| *id).zip(extended).collect())
+}
+
+impl EdgeParts {
+    /// A chunk without delta with these edges, and what that adds to the statistics.
+    fn merged(&self, mut chunk: Chunk) -> (Chunk, Counts) {
+        let mut counts: BTreeMap<Counter, i64> = BTreeMap::new();
+        self.count(&chunk, &mut counts);
+        self.merge_into(&mut chunk);
+        (chunk, counts.into_iter().collect())
+    }
+}

@@ -1,0 +1,133 @@
+//! Bulk loads: what was built beside the graph becomes part of it, while commits go on.
+//!
+//! ```text
+//!   build on a snapshot ──> onto the latest ──> pieces written, synced ──> again, while much changed ──┐
+//!   commits ───────────────────────────────────────────────────────────────────────> lock ─> the rest, manifest, publish
+//! ```
+//!
+//! Idea: putting a build onto a later snapshot costs what changed in between, and writing a checkpoint costs what was not written ahead.
+//! So both are done first without the lock of commits, and again under it for the little that is left. Invariant: the load is durable,
+//! by a checkpoint, before anyone sees it; whatever fails before, the graph is as it was.
+
+use crate::checkpoint::Stand;
+use crate::history::Point;
+use crate::{CheckpointReport, Engine, TransactError};
+use durable::CheckpointSink;
+use std::collections::BTreeSet;
+use store::checkpoint::Written;
+use store::{BlobKey, Snapshot, StoreError};
+
+/// Times that a load catches up with commits before it makes them wait.
+const CATCH_UPS_MAX: usize = 4;
+/// Commits that may happen while it catches up without it being done once more.
+const COMMITS_LEFT_FEW: u64 = 200;
+
+/// A checkpoint being written ahead of its place.
+struct Ahead<'a> {
+    sink: Box<dyn CheckpointSink + 'a>,
+    written: Written,
+    files: BTreeSet<u32>,
+    report: CheckpointReport,
+}
+
+impl Ahead<'_> {
+    /// Writes what no checkpoint and no earlier call wrote.
+    fn write(&mut self, next: &Snapshot) -> Result<Written, TransactError> {
+        let Ahead { sink, written, files, report } = self;
+        next.checkpoint_after(written, &mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
+            report.blobs += 1;
+            report.bytes += bytes.len() as u64;
+            let blob = sink.put(bytes)?;
+            files.insert(blob.file);
+            Ok(BlobKey(blob.encode()))
+        })
+    }
+    /// Writes ahead, and makes it durable.
+    fn write_ahead(&mut self, next: &Snapshot) -> Result<(), TransactError> {
+        let written = self.write(next)?;
+        self.written = written.with(std::mem::take(&mut self.written));
+        Ok(self.sink.settle()?)
+    }
+}
+
+impl Engine {
+    /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. It is called several times, each
+    /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable, by a checkpoint, before
+    /// anyone sees it. Transactions that began before it are refused, as retryable.
+    ///
+    /// # Errors
+    /// What `make` says, [`TransactError::Conflict`] where that is [`StoreError::Outdated`]; or the disk failed. Nothing happened then.
+    pub fn install(
+        &self,
+        mut make: impl FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
+    ) -> Result<CheckpointReport, TransactError> {
+        let mut make = |current: &Snapshot, place: u64| make(current, place).map_err(outdated);
+        let shared = &self.shared;
+        let _one_at_a_time = shared.checkpointing.lock();
+        let mut ahead = match shared.backing.is_durable() {
+            true => Some(Ahead {
+                sink: shared.backing.begin_checkpoint(self.snapshot().place())?,
+                written: Written::default(),
+                files: BTreeSet::new(),
+                report: CheckpointReport::default(),
+            }),
+            false => None,
+        };
+        for _ in 0..CATCH_UPS_MAX {
+            let current = self.snapshot();
+            let next = make(&current, current.place() + 1)?;
+            ahead.as_mut().map_or(Ok(()), |ahead| ahead.write_ahead(&next))?;
+            if self.snapshot().place() - current.place() < COMMITS_LEFT_FEW {
+                break;
+            }
+        }
+        let report = self.install_last(&mut make, ahead)?;
+        self.give_up_behind_checkpoint();
+        Ok(report)
+    }
+
+    /// The step for which commits wait.
+    fn install_last(
+        &self,
+        make: &mut dyn FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
+        ahead: Option<Ahead<'_>>,
+    ) -> Result<CheckpointReport, TransactError> {
+        let shared = &self.shared;
+        let mut committer = shared.committer.lock();
+        let (current, newest) = shared.past.newest(&shared.store);
+        let place = current.place().max(shared.backing.last_place()) + 1;
+        let next = make(&current, place)?;
+        let at = Point { place, time_micros: shared.clock.wall_us().max(newest.time_micros) };
+        let mut report = CheckpointReport { place, ..CheckpointReport::default() };
+        let next = match ahead {
+            None => next,
+            Some(mut ahead) => {
+                let stand = Stand { at, logged_bytes: shared.past.logged_bytes(), beside_log: true };
+                ahead.sink.set_place(place);
+                let finished = ahead.write(&next).and_then(|written| {
+                    report = CheckpointReport { place, ..ahead.report };
+                    let Ahead { sink, written: earlier, files, .. } = ahead;
+                    self.finish_checkpoint(sink, written.with(earlier), &next, files, stand)
+                });
+                let lease = finished.inspect_err(|_| {
+                    committer.jump_to(current.place(), shared.backing.last_place());
+                })?;
+                next.leased(lease)
+            }
+        };
+        // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
+        committer.jump_to(place, place);
+        committer.not_before(at.time_micros);
+        shared.past.publish(&shared.store, next, at, at);
+        self.close_feeds();
+        Ok(report)
+    }
+}
+
+/// What was built and what was committed do not agree: trying again may succeed.
+fn outdated(error: TransactError) -> TransactError {
+    match error {
+        TransactError::Store(StoreError::Outdated(what)) => TransactError::Conflict { what },
+        other => other,
+    }
+}
