@@ -14,6 +14,7 @@ mod import;
 mod query;
 mod serve;
 mod shell;
+mod user;
 mod version;
 
 #[cfg(test)]
@@ -44,6 +45,7 @@ enum Command {
     Query(query::Query),
     Shell(shell::Shell),
     Serve(serve::Serve),
+    User(user::User),
     Check(check::Check),
     Bench(bench::Bench),
     /// Print the version
@@ -58,6 +60,7 @@ pub fn main() -> ExitCode {
         Command::Query(command) => command.run(),
         Command::Shell(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::User(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Version => version::run(),

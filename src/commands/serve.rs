@@ -1,17 +1,20 @@
 //! `tanglewood serve`: the door for drivers.
 
 use super::Exit;
-use super::folder::Made;
-use clap::Args;
+use super::folder::{self, Made};
+use clap::{Args, ValueEnum};
 use database::{Error, Options};
-use server::{ServeError, ServeOptions, Server};
+use server::users::Gate;
+use server::{Limits, ServeError, ServeOptions, Server, Tls, Users};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Let drivers of Neo4j talk to a database over Bolt
 ///
-/// Serves a database over Bolt until Ctrl-C or SIGTERM; makes the database if there is none. Without users no password is asked, so
-/// only addresses of this machine are accepted.
+/// Serves a database over Bolt until Ctrl-C or SIGTERM; makes the database if there is none. If the database has users (`tanglewood user
+/// add`), their passwords are asked for; without users no password is asked, so only addresses of this machine are accepted. With a
+/// certificate every connection is wrapped in TLS (bolt+s://, neo4j+s://; bolt+ssc:// for one that you signed yourself).
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood serve people.db --bolt 127.0.0.1:7687")]
 pub struct Serve {
@@ -21,12 +24,33 @@ pub struct Serve {
     /// Address for drivers of Neo4j; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7687")]
     bolt: String,
+    /// Ask for passwords or not; if not said: if there are users
+    #[arg(long, value_name = "WHOM")]
+    auth: Option<Auth>,
+    /// Certificate (PEM, the server's own first) for TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key (PEM) of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Connections served at once; each has a thread
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections_max)]
+    connections_max: usize,
     /// Address for Gremlin clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
     /// Address for browsers and HTTP clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
+}
+
+/// Whom the server lets in.
+#[derive(Clone, Copy, ValueEnum)]
+enum Auth {
+    /// Everyone on this machine
+    None,
+    /// Users with their passwords
+    Password,
 }
 
 impl Serve {
@@ -39,22 +63,82 @@ impl Serve {
             }
         }
         let made = Made::open(&self.database, Options::default())?;
-        let options = ServeOptions { bolt: self.bolt };
+        let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let database = made.keep();
-        let mut out = world::files::stdout();
-        writeln!(out, "listening on bolt://{}", server.address())?;
-        out.flush()?;
-        server.wait_for_signal();
+        self.greet(&server, &options)?;
+        server.wait_for_signal().map_err(failed)?;
         drop(server);
         Ok(database.close()?)
     }
+
+    fn options(&self) -> Result<ServeOptions, Exit> {
+        let tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key).map_err(failed)?),
+            _ => None,
+        };
+        let limits = Limits { connections_max: self.connections_max, ..Limits::default() };
+        Ok(ServeOptions {
+            gate: gate(self.auth, &self.database)?,
+            tls,
+            limits,
+            ..ServeOptions::at(&self.bolt)
+        })
+    }
+
+    /// Where it listens, whom it lets in, how to come.
+    fn greet(&self, server: &Server, options: &ServeOptions) -> Result<(), Exit> {
+        let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
+        let mut out = world::files::stdout();
+        writeln!(out, "listening on bolt{secure}://{address}")?;
+        let asked = if options.gate.asks() {
+            "users with their passwords"
+        } else {
+            "everyone on this machine; no password is asked"
+        };
+        writeln!(out, "  lets in    {asked}")?;
+        writeln!(out, "  drivers    neo4j{secure}://{address}, database `neo4j`")?;
+        if options.gate.asks() && options.tls.is_none() && !address.ip().is_loopback() {
+            writeln!(
+                out,
+                "  warning    without TLS, passwords cross the network in clear text; see --tls-cert"
+            )?;
+        }
+        writeln!(out, "  to end     Ctrl-C")?;
+        Ok(out.flush()?)
+    }
+}
+
+fn gate(auth: Option<Auth>, database: &Path) -> Result<Arc<Gate>, Exit> {
+    let users = (!folder::is_memory(database)).then(|| Users::of_database(database));
+    let count = match &users {
+        Some(users) => users.names().map_err(|error| unreadable(&error.to_string()))?.len(),
+        None => 0,
+    };
+    match (auth, users) {
+        (Some(Auth::None), _) => Ok(Gate::open()),
+        (Some(Auth::Password), _) if count == 0 => {
+            let error = Error::new(
+                "Tanglewood.ClientError.Serve.NoUsers",
+                "passwords are to be asked for, but there are no users",
+            );
+            Err(error.hint(format!("`tanglewood user add {} NAME` makes one", database.display())).into())
+        }
+        (_, Some(users)) if count > 0 => Ok(Gate::of(users)),
+        _ => Ok(Gate::open()),
+    }
+}
+
+fn unreadable(what: &str) -> Exit {
+    Error::new("Tanglewood.DatabaseError.User.Damaged", what).into()
 }
 
 fn failed(error: ServeError) -> Exit {
     let code = match &error {
         ServeError::Address(_) => "Tanglewood.ClientError.Serve.Address",
         ServeError::NotLoopback(_) => "Tanglewood.ClientError.Serve.NotLoopback",
+        ServeError::Tls(_) => "Tanglewood.ClientError.Serve.Tls",
+        ServeError::Taken(_) => "Tanglewood.ClientError.Serve.AddressTaken",
         ServeError::Io(..) => "Tanglewood.DatabaseError.Serve.Io",
     };
     let text = error.to_string();

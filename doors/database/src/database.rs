@@ -205,10 +205,13 @@ impl Database {
             return Ok(planned);
         }
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
+        let notices = crate::notification::Notices::of(&statement, text, snapshot);
         let statement =
             plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
         let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
-        let planned = Arc::new(Planned::new(statement, writes, snapshot));
+        let mut planned = Planned::new(statement, writes, snapshot);
+        planned.notices = notices;
+        let planned = Arc::new(planned);
         self.inner.plans.put(text, planned.clone());
         Ok(planned)
     }

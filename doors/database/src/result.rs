@@ -68,6 +68,8 @@ pub struct Summary {
     pub plan_text: Option<String>,
     /// The plan as a tree, for EXPLAIN and PROFILE.
     pub plan: Option<PlanDescription>,
+    /// What was noticed about the statement.
+    pub notifications: Vec<crate::Notification>,
     /// Was it PROFILE?
     pub profiled: bool,
 }

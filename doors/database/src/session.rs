@@ -23,6 +23,8 @@ use world::clock::monotonic_ns;
 const RETRY_PAUSE: Duration = Duration::from_micros(50);
 /// Longest such pause.
 const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
+/// How often whoever waits for a statement that writes looks after its client.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Limits of one request, where they differ from the database's options.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +44,11 @@ pub struct Session {
     limits: Limits,
     tenant: Option<String>,
     interrupter: Interrupter,
+    meanwhile: Option<Meanwhile>,
 }
+
+/// What is done every few milliseconds while a statement is waited for.
+type Meanwhile = Arc<dyn Fn() + Send + Sync>;
 
 struct Open {
     transaction: Arc<Transaction>,
@@ -56,7 +62,7 @@ impl Session {
     pub(crate) fn new(database: Database) -> Session {
         let interrupter = Interrupter::new(&database);
         let gatekeeper = database.next_gatekeeper();
-        Session { database, gatekeeper, transaction: None, limits: Limits::default(), tenant: None, interrupter }
+        Session { database, gatekeeper, transaction: None, limits: Limits::default(), tenant: None, interrupter, meanwhile: None }
     }
     /// A handle by which another thread ends what this session runs.
     pub fn interrupter(&self) -> Interrupter {
@@ -73,6 +79,11 @@ impl Session {
     /// Whose share of the machine this session's requests are charged to.
     pub fn set_tenant(&mut self, tenant: impl Into<String>) {
         self.tenant = Some(tenant.into());
+    }
+    /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: a door looks whether its
+    /// client is still there. It ends the statement by an [`Interrupter`].
+    pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
+        self.meanwhile = Some(Arc::new(meanwhile));
     }
     /// The database of this session.
     pub fn database(&self) -> &Database {
@@ -316,7 +327,7 @@ impl Session {
         let snapshot = transaction.snapshot();
         let (mut stream, _ticket) = self.start(request, Access::Write(transaction.clone()))?;
         let (mut batches, mut bytes) = (Vec::new(), 0);
-        while let Some(batch) = stream.next().transpose()? {
+        while let Some(batch) = self.next_of(&mut stream)? {
             bytes += batch.bytes() as u64;
             if bytes > request.bytes_max {
                 let code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
@@ -329,6 +340,17 @@ impl Session {
         let profile = Profiling::wanted(request.planned, &snapshot)
             .map(|profiling| profiling.describe(&stream.profile()));
         Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
+    }
+
+    /// The next batch of a statement that writes.
+    fn next_of(&self, stream: &mut ResultStream) -> Result<Option<model::Batch>, Error> {
+        let Some(meanwhile) = &self.meanwhile else { return Ok(stream.next().transpose()?) };
+        loop {
+            match stream.next_timeout(LOOK_EVERY) {
+                Some(next) => return Ok(next.transpose()?),
+                None => meanwhile(),
+            }
+        }
     }
 
     fn start(
@@ -439,6 +461,7 @@ fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
         elapsed: Duration::ZERO,
         plan_text: None,
         plan: None,
+        notifications: planned.notices.now(snapshot),
         profiled: planned.statement.mode == StatementMode::Profile,
     }
 }

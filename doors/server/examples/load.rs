@@ -74,7 +74,7 @@ fn main() {
     }
     println!("library, 1 thread: {inside} lookups a second");
 
-    let server = Server::start(database.clone(), &ServeOptions { bolt: "127.0.0.1:0".into() }).unwrap();
+    let server = Server::start(database.clone(), &ServeOptions::at("127.0.0.1:0")).unwrap();
     let address = server.address();
     for connections in [1, connections] {
         let began = monotonic_ns();

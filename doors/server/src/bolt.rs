@@ -1,9 +1,13 @@
-//! Bolt, the protocol of Neo4j's drivers: versions 4.4 and 5.0 to 5.4.
+//! Bolt, the protocol of Neo4j's drivers: versions 4.4, 5.0 to 5.4 and 5.6 to 5.8, by proposals or by manifest.
 
+mod answer;
+mod bookmark;
 pub mod chunks;
 pub mod connection;
+mod gql;
 pub mod handshake;
 pub mod message;
+mod notices;
 pub mod packstream;
 pub mod structure;
 
@@ -24,6 +28,18 @@ impl Version {
     /// Is authentication a message of its own (LOGON)?
     pub fn has_logon(self) -> bool {
         self >= Version { major: 5, minor: 1 }
+    }
+    /// Does the end of a result tell statuses in place of notifications?
+    pub fn has_statuses(self) -> bool {
+        self >= Version { major: 5, minor: 6 }
+    }
+    /// Do failures carry GQL's status?
+    pub fn has_status_of_failures(self) -> bool {
+        self >= Version { major: 5, minor: 7 }
+    }
+    /// Is the client told which database is its home when it begins?
+    pub fn tells_home(self) -> bool {
+        self >= Version { major: 5, minor: 8 }
     }
     /// Are instants with a zone sent as UTC seconds?
     pub fn sends_utc(self) -> bool {

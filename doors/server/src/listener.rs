@@ -1,39 +1,58 @@
-//! The listener: owns the sockets, feeds connections, and never lets one of them wait for another.
+//! The listener: owns the sockets, gives each connection a thread, and never lets one of them wait for another.
 //!
-//! Each connection has an asynchronous reader, which puts messages together and notices RESET while a query runs, and one blocking
-//! thread for its conversation. Writing waits for the client, and so holds back the query: a slow client costs bounded memory. A client
-//! that is gone, or a server that ends, is noticed by the reader, which ends the query and a write that waits.
+//! A connection's thread reads, asks and answers itself, so that a short query costs no hand-over between threads beyond the one to an
+//! executor; while it waits for a query, it looks after its client every few milliseconds ([`wire`]). Writing waits for the client,
+//! and so holds back the query: a slow client costs bounded memory. docs/decisions/2026-11-22-a-thread-a-connection.md says why.
 
-use crate::bolt::chunks::Assembler;
-use crate::bolt::connection::{Connection, Next, Sink};
-use crate::bolt::handshake::{self, HANDSHAKE_BYTES};
+mod conversation;
+mod reading;
+mod tls;
+mod wire;
+
+pub use tls::Tls;
+
+use crate::Limits;
+use crate::users::Gate;
 use database::Database;
+use parking_lot::Mutex;
+use reading::Incoming;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Handle, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use world::threads::Thread;
 
-/// Connections served at once; each has a thread. One more is closed at once.
-pub const CONNECTIONS_MAX: usize = 1_024;
-/// Messages read ahead of a connection that is busy.
-const MESSAGES_AHEAD_MAX: usize = 64;
-/// Bytes of such messages; the one that goes beyond is still read.
-const BYTES_AHEAD_MAX: usize = 1 << 20;
-/// A client that connects and says nothing is let go.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
-const READ_BYTES: usize = 64 << 10;
+/// Bytes of stack of a connection's thread: texts are parsed and planned on it.
+const STACK_BYTES: usize = 4 << 20;
+/// Time that a server that ends gives its connections.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// A client that vanished without a word is asked for after this long.
+const PROBE_AFTER: Duration = Duration::from_secs(60);
+/// Clients that the system keeps waiting for us; beyond, it lets them try again, which takes them a second.
+const WAITING_MAX: i32 = 1_024;
+/// Pause when the system gives no more sockets or threads.
+const BREATH: Duration = Duration::from_millis(20);
 
-/// Where to listen.
+/// Where to listen, to whom, and how.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// Address of the Bolt door.
     pub bolt: String,
+    /// Who may come in.
+    pub gate: Arc<Gate>,
+    /// Wraps every connection, where given.
+    pub tls: Option<Tls>,
+    /// What a client may cost.
+    pub limits: Limits,
+}
+
+impl ServeOptions {
+    /// Everyone may come in who reaches this address, unwrapped.
+    pub fn at(bolt: &str) -> ServeOptions {
+        ServeOptions { bolt: bolt.into(), gate: Gate::open(), tls: None, limits: Limits::default() }
+    }
 }
 
 /// Why the server did not start.
@@ -41,8 +60,12 @@ pub struct ServeOptions {
 pub enum ServeError {
     /// The address is none.
     Address(String),
-    /// An address that others can reach, while no users exist.
+    /// An address that others can reach, while no password is asked.
     NotLoopback(SocketAddr),
+    /// Certificate or key do not serve.
+    Tls(String),
+    /// Someone listens there already.
+    Taken(SocketAddr),
     /// The system refused.
     Io(String, std::io::Error),
 }
@@ -55,7 +78,17 @@ impl fmt::Display for ServeError {
             }
             ServeError::NotLoopback(address) => write!(
                 f,
-                "{address} can be reached by others, and no users are set up\nhint: listen on 127.0.0.1, where no password is asked"
+                "{address} can be reached by others, and no password is asked\nhint: `tanglewood user add` makes users; or listen \
+                 on 127.0.0.1"
+            ),
+            ServeError::Tls(what) => write!(f, "{what}"),
+            ServeError::Taken(address) => write!(
+                f,
+                "port {} of {} is taken: another server runs there\nhint: end it, or take another port with --bolt {}:0 (0: any \
+                 free one)",
+                address.port(),
+                address.ip(),
+                address.ip()
             ),
             ServeError::Io(address, error) => write!(f, "cannot listen on {address}: {error}"),
         }
@@ -64,32 +97,52 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// What all connections share.
+struct Shared {
+    database: Database,
+    gate: Arc<Gate>,
+    tls: Option<Tls>,
+    limits: Limits,
+    incoming: Incoming,
+    strangers: Arc<AtomicUsize>,
+    stopping: AtomicBool,
+    open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
+}
+
 /// A running server. Dropping it closes every connection.
 pub struct Server {
-    runtime: Option<Runtime>,
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    accepting: Option<Thread<()>>,
     address: SocketAddr,
-    stop: watch::Sender<bool>,
-    open: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// Listens; ready when this returns.
+    ///
+    /// # Errors
+    /// The address is none, is taken, or can be reached by others while no password is asked.
     pub fn start(database: Database, options: &ServeOptions) -> Result<Server, ServeError> {
-        let address = loopback(&options.bolt)?;
-        let failed = |error| ServeError::Io(address.to_string(), error);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .max_blocking_threads(CONNECTIONS_MAX + 8)
-            .thread_name("bolt")
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+        let address = permitted(&options.bolt, &options.gate)?;
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => ServeError::Taken(address),
+            _ => ServeError::Io(address.to_string(), error),
+        };
+        let listener = Arc::new(listen(address).map_err(failed)?);
         let address = listener.local_addr().map_err(failed)?;
-        let (stop, stopped) = watch::channel(false);
-        let open = Arc::new(AtomicUsize::new(0));
-        runtime.spawn(accept(listener, database, stopped, open.clone()));
-        Ok(Server { runtime: Some(runtime), address, stop, open })
+        let shared = Arc::new(Shared {
+            database,
+            gate: options.gate.clone(),
+            tls: options.tls.clone(),
+            limits: options.limits.clone(),
+            incoming: Incoming::new(options.limits.incoming_bytes_max),
+            strangers: Arc::default(),
+            stopping: AtomicBool::new(false),
+            open: Mutex::default(),
+        });
+        let (accepted, heard) = (shared.clone(), listener.clone());
+        let accepting = world::threads::spawn("bolt", move || accept(&accepted, &heard));
+        Ok(Server { shared, listener, accepting: Some(accepting), address })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
@@ -97,222 +150,121 @@ impl Server {
     }
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+        self.shared.open.lock().len()
     }
     /// Waits until the process is asked to end (Ctrl-C or SIGTERM).
-    pub fn wait_for_signal(&self) {
-        let Some(runtime) = &self.runtime else { return };
-        runtime.block_on(async {
-            let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-                Ok(terminate) => terminate,
-                Err(_) => return drop(tokio::signal::ctrl_c().await),
-            };
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        });
+    ///
+    /// # Errors
+    /// The system does not tell of signals.
+    pub fn wait_for_signal(&self) -> Result<(), ServeError> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])
+            .map_err(|error| ServeError::Io(self.address.to_string(), error))?;
+        signals.forever().next();
+        Ok(())
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Without a receiver left there is nobody to tell.
-        let _ = self.stop.send(true);
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_secs(2));
+        self.shared.stopping.store(true, Ordering::Release);
+        // A listening socket that is shut lets its thread go. Sockets that are gone already need no farewell.
+        let _ = socket2::SockRef::from(&*self.listener).shutdown(Shutdown::Both);
+        drop(self.accepting.take());
+        self.shared.open.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+        let until_ns = world::clock::monotonic_ns() + FAREWELL.as_nanos() as u64;
+        while self.connections() > 0 && world::clock::monotonic_ns() < until_ns {
+            world::threads::sleep(Duration::from_millis(1));
         }
     }
 }
 
-fn loopback(text: &str) -> Result<SocketAddr, ServeError> {
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    // A server that is started anew need not wait until the last packets of the one before have died out.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(WAITING_MAX)?;
+    Ok(socket.into())
+}
+
+/// An address that may be listened on.
+fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
     let text = text.replace("localhost", "127.0.0.1");
     let address: SocketAddr = text.parse().map_err(|_| ServeError::Address(text.clone()))?;
-    if address.ip().is_loopback() { Ok(address) } else { Err(ServeError::NotLoopback(address)) }
-}
-
-async fn accept(
-    listener: TcpListener,
-    database: Database,
-    mut stopped: watch::Receiver<bool>,
-    open: Arc<AtomicUsize>,
-) {
-    static NUMBER: AtomicU64 = AtomicU64::new(1);
-    loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                // Out of descriptors, usually: let some close.
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            },
-            _ = stopped.changed() => return,
-        };
-        let Some(slot) = Slot::take(&open) else { continue };
-        let (database, stopped) = (database.clone(), stopped.clone());
-        tokio::spawn(async move {
-            let _slot = slot;
-            // How a connection ends is the client's affair: it sees the socket close.
-            let _ = converse(stream, database, NUMBER.fetch_add(1, Ordering::Relaxed), stopped).await;
-        });
+    if address.ip().is_loopback() || gate.asks() {
+        Ok(address)
+    } else {
+        Err(ServeError::NotLoopback(address))
     }
 }
 
-/// One of the connections served at once, given back whatever ends it.
-struct Slot(Arc<AtomicUsize>);
-
-impl Slot {
-    fn take(open: &Arc<AtomicUsize>) -> Option<Slot> {
-        let more = |count: usize| (count < CONNECTIONS_MAX).then_some(count + 1);
-        open.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok().map(|_| Slot(open.clone()))
+fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+    for number in 1.. {
+        let accepted = listener.accept();
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        // Out of descriptors or threads, usually: some close in time.
+        if accepted.and_then(|(socket, _)| receive(shared, socket, number)).is_err() {
+            world::threads::sleep(BREATH);
+        }
     }
 }
 
-impl Drop for Slot {
+/// Gives a connection its thread, if there is a place for one more.
+fn receive(shared: &Arc<Shared>, socket: TcpStream, number: u64) -> std::io::Result<()> {
+    let probes = socket2::TcpKeepalive::new().with_time(PROBE_AFTER);
+    socket2::SockRef::from(&socket).set_tcp_keepalive(&probes)?;
+    let stranger = Stranger::of(&shared.strangers, shared.limits.strangers_max);
+    let Some(stranger) = stranger else { return Ok(()) };
+    let Some(place) = Place::take(shared, Arc::new(socket), number) else { return Ok(()) };
+    let work = move || {
+        // How a connection ends is the client's affair: it sees the socket close.
+        let _ = conversation::converse(&place.shared, place.socket.clone(), place.number, stranger);
+    };
+    std::thread::Builder::new().name("bolt".into()).stack_size(STACK_BYTES).spawn(work).map(drop)
+}
+
+/// One of those who have not said yet who they are.
+struct Stranger(Arc<AtomicUsize>);
+
+impl Stranger {
+    fn of(count: &Arc<AtomicUsize>, max: usize) -> Option<Stranger> {
+        let more = |count: usize| (count < max).then_some(count + 1);
+        count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok().map(|_| Stranger(count.clone()))
+    }
+}
+
+impl Drop for Stranger {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-async fn converse(
-    mut stream: TcpStream,
-    database: Database,
+/// One of the connections served at once, given back whatever ends it.
+struct Place {
+    shared: Arc<Shared>,
+    socket: Arc<TcpStream>,
     number: u64,
-    mut stopped: watch::Receiver<bool>,
-) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let address = stream.local_addr()?.to_string();
-    let mut hello = [0; HANDSHAKE_BYTES];
-    match tokio::time::timeout(HANDSHAKE_TIMEOUT, stream.read_exact(&mut hello)).await {
-        Ok(read) => read?,
-        Err(_) => return Ok(()),
-    };
-    let version = handshake::negotiate(&hello);
-    stream.write_all(&handshake::answer(version)).await?;
-    let Some(version) = version else { return Ok(()) };
+}
 
-    let connection = Connection::new(&database, version, number, address);
-    let (interrupt, interrupter) = connection.interrupter();
-    let (reading, writing) = stream.into_split();
-    let (sender, receiver) = mpsc::channel(MESSAGES_AHEAD_MAX);
-    let (gone, was_gone) = watch::channel(false);
-    let sink = SocketSink { socket: writing, runtime: Handle::current(), gone: was_gone };
-    let talking = tokio::task::spawn_blocking(move || talk(connection, receiver, sink));
-    let ending = Ending { interrupter, gone };
-    let on_reset = || {
-        interrupt.raise();
-        ending.interrupter.interrupt("the client sent RESET");
-    };
-    tokio::select! {
-        _ = read(reading, sender, on_reset) => {}
-        _ = stopped.changed() => {}
+impl Place {
+    fn take(shared: &Arc<Shared>, socket: Arc<TcpStream>, number: u64) -> Option<Place> {
+        let mut open = shared.open.lock();
+        if open.len() >= shared.limits.connections_max {
+            return None;
+        }
+        open.insert(number, socket.clone());
+        drop(open);
+        Some(Place { shared: shared.clone(), socket, number })
     }
-    drop(ending);
-    drop(talking.await);
-    Ok(())
 }
 
-/// Dropped when the client is gone, or the server ends and drops the conversation where it stands: so does what runs for it.
-struct Ending {
-    interrupter: database::Interrupter,
-    gone: watch::Sender<bool>,
-}
-
-impl Drop for Ending {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.interrupter.close();
-        // Without a receiver left nobody waits.
-        let _ = self.gone.send(true);
-    }
-}
-
-/// Puts messages together until the client closes, sends nonsense, or the conversation ends.
-async fn read(
-    mut socket: OwnedReadHalf,
-    sender: mpsc::Sender<Message>,
-    on_reset: impl Fn(),
-) -> std::io::Result<()> {
-    let mut assembler = Assembler::default();
-    let mut bytes = vec![0; READ_BYTES];
-    let ahead = Arc::new(Semaphore::new(BYTES_AHEAD_MAX));
-    loop {
-        let count = tokio::select! {
-            count = socket.read(&mut bytes) => count?,
-            () = sender.closed() => return Ok(()),
-        };
-        if count == 0 {
-            return Ok(());
-        }
-        assembler.feed(&bytes[..count]);
-        loop {
-            let Ok(next) = assembler.next_message() else { return Ok(()) };
-            let Some(message) = next else { break };
-            if message.get(1) == Some(&0x0F) {
-                on_reset();
-            }
-            let room = ahead.clone().acquire_many_owned(message.len().min(BYTES_AHEAD_MAX) as u32).await;
-            let room = room.expect("the semaphore is never closed");
-            if sender.send(Message { bytes: message, _room: room }).await.is_err() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// A message that was read ahead, with the room it takes.
-struct Message {
-    bytes: Vec<u8>,
-    _room: OwnedSemaphorePermit,
-}
-
-/// Answers messages as they come; answers go out when there is nothing more to answer.
-fn talk(
-    mut connection: Connection,
-    mut receiver: mpsc::Receiver<Message>,
-    mut sink: SocketSink,
-) -> std::io::Result<()> {
-    loop {
-        let message = match receiver.try_recv() {
-            Ok(message) => message,
-            Err(_) => {
-                connection.flush(&mut sink)?;
-                let Some(message) = receiver.blocking_recv() else { return Ok(()) };
-                message
-            }
-        };
-        if connection.handle(&message.bytes, &mut sink)? == Next::Close {
-            return connection.flush(&mut sink);
-        }
-    }
-}
-
-struct SocketSink {
-    socket: OwnedWriteHalf,
-    runtime: Handle,
-    gone: watch::Receiver<bool>,
-}
-
-impl Sink for SocketSink {
-    fn send(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
-        // Nearly always there is room, and the runtime need not be asked.
-        while !bytes.is_empty() {
-            match self.socket.try_write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let (socket, gone) = (&mut self.socket, &mut self.gone);
-        self.runtime.block_on(async {
-            tokio::select! {
-                written = socket.write_all(bytes) => written,
-                _ = gone.wait_for(|gone| *gone) => Err(std::io::ErrorKind::ConnectionAborted.into()),
-            }
-        })
+        // A client that is gone already is told nothing.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.shared.open.lock().remove(&self.number);
     }
 }

@@ -3,64 +3,20 @@
 
 mod common;
 
+use common::socket::{Client, within};
 use common::*;
 use database::{Database, MEMORY, Options};
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
-use tanglewood_server::bolt::chunks::Assembler;
-use tanglewood_server::bolt::handshake::MAGIC;
-use tanglewood_server::listener::CONNECTIONS_MAX;
-use tanglewood_server::{ServeError, ServeOptions, Server};
+
+use tanglewood_server::{Limits, ServeError, ServeOptions, Server};
 use world::clock::monotonic_ns;
 use world::threads::sleep;
 
-struct Client {
-    socket: TcpStream,
-    assembler: Assembler,
-}
-
-impl Client {
-    fn connect(address: SocketAddr) -> Client {
-        let mut socket = TcpStream::connect(address).unwrap();
-        socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        socket.write_all(&MAGIC).unwrap();
-        socket.write_all(&[0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
-        let mut version = [0; 4];
-        socket.read_exact(&mut version).unwrap();
-        assert_eq!(version, [0, 0, 4, 5]);
-        let mut client = Client { socket, assembler: Assembler::default() };
-        client.send(&[request(HELLO, &[none()]), request(LOGON, &[none()])]);
-        assert!(client.next().is_success() && client.next().is_success());
-        client
-    }
-    fn send(&mut self, requests: &[Vec<u8>]) {
-        self.socket.write_all(&chunked(requests)).unwrap();
-    }
-    fn next(&mut self) -> Answer {
-        let mut bytes = [0; 16 << 10];
-        loop {
-            if let Some(message) = self.assembler.next_message().unwrap() {
-                return Answer::parse(&message);
-            }
-            let count = self.socket.read(&mut bytes).unwrap();
-            assert!(count > 0, "the server closed the connection");
-            self.assembler.feed(&bytes[..count]);
-        }
-    }
-    fn int(&mut self, text: &str) -> i64 {
-        self.send(&[run(text), pull(-1)]);
-        assert!(self.next().is_success());
-        let value = self.next().values()[0].int();
-        assert!(self.next().is_success());
-        value
-    }
-}
-
 fn serve() -> (Database, Server) {
     let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
-    let server = Server::start(database.clone(), &ServeOptions { bolt: "127.0.0.1:0".into() }).unwrap();
+    let server = Server::start(database.clone(), &ServeOptions::at("127.0.0.1:0")).unwrap();
     (database, server)
 }
 
@@ -96,16 +52,6 @@ fn vanish(database: &Database, server: &Server, text: &str, way: &str) -> u64 {
     drop(client);
     within(1_000, "the slot", || server.connections() == 0);
     took_ms
-}
-
-/// Waits until it holds; how long that took.
-fn within(limit_ms: u64, what: &str, holds: impl Fn() -> bool) -> u64 {
-    let began = monotonic_ns();
-    while !holds() {
-        assert!(monotonic_ns() - began < limit_ms * 1_000_000, "{what} did not happen within {limit_ms} ms");
-        sleep(Duration::from_micros(200));
-    }
-    (monotonic_ns() - began) / 1_000_000
 }
 
 const PRODUCT: &str = "UNWIND range(1, 1000) AS i UNWIND range(1, 1000) AS j RETURN i * 1000 + j";
@@ -145,7 +91,7 @@ fn a_client_that_vanishes_takes_its_query_and_its_slot_along() {
     {
         // The best of a few rounds: other tests share the machine.
         let took_ms = (0..5).map(|_| vanish(&database, &server, text, way)).min().unwrap();
-        assert!(took_ms < 50, "{way}: the query went on for {took_ms} ms");
+        assert!(took_ms < 100, "{way}: the query went on for {took_ms} ms");
     }
     let mut client = Client::connect(server.address());
     assert_eq!(client.int("RETURN 7"), 7);
@@ -166,7 +112,7 @@ fn an_open_transaction_of_a_vanished_client_is_rolled_back() {
 fn only_loopback_is_served_while_there_are_no_users() {
     let start = |bolt: &str| {
         let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
-        Server::start(database, &ServeOptions { bolt: bolt.into() }).map(|server| server.address().port())
+        Server::start(database, &ServeOptions::at(bolt)).map(|server| server.address().port())
     };
     for refused in ["0.0.0.0:0", "[::]:0", "192.168.1.1:7687"] {
         assert!(matches!(start(refused), Err(ServeError::NotLoopback(_))), "{refused}");
@@ -176,12 +122,12 @@ fn only_loopback_is_served_while_there_are_no_users() {
     }
     assert!(start("localhost:0").unwrap() > 0);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    assert!(matches!(start(&taken.local_addr().unwrap().to_string()), Err(ServeError::Io(..))));
+    assert!(matches!(start(&taken.local_addr().unwrap().to_string()), Err(ServeError::Taken(_))));
 }
 
 #[test]
 fn one_client_too_many_is_closed_and_strangers_are_told_nothing() {
-    let (_database, server) = serve();
+    let (database, server) = serve();
     let mut stranger = TcpStream::connect(server.address()).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut answer = Vec::new();
@@ -190,13 +136,18 @@ fn one_client_too_many_is_closed_and_strangers_are_told_nothing() {
     drop(stranger);
     within(1_000, "the slot", || server.connections() == 0);
 
-    let silent: Vec<TcpStream> =
-        (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    within(5_000, "all slots", || server.connections() == CONNECTIONS_MAX);
+    let places = 8;
+    let options = ServeOptions {
+        limits: Limits { connections_max: places, strangers_max: places, ..Limits::default() },
+        ..ServeOptions::at("127.0.0.1:0")
+    };
+    let server = Server::start(database, &options).unwrap();
+    let silent: Vec<TcpStream> = (0..places).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    within(5_000, "all slots", || server.connections() == places);
     let mut one_more = TcpStream::connect(server.address()).unwrap();
     one_more.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     assert_eq!(one_more.read(&mut [0; 4]).unwrap_or(0), 0, "closed");
-    assert_eq!(server.connections(), CONNECTIONS_MAX);
+    assert_eq!(server.connections(), places);
     drop(silent);
     within(5_000, "all slots", || server.connections() == 0);
     assert_eq!(Client::connect(server.address()).int("RETURN 1"), 1);

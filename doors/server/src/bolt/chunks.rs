@@ -2,34 +2,67 @@
 
 use super::packstream::Packer;
 
-/// Bytes of one message: a RUN with its parameters must fit.
+/// Bytes of one message, unless other limits are set.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Room that an assembler keeps when it is empty.
+const KEPT_BYTES_MAX: usize = 64 << 10;
 const CHUNK_BYTES_MAX: usize = 0xFFFF;
 
 /// Puts chunks together to messages, from any pieces of the stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Assembler {
     pending: Vec<u8>,
     read: usize,
     message: Vec<u8>,
+    /// A message must not be longer.
+    pub message_bytes_max: usize,
 }
 
-/// A message longer than [`MESSAGE_BYTES_MAX`].
+impl Default for Assembler {
+    fn default() -> Assembler {
+        Assembler::within(MESSAGE_BYTES_MAX)
+    }
+}
+
+/// A message longer than it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 impl Assembler {
+    /// An assembler of messages no longer than this.
+    pub fn within(message_bytes_max: usize) -> Assembler {
+        Assembler { pending: Vec::new(), read: 0, message: Vec::new(), message_bytes_max }
+    }
     /// Takes what came from the socket.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.pending.drain(..self.read);
         self.read = 0;
         self.pending.extend_from_slice(bytes);
     }
+    /// Takes bytes as they came, before messages begin; how many.
+    pub fn take_raw(&mut self, bytes: &mut [u8]) -> usize {
+        let rest = &self.pending[self.read..];
+        let count = rest.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&rest[..count]);
+        self.read += count;
+        count
+    }
+    /// Bytes that wait here.
+    pub fn held(&self) -> usize {
+        self.pending.len() + self.message.capacity()
+    }
+    /// Has a message begun that has not ended?
+    pub fn is_amid_message(&self) -> bool {
+        !self.message.is_empty() || self.read < self.pending.len()
+    }
     /// The next whole message, if it is there. Empty chunks between messages (keep-alive) are passed over.
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         loop {
             let rest = &self.pending[self.read..];
-            let Some(head) = rest.get(..2) else { return Ok(None) };
+            let Some(head) = rest.get(..2) else {
+                self.give_back();
+                return Ok(None);
+            };
             let len = u16::from_be_bytes([head[0], head[1]]) as usize;
             if len == 0 {
                 self.read += 2;
@@ -39,11 +72,19 @@ impl Assembler {
                 continue;
             }
             let Some(chunk) = rest.get(2..2 + len) else { return Ok(None) };
-            if self.message.len() + len > MESSAGE_BYTES_MAX {
+            if self.message.len() + len > self.message_bytes_max {
                 return Err(TooLong);
             }
             self.message.extend_from_slice(chunk);
             self.read += 2 + len;
+        }
+    }
+    /// Room that one large message made.
+    fn give_back(&mut self) {
+        if self.read == self.pending.len() {
+            self.pending.clear();
+            self.read = 0;
+            self.pending.shrink_to(KEPT_BYTES_MAX);
         }
     }
 }

@@ -11,25 +11,34 @@
 //! queued before it is ignored. Answers gather until [`Connection::flush`], which whoever feeds messages calls when it has no more of them:
 //! a client that sends BEGIN, RUN and PULL at once is answered at once.
 
-use super::Version;
+mod rows;
+
+use super::answer::{self, DATABASE, map};
 use super::message::{self, Request};
+use super::notices::Filter;
 use super::packstream::{Packer, Unreadable};
-use super::structure::{pack, pack_hydrated};
-use database::{Database, Error, Limits, Mode, Params, QueryResult, RequestKind, Session, Summary};
+use super::{Version, bookmark};
+use crate::Limits as DoorLimits;
+use crate::users::Gate;
+use database::{Database, Error, Limits, Mode, Params, QueryResult, Session};
 use model::{Map, Value};
+use rows::{FLUSH_BYTES, Leftover};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Results open at once in one transaction.
 pub const RESULTS_OPEN_MAX: usize = 1_024;
-/// Output is handed on whenever so much has gathered.
-const FLUSH_BYTES: usize = 64 << 10;
-/// Rows that wait for more rows are handed on after this long.
-const FLUSH_AFTER: Duration = Duration::from_millis(5);
+/// Bytes of an address that a routing table repeats.
+const ADDRESS_BYTES_MAX: usize = 300;
+/// Pause between two looks whether a bookmark's commit is there.
+const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 /// A buffer that one huge row made longer is given back.
 const BUFFER_KEPT_BYTES_MAX: usize = 1 << 20;
+/// Seconds of silence after which a driver may think the server gone; it says something every [`crate::Limits::keep_alive`].
+const RECEIVE_TIMEOUT_SECONDS: i64 = 120;
 /// What the server calls itself; drivers look for the name of Neo4j to enable their features.
 pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 
@@ -37,6 +46,8 @@ pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 pub trait Sink {
     /// Hands on chunked bytes.
     fn send(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+    /// A moment in which the conversation waits for the database: the client may be looked after.
+    fn look(&mut self) {}
 }
 
 /// RESETs that were read but not yet answered.
@@ -66,6 +77,8 @@ enum State {
     Authentication,
     Ready,
     Failed,
+    /// Not let in; the connection ends.
+    Refused,
 }
 
 /// What follows a message.
@@ -83,8 +96,13 @@ pub struct Connection {
     state: State,
     session: Session,
     interrupt: Arc<Interrupt>,
-    results: BTreeMap<i64, QueryResult>,
-    rows: BTreeMap<i64, Leftover>,
+    gate: Arc<Gate>,
+    peer: IpAddr,
+    filter: Filter,
+    /// Of the open transaction, where it said more than the connection.
+    transaction_filter: Option<Filter>,
+    bookmark_timeout: Duration,
+    results: BTreeMap<i64, OpenResult>,
     next_qid: i64,
     last_qid: i64,
     connection_id: u64,
@@ -92,10 +110,12 @@ pub struct Connection {
     out: Vec<u8>,
 }
 
-/// Rows of a batch that the client has not pulled yet.
-struct Leftover {
-    batch: model::Batch,
-    row: usize,
+/// A result that the client has not read to its end.
+struct OpenResult {
+    result: QueryResult,
+    leftover: Option<Leftover>,
+    has_sent: bool,
+    filter: Filter,
 }
 
 impl Connection {
@@ -106,14 +126,43 @@ impl Connection {
             state: State::Negotiated,
             session: database.session(),
             interrupt: Arc::default(),
+            gate: Gate::open(),
+            peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            filter: Filter::default(),
+            transaction_filter: None,
+            bookmark_timeout: DoorLimits::default().bookmark_timeout,
             results: BTreeMap::new(),
-            rows: BTreeMap::new(),
             next_qid: 0,
             last_qid: 0,
             connection_id,
             address,
             out: Vec::new(),
         }
+    }
+    /// Lets in only whom this gate lets in.
+    pub fn guard(&mut self, gate: Arc<Gate>, peer: IpAddr) {
+        (self.gate, self.peer) = (gate, peer);
+    }
+    /// What it may cost.
+    pub fn set_limits(&mut self, limits: &DoorLimits) {
+        self.bookmark_timeout = limits.bookmark_timeout;
+    }
+    /// What is done every few milliseconds while a statement that writes is waited for.
+    pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
+        self.session.set_meanwhile(meanwhile);
+    }
+    /// Has the client said who it is?
+    pub fn is_known(&self) -> bool {
+        !matches!(self.state, State::Negotiated | State::Authentication | State::Refused)
+    }
+    /// Does the client keep a transaction or a result open?
+    pub fn has_open_work(&self) -> bool {
+        self.session.in_transaction() || !self.results.is_empty()
+    }
+    /// Says why the connection ends.
+    pub fn refuse(&mut self, what: &str) {
+        self.clear();
+        self.fail(&invalid(what));
     }
     /// For whoever reads the socket: how to interrupt what runs.
     pub fn interrupter(&self) -> (Arc<Interrupt>, database::Interrupter) {
@@ -147,7 +196,7 @@ impl Connection {
     fn dispatch(&mut self, request: Request, sink: &mut dyn Sink) -> std::io::Result<Next> {
         match request {
             Request::Goodbye => return Ok(Next::Close),
-            Request::Reset if !matches!(self.state, State::Negotiated | State::Authentication) => {
+            Request::Reset if self.is_known() => {
                 if self.interrupt.settle() {
                     self.session.settle_interrupt();
                 }
@@ -157,11 +206,8 @@ impl Connection {
             }
             _ if self.is_ignoring() => self.say(message::ignored),
             request => match (self.state, request) {
-                (State::Negotiated, Request::Hello(_)) => self.hello(),
-                (State::Authentication, Request::Logon(_)) => {
-                    self.state = State::Ready;
-                    self.succeed(Map::new());
-                }
+                (State::Negotiated, Request::Hello(extra)) => return Ok(self.hello(&extra)),
+                (State::Authentication, Request::Logon(token)) => return Ok(self.logon(&token)),
                 (State::Ready, request) => return self.serve(request, sink),
                 _ => {
                     self.fail(&unexpected());
@@ -176,10 +222,22 @@ impl Connection {
         self.interrupt.is_raised() || self.state == State::Failed
     }
 
-    fn hello(&mut self) {
-        self.state = if self.version.has_logon() { State::Authentication } else { State::Ready };
+    fn hello(&mut self, extra: &Map) -> Next {
+        self.filter = Filter::from(extra, &self.filter);
+        let routed = match extra.get("routing") {
+            Some(Value::Map(routing)) => routing.get("address").and_then(Value::as_str),
+            _ => None,
+        };
+        if let Some(address) = routed.filter(|address| address.len() <= ADDRESS_BYTES_MAX) {
+            // Under this name the client reached the server, and so it will again.
+            self.address = address.into();
+        }
+        self.state = State::Authentication;
+        if !self.version.has_logon() && self.admit(extra).is_err() {
+            return Next::Close;
+        }
         let hints = Value::map([
-            ("connection.recv_timeout_seconds", Value::Int(120)),
+            ("connection.recv_timeout_seconds", Value::Int(RECEIVE_TIMEOUT_SECONDS)),
             ("telemetry.enabled", false.into()),
         ]);
         self.succeed(map([
@@ -187,17 +245,42 @@ impl Connection {
             ("connection_id", format!("bolt-{}", self.connection_id).into()),
             ("hints", hints),
         ]));
+        Next::Go
+    }
+
+    fn logon(&mut self, token: &Map) -> Next {
+        if self.admit(token).is_err() {
+            return Next::Close;
+        }
+        self.succeed(Map::new());
+        Next::Go
+    }
+
+    /// Asks the gate; who is let in pays for the session. A refusal has been said.
+    fn admit(&mut self, token: &Map) -> Result<(), ()> {
+        match self.gate.admit(token, self.peer) {
+            Ok(user) => {
+                user.into_iter().for_each(|user| self.session.set_tenant(user));
+                self.state = State::Ready;
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(&error);
+                self.state = State::Refused;
+                Err(())
+            }
+        }
     }
 
     fn serve(&mut self, request: Request, sink: &mut dyn Sink) -> std::io::Result<Next> {
         let outcome = match request {
-            Request::Run(text, params, extra) => self.run(&text, &params, &extra),
+            Request::Run(text, params, extra) => self.run(&text, params, &extra, sink),
             Request::Pull(extra) => return self.pull(&extra, true, sink),
             Request::Discard(extra) => return self.pull(&extra, false, sink),
-            Request::Begin(extra) => self.begin(&extra),
+            Request::Begin(extra) => self.begin(&extra, sink),
             Request::Commit => self.end(true),
             Request::Rollback => self.end(false),
-            Request::Route => Ok(self.route()),
+            Request::Route(extra) => self.route(&extra, sink),
             Request::Telemetry => Ok(Map::new()),
             Request::Logoff if self.version.has_logon() => {
                 self.clear();
@@ -216,15 +299,18 @@ impl Connection {
         Ok(Next::Go)
     }
 
-    fn run(&mut self, text: &str, params: &Map, extra: &Map) -> Result<Map, Error> {
-        if self.results.len() >= RESULTS_OPEN_MAX
-            || (!self.session.in_transaction() && !self.results.is_empty())
-        {
+    fn run(&mut self, text: &str, params: Arc<Map>, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {
+        let in_transaction = self.session.in_transaction();
+        if self.results.len() >= RESULTS_OPEN_MAX || (!in_transaction && !self.results.is_empty()) {
             return Err(invalid("too many results are open; read or discard them first"));
         }
-        let params: Params = params.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        if !in_transaction {
+            self.prepare(extra, sink)?;
+        }
+        let params = Arc::try_unwrap(params).unwrap_or_else(|shared| (*shared).clone());
+        let params: Params = params.into_iter().collect();
         let limits = Limits { timeout: timeout(extra), bytes_max: None };
-        let reads_only = !self.session.in_transaction() && is_read(extra);
+        let reads_only = !in_transaction && is_read(extra);
         let result = match reads_only {
             true => self.session.query_reading(text, params, &limits)?,
             false => self.session.query_within(text, params, &limits)?,
@@ -232,196 +318,75 @@ impl Connection {
         let fields = result.columns().iter().map(|title| title.clone().into()).collect();
         let mut metadata = map([("fields", Value::list(fields)), ("t_first", Value::Int(0))]);
         let qid = self.next_qid;
-        if self.session.in_transaction() {
+        if in_transaction {
             metadata.insert("qid".into(), Value::Int(qid));
+        } else if self.version.tells_home() {
+            metadata.insert("db".into(), DATABASE.into());
         }
         self.next_qid += 1;
         self.last_qid = qid;
-        self.results.insert(qid, result);
+        let filter = match (in_transaction, &self.transaction_filter) {
+            (true, Some(filter)) => filter.clone(),
+            _ => Filter::from(extra, &self.filter),
+        };
+        self.results.insert(qid, OpenResult { result, leftover: None, has_sent: false, filter });
         Ok(metadata)
     }
 
-    /// Hands out up to `n` rows of a result, or drops them.
-    fn pull(&mut self, extra: &Map, wanted: bool, sink: &mut dyn Sink) -> std::io::Result<Next> {
-        let int = |name: &str| extra.get(name).and_then(Value::as_int);
-        let qid = int("qid").filter(|qid| *qid >= 0).unwrap_or(self.last_qid);
-        let count = int("n").unwrap_or(-1);
-        let Some(mut result) = self.results.remove(&qid) else {
-            self.session.break_transaction();
-            self.fail(&invalid("there is no open result to read"));
-            return Ok(Next::Go);
-        };
-        let limit = usize::try_from(count).unwrap_or(usize::MAX);
-        let outcome = match wanted || count >= 0 {
-            true => self.stream(qid, &mut result, limit, wanted, sink)?,
-            false => self.discard_all(qid, &mut result),
-        };
-        match outcome {
-            Ok(true) => {
-                self.results.insert(qid, result);
-                self.succeed(map([("has_more", true.into())]));
-            }
-            Ok(false) => {
-                let metadata = self.finished(result.summary());
-                self.succeed(metadata);
-            }
-            Err(error) => {
-                self.session.break_transaction();
-                self.fail(&error);
-            }
-        }
-        Ok(Next::Go)
-    }
-
-    fn discard_all(&mut self, qid: i64, result: &mut QueryResult) -> Result<bool, Error> {
-        self.rows.remove(&qid);
-        result.discard().map(|()| false)
-    }
-
-    /// Sends rows; true where there are more.
-    fn stream(
-        &mut self,
-        qid: i64,
-        result: &mut QueryResult,
-        limit: usize,
-        wanted: bool,
-        sink: &mut dyn Sink,
-    ) -> std::io::Result<Result<bool, Error>> {
-        let mut left = limit;
-        loop {
-            let leftover = match self.rows.remove(&qid) {
-                Some(leftover) => leftover,
-                None => match self.next_batch(result, sink)? {
-                    Ok(None) => return Ok(Ok(false)),
-                    Ok(Some(batch)) => Leftover { batch, row: 0 },
-                    Err(error) => return Ok(Err(error)),
-                },
-            };
-            let Leftover { batch, row } = leftover;
-            let end = batch.len().min(row.saturating_add(left));
-            if wanted {
-                for row in row..end {
-                    if let Err(error) = self.record(result, &batch, row) {
-                        return Ok(Err(error));
-                    }
-                    if self.out.len() >= FLUSH_BYTES {
-                        self.flush(sink)?;
-                    }
-                }
-            }
-            left -= end - row;
-            if end < batch.len() {
-                self.rows.insert(qid, Leftover { batch, row: end });
-            }
-            if left == 0 {
-                return Ok(self.has_more(qid, result));
-            }
-        }
-    }
-
-    /// The next batch; if it keeps the client waiting, the rows before it go out first.
-    fn next_batch(
-        &mut self,
-        result: &mut QueryResult,
-        sink: &mut dyn Sink,
-    ) -> std::io::Result<Result<Option<model::Batch>, Error>> {
-        if self.out.is_empty() {
-            return Ok(result.next_batch());
-        }
-        match result.next_batch_timeout(FLUSH_AFTER) {
-            Ok(Some(next)) => Ok(Ok(next)),
-            Err(error) => Ok(Err(error)),
-            Ok(None) => {
-                self.flush(sink)?;
-                Ok(result.next_batch())
-            }
-        }
-    }
-
-    /// Whether a further row exists; looks one batch ahead, so that the last row of a result ends it.
-    fn has_more(&mut self, qid: i64, result: &mut QueryResult) -> Result<bool, Error> {
-        while !self.rows.contains_key(&qid) {
-            match result.next_batch()? {
-                None => return Ok(false),
-                Some(batch) if batch.is_empty() => {}
-                Some(batch) => {
-                    self.rows.insert(qid, Leftover { batch, row: 0 });
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn record(&mut self, result: &QueryResult, batch: &model::Batch, row: usize) -> Result<(), Error> {
-        let (mut outcome, version, before) = (Ok(()), self.version, self.out.len());
-        super::chunks::write_with(&mut self.out, |packer| {
-            message::record(packer, batch.width());
-            outcome = (0..batch.width()).try_for_each(|at| cell(packer, result, batch, row, at, version));
-        });
-        if outcome.is_err() {
-            self.out.truncate(before);
-        }
-        outcome
-    }
-
-    fn begin(&mut self, extra: &Map) -> Result<Map, Error> {
+    fn begin(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {
+        self.prepare(extra, sink)?;
         let mode = if is_read(extra) { Mode::Read } else { Mode::Write };
         self.session.begin_within(mode, timeout(extra))?;
+        self.transaction_filter = Some(Filter::from(extra, &self.filter));
         self.next_qid = 0;
-        Ok(Map::new())
+        let home = self.version.tells_home().then(|| ("db".into(), DATABASE.into()));
+        Ok(home.into_iter().collect())
+    }
+
+    /// What a transaction asks for before it begins: a database, a user, commits that it must see.
+    fn prepare(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some(user) = extra.get("imp_user").and_then(Value::as_str) {
+            let message = format!("acting as another user (`{}`) is not served", brief(user));
+            return Err(Error::new("Neo.ClientError.Security.Forbidden", message));
+        }
+        check_database(extra)?;
+        let place = bookmark::latest(extra)?;
+        let until_ns = world::clock::monotonic_ns() + self.bookmark_timeout.as_nanos() as u64;
+        while place > 0 && self.session.database().snapshot().place() < place {
+            if world::clock::monotonic_ns() >= until_ns || self.interrupt.is_raised() {
+                let code = "Neo.TransientError.Transaction.BookmarkTimeout";
+                let message =
+                    format!("commit {place}, of a bookmark that was given, did not happen here in time");
+                return Err(Error { retryable: true, ..Error::new(code, message) });
+            }
+            world::threads::sleep(BOOKMARK_PAUSE);
+            sink.look();
+        }
+        Ok(())
+    }
+
+    /// A table of one server, under the name by which the client reached it.
+    fn route(&mut self, extra: &super::message::Routing, sink: &mut dyn Sink) -> Result<Map, Error> {
+        let wanted: Map = [("bookmarks".into(), Value::list(extra.bookmarks.clone()))].into_iter().collect();
+        self.prepare(&wanted, sink)?;
+        check_database(&extra.extra)?;
+        let address = extra.context.get("address").and_then(Value::as_str);
+        let address = address.filter(|address| address.len() <= ADDRESS_BYTES_MAX).unwrap_or(&self.address);
+        Ok(answer::routes(address))
     }
 
     fn end(&mut self, commit: bool) -> Result<Map, Error> {
         self.drop_results();
         if commit {
             let place = self.session.commit()?;
-            return Ok(map([("bookmark", bookmark(place))]));
+            return Ok(map([("bookmark", bookmark::of(place))]));
         }
         self.session.rollback()?;
         Ok(Map::new())
     }
 
-    /// A table of one server: this one, in every role.
-    fn route(&self) -> Map {
-        let server = |role: &str| {
-            Value::map([("addresses", Value::list(vec![self.address.clone().into()])), ("role", role.into())])
-        };
-        let servers = ["WRITE", "READ", "ROUTE"].map(server).to_vec();
-        map([(
-            "rt",
-            Value::map([("ttl", Value::Int(300)), ("db", "neo4j".into()), ("servers", Value::list(servers))]),
-        )])
-    }
-
-    fn finished(&self, summary: &Summary) -> Map {
-        let kind = match summary.kind {
-            RequestKind::Read => "r",
-            RequestKind::ReadWrite => "rw",
-            RequestKind::Write => "w",
-            RequestKind::Schema => "s",
-        };
-        let mut metadata = map([
-            ("type", kind.into()),
-            ("db", "neo4j".into()),
-            ("t_last", Value::Int(summary.elapsed.as_millis() as i64)),
-        ]);
-        if !self.session.in_transaction() {
-            metadata.insert("bookmark".into(), bookmark(summary.place));
-        }
-        let stats = statistics(summary);
-        if !stats.is_empty() {
-            metadata.insert("stats".into(), Value::Map(Arc::new(stats)));
-        }
-        if let Some(plan) = &summary.plan {
-            metadata
-                .insert(if summary.profiled { "profile" } else { "plan" }.into(), database::plan_value(plan));
-        }
-        metadata
-    }
-
     fn drop_results(&mut self) {
         self.results.clear();
-        self.rows.clear();
     }
 
     fn clear(&mut self) {
@@ -439,7 +404,8 @@ impl Connection {
     fn fail(&mut self, error: &Error) {
         self.state = State::Failed;
         self.drop_results();
-        self.say(|packer| message::failure(packer, &error.code, &error.to_string()));
+        let version = self.version;
+        self.say(|packer| message::failure(packer, error, version));
     }
 
     fn say(&mut self, pack: impl FnOnce(&mut Packer)) {
@@ -457,25 +423,6 @@ impl Connection {
     }
 }
 
-/// Writes one value of a row, with everything about the entities in it.
-fn cell(
-    packer: &mut Packer,
-    result: &QueryResult,
-    batch: &model::Batch,
-    row: usize,
-    at: usize,
-    version: Version,
-) -> Result<(), Error> {
-    match batch.get(row, at) {
-        value @ (Value::Vertex(_) | Value::Edge(_) | Value::Path(_) | Value::List(_) | Value::Map(_)) => {
-            let hydrated = database::entity::hydrate(&value, result.snapshot())?;
-            pack_hydrated(packer, &hydrated, version);
-        }
-        value => pack(packer, &value, version.sends_utc()),
-    }
-    Ok(())
-}
-
 fn invalid(what: impl Into<String>) -> Error {
     Error::new("Neo.ClientError.Request.Invalid", what)
 }
@@ -484,12 +431,21 @@ fn unexpected() -> Error {
     invalid("this message is not allowed in the connection's state")
 }
 
-fn map<const N: usize>(pairs: [(&str, Value); N]) -> Map {
-    pairs.into_iter().map(|(key, value)| (key.into(), value)).collect()
+/// There is one database; drivers may name it, or not.
+fn check_database(extra: &Map) -> Result<(), Error> {
+    match extra.get("db").and_then(Value::as_str) {
+        // Drivers look up routes of `system`, and tools may ask there.
+        None | Some("" | DATABASE | "system") => Ok(()),
+        Some(other) => {
+            let message = format!("there is no database `{}`; the only one is `{DATABASE}`", brief(other));
+            Err(Error::new("Neo.ClientError.Database.DatabaseNotFound", message))
+        }
+    }
 }
 
-fn bookmark(place: u64) -> Value {
-    format!("tanglewood:{place}").into()
+/// A name from outside, cut where it becomes long.
+fn brief(text: &str) -> &str {
+    &text[..text.floor_char_boundary(100)]
 }
 
 fn is_read(extra: &Map) -> bool {
@@ -499,30 +455,4 @@ fn is_read(extra: &Map) -> bool {
 fn timeout(extra: &Map) -> Option<Duration> {
     let millis = extra.get("tx_timeout").and_then(Value::as_int)?;
     u64::try_from(millis).ok().filter(|millis| *millis > 0).map(Duration::from_millis)
-}
-
-fn statistics(summary: &Summary) -> Map {
-    let counters = &summary.counters;
-    let counts = [
-        ("nodes-created", counters.nodes_created),
-        ("nodes-deleted", counters.nodes_deleted),
-        ("relationships-created", counters.relationships_created),
-        ("relationships-deleted", counters.relationships_deleted),
-        ("properties-set", counters.properties_set),
-        ("labels-added", counters.labels_added),
-        ("labels-removed", counters.labels_removed),
-        ("indexes-added", summary.schema.indexes_added),
-        ("indexes-removed", summary.schema.indexes_removed),
-        ("constraints-added", summary.schema.constraints_added),
-        ("constraints-removed", summary.schema.constraints_removed),
-    ];
-    let mut stats: Map = counts
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| (Arc::from(name), Value::Int(count as i64)))
-        .collect();
-    if !stats.is_empty() {
-        stats.insert("contains-updates".into(), true.into());
-    }
-    stats
 }

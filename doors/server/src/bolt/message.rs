@@ -1,7 +1,9 @@
 //! What client and server say to each other: requests parsed, answers written.
 
 use super::packstream::{Packer, Unpacker, Unreadable};
-use super::structure::pack_map;
+use super::structure::{pack, pack_map};
+use super::{Version, gql};
+use database::Error;
 use model::{Map, Value};
 use std::sync::Arc;
 
@@ -31,9 +33,20 @@ pub enum Request {
     /// Rolls it back.
     Rollback,
     /// Asks where to send what.
-    Route,
+    Route(Box<Routing>),
     /// Tells how the driver is used.
     Telemetry,
+}
+
+/// What a client tells when it asks for routes.
+#[derive(Clone, Debug, Default)]
+pub struct Routing {
+    /// How it reached the server: `address`, and what its URL said besides.
+    pub context: Arc<Map>,
+    /// Commits that the answer must know.
+    pub bookmarks: Vec<Value>,
+    /// `db`, `imp_user`.
+    pub extra: Arc<Map>,
 }
 
 impl Request {
@@ -65,7 +78,15 @@ impl Request {
             0x11 => Request::Begin(map(0)?),
             0x12 => Request::Commit,
             0x13 => Request::Rollback,
-            0x66 => Request::Route,
+            0x66 => {
+                let bookmarks = match fields.get(1) {
+                    Some(Value::List(bookmarks)) => bookmarks.to_vec(),
+                    _ => Vec::new(),
+                };
+                // 4.3 sent the name of a database in place of the map.
+                let extra = map(2).unwrap_or_default();
+                Request::Route(Box::new(Routing { context: map(0)?, bookmarks, extra }))
+            }
             0x54 => Request::Telemetry,
             _ => return Err(Unreadable::Malformed("unknown message")),
         })
@@ -78,14 +99,34 @@ pub fn success(packer: &mut Packer, metadata: &Map) {
     pack_map(packer, metadata, true);
 }
 
-/// FAILURE with code and message.
-pub fn failure(packer: &mut Packer, code: &str, message: &str) {
+/// FAILURE: Neo4j's code and a message; from 5.7 on with GQL's status.
+pub fn failure(packer: &mut Packer, error: &Error, version: Version) {
     packer.structure(0x7F, 1);
-    packer.map(2);
-    packer.text("code");
-    packer.text(code);
-    packer.text("message");
-    packer.text(message);
+    let message = error.to_string();
+    if !version.has_status_of_failures() {
+        pack_pairs(packer, [("code", error.code.as_str().into()), ("message", message.into())]);
+        return;
+    }
+    let (status, description) = gql::of_error(error);
+    let record = gql::diagnostic_record([("_classification", gql::classification(error).into())]);
+    pack_pairs(
+        packer,
+        [
+            ("neo4j_code", error.code.as_str().into()),
+            ("message", message.into()),
+            ("gql_status", status.into()),
+            ("description", format!("error: {description}").into()),
+            ("diagnostic_record", record),
+        ],
+    );
+}
+
+fn pack_pairs<const N: usize>(packer: &mut Packer, pairs: [(&str, Value); N]) {
+    packer.map(N);
+    pairs.iter().for_each(|(key, value)| {
+        packer.text(key);
+        pack(packer, value, true);
+    });
 }
 
 /// IGNORED: an earlier message failed.

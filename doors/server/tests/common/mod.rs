@@ -1,6 +1,8 @@
 //! A tiny client's half of Bolt: requests written, answers read, structures kept as they come.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod socket;
+
 use model::Value;
 use tanglewood_server::bolt::packstream::Packer;
 use tanglewood_server::bolt::structure::pack;
@@ -9,6 +11,7 @@ use tanglewood_server::bolt::{Version, chunks};
 pub const V44: Version = Version { major: 4, minor: 4 };
 pub const V50: Version = Version { major: 5, minor: 0 };
 pub const V54: Version = Version { major: 5, minor: 4 };
+pub const V58: Version = Version { major: 5, minor: 8 };
 
 pub const HELLO: u8 = 0x01;
 pub const LOGON: u8 = 0x6A;
@@ -90,8 +93,9 @@ impl Answer {
                 other => panic!("no list: {other:?}"),
             },
             (0x7F, 1) => {
-                let text = |name| fields[0].get(name).unwrap().text().to_string();
-                Answer::Failure(text("code"), text("message"))
+                let text = |name| fields[0].get(name).map(|item| item.text().to_string());
+                let code = text("code").or_else(|| text("neo4j_code")).unwrap();
+                Answer::Failure(code, text("message").unwrap())
             }
             (0x7E, 0) => Answer::Ignored,
             _ => panic!("unknown message {tag:#x} of {} fields", fields.len()),

@@ -1,0 +1,285 @@
+//! What was noticed about a statement that is right and yet perhaps not meant: names that the graph does not know, patterns that fall
+//! apart. Codes, titles and statuses are Neo4j's, so that its drivers' filters work.
+//!
+//! A statement is looked through once, when it is planned; what was suspicious then is looked up again whenever it runs, since the
+//! graph may have learnt a name meanwhile. A statement that is above suspicion costs nothing.
+
+use plan::expr::{Expr, LabelExpr};
+use plan::pattern::Pattern;
+use plan::{Plan, Statement, StatementKind};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// Notifications of one statement.
+pub const NOTIFICATIONS_MAX: usize = 32;
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The answer may not be what was meant.
+    Warning,
+    /// Good to know.
+    Information,
+}
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Characters before it.
+    pub offset: usize,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its column, from 1.
+    pub column: usize,
+}
+
+/// Something noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// Neo4j's code.
+    pub code: &'static str,
+    /// GQL's status.
+    pub gql_status: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// What and where.
+    pub description: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Neo4j's category (which is also the classification of statuses).
+    pub category: &'static str,
+    /// Where in the text.
+    pub position: Option<Place>,
+}
+
+/// What about a statement is suspicious.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Suspicion {
+    Label(Arc<str>),
+    EdgeType(Arc<str>),
+    Key(Arc<str>),
+    Product,
+}
+
+/// Suspicions about a statement, and the text they are about.
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    suspicions: Vec<(Suspicion, Option<Place>)>,
+}
+
+impl Notices {
+    /// Of a statement as it was written, before it is rewritten.
+    pub fn of(statement: &Statement, text: &str, snapshot: &Snapshot) -> Notices {
+        let StatementKind::Query { plan, .. } = &statement.kind else { return Notices::default() };
+        let mut found = BTreeSet::new();
+        // Writing makes names known, so only what is read is looked at.
+        plan.any(&mut |node| {
+            if let Plan::Match(node) = node {
+                of_pattern(&node.pattern, &node.input, &mut found);
+            }
+            if !node.writes_here() {
+                node.expressions(&mut |expr| of_expression(expr, &mut found));
+            }
+            false
+        });
+        let suspicions = found
+            .into_iter()
+            .filter(|suspicion| is_founded(suspicion, snapshot))
+            .take(NOTIFICATIONS_MAX)
+            .map(|suspicion| {
+                let place = place_of(&suspicion, text);
+                (suspicion, place)
+            });
+        Notices { suspicions: suspicions.collect() }
+    }
+    /// What is to be told now.
+    pub fn now(&self, snapshot: &Snapshot) -> Vec<Notification> {
+        let founded = self.suspicions.iter().filter(|(suspicion, _)| is_founded(suspicion, snapshot));
+        founded.map(|(suspicion, place)| told(suspicion, *place)).collect()
+    }
+}
+
+fn of_pattern(pattern: &Pattern, input: &Plan, found: &mut BTreeSet<Suspicion>) {
+    pattern.vertices.iter().for_each(|vertex| of_labels(&vertex.labels, found));
+    pattern.edges.iter().flat_map(|edge| &edge.types).for_each(|name| {
+        found.insert(Suspicion::EdgeType(name.clone()));
+    });
+    if falls_apart(pattern, input) {
+        found.insert(Suspicion::Product);
+    }
+}
+
+/// Has the pattern parts that neither an edge nor a bound vertex joins?
+fn falls_apart(pattern: &Pattern, input: &Plan) -> bool {
+    let Some(first) = pattern.vertices.first() else { return false };
+    let bound = input.columns();
+    let mut reached = vec![first.variable];
+    reached.extend(pattern.vertices.iter().map(|vertex| vertex.variable).filter(|v| bound.contains(v)));
+    loop {
+        let before = reached.len();
+        for edge in &pattern.edges {
+            if reached.contains(&edge.from) != reached.contains(&edge.to) {
+                reached.push(if reached.contains(&edge.from) { edge.to } else { edge.from });
+            }
+        }
+        if reached.len() == before {
+            return pattern.vertices.iter().any(|vertex| !reached.contains(&vertex.variable));
+        }
+    }
+}
+
+fn of_labels(labels: &LabelExpr, found: &mut BTreeSet<Suspicion>) {
+    match labels {
+        LabelExpr::Has(name) => {
+            found.insert(Suspicion::Label(name.clone()));
+        }
+        LabelExpr::And(a, b) | LabelExpr::Or(a, b) => {
+            of_labels(a, found);
+            of_labels(b, found);
+        }
+        // What must not be there need not be known.
+        LabelExpr::Any | LabelExpr::Some | LabelExpr::Not(_) => {}
+    }
+}
+
+fn of_expression(expr: &Expr, found: &mut BTreeSet<Suspicion>) {
+    if let Expr::Property(subject, key) = expr
+        && matches!(**subject, Expr::Variable(_))
+    {
+        found.insert(Suspicion::Key(key.clone()));
+    }
+    expr.children(&mut |child| of_expression(child, found));
+}
+
+fn is_founded(suspicion: &Suspicion, snapshot: &Snapshot) -> bool {
+    let catalog = snapshot.catalog();
+    match suspicion {
+        Suspicion::Label(name) => catalog.label(name).is_none(),
+        Suspicion::EdgeType(name) => catalog.edge_type(name).is_none(),
+        Suspicion::Key(name) => catalog.key(name).is_none() && !is_component(name),
+        Suspicion::Product => true,
+    }
+}
+
+/// Parts of temporal values and points, which are no property keys.
+fn is_component(name: &str) -> bool {
+    const COMPONENTS: [&str; 50] = [
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "weekYear",
+        "day",
+        "ordinalDay",
+        "weekDay",
+        "dayOfWeek",
+        "dayOfQuarter",
+        "quarterDay",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+        "nanosecond",
+        "timezone",
+        "offset",
+        "offsetMinutes",
+        "offsetSeconds",
+        "epochMillis",
+        "epochSeconds",
+        "years",
+        "quarters",
+        "months",
+        "weeks",
+        "days",
+        "hours",
+        "minutes",
+        "seconds",
+        "milliseconds",
+        "microseconds",
+        "nanoseconds",
+        "quartersOfYear",
+        "monthsOfQuarter",
+        "monthsOfYear",
+        "daysOfWeek",
+        "minutesOfHour",
+        "secondsOfMinute",
+        "millisecondsOfSecond",
+        "microsecondsOfSecond",
+        "nanosecondsOfSecond",
+        "x",
+        "y",
+        "z",
+        "latitude",
+        "longitude",
+        "height",
+        "srid",
+    ];
+    COMPONENTS.contains(&name) || name == "crs"
+}
+
+/// The name's first place in the text as a word of its own.
+fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
+    let (Suspicion::Label(name) | Suspicion::EdgeType(name) | Suspicion::Key(name)) = suspicion else {
+        return Some(Place { offset: 0, line: 1, column: 1 });
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let at = text
+        .match_indices(&**name)
+        .map(|(at, _)| at)
+        .find(|at| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))?;
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    Some(Place {
+        offset: before.chars().count(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    })
+}
+
+fn told(suspicion: &Suspicion, position: Option<Place>) -> Notification {
+    let unknown = |code, gql_status, title, what: &str, name: &str| Notification {
+        code,
+        gql_status,
+        title,
+        description: format!("the {what} `{name}` is not known to the database; is it spelt right?"),
+        severity: Severity::Warning,
+        category: "UNRECOGNIZED",
+        position,
+    };
+    match suspicion {
+        Suspicion::Label(name) => unknown(
+            "Neo.ClientNotification.Statement.UnknownLabelWarning",
+            "01N50",
+            "The provided label is not in the database.",
+            "label",
+            name,
+        ),
+        Suspicion::EdgeType(name) => unknown(
+            "Neo.ClientNotification.Statement.UnknownRelationshipTypeWarning",
+            "01N51",
+            "The provided relationship type is not in the database.",
+            "relationship type",
+            name,
+        ),
+        Suspicion::Key(name) => unknown(
+            "Neo.ClientNotification.Statement.UnknownPropertyKeyWarning",
+            "01N52",
+            "The provided property key is not in the database",
+            "property key",
+            name,
+        ),
+        Suspicion::Product => Notification {
+            code: "Neo.ClientNotification.Statement.CartesianProduct",
+            gql_status: "03N90",
+            title: "This query builds a cartesian product between disconnected patterns.",
+            description: "parts of the pattern are not connected with each other, so every match of one is combined with every match \
+                          of the others"
+                .into(),
+            severity: Severity::Information,
+            category: "PERFORMANCE",
+            position,
+        },
+    }
+}

@@ -1,0 +1,60 @@
+//! Bookmarks: a place in the order of commits, as text that a client keeps and gives back.
+
+use database::Error;
+use model::{Map, Value};
+
+const PREFIX: &str = "tanglewood:";
+/// Bookmarks that a client may give at once.
+const BOOKMARKS_MAX: usize = 1_024;
+
+/// The bookmark of a place.
+pub fn of(place: u64) -> Value {
+    format!("{PREFIX}{place}").into()
+}
+
+/// The place that a session has seen: the latest of the bookmarks in `extra`.
+///
+/// # Errors
+/// One of them is none of this database's.
+pub fn latest(extra: &Map) -> Result<u64, Error> {
+    let Some(Value::List(bookmarks)) = extra.get("bookmarks") else { return Ok(0) };
+    if bookmarks.len() > BOOKMARKS_MAX {
+        return Err(wrong(format!("{} bookmarks are too many; {BOOKMARKS_MAX} are read", bookmarks.len())));
+    }
+    bookmarks.iter().try_fold(0, |latest, bookmark| place(bookmark).map(|place| place.max(latest)))
+}
+
+fn place(bookmark: &Value) -> Result<u64, Error> {
+    let text = bookmark.as_str().unwrap_or_default();
+    text.strip_prefix(PREFIX)
+        .and_then(|place| place.parse().ok())
+        .ok_or_else(|| wrong(format!("`{}` is not a bookmark of this database", shown(text))))
+}
+
+/// A name from outside, cut where it becomes long.
+fn shown(text: &str) -> &str {
+    &text[..text.floor_char_boundary(100)]
+}
+
+fn wrong(what: String) -> Error {
+    Error::new("Neo.ClientError.Transaction.InvalidBookmark", what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_counts_and_strangers_are_refused() {
+        let extra = |bookmarks: &[&str]| -> Map {
+            let list = bookmarks.iter().map(|text| (*text).into()).collect();
+            [("bookmarks".into(), Value::list(list))].into_iter().collect()
+        };
+        assert_eq!(latest(&Map::new()), Ok(0));
+        assert_eq!(latest(&extra(&["tanglewood:7", "tanglewood:12", "tanglewood:3"])), Ok(12));
+        for wrong in ["", "neo4j:7", "tanglewood:", "tanglewood:-1", "tanglewood:99999999999999999999"] {
+            let code = latest(&extra(&["tanglewood:7", wrong])).map_err(|error| error.code);
+            assert_eq!(code, Err("Neo.ClientError.Transaction.InvalidBookmark".to_string()), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Rows on their way to the client: PULL and DISCARD.
+//!
+//! Invariant: no more of a result is read than the client asked for, plus one batch to know whether there is more.
+
+use super::{Connection, Next, OpenResult, Sink, invalid, map};
+use crate::bolt::message;
+use crate::bolt::packstream::Packer;
+use crate::bolt::structure::{pack, pack_hydrated};
+use crate::bolt::{Version, answer, chunks};
+use database::{Error, QueryResult};
+use model::{Batch, Map, Value};
+use std::time::Duration;
+
+/// Output is handed on whenever so much has gathered.
+pub(super) const FLUSH_BYTES: usize = 64 << 10;
+/// Rows that wait for more rows are handed on after this long; and whoever waits looks after its client so often.
+const FLUSH_AFTER: Duration = Duration::from_millis(5);
+
+/// Rows of a batch that the client has not pulled yet.
+pub(super) struct Leftover {
+    batch: Batch,
+    row: usize,
+}
+
+impl Connection {
+    /// Hands out up to `n` rows of a result, or drops them.
+    pub(super) fn pull(&mut self, extra: &Map, wanted: bool, sink: &mut dyn Sink) -> std::io::Result<Next> {
+        let int = |name: &str| extra.get(name).and_then(Value::as_int);
+        let qid = int("qid").filter(|qid| *qid >= 0).unwrap_or(self.last_qid);
+        let count = int("n").unwrap_or(-1);
+        let Some(mut open) = self.results.remove(&qid) else {
+            self.session.break_transaction();
+            self.fail(&invalid("there is no open result to read"));
+            return Ok(Next::Go);
+        };
+        let limit = usize::try_from(count).unwrap_or(usize::MAX);
+        let outcome = match wanted || count >= 0 {
+            true => self.stream(&mut open, limit, wanted, sink)?,
+            false => open.result.discard().map(|()| false),
+        };
+        match outcome {
+            Ok(true) => {
+                self.results.insert(qid, open);
+                self.succeed(map([("has_more", true.into())]));
+            }
+            Ok(false) => {
+                let in_transaction = self.session.in_transaction();
+                let telling = answer::Telling { version: self.version, filter: &open.filter, in_transaction };
+                let metadata = answer::finished(&open.result, open.has_sent, &telling);
+                self.succeed(metadata);
+            }
+            Err(error) => {
+                self.session.break_transaction();
+                self.fail(&error);
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    /// Sends rows; true where there are more.
+    fn stream(
+        &mut self,
+        open: &mut OpenResult,
+        limit: usize,
+        wanted: bool,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Result<bool, Error>> {
+        let mut left = limit;
+        loop {
+            let leftover = match open.leftover.take() {
+                Some(leftover) => leftover,
+                None => match self.next_batch(&mut open.result, sink)? {
+                    Ok(None) => return Ok(Ok(false)),
+                    Ok(Some(batch)) => Leftover { batch, row: 0 },
+                    Err(error) => return Ok(Err(error)),
+                },
+            };
+            let Leftover { batch, row } = leftover;
+            let end = batch.len().min(row.saturating_add(left));
+            open.has_sent |= end > row;
+            if wanted {
+                for row in row..end {
+                    if let Err(error) = self.record(&open.result, &batch, row) {
+                        return Ok(Err(error));
+                    }
+                    if self.out.len() >= FLUSH_BYTES {
+                        self.flush(sink)?;
+                    }
+                }
+            }
+            left -= end - row;
+            if end < batch.len() {
+                open.leftover = Some(Leftover { batch, row: end });
+            }
+            if left == 0 {
+                return self.has_more(open, sink);
+            }
+        }
+    }
+
+    /// The next batch; if it keeps the client waiting, the rows before it go out first, and the client is looked after.
+    fn next_batch(
+        &mut self,
+        result: &mut QueryResult,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Result<Option<Batch>, Error>> {
+        loop {
+            match result.next_batch_timeout(FLUSH_AFTER) {
+                Ok(Some(next)) => return Ok(Ok(next)),
+                Err(error) => return Ok(Err(error)),
+                Ok(None) => {
+                    self.flush(sink)?;
+                    sink.look();
+                }
+            }
+        }
+    }
+
+    /// Whether a further row exists; looks one batch ahead, so that the last row of a result ends it.
+    fn has_more(
+        &mut self,
+        open: &mut OpenResult,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Result<bool, Error>> {
+        while open.leftover.is_none() {
+            match self.next_batch(&mut open.result, sink)? {
+                Err(error) => return Ok(Err(error)),
+                Ok(None) => return Ok(Ok(false)),
+                Ok(Some(batch)) if batch.is_empty() => {}
+                Ok(Some(batch)) => open.leftover = Some(Leftover { batch, row: 0 }),
+            }
+        }
+        Ok(Ok(true))
+    }
+
+    fn record(&mut self, result: &QueryResult, batch: &Batch, row: usize) -> Result<(), Error> {
+        let (mut outcome, version, before) = (Ok(()), self.version, self.out.len());
+        chunks::write_with(&mut self.out, |packer| {
+            message::record(packer, batch.width());
+            outcome = (0..batch.width()).try_for_each(|at| cell(packer, result, batch, row, at, version));
+        });
+        if outcome.is_err() {
+            self.out.truncate(before);
+        }
+        outcome
+    }
+}
+
+/// Writes one value of a row, with everything about the entities in it.
+fn cell(
+    packer: &mut Packer,
+    result: &QueryResult,
+    batch: &Batch,
+    row: usize,
+    at: usize,
+    version: Version,
+) -> Result<(), Error> {
+    match batch.get(row, at) {
+        value @ (Value::Vertex(_) | Value::Edge(_) | Value::Path(_) | Value::List(_) | Value::Map(_)) => {
+            let hydrated = database::entity::hydrate(&value, result.snapshot())?;
+            pack_hydrated(packer, &hydrated, version);
+        }
+        value => pack(packer, &value, version.sends_utc()),
+    }
+    Ok(())
+}

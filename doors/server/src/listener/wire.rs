@@ -1,0 +1,274 @@
+//! One client's socket, plain or TLS: messages come in, bytes go out, and nobody waits for ever.
+//!
+//! One thread uses it (the lock is for the compiler and is never contended); another may only shut the socket. While that thread waits for a
+//! query it looks here every few milliseconds ([`Wire::look`]) and so meets a RESET, or the end of the client. Reading and writing
+//! wait in the kernel, one system call each.
+
+use super::reading::{Assembly, Incoming};
+use super::tls::Tunnel;
+use crate::Limits;
+use crate::bolt::connection::Sink;
+use parking_lot::Mutex;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+use world::clock::monotonic_ns;
+
+/// Bytes taken from a socket at once.
+const READ_BYTES: usize = 16 << 10;
+/// A write that waits looks this often whether the client said something meanwhile.
+const WRITE_SLICE: Duration = Duration::from_millis(10);
+
+/// What whoever waits for the client's words is given.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// A message.
+    Message(Vec<u8>),
+    /// None in time.
+    Silence,
+    /// The client is gone.
+    Gone,
+}
+
+/// Told what is met on the socket while a request is waited for.
+pub(super) trait Listener: Send + Sync {
+    /// A RESET was read.
+    fn reset(&self);
+    /// The client is gone.
+    fn gone(&self);
+}
+
+pub(super) struct Wire {
+    state: Mutex<State>,
+    keep_alive: Duration,
+    message_timeout: Duration,
+}
+
+struct State {
+    socket: Arc<TcpStream>,
+    tunnel: Option<Tunnel>,
+    assembly: Assembly,
+    buffer: Vec<u8>,
+    /// Bytes of the tunnel that are still to be written.
+    owed: Vec<u8>,
+    read_timeout: Option<Duration>,
+    write_timeout: Duration,
+    said_ns: u64,
+    gone: bool,
+    listener: Option<Box<dyn Listener>>,
+}
+
+impl Wire {
+    pub fn new(socket: Arc<TcpStream>, limits: &Limits, incoming: Incoming) -> io::Result<Wire> {
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(WRITE_SLICE))?;
+        let state = State {
+            socket,
+            tunnel: None,
+            assembly: Assembly::new(incoming, limits.stranger_message_bytes_max),
+            buffer: vec![0; READ_BYTES],
+            owed: Vec::new(),
+            read_timeout: None,
+            write_timeout: limits.write_timeout,
+            said_ns: monotonic_ns(),
+            gone: false,
+            listener: None,
+        };
+        Ok(Wire {
+            state: Mutex::new(state),
+            keep_alive: limits.keep_alive,
+            message_timeout: limits.message_timeout,
+        })
+    }
+    /// From now on bytes go through a tunnel.
+    pub fn dig(&self, tunnel: Tunnel) {
+        self.state.lock().tunnel = Some(tunnel);
+    }
+    /// From now on messages may be so long.
+    pub fn trust(&self, message_bytes_max: usize) {
+        self.state.lock().assembly.trust(message_bytes_max);
+    }
+    pub fn listen(&self, listener: impl Listener + 'static) {
+        self.state.lock().listener = Some(Box::new(listener));
+    }
+
+    /// Exactly so many bytes before messages begin: the handshake.
+    pub fn exactly(&self, bytes: &mut [u8], until_ns: u64) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let mut at = 0;
+        while at < bytes.len() {
+            at += state.assembly.take_raw(&mut bytes[at..]);
+            if at < bytes.len() && (state.gone || !state.read(Some(left_until(until_ns)))?) {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A message that is here already.
+    pub fn at_hand(&self) -> io::Result<Option<Vec<u8>>> {
+        self.state.lock().assembly.next()
+    }
+
+    /// Waits for a message, until then if there is an end to it.
+    pub fn hear(&self, until_ns: Option<u64>) -> io::Result<Word> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(message) = state.assembly.next()? {
+                return Ok(Word::Message(message));
+            }
+            if state.gone {
+                return Ok(Word::Gone);
+            }
+            // Half a message is waited for only so long, whatever else may take its time.
+            let patience = state.assembly.is_amid_message().then_some(self.message_timeout);
+            let left = until_ns.map(left_until);
+            let wait = [patience, left].into_iter().flatten().min();
+            if !state.read(wait)? {
+                return Ok(Word::Silence);
+            }
+        }
+    }
+
+    /// What the client said while its request is waited for: a RESET, or farewell. Says something itself if it is quiet for long.
+    pub fn look(&self) {
+        let mut state = self.state.lock();
+        if state.gone {
+            return;
+        }
+        let outcome = state.read_now().and_then(|()| state.settle());
+        state.gone |= outcome.is_err();
+        let silent_ns = monotonic_ns() - state.said_ns;
+        if !state.gone && silent_ns > self.keep_alive.as_nanos() as u64 {
+            state.gone = state.write_all(&[0, 0]).is_err();
+        }
+        state.tell();
+    }
+
+    /// Writes all of it; waits while the client does not read.
+    pub fn say(&self, bytes: &[u8]) -> io::Result<()> {
+        self.state.lock().write_all(bytes)
+    }
+}
+
+fn left_until(until_ns: u64) -> Duration {
+    // A timeout of zero would mean none.
+    Duration::from_nanos(until_ns.saturating_sub(monotonic_ns())).max(Duration::from_millis(1))
+}
+
+impl State {
+    /// Waits for bytes; false where none came in time.
+    fn read(&mut self, wait: Option<Duration>) -> io::Result<bool> {
+        if wait != self.read_timeout {
+            self.socket.set_read_timeout(wait)?;
+            self.read_timeout = wait;
+        }
+        match (&*self.socket).read(&mut self.buffer) {
+            Ok(count) => {
+                let outcome = self.took(count);
+                self.settle()?;
+                outcome.map(|()| true)
+            }
+            Err(error) if is_wait(&error) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+    /// Takes what is here without waiting, while there is room for it.
+    fn read_now(&mut self) -> io::Result<()> {
+        if !self.assembly.has_room() {
+            return Ok(());
+        }
+        self.socket.set_nonblocking(true)?;
+        let mut outcome = Ok(());
+        while outcome.is_ok() && !self.gone && self.assembly.has_room() {
+            match (&*self.socket).read(&mut self.buffer) {
+                Ok(count) => outcome = self.took(count),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => outcome = Err(error),
+            }
+        }
+        self.socket.set_nonblocking(false)?;
+        outcome?;
+        self.assembly.gather()
+    }
+    /// Tells what was met by reading ahead.
+    fn tell(&mut self) {
+        let resets = self.assembly.take_resets();
+        if let Some(listener) = &self.listener {
+            (0..resets).for_each(|_| listener.reset());
+            if self.gone {
+                listener.gone();
+            }
+        }
+    }
+    fn took(&mut self, count: usize) -> io::Result<()> {
+        self.gone = count == 0;
+        let (bytes, assembly) = (&self.buffer[..count], &mut self.assembly);
+        let Some(tunnel) = &mut self.tunnel else { return assembly.feed(bytes) };
+        let outcome = tunnel.take_in(bytes, |plain| assembly.feed(plain));
+        tunnel.put_out(&mut self.owed)?;
+        self.gone |= outcome?;
+        Ok(())
+    }
+    /// Writes what the tunnel owes the client: its side of the handshake, new keys.
+    fn settle(&mut self) -> io::Result<()> {
+        if self.owed.is_empty() {
+            return Ok(());
+        }
+        let owed = std::mem::take(&mut self.owed);
+        self.push(&owed)
+    }
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.said_ns = monotonic_ns();
+        let Some(tunnel) = &mut self.tunnel else { return self.push(bytes) };
+        let mut wrapped = std::mem::take(&mut self.owed);
+        tunnel.wrap(bytes, &mut wrapped)?;
+        self.push(&wrapped)?;
+        self.settle()
+    }
+    /// Writes all of it, unless the client goes, or takes none of it for too long. What it says meanwhile is read.
+    fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut moved_ns = monotonic_ns();
+        while !bytes.is_empty() {
+            match (&*self.socket).write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    moved_ns = monotonic_ns();
+                }
+                Err(error) if is_wait(&error) => {
+                    if monotonic_ns() - moved_ns > self.write_timeout.as_nanos() as u64 {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                    self.read_now()?;
+                    self.tell();
+                    if self.gone {
+                        return Err(ErrorKind::ConnectionAborted.into());
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Where a conversation's answers go.
+pub(super) struct WireSink(pub Arc<Wire>);
+
+impl Sink for WireSink {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.say(bytes)
+    }
+    fn look(&mut self) {
+        self.0.look();
+    }
+}

@@ -1,0 +1,200 @@
+//! Passwords and TLS over real sockets, with the official Python driver where it is there.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use common::socket::Client;
+use common::*;
+use database::{Database, MEMORY, Options};
+use model::Value;
+use std::process::Command;
+use std::time::Duration;
+use tanglewood_server::users::Gate;
+use tanglewood_server::{ServeError, ServeOptions, Server, Tls, Users, UsersError};
+use world::files::TemporaryFolder;
+
+fn database() -> Database {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
+}
+
+fn token(name: &str, password: &str) -> Value {
+    Value::map([("scheme", "basic".into()), ("principal", name.into()), ("credentials", password.into())])
+}
+
+/// The answer to LOGON.
+fn log_on(server: &Server, token: Value) -> Answer {
+    let mut client = Client::shaken(server.address());
+    client.send(&[request(HELLO, &[none()]), request(LOGON, &[token])]);
+    assert!(client.next().is_success());
+    client.next()
+}
+
+const UNAUTHORIZED: &str = "Neo.ClientError.Security.Unauthorized";
+
+#[test]
+fn users_come_in_with_their_passwords_and_who_guesses_waits() {
+    let folder = TemporaryFolder::new("users").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let gate = Gate::with_lock_time(users.clone(), Duration::from_secs(2));
+    let server =
+        Server::start(database(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
+
+    assert!(log_on(&server, token("ada", "correct horse")).is_success());
+    for wrong in
+        [none(), Value::map([("scheme", "none".into())]), Value::map([("scheme", "kerberos".into())])]
+    {
+        assert_eq!(log_on(&server, wrong).code(), UNAUTHORIZED);
+    }
+    assert_eq!(log_on(&server, token("bob", "correct horse")).code(), UNAUTHORIZED);
+    (0..3).for_each(|_| assert_eq!(log_on(&server, token("ada", "wrong")).code(), UNAUTHORIZED));
+    let limited = "Neo.ClientError.Security.AuthenticationRateLimit";
+    assert_eq!(log_on(&server, token("ada", "correct horse")).code(), limited, "even with the right one");
+    world::threads::sleep(Duration::from_millis(2_100));
+    assert!(log_on(&server, token("ada", "correct horse")).is_success());
+
+    // Nothing is served before, and the connection ends after a refusal.
+    let mut client = Client::shaken(server.address());
+    client.send(&[request(HELLO, &[none()]), request(LOGON, &[none()]), run("RETURN 1")]);
+    assert!(client.next().is_success());
+    assert_eq!(client.next().code(), UNAUTHORIZED);
+    assert_eq!(client.try_next(), None);
+    // Users may be changed while the server runs.
+    users.set_password("ada", "battery staple").unwrap();
+    assert_eq!(log_on(&server, token("ada", "correct horse")).code(), UNAUTHORIZED);
+    assert!(log_on(&server, token("ada", "battery staple")).is_success());
+}
+
+#[test]
+fn a_user_pays_for_what_it_asks() {
+    let folder = TemporaryFolder::new("tenants").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let database = database();
+    let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("127.0.0.1:0") };
+    let server = Server::start(database.clone(), &options).unwrap();
+    let mut client = Client::shaken(server.address());
+    client.send(&[
+        request(HELLO, &[none()]),
+        request(LOGON, &[token("ada", "correct horse")]),
+        run("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000000) AS j RETURN sum(i * j)"),
+    ]);
+    assert!((0..3).all(|_| client.next().is_success()));
+    assert_eq!(database.running()[0].tenant, "ada");
+}
+
+#[test]
+fn users_are_kept_as_salted_hashes() {
+    let folder = TemporaryFolder::new("users").unwrap();
+    let users = Users::of_database(folder.path());
+    assert_eq!(users.names(), Ok(vec![]));
+    users.add("ada", "correct horse").unwrap();
+    users.add("bob", "correct horse").unwrap();
+    assert_eq!(users.names(), Ok(vec!["ada".to_string(), "bob".to_string()]));
+    let text = world::files::read_text(&folder.path().join("users.json")).unwrap();
+    assert!(!text.contains("horse") && text.matches("$argon2id$").count() == 2, "{text}");
+    let hashes: Vec<&str> = text.lines().filter(|line| line.contains("argon2id")).collect();
+    assert_ne!(hashes[0], hashes[1], "the same password, two salts");
+    assert_eq!(users.add("ada", "correct horse"), Err(UsersError::Exists("ada".into())));
+    for name in ["", "a b", "ü", &"x".repeat(129)] {
+        assert_eq!(users.add(name, "correct horse"), Err(UsersError::Name), "{name}");
+    }
+    for password in ["", "short", &"x".repeat(1_025)] {
+        assert_eq!(users.add("eve", password), Err(UsersError::Password));
+    }
+    users.remove("bob").unwrap();
+    assert_eq!(users.remove("bob"), Err(UsersError::Unknown("bob".into())));
+    assert_eq!(
+        (users.verify("ada", "correct horse"), users.verify("bob", "correct horse")),
+        (Ok(true), Ok(false))
+    );
+    world::files::write_bytes(&folder.path().join("users.json"), b"{").unwrap();
+    assert!(matches!(users.verify("ada", "correct horse"), Err(UsersError::Damaged(_))), "nobody comes in");
+}
+
+#[test]
+fn others_may_reach_it_only_with_passwords() {
+    let folder = TemporaryFolder::new("users").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let refused = Server::start(database(), &ServeOptions::at("0.0.0.0:0")).map(|_| ());
+    assert!(matches!(refused, Err(ServeError::NotLoopback(_))));
+    let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("0.0.0.0:0") };
+    assert!(Server::start(database(), &options).is_ok());
+}
+
+#[test]
+fn wrong_certificates_are_refused_at_the_start() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let other = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    let other_key = other.signing_key.serialize_pem();
+    assert!(Tls::from_pem(certificate.as_bytes(), key.as_bytes()).is_ok());
+    for (certificate, key) in [
+        (certificate.as_str(), other_key.as_str()),
+        ("", key.as_str()),
+        (certificate.as_str(), ""),
+        ("nonsense", "nonsense"),
+    ] {
+        assert!(matches!(Tls::from_pem(certificate.as_bytes(), key.as_bytes()), Err(ServeError::Tls(_))));
+    }
+}
+
+const OVER_TLS: &str = r#"
+import sys
+import neo4j
+from neo4j import GraphDatabase, TrustCustomCAs
+from neo4j.exceptions import AuthError, ServiceUnavailable
+port, certificate = sys.argv[1:]
+auth = ("ada", "correct horse")
+for scheme in ("bolt+ssc", "neo4j+ssc"):
+    with GraphDatabase.driver(f"{scheme}://localhost:{port}", auth=auth) as driver:
+        rows = driver.execute_query("UNWIND range(1, 100000) AS i RETURN i, 'text ' + i AS t").records
+        assert len(rows) == 100_000 and rows[-1]["t"] == "text 100000"
+        long = "x" * 1_000_000
+        assert driver.execute_query("RETURN $long AS l", long=long).records[0]["l"] == long
+for scheme in ("bolt", "neo4j"):
+    trusted = dict(encrypted=True, trusted_certificates=TrustCustomCAs(certificate))
+    with GraphDatabase.driver(f"{scheme}://localhost:{port}", auth=auth, **trusted) as driver:
+        assert driver.execute_query("RETURN 1 AS x").records[0]["x"] == 1
+try:
+    with GraphDatabase.driver(f"bolt+ssc://localhost:{port}", auth=("ada", "wrong")) as driver:
+        driver.verify_connectivity()
+    raise SystemExit("a wrong password was taken")
+except AuthError as error:
+    assert error.code == "Neo.ClientError.Security.Unauthorized", error.code
+try:
+    with GraphDatabase.driver(f"bolt+s://localhost:{port}", auth=auth) as driver:
+        driver.verify_connectivity()
+    raise SystemExit("a stranger's certificate was trusted")
+except ServiceUnavailable:
+    pass
+try:
+    with GraphDatabase.driver(f"bolt://localhost:{port}", auth=auth, connection_acquisition_timeout=5) as driver:
+        driver.verify_connectivity()
+    raise SystemExit("it talked in clear text")
+except Exception as error:
+    assert not isinstance(error, AuthError), error
+"#;
+
+#[test]
+fn the_official_driver_comes_through_tls_with_a_password() {
+    let present = Command::new("python3").args(["-c", "import neo4j"]).output();
+    if !present.is_ok_and(|output| output.status.success()) {
+        eprintln!("passed over: needs python3 with the package neo4j");
+        return;
+    }
+    let folder = TemporaryFolder::new("tls").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
+    world::files::write_bytes(&certificate, made.cert.pem().as_bytes()).unwrap();
+    world::files::write_bytes(&key, made.signing_key.serialize_pem().as_bytes()).unwrap();
+    let tls = Some(Tls::from_files(&certificate, &key).unwrap());
+    let options = ServeOptions { gate: Gate::of(users), tls, ..ServeOptions::at("127.0.0.1:0") };
+    let server = Server::start(database(), &options).unwrap();
+    let port = server.address().port().to_string();
+    let output = Command::new("python3").args(["-c", OVER_TLS, &port]).arg(&certificate).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
