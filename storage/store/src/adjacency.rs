@@ -7,6 +7,7 @@
 
 use crate::StoreError;
 use crate::edge_list::EdgeList;
+use crate::joined::Joined;
 use crate::layer::Layer;
 use crate::snapshot::Snapshot;
 use crate::table::Lane;
@@ -35,6 +36,8 @@ pub struct AdjacencyView {
     layers: SmallVec<[Arc<Layer>; 2]>,
     /// The layer, where there is one.
     only: Option<Arc<Layer>>,
+    /// Both ways of one type, where that is what is asked for.
+    joined: Option<Arc<Joined>>,
     /// Are edges met from both ends? Then self-loops of incoming layers are left out.
     both: bool,
 }
@@ -52,7 +55,11 @@ impl AdjacencyView {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
         }
         let only = if let [layer] = layers.as_slice() { Some(layer.clone()) } else { None };
-        AdjacencyView { snapshot, layers, only, both: direction == Direction::Both }
+        let joined = match types.as_slice() {
+            [edge_type] if direction == Direction::Both => Some(snapshot.joined(*edge_type)),
+            _ => None,
+        };
+        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both }
     }
     /// The snapshot this view reads.
     pub fn snapshot(&self) -> &Snapshot {
@@ -104,6 +111,12 @@ impl AdjacencyView {
             && let Some(list) = layer.ready(vertex)
         {
             return Ok(list);
+        }
+        if let Some(joined) = &self.joined {
+            if let Some(list) = joined.ready(vertex) {
+                return Ok(list);
+            }
+            joined.ask(vertex, &self.snapshot)?;
         }
         self.gather(vertex, scratch)
     }
@@ -195,7 +208,7 @@ impl AdjacencyView {
 
 /// What lies before and behind `vertex` in a sorted list.
 #[inline]
-fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
+pub(crate) fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
     let start = list.partition_point(|other| *other < vertex);
     if list.get(start) != Some(&vertex) {
         return (list, &[]);

@@ -7,7 +7,7 @@ use crate::column_bytes::{decode_column, encode_column};
 use crate::delta::SlotBits;
 use crate::directory::BaseKnown;
 use crate::fold;
-use crate::table::{EdgeTable, Lane};
+use crate::table::{EdgeSlots, EdgeTable, Lane};
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId, LabelSetId};
 use std::sync::Arc;
@@ -117,10 +117,10 @@ fn encode_table(table: &EdgeTable, writer: &mut Writer) {
         }
     }
     match &table.slots {
-        None => writer.byte(0),
-        Some(slots) => {
+        EdgeSlots::Position => writer.byte(0),
+        _ => {
             writer.byte(1);
-            slots.iter().for_each(|slot| writer.uint(*slot as u64));
+            (0..table.len()).for_each(|at| writer.uint(table.edge_slot(at) as u64));
         }
     }
 }

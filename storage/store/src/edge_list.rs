@@ -6,7 +6,7 @@
 use crate::chunk::merge;
 use crate::delta::ListDelta;
 use crate::edge_set::{neighbour_of, slot_of};
-use crate::table::{EdgeTable, Lane};
+use crate::table::{EdgeSlots, EdgeTable, Lane};
 use model::{EdgeId, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 enum Slots<'a> {
     /// They count up from here.
     From(u32),
+    Short(&'a [u16]),
     Given(&'a [u32]),
 }
 
@@ -31,8 +32,9 @@ impl<'a> EdgeList<'a> {
     pub(crate) fn of_base(table: &'a EdgeTable, slot: usize) -> EdgeList<'a> {
         let range = table.range(slot);
         let slots = match &table.slots {
-            None => Slots::From(range.start as u32),
-            Some(slots) => Slots::Given(&slots[range.clone()]),
+            EdgeSlots::Position => Slots::From(range.start as u32),
+            EdgeSlots::Short(slots) => Slots::Short(&slots[range.clone()]),
+            EdgeSlots::Long(slots) => Slots::Given(&slots[range.clone()]),
         };
         EdgeList { neighbours: &table.neighbours[range], slots }
     }
@@ -44,6 +46,7 @@ impl<'a> EdgeList<'a> {
     pub(crate) fn part(self, range: Range<usize>) -> EdgeList<'a> {
         let slots = match self.slots {
             Slots::From(first) => Slots::From(first + range.start as u32),
+            Slots::Short(slots) => Slots::Short(&slots[range.clone()]),
             Slots::Given(slots) => Slots::Given(&slots[range.clone()]),
         };
         EdgeList { neighbours: &self.neighbours[range], slots }
@@ -60,6 +63,10 @@ impl<'a> EdgeList<'a> {
         match self.slots {
             Slots::From(first) => {
                 self.neighbours.iter().zip(first..).for_each(|(neighbour, slot)| found(*neighbour, slot))
+            }
+            Slots::Short(slots) => {
+                let pairs = self.neighbours.iter().zip(slots);
+                pairs.for_each(|(neighbour, slot)| found(*neighbour, *slot as u32))
             }
             Slots::Given(slots) => {
                 self.neighbours.iter().zip(slots).for_each(|(neighbour, slot)| found(*neighbour, *slot))
@@ -89,20 +96,32 @@ impl<'a> EdgeList<'a> {
                 let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), slot).0;
                 ids.extend(first..first + self.neighbours.len() as u64);
             }
+            (Slots::Short(slots), true) => {
+                let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
+                ids.extend(slots.iter().map(|slot| first | *slot as u64));
+            }
             (Slots::Given(slots), true) => {
                 let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
                 ids.extend(slots.iter().map(|slot| first | *slot as u64));
             }
+            (Slots::Short(slots), false) => {
+                let id = |(neighbour, slot): (&u32, &u16)| incoming(*neighbour, lane, *slot as u32);
+                ids.extend(self.neighbours.iter().zip(slots).map(id));
+            }
             (Slots::Given(slots), false) => {
-                let id = |(neighbour, slot): (&u32, &u32)| {
-                    EdgeId::new(VertexId::from_dense(*neighbour).chunk(), lane.edge_type(), *slot).0
-                };
+                let id = |(neighbour, slot): (&u32, &u32)| incoming(*neighbour, lane, *slot);
                 ids.extend(self.neighbours.iter().zip(slots).map(id));
             }
             (Slots::From(_), false) => self.for_each(vertex, lane, |_, id| ids.push(id.0)),
         }
         debug_assert_eq!(ids.len() - start, self.neighbours.len());
     }
+}
+
+/// Id of an incoming edge: it counts among those of its source's chunk.
+#[inline(always)]
+fn incoming(source: u32, lane: Lane, slot: u32) -> u64 {
+    EdgeId::new(VertexId::from_dense(source).chunk(), lane.edge_type(), slot).0
 }
 
 /// Puts a dirty list together: see the head of this file.

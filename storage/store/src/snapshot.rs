@@ -13,6 +13,7 @@ use crate::filter::LabelFilter;
 use crate::index::Index;
 use crate::index_online::Prepared;
 use crate::index_range::IndexRange;
+use crate::joined::Joined;
 use crate::layer::Layer;
 use crate::names::Names;
 use crate::pager::Pager;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 /// Sizes at which deltas are folded into bases, and how much may be in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// A chunk's delta is folded when it has taken more changes than this and than an eighth of its base.
+    /// A chunk's delta is folded when it has taken more changes than this and than a 32nd of its base.
     pub fold_changes_min: usize,
     /// A leaf of an index is folded when its delta has more entries than this and than a sixteenth of its run.
     pub index_delta_min: usize,
@@ -47,7 +48,10 @@ impl Default for StoreOptions {
 
 /// Views of single lanes, made when first asked for and kept while the snapshot lives.
 #[derive(Default)]
-pub(crate) struct LayerCache(Mutex<Vec<(Lane, Arc<Layer>)>>);
+pub(crate) struct LayerCache {
+    layers: Mutex<Vec<(Lane, Arc<Layer>)>>,
+    joined: Mutex<Vec<Arc<Joined>>>,
+}
 
 /// Kept alive by a snapshot and everything made from it; see [`Snapshot::leased`].
 pub type Lease = Arc<dyn std::any::Any + Send + Sync>;
@@ -276,7 +280,7 @@ impl Snapshot {
         AdjacencyView::new(self.clone(), types, direction)
     }
     pub(crate) fn layer(&self, lane: Lane) -> Arc<Layer> {
-        let mut layers = self.root.layers.0.lock();
+        let mut layers = self.root.layers.layers.lock();
         if let Some(at) = layers.iter().position(|(other, _)| *other == lane) {
             if !layers[at].1.is_stale() {
                 return layers[at].1.clone();
@@ -287,6 +291,15 @@ impl Snapshot {
         let layer = Arc::new(Layer::new(lane, self.root.directory.bound()));
         layers.push((lane, layer.clone()));
         layer
+    }
+    pub(crate) fn joined(&self, edge_type: EdgeTypeId) -> Arc<Joined> {
+        let mut all = self.root.layers.joined.lock();
+        if let Some(joined) = all.iter().find(|joined| joined.edge_type() == edge_type) {
+            return joined.clone();
+        }
+        let joined = Arc::new(Joined::new(edge_type, self.root.directory.bound()));
+        all.push(joined.clone());
+        joined
     }
     /// Edges of these types (none given: all types) at a vertex in this direction; a self-loop counts once.
     pub fn degree(

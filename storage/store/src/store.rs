@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::pager::PagingReport;
 use crate::snapshot::{Snapshot, StoreOptions};
 use arc_swap::ArcSwap;
+use model::ChunkNo;
 use std::sync::Arc;
 
 /// The current snapshot, the interner and the allocator. Publishing is one atomic swap; readers keep what they hold.
@@ -54,6 +55,18 @@ impl Store {
         let current = self.current();
         if let Some(trimmed) = current.root.pager.is_pressed().then(|| current.trimmed()).flatten() {
             self.publish(trimmed);
+        }
+    }
+    /// Chunks of which a compactor may fold the deltas; none where memory is short, since a new base takes room until it is stored.
+    pub fn chunks_to_compact(&self) -> Vec<ChunkNo> {
+        let current = self.current();
+        if current.root.pager.is_pressed() { Vec::new() } else { current.chunks_to_fold(1) }
+    }
+    /// Folds the delta of one chunk, if it can be read. The caller sees to it that no commit happens meanwhile.
+    pub fn compact(&self, chunk: ChunkNo) {
+        // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
+        if let Ok(folded) = self.current().fold(chunk) {
+            self.publish(folded);
         }
     }
     /// The interner.

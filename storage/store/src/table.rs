@@ -2,10 +2,12 @@
 //!
 //! Invariants: `offsets` rises from 0 to `neighbours.len()`; the edges of a vertex are sorted by (neighbour, edge slot). Slots
 //! beyond the table have no edges. Where the slot of an edge equals its position, as a bulk load makes it, slots are implicit.
-//! Cost: 4 bytes an edge, 8 with slots, and 4 bytes a vertex.
+//! Cost: 4 bytes an edge, 6 with slots (8 where one is above 16 bits), and 4 bytes a vertex.
 
 use crate::edge_set::pack;
+use crate::joined::JoinedTable;
 use model::EdgeTypeId;
+use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
 /// Edge type and way (out or in), as one number that sorts by type first.
@@ -30,15 +32,53 @@ impl Lane {
 /// Marks an edge slot that no edge of the table has.
 const NO_POSITION: u32 = u32::MAX;
 
+/// Edge slots by position.
+#[derive(Debug)]
+pub(crate) enum EdgeSlots {
+    /// Slot = position.
+    Position,
+    Short(Box<[u16]>),
+    Long(Box<[u32]>),
+}
+
+impl EdgeSlots {
+    fn new(slots: Option<Box<[u32]>>) -> EdgeSlots {
+        let Some(slots) = slots else { return EdgeSlots::Position };
+        if slots.iter().enumerate().all(|(at, slot)| at as u32 == *slot) {
+            EdgeSlots::Position
+        } else if slots.iter().all(|slot| *slot <= u16::MAX as u32) {
+            EdgeSlots::Short(slots.iter().map(|slot| *slot as u16).collect())
+        } else {
+            EdgeSlots::Long(slots)
+        }
+    }
+    #[inline(always)]
+    fn get(&self, position: usize) -> u32 {
+        match self {
+            EdgeSlots::Position => position as u32,
+            EdgeSlots::Short(slots) => slots[position] as u32,
+            EdgeSlots::Long(slots) => slots[position],
+        }
+    }
+    fn heap_bytes(&self) -> usize {
+        match self {
+            EdgeSlots::Position => 0,
+            EdgeSlots::Short(slots) => slots.len() * 2,
+            EdgeSlots::Long(slots) => slots.len() * 4,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct EdgeTable {
     /// Shared, so that a view holds them without a load of this head.
     pub(crate) offsets: Arc<[u32]>,
     pub(crate) neighbours: Arc<[u32]>,
-    /// Edge slot by position; `None` where slot = position.
-    pub(crate) slots: Option<Box<[u32]>>,
+    pub(crate) slots: EdgeSlots,
     /// Position by edge slot, made when first asked for.
     positions: OnceLock<Box<[u32]>>,
+    /// Of an outgoing table: its lists joined with the incoming ones, for views that asked often (see `joined`).
+    pub(crate) joined: Mutex<Option<Arc<JoinedTable>>>,
 }
 
 impl EdgeTable {
@@ -47,9 +87,13 @@ impl EdgeTable {
     }
     pub(crate) fn new(offsets: Arc<[u32]>, neighbours: Arc<[u32]>, slots: Option<Box<[u32]>>) -> EdgeTable {
         debug_assert_eq!(offsets.last().copied(), Some(neighbours.len() as u32));
-        let implicit =
-            slots.as_ref().is_some_and(|slots| slots.iter().enumerate().all(|(at, slot)| at as u32 == *slot));
-        EdgeTable { offsets, neighbours, slots: slots.filter(|_| !implicit), positions: OnceLock::new() }
+        EdgeTable {
+            offsets,
+            neighbours,
+            slots: EdgeSlots::new(slots),
+            positions: OnceLock::new(),
+            joined: Mutex::default(),
+        }
     }
     /// Positions of the edges of vertex slot `slot`.
     #[inline]
@@ -66,10 +110,7 @@ impl EdgeTable {
     }
     #[inline]
     pub(crate) fn edge_slot(&self, position: usize) -> u32 {
-        match &self.slots {
-            None => position as u32,
-            Some(slots) => slots[position],
-        }
+        self.slots.get(position)
     }
     pub(crate) fn packed(&self, position: usize) -> u64 {
         pack(self.neighbours[position], self.edge_slot(position))
@@ -99,8 +140,8 @@ impl EdgeTable {
     /// Vertex slot and neighbour of the edge with this slot; only meant for outgoing tables.
     pub(crate) fn ends_of(&self, edge_slot: u32) -> Option<(usize, u32)> {
         let position = match &self.slots {
-            None => edge_slot,
-            Some(slots) => *self.positions.get_or_init(|| invert(slots)).get(edge_slot as usize)?,
+            EdgeSlots::Position => edge_slot,
+            slots => *self.positions.get_or_init(|| invert(slots, self.len())).get(edge_slot as usize)?,
         };
         let neighbour = *self.neighbours.get(position as usize)?;
         Some((self.offsets.partition_point(|offset| *offset <= position) - 1, neighbour))
@@ -109,20 +150,20 @@ impl EdgeTable {
         self.neighbours.len()
     }
     pub(crate) fn heap_bytes(&self) -> usize {
-        let slots = self.slots.as_ref().map_or(0, |slots| slots.len());
         let positions = self.positions.get().map_or(0, |positions| positions.len());
-        (self.offsets.len() + self.neighbours.len() + slots + positions) * 4
+        (self.offsets.len() + self.neighbours.len() + positions) * 4 + self.slots.heap_bytes()
     }
     /// Bytes it may come to take: with positions, where they are made.
     pub(crate) fn room_bytes(&self) -> usize {
-        let slots = self.slots.as_ref().map_or(0, |slots| slots.len());
-        size_of::<EdgeTable>() + (self.offsets.len() + self.neighbours.len() + slots * 2) * 4
+        let positions = if matches!(self.slots, EdgeSlots::Position) { 0 } else { self.len() };
+        let lists = (self.offsets.len() + self.neighbours.len() + positions) * 4;
+        size_of::<EdgeTable>() + lists + self.slots.heap_bytes()
     }
 }
 
-fn invert(slots: &[u32]) -> Box<[u32]> {
-    let bound = slots.iter().max().map_or(0, |slot| *slot as usize + 1);
+fn invert(slots: &EdgeSlots, len: usize) -> Box<[u32]> {
+    let bound = (0..len).map(|at| slots.get(at) as usize + 1).max().unwrap_or(0);
     let mut positions = vec![NO_POSITION; bound].into_boxed_slice();
-    slots.iter().enumerate().for_each(|(position, slot)| positions[*slot as usize] = position as u32);
+    (0..len).for_each(|at| positions[slots.get(at) as usize] = at as u32);
     positions
 }

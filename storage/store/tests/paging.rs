@@ -287,3 +287,35 @@ fn garbage_goes_with_its_last_reader() {
     assert_eq!((after.chunk_versions, after.version_bytes, after.pinned_bytes), (chunks, 0, 0));
     assert!(after.page_bytes < clean.page_bytes * 3 / 2, "{after:?}, {clean:?}");
 }
+
+/// Undirected views join the lists of chunks they ask often; what they show does not change by it, nor after commits.
+#[test]
+fn joined_lists_are_the_two_lists() {
+    let mut chance = Chance(6);
+    let store = roomy(&mut chance);
+    let ids: Vec<u32> = (0..CHUNKS * PER_CHUNK)
+        .map(|n| VertexId::new((n / PER_CHUNK) as u32, (n % PER_CHUNK) as u16).dense())
+        .collect();
+    let before = store.paging().version_bytes;
+    for round in 0..4 {
+        let snapshot = store.current();
+        let view = snapshot.adjacency(&[TYPE], Direction::Both);
+        let (mut scratch, mut lists) = (Vec::new(), EdgeScratch::new());
+        for _ in 0..4 {
+            for vertex in &ids {
+                let expected = view.edges(*vertex, &mut lists).unwrap().0;
+                assert_eq!(view.neighbours(*vertex, &mut scratch).unwrap(), expected, "round {round}");
+            }
+        }
+        drop(view);
+        drop(snapshot);
+        let mut changes = random_changes(&store, &mut chance);
+        let id = vertex(&mut chance);
+        let looped = EdgeRef { id: store.allocator().edge(id, TYPE).unwrap(), source: id, target: id };
+        changes.push(Change::CreateEdge { edge: looped, properties: Vec::new() });
+        let current = store.current();
+        store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+    }
+    let joined = store.paging().version_bytes - before;
+    assert!(joined > EDGES as u64 * 4, "{joined} bytes: lists were joined");
+}

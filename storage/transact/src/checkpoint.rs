@@ -39,6 +39,7 @@ impl Engine {
     pub fn checkpoint(&self) -> Result<CheckpointReport, TransactError> {
         let shared = &self.shared;
         let _one_at_a_time = shared.checkpointing.lock();
+        self.fold_deltas();
         // Counted before the snapshot is taken: replay may turn out a little shorter than counted, never longer.
         let logged_bytes = shared.past.logged_bytes();
         let (snapshot, at) = shared.past.newest(&shared.store);
@@ -53,6 +54,20 @@ impl Engine {
         drop(committer);
         self.give_up_behind_checkpoint();
         Ok(report)
+    }
+
+    /// Folds the chunks that have deltas, one at a time between commits: what the checkpoint would do for its bytes alone also cleans what
+    /// readers read. Where memory is short the checkpoint makes deltas evictable instead; see [`store::Store::trim`].
+    fn fold_deltas(&self) {
+        let shared = &self.shared;
+        if !shared.backing.is_durable() || shared.checkpointed_place() == Some(self.snapshot().place()) {
+            return;
+        }
+        for chunk in shared.store.chunks_to_compact() {
+            let committer = shared.committer.lock();
+            shared.store.compact(chunk);
+            drop(committer);
+        }
     }
 
     fn write_checkpoint(
