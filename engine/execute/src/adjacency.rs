@@ -107,6 +107,15 @@ impl paths::Adjacency for Walk {
     fn vertex_bound(&self) -> u32 {
         self.view.vertex_bound()
     }
+    fn edges_estimate(&self) -> Option<u64> {
+        // A transaction that writes notes the lists it reads, one way only.
+        if self.recording {
+            return None;
+        }
+        let statistics = self.view.snapshot().statistics();
+        let edges: u64 = self.types.iter().map(|edge_type| statistics.edges_of_type(*edge_type)).sum();
+        Some(if self.direction == Direction::Both { 2 * edges } else { edges })
+    }
     fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
         self.record(vertex);
         self.or_fail(self.view.neighbours(vertex, scratch))

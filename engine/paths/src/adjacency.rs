@@ -26,6 +26,11 @@ pub trait Adjacency: Send + Sync {
     /// Length of the list of `vertex`, or an upper estimate; used for choices, never for answers.
     fn degree(&self, vertex: u32) -> u32;
 
+    /// Edges in all lists together, roughly; none where that is not known. Used for choices, never for answers.
+    fn edges_estimate(&self) -> Option<u64> {
+        None
+    }
+
     /// Predicate on inner and end vertices. The start of a path is not asked, unless the path returns to it.
     #[inline(always)]
     fn admits_vertex(&self, _vertex: u32) -> bool {
@@ -121,6 +126,9 @@ macro_rules! forward {
             #[inline(always)]
             fn degree(&self, vertex: u32) -> u32 {
                 (**self).degree(vertex)
+            }
+            fn edges_estimate(&self) -> Option<u64> {
+                (**self).edges_estimate()
             }
             #[inline(always)]
             fn admits_vertex(&self, vertex: u32) -> bool {

@@ -73,4 +73,7 @@ impl Adjacency for Csr {
     fn degree(&self, vertex: u32) -> u32 {
         self.list(vertex).len() as u32
     }
+    fn edges_estimate(&self) -> Option<u64> {
+        Some(self.neighbours.len() as u64)
+    }
 }

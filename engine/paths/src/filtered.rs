@@ -27,6 +27,9 @@ where
     fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
         self.graph.edges(vertex, scratch)
     }
+    fn edges_estimate(&self) -> Option<u64> {
+        self.graph.edges_estimate()
+    }
     fn degree(&self, vertex: u32) -> u32 {
         self.graph.degree(vertex)
     }

@@ -29,6 +29,23 @@ impl Bitmap {
         is_new
     }
 
+    /// The first vertex from `from` on, below `bound`, whose bit is clear.
+    #[inline(always)]
+    pub(crate) fn next_clear(&self, from: u32, bound: u32) -> Option<u32> {
+        let mut at = from as usize / 64;
+        let mut clear = !*self.words.get(at)? & (u64::MAX << (from % 64));
+        while clear == 0 {
+            at += 1;
+            clear = !*self.words.get(at)?;
+        }
+        let vertex = at as u32 * 64 + clear.trailing_zeros();
+        (vertex < bound).then_some(vertex)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.words.capacity() * 8
     }

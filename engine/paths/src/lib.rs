@@ -43,6 +43,7 @@ mod distances;
 mod frontier;
 mod morsel;
 
+mod bottom_up;
 mod reach;
 mod returns;
 mod shared;

@@ -1,7 +1,8 @@
 //! The distinct vertices within some hops of one source, or of a set of sources taken together.
 //!
 //! Idea: breadth-first search; the found vertices in order of distance are at once frontier and answer. A dense level
-//! is expanded in the order of ids: half the time of the order of finding, where lists come from all over memory.
+//! is expanded in the order of ids: half the time of the order of finding, where lists come from all over memory. A level that
+//! holds a good part of all edges is taken from below where the way back is known ([`Reach::both_ways`]).
 //! Invariant: the level being expanded is `level_start..level_end` of `found`, and everything behind it is one hop farther.
 //! Trails: whatever a walk reaches a shortest path reaches, and a shortest path is a trail, so a plain search is
 //! right for every end but the sources. A source is an end at zero hops, or when a path comes back: directed, when it
@@ -9,6 +10,7 @@
 //! Cost: each edge once; a bit per vertex and 4 bytes per found vertex.
 
 use crate::adjacency::{Adjacency, EdgeScratch};
+use crate::bottom_up::BottomUp;
 use crate::error::PathError;
 use crate::frontier::{Bitmap, Found, checked_sources, is_dense, put_in_order};
 use crate::hops::{Hops, Orientation};
@@ -50,6 +52,7 @@ pub struct Reach<A> {
     ends_count: u64,
     drained: usize,
     drained_depth: usize,
+    from_below: Option<BottomUp<A>>,
     returns: Option<Returns>,
     returned: Vec<(u32, u32)>,
     scratch: Vec<u32>,
@@ -85,6 +88,7 @@ impl<A: Adjacency> Reach<A> {
             ends_count: if hops.min == 0 { level_end as u64 } else { 0 },
             drained: if hops.min == 0 { 0 } else { level_end },
             drained_depth: 0,
+            from_below: None,
             level_starts: vec![0],
             level_end,
             cursor: 0,
@@ -104,6 +108,15 @@ impl<A: Adjacency> Reach<A> {
         })
     }
 
+    /// Lets the search look from below, along the same edges the other way (the same graph again if undirected), where that is faster.
+    /// With a condition on edges it does not.
+    pub fn both_ways(mut self, against: A) -> Reach<A> {
+        if !self.graph.has_edge_predicate() {
+            self.from_below = BottomUp::new(against);
+        }
+        self
+    }
+
     /// Goes on until the work is over or the search has ended.
     pub fn step(&mut self, work: &mut Work<'_>) -> Result<Progress, PathError> {
         if let Some(returns) = &mut self.returns {
@@ -116,11 +129,25 @@ impl<A: Adjacency> Reach<A> {
         }
         while self.cursor < self.level_end || self.next_level() {
             if work.is_over() {
-                return if self.graph.failure() { Err(PathError::GraphFailed) } else { Ok(Progress::More) };
+                return if self.has_failed() { Err(PathError::GraphFailed) } else { Ok(Progress::More) };
             }
-            self.expand(work);
+            match &mut self.from_below {
+                Some(from_below) if from_below.is_sweeping() => {
+                    let before = self.found.len();
+                    from_below.sweep(&self.graph, &mut self.visited, &mut self.found, work);
+                    self.ends_count += (self.found.len() - before) as u64;
+                    if !from_below.is_sweeping() {
+                        self.cursor = self.level_end;
+                    }
+                }
+                _ => self.expand(work),
+            }
         }
-        if self.graph.failure() { Err(PathError::GraphFailed) } else { Ok(Progress::Done) }
+        if self.has_failed() { Err(PathError::GraphFailed) } else { Ok(Progress::Done) }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.graph.failure() || self.from_below.as_ref().is_some_and(BottomUp::failure)
     }
 
     /// How many ends are known so far; all of them once the search is done.
@@ -177,13 +204,14 @@ impl<A: Adjacency> Reach<A> {
             + self.level_starts.capacity() * size_of::<usize>()
             + (self.scratch.capacity() + self.sources.capacity()) * 4
             + self.edge_scratch.bytes()
+            + self.from_below.as_ref().map_or(0, BottomUp::bytes)
             + self.returns.as_ref().map_or(0, Returns::bytes)
             + self.returned.capacity() * 8
     }
 
     /// Turns to the vertices found last; false at the end.
     fn next_level(&mut self) -> bool {
-        if self.found.len() == self.level_end || self.depth + 1 >= self.hops.max || self.graph.failure() {
+        if self.found.len() == self.level_end || self.depth + 1 >= self.hops.max || self.has_failed() {
             return false;
         }
         self.depth += 1;
@@ -195,6 +223,10 @@ impl<A: Adjacency> Reach<A> {
             self.level_starts.push(self.level_end);
         }
         self.level_end = self.found.len();
+        if let Some(from_below) = &mut self.from_below {
+            let level = &self.found.as_slice()[self.cursor..];
+            from_below.begin_level(level, &self.graph);
+        }
         true
     }
 

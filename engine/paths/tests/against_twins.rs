@@ -68,6 +68,76 @@ fn reach_finds_the_ends_of_all_trails() {
     assert!(returns[0] > 100 && returns[1] > 100, "paths back to a source are not rare: {returns:?}");
 }
 
+/// Refuses every seventh vertex, and no edge.
+#[derive(Clone)]
+struct NoSeventh<'a>(&'a paths::csr::Csr);
+
+impl paths::Adjacency for NoSeventh<'_> {
+    fn vertex_bound(&self) -> u32 {
+        self.0.vertex_bound()
+    }
+    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
+        self.0.neighbours(vertex, scratch)
+    }
+    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut paths::EdgeScratch) -> (&'a [u32], &'a [u64]) {
+        self.0.edges(vertex, scratch)
+    }
+    fn degree(&self, vertex: u32) -> u32 {
+        self.0.degree(vertex)
+    }
+    fn edges_estimate(&self) -> Option<u64> {
+        self.0.edges_estimate()
+    }
+    fn admits_vertex(&self, vertex: u32) -> bool {
+        vertex % 7 != 3
+    }
+}
+
+/// Graphs dense enough that most of their levels are taken from below, some only until the tail.
+#[test]
+fn a_search_from_below_finds_what_one_from_above_finds() {
+    for seed in 0..300 {
+        let chance = &mut Chance(seed ^ 0xBE10);
+        let vertices = 2 + chance.below(400) as u32;
+        let edges: Vec<(u32, u32)> = (0..chance.below(12 * u64::from(vertices)))
+            .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
+            .chain((1..vertices).filter(|_| seed % 3 == 0).map(|vertex| (vertex - 1, vertex)))
+            .collect();
+        let orientation =
+            if chance.below(2) == 0 { paths::Orientation::Directed } else { paths::Orientation::Undirected };
+        let (along, against) = match orientation {
+            paths::Orientation::Directed => {
+                (paths::csr::Csr::outgoing(vertices, &edges), paths::csr::Csr::incoming(vertices, &edges))
+            }
+            paths::Orientation::Undirected => {
+                let both = paths::csr::Csr::undirected(vertices, &edges);
+                (both.clone(), both)
+            }
+        };
+        let sources: Vec<u32> =
+            (0..1 + chance.below(3)).map(|_| chance.below(vertices.into()) as u32).collect();
+        let hops = hops_of(chance);
+        for keep in [Keep::Levels, Keep::Ends, Keep::Count] {
+            let mut answers = Vec::new();
+            for both_ways in [false, true] {
+                let mut reach = Reach::new(NoSeventh(&along), &sources, hops, orientation, keep).unwrap();
+                if both_ways {
+                    reach = reach.both_ways(NoSeventh(&against));
+                }
+                let (mut ends, mut distances) = (Vec::new(), Vec::new());
+                while reach.step(&mut quota(chance)).unwrap() == Progress::More {
+                    reach.drain_ends(&mut ends, &mut distances, chance.below(40) as usize);
+                }
+                while reach.drain_ends(&mut ends, &mut distances, 1 + chance.below(40) as usize) > 0 {}
+                let mut found: Vec<_> = ends.into_iter().zip(distances).collect();
+                found.sort_unstable();
+                answers.push((reach.ends_count(), found));
+            }
+            assert_eq!(answers[0], answers[1], "seed {seed} {keep:?} {hops:?} {orientation:?} {sources:?}");
+        }
+    }
+}
+
 fn check_ends(keep: Keep, twin: &BTreeMap<u32, u32>, ends: Vec<u32>, distances: Vec<u32>, story: &str) {
     let mut found: Vec<(u32, u32)> = ends.into_iter().zip(distances).collect();
     found.sort_unstable();

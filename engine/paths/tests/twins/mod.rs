@@ -27,6 +27,9 @@ impl Adjacency for Scrambled {
     fn vertex_bound(&self) -> u32 {
         self.0.vertex_bound()
     }
+    fn edges_estimate(&self) -> Option<u64> {
+        self.0.edges_estimate()
+    }
     fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
         let mut both = EdgeScratch::default();
         self.edges(vertex, &mut both);

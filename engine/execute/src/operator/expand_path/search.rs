@@ -54,6 +54,8 @@ impl Found {
 /// A search in progress.
 pub(super) struct Search {
     walk: Option<Along>,
+    /// The same edges the other way, for searches that look from both sides.
+    against: Option<Along>,
     form: Form,
     /// Ends given already, where each counts once and the search does not see to it.
     given: Option<HashSet<u32, FixedState>>,
@@ -116,10 +118,23 @@ fn mode(mode: PathMode) -> paths::PathMode {
     }
 }
 
+/// All ends by distance, looked for from both sides.
+fn reach(plan: &Expansion, walks: &Walks, from: u32, keep: Keep) -> Try<Form> {
+    let reach = Reach::new(walks.along.clone(), &[from], plan.hops, orientation(plan), keep)?;
+    Ok(Form::Reach(Box::new(reach.both_ways(walks.against.clone()))))
+}
+
 impl Search {
     /// The path without edges alone.
     pub(super) fn point(vertex: u32) -> Search {
-        Search { walk: None, form: Form::Point(vertex), given: None, excluded: None, keeps_paths: true }
+        Search {
+            walk: None,
+            against: None,
+            form: Form::Point(vertex),
+            given: None,
+            excluded: None,
+            keeps_paths: true,
+        }
     }
     /// The search that the plan asks for.
     pub(super) fn new(plan: &Expansion, walks: Walks, from: u32, to: Option<u32>) -> Try<Search> {
@@ -128,14 +143,7 @@ impl Search {
         let form = match (plan.selector, to) {
             (Selector::Every, Some(to)) if distinct && by_distance => pair(plan, &walks, from, to, true)?,
             (Selector::Every, None) if distinct && by_distance => {
-                let keep = if plan.keep_length { Keep::Levels } else { Keep::Ends };
-                Form::Reach(Box::new(Reach::new(
-                    walks.along.clone(),
-                    &[from],
-                    plan.hops,
-                    orientation(plan),
-                    keep,
-                )?))
+                reach(plan, &walks, from, if plan.keep_length { Keep::Levels } else { Keep::Ends })?
             }
             (Selector::Every, None) => {
                 let search = Trails::new(walks.along.clone(), from, plan.hops, mode(plan.mode))?;
@@ -143,6 +151,14 @@ impl Search {
             }
             (Selector::Every, Some(to)) => guide(plan, &walks, from, to)?,
             (selector, Some(to)) => pair(plan, &walks, from, to, selector == Selector::AnyShortest)?,
+            // Lengths alone: a shortest path to each end is its distance.
+            (selector, None)
+                if by_distance
+                    && !plan.keep_edges
+                    && (selector == Selector::AnyShortest || plan.distinct_ends) =>
+            {
+                reach(plan, &walks, from, Keep::Levels)?
+            }
             (selector, None) => {
                 let (along, against) = (walks.along.clone(), walks.against.clone());
                 let search =
@@ -155,7 +171,8 @@ impl Search {
         let given = (distinct && !by_distance).then(HashSet::default);
         let excluded =
             (distinct && by_distance && plan.mode == PathMode::Acyclic && plan.hops.min > 0).then_some(from);
-        Ok(Search { walk: Some(walks.along), form, given, excluded, keeps_paths: plan.keep_edges })
+        let (walk, against) = (Some(walks.along), Some(walks.against));
+        Ok(Search { walk, against, form, given, excluded, keeps_paths: plan.keep_edges })
     }
 
     /// The way it walks.
@@ -166,7 +183,7 @@ impl Search {
     /// A slice of work: appends at most about `rows_max` answers.
     pub(super) fn step(&mut self, found: &mut Found, rows_max: usize) -> Try<Progress> {
         let outcome = self.advance(found, rows_max);
-        let failure = self.walk.as_ref().and_then(|walk| walk.take_failure());
+        let failure = self.walk.iter().chain(&self.against).find_map(|walk| walk.take_failure());
         let progress = match (outcome, failure) {
             (_, Some(failure)) => return Err(failure),
             (outcome, None) => outcome?,
