@@ -5,14 +5,16 @@
 //!
 //! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
-//! the same data), then the benches: `first`.
+//! the same data), then the benches: `first`, `store`.
 
+mod cypher;
 pub mod data;
 mod first;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
 pub mod report;
+mod store;
 pub mod timing;
 
 use report::Report;
@@ -22,11 +24,15 @@ use std::path::Path;
 type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 
 /// Every bench: its name, what it measures, and its entry.
-const BENCHES: [(&str, &str, Bench); 1] = [(
-    "first",
-    "import, the LDBC interactive queries and updates, and hops on a power-law graph",
-    first::run,
-)];
+const BENCHES: [(&str, &str, Bench); 7] = [
+    ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
+    ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("store", "all of the store's figures", store::run),
+    ("store-tao", "many clients with the mix of TAO", store::tao::run),
+    ("store-readers", "readers beside a writer, scans of a dirty graph", store::readers::run),
+    ("store-memory", "bytes an edge", store::memory::run),
+    ("store-recovery", "a million commits replayed", store::recovery::run),
+];
 
 /// Runs the bench `name` and prints one line a figure; true if every figure reached its target.
 ///

@@ -20,6 +20,18 @@ impl Samples {
     pub fn push(&mut self, time_ms: f64) {
         self.times_ms.push(time_ms);
     }
+    /// Adds the times of another.
+    pub fn extend(&mut self, other: &Samples) {
+        self.times_ms.extend_from_slice(&other.times_ms);
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.times_ms.len()
+    }
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.times_ms.is_empty()
+    }
     /// The middle time; not a number if there is none.
     pub fn median_ms(&self) -> f64 {
         self.quantile_ms(0.5)

@@ -1,0 +1,35 @@
+//! `store`: the store at full strength. Many clients on a real network, readers beside writers, memory, recovery, size.
+//!
+//! Each part is a bench of its own name too (`store-tao`), so that one figure can be measured without the others.
+
+mod bare;
+pub mod memory;
+pub mod readers;
+pub mod recovery;
+pub mod tao;
+
+use crate::data;
+use crate::report::Report;
+use std::path::Path;
+use world::files::{self, TemporaryFolder};
+
+/// Runs all parts.
+pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    memory::run(data, report)?;
+    tao::run(data, report)?;
+    readers::run(data, report)?;
+    recovery::run(data, report)
+}
+
+/// A failure of the database in one line.
+fn told(error: &database::Error) -> String {
+    format!("{}: {}", error.code, error.to_string().replace('\n', " / "))
+}
+
+/// A folder for a part's databases, gone with it.
+fn scratch(purpose: &str) -> Result<TemporaryFolder, String> {
+    let cache = data::cache_folder();
+    files::create_folder(&cache)
+        .and_then(|()| TemporaryFolder::inside(&cache, purpose))
+        .map_err(|error| error.to_string())
+}
