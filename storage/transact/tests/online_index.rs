@@ -1,0 +1,139 @@
+//! Indexes and unique constraints made while commits go on: none is refused or lost, and the index holds exactly what the graph does.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use model::schema::{IndexId, SchemaTarget};
+use model::{KeyId, LabelId, Value, VertexId};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::{LabelFilter, Snapshot};
+use tanglewood_transact::{ConstraintRequest, Engine, IndexRequest, Mode, OpenOptions, Rule, TransactError};
+use world::chance::Chance;
+
+const VERTICES: usize = 12_000;
+/// Threads that write; one more makes the indexes.
+const WRITERS: usize = 2;
+
+/// A graph of persons with a number each, all different.
+fn filled() -> (Engine, LabelId, KeyId, Vec<VertexId>) {
+    let (engine, _) = tanglewood_transact::open(None, &OpenOptions::default()).unwrap();
+    let setup = engine.begin(Mode::Write);
+    let (label, key) = (setup.label("Person").unwrap(), setup.key("number").unwrap());
+    let create = |n: usize| setup.create_vertex(&[label], vec![(key, Value::Int(n as i64))]).unwrap();
+    let ids = (0..VERTICES).map(create).collect();
+    setup.commit().unwrap();
+    (engine, label, key, ids)
+}
+
+/// The index against a scan.
+fn compare(snapshot: &Snapshot, index: IndexId, label: LabelId, key: KeyId) {
+    let filter = LabelFilter::Has(label);
+    let (mut vertices, mut expected) = (Vec::new(), BTreeMap::<i64, Vec<VertexId>>::new());
+    for chunk in snapshot.scan_chunks(&filter) {
+        snapshot.scan_chunk(chunk, &filter, &mut vertices).unwrap();
+    }
+    for vertex in vertices {
+        if let Some(value) = snapshot.property(vertex, key).unwrap().as_int() {
+            expected.entry(value).or_default().push(vertex);
+        }
+    }
+    let found = snapshot.seek_range(index, Bound::Unbounded, Bound::Unbounded).unwrap();
+    let found: Vec<VertexId> = found.map(Result::unwrap).collect();
+    assert_eq!(found, expected.values().flatten().copied().collect::<Vec<_>>());
+    for (value, vertices) in expected.iter().step_by(97) {
+        assert_eq!(&snapshot.seek(index, &[Value::Int(*value)]).unwrap(), vertices);
+    }
+}
+
+/// Writes until `done`: new persons, new numbers, deletions. Numbers stay different, by thread. How many commits that were.
+fn write(
+    engine: &Engine,
+    thread: usize,
+    label: LabelId,
+    key: KeyId,
+    ids: &[VertexId],
+    done: &AtomicBool,
+) -> usize {
+    let mut chance = Chance::seeded(70 + thread as u64);
+    let mut commits = 0;
+    while !done.load(Ordering::Acquire) || commits < 20 {
+        let fresh = (VERTICES * (2 + thread) + commits) as i64;
+        let own = ids.len() / WRITERS * thread + chance.below((ids.len() / WRITERS) as u64) as usize;
+        loop {
+            let t = engine.begin(Mode::Write);
+            let result = match commits % 3 {
+                0 => t.create_vertex(&[label], vec![(key, Value::Int(fresh))]).map(|_| ()),
+                1 => t.set_property(ids[own], key, Value::Int(fresh)),
+                _ => t.delete_vertex(ids[own], true).map(|_| ()),
+            };
+            match result.and_then(|()| t.commit().map(|_| ())) {
+                Ok(()) => break,
+                Err(TransactError::Conflict { .. }) => {}
+                // Deleted before.
+                Err(_) => break,
+            }
+        }
+        commits += 1;
+    }
+    commits
+}
+
+fn beside_writers(make: impl Fn(&Engine, LabelId, KeyId) + Sync) -> (Engine, LabelId, KeyId) {
+    let (engine, label, key, ids) = filled();
+    let done = AtomicBool::new(false);
+    let commits: Vec<usize> = world::threads::in_parallel("online index", WRITERS + 1, |thread| {
+        if thread < WRITERS {
+            return write(&engine, thread, label, key, &ids, &done);
+        }
+        make(&engine, label, key);
+        done.store(true, Ordering::Release);
+        0
+    });
+    println!("commits beside: {commits:?}");
+    (engine, label, key)
+}
+
+#[test]
+fn an_index_is_made_beside_commits() {
+    let (engine, label, key) = beside_writers(|engine, label, key| {
+        let target = SchemaTarget::Vertices(label);
+        for round in 0..3 {
+            let request =
+                IndexRequest { name: Some("numbers".into()), target, keys: vec![key], if_not_exists: false };
+            assert!(engine.create_index(&request).unwrap());
+            let snapshot = engine.snapshot();
+            compare(&snapshot, snapshot.index_for(target, &[key]).unwrap(), label, key);
+            if round < 2 {
+                engine.drop_index("numbers", false).unwrap();
+            }
+        }
+    });
+    let snapshot = engine.snapshot();
+    compare(&snapshot, snapshot.index_for(SchemaTarget::Vertices(label), &[key]).unwrap(), label, key);
+}
+
+#[test]
+fn a_unique_constraint_is_made_beside_commits() {
+    let (engine, label, key) = beside_writers(|engine, label, key| {
+        let target = SchemaTarget::Vertices(label);
+        let request = ConstraintRequest {
+            name: None,
+            target,
+            keys: vec![key],
+            rule: Rule::Unique,
+            if_not_exists: false,
+        };
+        assert!(engine.create_constraint(&request).unwrap());
+    });
+    let snapshot = engine.snapshot();
+    compare(&snapshot, snapshot.index_for(SchemaTarget::Vertices(label), &[key]).unwrap(), label, key);
+    let t = engine.begin(Mode::Write);
+    let taken = snapshot.seek_range(
+        snapshot.index_for(SchemaTarget::Vertices(label), &[key]).unwrap(),
+        Bound::Unbounded,
+        Bound::Unbounded,
+    );
+    let taken = snapshot.property(taken.unwrap().next().unwrap().unwrap(), key).unwrap();
+    t.create_vertex(&[label], vec![(key, taken)]).unwrap();
+    assert!(t.commit().is_err(), "the number is taken");
+}
