@@ -20,6 +20,9 @@ use store::{AdjacencyView, Snapshot};
 /// Neighbours looked at in one slice of work: some tens of microseconds.
 const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
 
+/// A list up to this length is kept with only those ends that have the labels, where one vertex comes twice in a row.
+const ADMITTED_KEPT_MAX: usize = NEIGHBOURS_PER_SLICE_MAX;
+
 /// Neighbours looked at together where one with the right labels is enough.
 const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
 
@@ -118,6 +121,10 @@ struct Expand {
     /// Place in the list of the current row.
     place: usize,
     neighbours: Vec<u32>,
+    /// The vertex of the row before, and the ends of this vertex that have the labels, where it came twice.
+    previous: Option<VertexId>,
+    admitted_of: Option<VertexId>,
+    admitted: Vec<u32>,
     /// Edges of the current row, where they are kept.
     listed: Vec<EdgeRef>,
     /// The list of the current row lies in `neighbours` or `listed`: it need not be assembled again.
@@ -135,6 +142,9 @@ impl Expand {
             row: 0,
             place: 0,
             neighbours: Vec::new(),
+            previous: None,
+            admitted_of: None,
+            admitted: Vec::new(),
             listed: Vec::new(),
             assembled: false,
             found: Vec::new(),
@@ -146,6 +156,26 @@ impl Expand {
         (self.row, self.place, self.assembled) = (self.row + 1, 0, false);
     }
 
+    /// Tests the ends of a vertex that came in the row before as well, once for all rows that follow.
+    fn keep_admitted(&mut self, bound: &mut Bound, from: VertexId) -> Try<()> {
+        let again = self.previous.replace(from) == Some(from);
+        if !again || self.admitted_of == Some(from) || bound.labels.is_any() {
+            return Ok(());
+        }
+        let list = bound.sides[0].view.neighbours(from.dense(), &mut self.neighbours)?;
+        if list.len() > ADMITTED_KEPT_MAX {
+            return Ok(());
+        }
+        self.admitted.clear();
+        for far in list {
+            if bound.labels.admits(VertexId::from_dense(*far), &bound.snapshot)? {
+                self.admitted.push(*far);
+            }
+        }
+        self.admitted_of = Some(from);
+        Ok(())
+    }
+
     /// Far ends alone: a slice of the list of `from`. Returns how many were looked at and whether the list is done.
     fn take_ends(
         &mut self,
@@ -154,13 +184,18 @@ impl Expand {
         rows: &mut Vec<u32>,
         rows_max: usize,
     ) -> Try<(usize, bool)> {
+        if self.place == 0 {
+            self.keep_admitted(bound, from)?;
+        }
         let side = &bound.sides[0];
-        let list: &[u32] = match self.assembled {
-            true => &self.neighbours,
-            false => side.view.neighbours(from.dense(), &mut self.neighbours)?,
+        let kept = self.admitted_of == Some(from);
+        let list: &[u32] = match (kept, self.assembled) {
+            (true, _) => &self.admitted,
+            (_, true) => &self.neighbours,
+            _ => side.view.neighbours(from.dense(), &mut self.neighbours)?,
         };
         let start = list.as_ptr();
-        let any = bound.labels.is_any();
+        let any = kept || bound.labels.is_any();
         let room = rows_max.saturating_sub(rows.len()).max(1);
         let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX.min(room) });
         let (done, looked) = (end == list.len(), end - self.place);

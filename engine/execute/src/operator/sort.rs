@@ -88,6 +88,22 @@ impl Sort {
             merge: None,
         }
     }
+    /// Rows of a batch that may come before the bar by the first key alone; none where all may.
+    fn first_counts(&self, first: &Carried, len: usize) -> Option<Vec<u32>> {
+        let (bar, key) = (self.bar.as_ref()?.first()?, self.plan.keys.first()?);
+        let rows = 0..len as u32;
+        if let (Column::Int(values, nulls), Value::Int(bar)) = (first.column(), bar)
+            && nulls.is_empty()
+        {
+            let value = |row: &u32| values[first.at(*row as usize)];
+            return Some(match key.descending {
+                true => rows.filter(|row| value(row) >= *bar).collect(),
+                false => rows.filter(|row| value(row) <= *bar).collect(),
+            });
+        }
+        let after = if key.descending { Ordering::Less } else { Ordering::Greater };
+        Some(rows.filter(|row| total_order(&first.get(*row as usize), bar) != after).collect())
+    }
     /// Does batch row `row` come before the bar?
     fn counts(&self, keys: &[Carried], row: usize) -> bool {
         let Some(bar) = &self.bar else { return true };
@@ -162,8 +178,27 @@ impl Breaker for Sort {
         }
         self.plan.reads.record(&batch, turn.here);
         let scope = turn.here.scope();
-        let keys = self.plan.keys.iter().map(|key| key.expression.evaluate_carried(&batch, &scope));
-        let keys = keys.collect::<Result<Vec<Carried>, _>>()?;
+        let mut batch = batch;
+        // Most rows fall by their first key: the others are not even computed for them.
+        let mut known = None;
+        if let Some(key) = self.plan.keys.first().filter(|_| self.bar.is_some()) {
+            let mut first = key.expression.evaluate_carried(&batch, &scope)?;
+            if let Some(rows) = self.first_counts(&first, batch.len()) {
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                if rows.len() < batch.len() {
+                    let place = batch.width();
+                    batch.push_carried(first);
+                    batch = batch.select(rows);
+                    first = batch.column(place).clone();
+                }
+            }
+            known = Some(first);
+        }
+        let others = self.plan.keys.iter().skip(usize::from(known.is_some()));
+        let others = others.map(|key| key.expression.evaluate_carried(&batch, &scope));
+        let keys = known.into_iter().map(Ok).chain(others).collect::<Result<Vec<Carried>, _>>()?;
         let mut kept = batch.project(&self.plan.carry);
         keys.iter().for_each(|key| kept.push_carried(key.clone()));
         if self.bar.is_some() {

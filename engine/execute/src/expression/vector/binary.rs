@@ -1,7 +1,8 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
+use super::{Operand, Source, Truths, edges, floats, in_set, integers, numbers, texts, vertices};
 use crate::expression::error::EvalError;
+use crate::expression::node::ConstantSet;
 use crate::expression::operators;
 use crate::expression::scope::Scope;
 use model::compare::equals;
@@ -26,12 +27,26 @@ pub(super) fn binary(
             compare(operator, a, b, rows)
         }
         B::StartsWith | B::EndsWith | B::Contains => text_test(operator, a, b, rows),
+        B::In if rows >= SEARCHED_ROWS_MIN => in_one_list(a, b, rows),
         B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo => arithmetic(operator, a, b, rows)?,
         _ => None,
     };
     match quick {
         Some(column) => Ok(column),
         None => one_by_one(operator, a, b, rows, scope),
+    }
+}
+
+/// Rows from which on a list is made a set for being searched.
+const SEARCHED_ROWS_MIN: usize = 8;
+
+/// `a IN list`, where the list is the same in all rows.
+fn in_one_list(a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
+    let first = b.at(0);
+    let is_same = matches!(b.column(), Column::Constant(..)) || (0..rows).all(|row| b.at(row) == first);
+    match b.get(0) {
+        Value::List(list) if is_same => Some(in_set(a, &ConstantSet::new(list), rows)),
+        _ => None,
     }
 }
 
