@@ -1,12 +1,11 @@
-//! Catalogue commands and listings: CREATE and DROP INDEX and CONSTRAINT, SHOW, KILL QUERY.
+//! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, KILL QUERY.
 
 use crate::{Database, Error, SchemaCounters};
-use model::schema::{ConstraintRule, SchemaTarget};
+use model::schema::SchemaTarget;
 use model::{Batch, Value};
-use plan::functions::{AggregateFunction, Function};
 use plan::statement::{Rule as PlanRule, SchemaCommand, Show, Target};
 use std::sync::Arc;
-use store::{Catalog, Snapshot};
+use store::Snapshot;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 
 /// Carries out a catalogue command; returns what it added or removed.
@@ -62,98 +61,11 @@ fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>,
 
 type Table = (Vec<Arc<str>>, Batch);
 
-/// What SHOW lists.
-pub(crate) fn show(what: Show, database: &Database, snapshot: &Snapshot) -> Table {
+/// What SHOW lists of the database itself; what it lists of the catalogue are queries.
+pub(crate) fn show(what: Show, database: &Database, _: &Snapshot) -> Table {
     match what {
-        Show::Indexes => indexes(snapshot.catalog()),
-        Show::Constraints => constraints(snapshot.catalog()),
-        Show::Functions => functions(),
-        Show::Procedures => table(
-            &["name", "signature", "description"],
-            execute::procedure::PROCEDURES
-                .iter()
-                .map(|procedure| {
-                    vec![procedure.name.into(), procedure.signature().into(), procedure.help.into()]
-                })
-                .collect(),
-        ),
         Show::Queries => queries(database),
     }
-}
-
-fn indexes(catalog: &Catalog) -> Table {
-    let rows = catalog.indexes().iter().map(|index| {
-        let (entity, names) = about(index.target, catalog);
-        let owner = catalog.constraints().iter().find(|constraint| {
-            matches!(constraint.rule, ConstraintRule::Unique(id) | ConstraintRule::NodeKey(id) if id == index.id)
-        });
-        vec![
-            Value::Int(index.id.0 as i64),
-            index.name.as_str().into(),
-            "ONLINE".into(),
-            "RANGE".into(),
-            entity.into(),
-            names,
-            key_names(&index.keys, catalog),
-            owner.map(|constraint| constraint.name.as_str()).into(),
-        ]
-    });
-    let titles =
-        ["id", "name", "state", "type", "entityType", "labelsOrTypes", "properties", "owningConstraint"];
-    table(&titles, rows.collect())
-}
-
-fn constraints(catalog: &Catalog) -> Table {
-    let rows = catalog.constraints().iter().enumerate().map(|(at, constraint)| {
-        let (entity, names) = about(constraint.target, catalog);
-        let (rule, property_type) = match constraint.rule {
-            ConstraintRule::Unique(_) => ("UNIQUENESS", Value::Null),
-            ConstraintRule::Exists => ("NODE_PROPERTY_EXISTENCE", Value::Null),
-            ConstraintRule::NodeKey(_) => ("NODE_KEY", Value::Null),
-            ConstraintRule::Typed(value_type) => ("NODE_PROPERTY_TYPE", value_type.name().into()),
-        };
-        let name = constraint.name.as_str().into();
-        vec![
-            Value::Int(at as i64),
-            name,
-            rule.into(),
-            entity.into(),
-            names,
-            key_names(&constraint.keys, catalog),
-            property_type,
-        ]
-    });
-    table(
-        &["id", "name", "type", "entityType", "labelsOrTypes", "properties", "propertyType"],
-        rows.collect(),
-    )
-}
-
-fn about(target: SchemaTarget, catalog: &Catalog) -> (&'static str, Value) {
-    let (entity, name) = match target {
-        SchemaTarget::Vertices(label) => ("NODE", catalog.label_name(label)),
-        SchemaTarget::Edges(edge_type) => ("RELATIONSHIP", catalog.edge_type_name(edge_type)),
-    };
-    (entity, Value::list(name.into_iter().map(|name| name.clone().into()).collect()))
-}
-
-fn key_names(keys: &[model::KeyId], catalog: &Catalog) -> Value {
-    Value::list(
-        keys.iter().filter_map(|key| catalog.key_name(*key)).map(|name| name.clone().into()).collect(),
-    )
-}
-
-fn functions() -> Table {
-    let scalar = Function::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), false));
-    let aggregate = AggregateFunction::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), true));
-    let rows = scalar.chain(aggregate);
-    let mut rows: Vec<Vec<Value>> = rows
-        .map(|(name, signature, help, aggregating)| {
-            vec![name.into(), signature.into(), help.into(), aggregating.into()]
-        })
-        .collect();
-    rows.sort_by(|a, b| a[0].as_str().cmp(&b[0].as_str()));
-    table(&["name", "signature", "description", "aggregating"], rows)
 }
 
 fn queries(database: &Database) -> Table {

@@ -29,6 +29,7 @@ pub mod vector;
 pub use aggregate::Aggregator;
 pub use compile::{Compiled, compile};
 pub use error::EvalError;
+pub use functions::list::{Counting, counting};
 pub use graph::{Graph, Names};
 pub use grouping::{GroupTable, hash_columns};
 pub use layout::Layout;

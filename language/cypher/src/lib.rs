@@ -36,7 +36,7 @@ mod print;
 mod lower;
 
 pub use error::{CypherError, ErrorKind};
-pub use lower::{PROCEDURES, Procedure, compile, lower};
+pub use lower::{compile, lower};
 pub use parser::parse;
 pub use print::print;
 pub use span::Span;

@@ -44,8 +44,6 @@ use scope::Scope;
 use sort::Sorting;
 use types::Type;
 
-pub use procedure::{PROCEDURES, Procedure};
-
 /// What a lowering step returns; boxed as in the parser, for the sake of the frames of the recursion.
 pub(crate) type Lowered<T> = Result<T, Box<CypherError>>;
 
@@ -68,7 +66,8 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
     Ok(Statement {
         kind,
         variables: lowerer.variables,
-        parameters: lowerer.parameters,
+        // A plan that is only shown needs no values.
+        parameters: if mode == Mode::Explain { Vec::new() } else { lowerer.parameters },
         mode,
         hints: lowerer.hints,
         as_of,
@@ -112,7 +111,7 @@ impl<'t> Lowerer<'t> {
         match body {
             ast::StatementBody::Query(query) => self.top_query(query),
             ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
-            ast::StatementBody::Show(show) => self.show(show).map(StatementKind::Show),
+            ast::StatementBody::Show(show) => self.show(show),
             ast::StatementBody::Terminate(targets) => self.terminate(targets).map(StatementKind::Kill),
         }
     }

@@ -5,7 +5,7 @@
 
 pub mod convert;
 pub mod graph;
-mod list;
+pub mod list;
 mod number;
 mod space;
 mod text;

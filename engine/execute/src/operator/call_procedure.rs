@@ -4,14 +4,14 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
-use crate::procedure::{self, Procedure};
+use crate::procedure::{self, Run};
 use crate::stream::Stream;
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use model::{Batch, Column, ColumnBuilder, Value};
 use std::sync::Arc;
 
 struct CallProcedure {
-    procedure: &'static Procedure,
+    run: Run,
     arguments: Arc<Vec<Compiled>>,
     fields: Arc<[usize]>,
     row: usize,
@@ -40,7 +40,7 @@ impl FanOut for CallProcedure {
                     let arguments =
                         self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
                     let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-                    self.procedure.call(turn.here.snapshot(), &arguments)?.into_iter()
+                    (self.run)(turn.here.snapshot(), &arguments)?.into_iter()
                 }
             };
             while rows.len() < rows_max {
@@ -69,8 +69,8 @@ pub(crate) fn compile(
     node: &plan::algebra::CallProcedure,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    let procedure =
-        procedure::by_name(&node.name).ok_or_else(|| ExecuteError::NoProcedure(node.name.to_string()))?;
+    let unknown = || ExecuteError::NoProcedure(node.name.to_string());
+    let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
     if node.arguments.len() != procedure.arguments.len() {
         let message = format!(
             "{} takes {} arguments, not {}",
@@ -89,7 +89,7 @@ pub(crate) fn compile(
     for (field, variable) in &node.yields {
         let unknown =
             || ExecuteError::ProcedureCall(format!("{} yields no `{field}`", procedure.signature()));
-        let at = procedure.fields.iter().position(|name| **name == **field).ok_or_else(unknown)?;
+        let at = procedure.fields.iter().position(|(name, _)| **name == **field).ok_or_else(unknown)?;
         if required.contains(*variable) {
             fields.push(at);
             columns.push(*variable);
@@ -97,7 +97,7 @@ pub(crate) fn compile(
     }
     let fields: Arc<[usize]> = fields.into();
     let make = move || CallProcedure {
-        procedure,
+        run,
         arguments: arguments.clone(),
         fields: fields.clone(),
         row: 0,

@@ -1,5 +1,5 @@
 //! Unwind: one row for each element of a list. A long list is left and re-entered in the middle; null yields no row, any other value
-//! that is no list yields itself.
+//! that is no list yields itself. A `range()` is counted, never made.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -9,8 +9,9 @@ use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use model::batch::Carried;
-use model::{Batch, Column, ColumnBuilder, Value};
-use plan::{Expr, Var};
+use crate::expression::{Counting, counting};
+use model::{Batch, Column, ColumnBuilder, Nulls, Value};
+use plan::{Expr, Function, Var};
 use std::sync::Arc;
 
 struct Unwind {
@@ -92,8 +93,23 @@ pub(crate) fn attach(
 ) -> Result<Stream, ExecuteError> {
     let layout = feed.layout();
     let reads = Arc::new(EntityReads::of([list], &layout));
-    let list = Arc::new(compiler.expression(list, &layout)?);
     let keep = required.contains(variable);
+    let new = if keep { vec![variable] } else { Vec::new() };
+    if let Expr::Call(Function::Range, arguments) = list {
+        let arguments = arguments.iter().map(|argument| compiler.expression(argument, &layout));
+        let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
+        let make = move || Count {
+            arguments: arguments.clone(),
+            reads: reads.clone(),
+            keep,
+            row: 0,
+            current: None,
+            numbers: Vec::new(),
+        };
+        let stream = compiler.attach_fan_out("Unwind", feed, required, &new, make);
+        return Ok(Stream { fans_out: false, ..stream });
+    }
+    let list = Arc::new(compiler.expression(list, &layout)?);
     let make = move || Unwind {
         list: list.clone(),
         reads: reads.clone(),
@@ -103,8 +119,66 @@ pub(crate) fn attach(
         element: 0,
         elements: ColumnBuilder::new(),
     };
-    let new = if keep { vec![variable] } else { Vec::new() };
     let stream = compiler.attach_fan_out("Unwind", feed, required, &new, make);
     // Elements are cheap and people expect their order: what works on them may share its own output out.
     Ok(Stream { fans_out: false, ..stream })
+}
+
+/// Unwinds `range(start, end, step)` without making the list.
+struct Count {
+    arguments: Arc<Vec<Compiled>>,
+    reads: Arc<EntityReads>,
+    keep: bool,
+    row: usize,
+    current: Option<Counting>,
+    numbers: Vec<i64>,
+}
+
+impl FanOut for Count {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        self.reads.record(batch, here);
+        (self.row, self.current) = (0, None);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            if turn.skips(batch, self.row) {
+                (self.row, self.current) = (self.row + 1, None);
+                continue;
+            }
+            let mut current = match self.current.take() {
+                Some(current) => current,
+                None => {
+                    let scope = turn.here.scope();
+                    let values = self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
+                    counting(&values.collect::<Result<Vec<_>, _>>()?)?
+                }
+            };
+            while rows.len() < rows_max {
+                let Some(number) = current.next() else { break };
+                rows.push(self.row as u32);
+                if self.keep {
+                    self.numbers.push(number);
+                }
+            }
+            if current.len() > 0 {
+                self.current = Some(current);
+                return Ok(Progress::More);
+            }
+            self.row += 1;
+            if rows.len() >= rows_max && self.row < batch.len() {
+                return Ok(Progress::More);
+            }
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        if self.keep { vec![Column::Int(std::mem::take(&mut self.numbers), Nulls::none())] } else { Vec::new() }
+    }
 }

@@ -7,7 +7,9 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
 use plan::statement::StatementKind;
 
-use super::procedure::{self, Procedure};
+use plan::procedures::Procedure;
+
+use super::procedure;
 use super::query::{Column, Place, Rows};
 use super::scope::Scope;
 use super::subquery::{carry, has_with, set_argument};
@@ -129,7 +131,7 @@ impl Lowerer<'_> {
         call.yields = Some(call.yields.unwrap_or(everything));
         let parameter =
             |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
-        call.arguments = call.arguments.or_else(|| Some(procedure.arguments.iter().map(parameter).collect()));
+        call.arguments = call.arguments.or_else(|| Some(procedure.arguments.iter().map(|(name, _)| name).map(parameter).collect()));
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let yielded = self.call_with(&call, procedure, &mut rows)?;
         let columns = yielded.into_iter().map(|column| (column.name, column.var)).collect();
@@ -153,9 +155,9 @@ impl Lowerer<'_> {
                 let message = "YIELD * can only be used when the call stands alone";
                 return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, "name the columns");
             }
-            None if !procedure.yields.is_empty() => {
+            None if !procedure.fields.is_empty() => {
                 let message = "a call among other clauses needs YIELD";
-                let hint = format!("it yields {}", procedure.yields.join(", "));
+                let hint = format!("it yields {}", procedure.field_names().join(", "));
                 return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, &hint);
             }
             _ => {}
@@ -163,7 +165,7 @@ impl Lowerer<'_> {
         self.call_with(call, procedure, rows).map(|_| ())
     }
 
-    fn call_with(
+    pub(super) fn call_with(
         &mut self,
         call: &ast::CallProcedure,
         procedure: &'static Procedure,
@@ -234,13 +236,13 @@ fn yielded_fields(
     let whole = call.name[0].span;
     let Some(yields) = &call.yields else { return Ok(Vec::new()) };
     if yields.star {
-        return Ok(procedure.yields.iter().map(|field| (*field, field.to_string(), whole)).collect());
+        return Ok(procedure.fields.iter().map(|(field, _)| (*field, field.to_string(), whole)).collect());
     }
     let mut fields = Vec::new();
     for (column, alias) in &yields.items {
-        let Some(field) = procedure.yields.iter().find(|field| **field == column.text) else {
+        let Some((field, _)) = procedure.fields.iter().find(|(field, _)| *field == column.text) else {
             let message = format!("{} does not yield `{}`", procedure.name, column.text);
-            let hint = format!("it yields {}", procedure.yields.join(", "));
+            let hint = format!("it yields {}", procedure.field_names().join(", "));
             return fail_with_hint(ErrorKind::UndefinedVariable, message, column.span, &hint);
         };
         let name = alias.as_ref().unwrap_or(column);

@@ -1,9 +1,13 @@
 //! Schema commands, `SHOW` and `KILL QUERY`.
 
 use model::ValueType;
+use plan::Plan;
 use plan::expr::Name;
-use plan::statement::{Rule, SchemaCommand, Show, Target};
+use plan::procedures::Procedure;
+use plan::statement::{Rule, SchemaCommand, Show, StatementKind, Target};
 
+use super::query::Rows;
+use super::scope::Scope;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{
     self, Expression, ExpressionKind, IndexKind, Literal, Requirement, SchemaEntity, ShowTarget,
@@ -72,23 +76,40 @@ impl Lowerer<'_> {
         })
     }
 
-    pub(super) fn show(&mut self, show: &ast::Show) -> Lowered<Show> {
-        let everything = |yields: &ast::Yield| yields.star && yields.condition.is_none();
-        if !show.yields.as_ref().is_none_or(everything) || show.projection.is_some() {
-            let message = "SHOW lists everything; YIELD, WHERE and RETURN are not supported after it";
-            return fail(ErrorKind::NotSupported, message, Span::new(0, self.text.len()));
-        }
-        match show.target {
-            ShowTarget::Indexes => Ok(Show::Indexes),
-            ShowTarget::Constraints => Ok(Show::Constraints),
-            ShowTarget::Functions => Ok(Show::Functions),
-            ShowTarget::Procedures => Ok(Show::Procedures),
-            ShowTarget::Queries => Ok(Show::Queries),
+    /// `SHOW …`: a call of the procedure that lists it, with the clauses behind it.
+    pub(super) fn show(&mut self, show: &ast::Show) -> Lowered<StatementKind> {
+        let whole = Span::new(0, self.text.len());
+        let procedure = match show.target {
+            ShowTarget::Indexes => "show indexes",
+            ShowTarget::Constraints => "show constraints",
+            ShowTarget::Functions => "show functions",
+            ShowTarget::Procedures => "show procedures",
+            ShowTarget::Queries if show.yields.is_none() && show.projection.is_none() => {
+                return Ok(StatementKind::Show(Show::Queries));
+            }
+            ShowTarget::Queries => {
+                let message = "SHOW QUERIES lists everything; YIELD, WHERE and RETURN are not supported after it";
+                return fail(ErrorKind::NotSupported, message, whole);
+            }
             ShowTarget::Databases => {
                 let message = "there is one database, the one that is open";
-                fail(ErrorKind::NotSupported, message, Span::new(0, self.text.len()))
+                return fail(ErrorKind::NotSupported, message, whole);
             }
+        };
+        let procedure = Procedure::by_name(procedure).expect("SHOW names entries of the table");
+        let named = |(field, _): &(&str, &str)| (ast::Name { text: field.to_string(), span: whole }, None);
+        let usual = || procedure.fields[..procedure.shown].iter().map(named).collect();
+        let yields = show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
+        let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
+        let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
+        let call =
+            ast::CallProcedure { optional: false, name, arguments: Some(Vec::new()), yields: Some(yields) };
+        let mut columns = self.call_with(&call, procedure, &mut rows)?;
+        if let Some(projection) = &show.projection {
+            columns = self.returning(projection, &mut rows)?;
         }
+        let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
+        Ok(StatementKind::Query { plan: rows.plan, columns })
     }
 
     /// The one query that `KILL QUERY` names.

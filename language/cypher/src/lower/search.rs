@@ -6,7 +6,7 @@
 //! Conditions on one round of a part are spoken over variables that are bound within the round only.
 
 use plan::algebra::{ExpandPattern, PartEdge, PathChoice, PatternPart};
-use plan::expr::{BinaryOperator, Expr, Var};
+use plan::expr::{BinaryOperator, Expr, UnaryOperator, Var};
 use plan::pattern::{PathMode, PatternVertex};
 use plan::{Function, LabelExpr, Plan};
 
@@ -348,7 +348,7 @@ impl Lowerer<'_> {
         Ok(part)
     }
 
-    /// The elements at one place of every round: `[p IN range(0, rounds - 1) | list[first + p * edges + at]]`.
+    /// The elements at one place of every round: `[p IN range(0, rounds - 1) | list[first + p * edges + at]]`, null without a path.
     fn every_round(
         &mut self,
         list: Expr,
@@ -364,12 +364,15 @@ impl Lowerer<'_> {
         let walked = Expr::binary(Multiply, Expr::Variable(round), number(edges));
         let first = Expr::binary(Add, offset(columns, before), number(at));
         let place = Expr::binary(Add, first, walked);
-        Expr::Comprehension {
+        let every = Expr::Comprehension {
             variable: round,
             list: Box::new(Expr::Call(Function::Range, vec![number(0), last])),
             predicate: None,
             map: Some(Box::new(index(list, place))),
-        }
+        };
+        // A path that was not found where it was optional has no rounds to count.
+        let found = Expr::Unary(UnaryOperator::IsNotNull, Box::new(Expr::Variable(columns.rounds)));
+        Expr::Case { operand: None, arms: vec![(found, every)], otherwise: None }
     }
 
     fn any_vertex(&mut self) -> PatternVertex {

@@ -1,9 +1,10 @@
 //! The clauses: which one begins here, and those that read.
 
 use super::{Parsed, Parser};
-use crate::ast::{Clause, ClauseKind, Hint, Match};
+use crate::ast::{Clause, ClauseKind, Hint, Match, Projection, ProjectionItem};
 use crate::error::{CypherError, ErrorKind};
 use crate::limits::CLAUSES_MAX;
+use crate::span::Span;
 
 impl Parser<'_> {
     /// The clause that begins here, if one does.
@@ -35,6 +36,8 @@ impl Parser<'_> {
             "DELETE" | "DETACH" | "NODETACH" => self.delete()?,
             "FOREACH" => self.nested(Self::foreach)?,
             "CALL" => self.call_clause(false)?,
+            "LET" => self.let_clause()?,
+            "FILTER" => self.filter_clause()?,
             "FINISH" => {
                 self.bump();
                 ClauseKind::Finish
@@ -112,10 +115,46 @@ impl Parser<'_> {
         Ok(ClauseKind::With(projection, condition))
     }
 
+    /// `LET name = expression, …`: `WITH *` and more columns.
+    fn let_clause(&mut self) -> Parsed<ClauseKind> {
+        let start = self.span();
+        self.bump();
+        let items = self.comma_separated(|parser| {
+            let alias = parser.name("a variable")?;
+            parser.expect_symbol("=")?;
+            let from = parser.span();
+            let expression = parser.expression()?;
+            Ok(ProjectionItem { expression, alias: Some(alias), span: parser.since(from) })
+        })?;
+        Ok(ClauseKind::With(Projection { items, ..everything(self.since(start)) }, None))
+    }
+
+    /// `FILTER [WHERE] condition`: `WITH * WHERE condition`.
+    fn filter_clause(&mut self) -> Parsed<ClauseKind> {
+        let start = self.span();
+        self.bump();
+        self.eat_word("WHERE");
+        let condition = self.expression()?;
+        Ok(ClauseKind::With(everything(self.since(start)), Some(condition)))
+    }
+
     fn unwind(&mut self) -> Parsed<ClauseKind> {
         self.bump();
         let list = self.expression()?;
         self.expect_word("AS")?;
         Ok(ClauseKind::Unwind(list, self.name("a variable")?))
+    }
+}
+
+/// `*`, and nothing else.
+fn everything(span: Span) -> Projection {
+    Projection {
+        distinct: false,
+        star: true,
+        items: Vec::new(),
+        order: Vec::new(),
+        skip: None,
+        limit: None,
+        span,
     }
 }

@@ -4,9 +4,9 @@ use super::{Parsed, Parser};
 use crate::ast::{CallProcedure, CallSubquery, ClauseKind, ExpressionKind, Imports, Query, Subquery, Yield};
 
 /// Words that begin a query rather than a pattern inside braces.
-const QUERY_WORDS: [&str; 12] = [
+const QUERY_WORDS: [&str; 14] = [
     "MATCH", "OPTIONAL", "WITH", "RETURN", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH",
-    "FOREACH",
+    "FOREACH", "LET", "FILTER",
 ];
 
 impl Parser<'_> {

@@ -28,8 +28,37 @@ pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError
     })
 }
 
-/// `range(start, end, step)`: both ends included.
-pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
+/// The numbers of a range, one after another.
+#[derive(Debug, Clone)]
+pub struct Counting {
+    next: i64,
+    step: i64,
+    left: i128,
+}
+
+impl Counting {
+    /// How many are left.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks that of a count")]
+    pub fn len(&self) -> i128 {
+        self.left
+    }
+}
+
+impl Iterator for Counting {
+    type Item = i64;
+    fn next(&mut self) -> Option<i64> {
+        self.left = (self.left > 0).then(|| self.left - 1)?;
+        let number = self.next;
+        self.next = self.next.wrapping_add(self.step);
+        Some(number)
+    }
+}
+
+/// The numbers of `range(start, end, step)`: both ends included.
+///
+/// # Errors
+/// An argument is no integer, or the step is zero.
+pub fn counting(arguments: &[Value]) -> Result<Counting, EvalError> {
     let integer = |at: usize| match arguments.get(at) {
         Some(Value::Int(int)) => Ok(*int),
         Some(other) => Err(takes(Function::Range, "Integers", other)),
@@ -39,14 +68,18 @@ pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
     if step == 0 {
         return Err(EvalError::argument("range() cannot take steps of zero"));
     }
-    let count = (i128::from(end) - i128::from(start)) / i128::from(step) + 1;
     let empty = (step > 0 && start > end) || (step < 0 && start < end);
-    if empty {
-        return Ok(Value::list(Vec::new()));
-    }
+    let count = (i128::from(end) - i128::from(start)) / i128::from(step) + 1;
+    Ok(Counting { next: start, step, left: if empty { 0 } else { count } })
+}
+
+/// `range(start, end, step)` as a list.
+pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
+    let numbers = counting(arguments)?;
+    let count = numbers.len();
     if count > RANGE_ELEMENTS_MAX {
         let message = format!("range() would make {count} elements; at most {RANGE_ELEMENTS_MAX} are made");
-        return Err(EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts"));
+        return Err(EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts, or unwind it"));
     }
-    Ok(Value::list((0..count as i64).map(|at| Value::Int(start + at * step)).collect()))
+    Ok(Value::list(numbers.map(Value::Int).collect()))
 }

@@ -1,0 +1,168 @@
+//! What the catalogue and the tables of functions and procedures hold, as rows.
+
+use super::Rows;
+use model::Value;
+use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
+use plan::procedures::Procedure;
+use plan::{AggregateFunction, Function};
+use store::Snapshot;
+
+/// Entity type and names of what an index or a constraint is about.
+fn target(snapshot: &Snapshot, target: SchemaTarget) -> (Value, Value) {
+    let (kind, name) = match target {
+        SchemaTarget::Vertices(label) => ("NODE", snapshot.catalog().label_name(label)),
+        SchemaTarget::Edges(edge_type) => ("RELATIONSHIP", snapshot.catalog().edge_type_name(edge_type)),
+    };
+    (kind.into(), Value::list(name.into_iter().map(|name| Value::from(name.clone())).collect()))
+}
+
+fn keys(snapshot: &Snapshot, keys: &[model::KeyId]) -> Value {
+    let names = keys.iter().filter_map(|key| snapshot.catalog().key_name(*key));
+    Value::list(names.map(|name| Value::from(name.clone())).collect())
+}
+
+fn uniqueness(index: &IndexDefinition) -> Value {
+    if index.unique { "UNIQUE".into() } else { "NONUNIQUE".into() }
+}
+
+fn rule(constraint: &ConstraintDefinition) -> &'static str {
+    let vertices = matches!(constraint.target, SchemaTarget::Vertices(_));
+    match (&constraint.rule, vertices) {
+        (ConstraintRule::Unique(_), true) => "UNIQUENESS",
+        (ConstraintRule::Unique(_), false) => "RELATIONSHIP_UNIQUENESS",
+        (ConstraintRule::Exists, true) => "NODE_PROPERTY_EXISTENCE",
+        (ConstraintRule::Exists, false) => "RELATIONSHIP_PROPERTY_EXISTENCE",
+        (ConstraintRule::NodeKey(_), true) => "NODE_KEY",
+        (ConstraintRule::NodeKey(_), false) => "RELATIONSHIP_KEY",
+        (ConstraintRule::Typed(_), true) => "NODE_PROPERTY_TYPE",
+        (ConstraintRule::Typed(_), false) => "RELATIONSHIP_PROPERTY_TYPE",
+    }
+}
+
+/// The index that a constraint keeps, if it does.
+fn owned(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
+    match constraint.rule {
+        ConstraintRule::Unique(id) | ConstraintRule::NodeKey(id) => Some(id),
+        _ => None,
+    }
+}
+
+pub(super) fn db_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let row = |index: &IndexDefinition| {
+        let (entity, names) = target(snapshot, index.target);
+        let name = index.name.as_str().into();
+        let keys = keys(snapshot, &index.keys);
+        vec![name, "ONLINE".into(), "RANGE".into(), entity, names, keys, uniqueness(index)]
+    };
+    Ok(snapshot.catalog().indexes().iter().map(row).collect())
+}
+
+pub(super) fn db_constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let row = |constraint: &ConstraintDefinition| {
+        let (entity, names) = target(snapshot, constraint.target);
+        let name = constraint.name.as_str().into();
+        vec![name, rule(constraint).into(), entity, names, keys(snapshot, &constraint.keys)]
+    };
+    Ok(snapshot.catalog().constraints().iter().map(row).collect())
+}
+
+pub(super) fn indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let constraints = snapshot.catalog().constraints();
+    let row = |index: &IndexDefinition| {
+        let (entity, names) = target(snapshot, index.target);
+        let owner = constraints.iter().find(|constraint| owned(constraint) == Some(index.id));
+        vec![
+            Value::Int(index.id.0 as i64),
+            index.name.as_str().into(),
+            "ONLINE".into(),
+            "RANGE".into(),
+            entity,
+            names,
+            keys(snapshot, &index.keys),
+            owner.map(|constraint| constraint.name.as_str()).into(),
+            Value::Float(100.0),
+            uniqueness(index),
+        ]
+    };
+    Ok(snapshot.catalog().indexes().iter().map(row).collect())
+}
+
+pub(super) fn constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let row = |(at, constraint): (usize, &ConstraintDefinition)| {
+        let (entity, names) = target(snapshot, constraint.target);
+        let index = owned(constraint).and_then(|id| snapshot.catalog().index(id));
+        let property_type = match constraint.rule {
+            ConstraintRule::Typed(ref value_type) => value_type.name().into(),
+            _ => Value::Null,
+        };
+        vec![
+            Value::Int(at as i64),
+            constraint.name.as_str().into(),
+            rule(constraint).into(),
+            entity,
+            names,
+            keys(snapshot, &constraint.keys),
+            property_type,
+            index.map(|index| index.name.as_str()).into(),
+        ]
+    };
+    Ok(snapshot.catalog().constraints().iter().enumerate().map(row).collect())
+}
+
+/// Name, signature, help and whether it aggregates, of every function, by name.
+fn all_functions() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+    let scalar = Function::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), false));
+    let aggregating = AggregateFunction::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), true));
+    let mut all: Vec<_> = scalar.chain(aggregating).collect();
+    all.sort_unstable();
+    all
+}
+
+pub(super) fn dbms_functions(_: &Snapshot, _: &[Value]) -> Rows {
+    let row = |(name, signature, help, aggregating): (&str, &str, &str, bool)| {
+        vec![name.into(), signature.into(), help.into(), aggregating.into()]
+    };
+    Ok(all_functions().into_iter().map(row).collect())
+}
+
+pub(super) fn functions(_: &Snapshot, _: &[Value]) -> Rows {
+    let row = |(name, signature, help, aggregating): (&str, &str, &str, bool)| {
+        let category = category(name, aggregating);
+        let (built_in, deprecated) = (Value::Bool(true), Value::Bool(false));
+        vec![name.into(), category.into(), help.into(), signature.into(), built_in, aggregating.into(), deprecated]
+    };
+    Ok(all_functions().into_iter().map(row).collect())
+}
+
+fn category(name: &str, aggregating: bool) -> &'static str {
+    let family = name.split('.').next().unwrap_or(name);
+    match family {
+        _ if aggregating => "Aggregating",
+        "date" | "time" | "localtime" | "datetime" | "localdatetime" | "duration" => "Temporal",
+        "point" => "Spatial",
+        "abs" | "ceil" | "floor" | "isNaN" | "rand" | "round" | "sign" => "Numeric",
+        "e" | "exp" | "log" | "log10" | "sqrt" => "Logarithmic",
+        "acos" | "asin" | "atan" | "atan2" | "cos" | "cot" | "degrees" | "haversin" | "pi" | "radians" | "sin"
+        | "tan" => "Trigonometric",
+        "left" | "lTrim" | "lower" | "replace" | "right" | "rTrim" | "split" | "substring" | "toLower"
+        | "toString" | "toStringOrNull" | "toUpper" | "trim" | "upper" => "String",
+        "keys" | "labels" | "nodes" | "range" | "relationships" | "reverse" | "tail" => "List",
+        "exists" | "isEmpty" => "Predicate",
+        _ => "Scalar",
+    }
+}
+
+pub(super) fn dbms_procedures(_: &Snapshot, _: &[Value]) -> Rows {
+    let row = |procedure: &Procedure| {
+        vec![procedure.name.into(), procedure.signature().into(), procedure.help.into(), "READ".into()]
+    };
+    Ok(Procedure::named().map(row).collect())
+}
+
+pub(super) fn procedures(_: &Snapshot, _: &[Value]) -> Rows {
+    let row = |procedure: &Procedure| {
+        let (help, mode) = (procedure.help.into(), "READ".into());
+        vec![procedure.name.into(), help, mode, false.into(), procedure.signature().into()]
+    };
+    Ok(Procedure::named().map(row).collect())
+}

@@ -1,0 +1,89 @@
+//! The procedure table: names, arguments, fields and one line of documentation, shared by the languages (to check calls), `execute` (to
+//! run them) and `SHOW` (to list them).
+//!
+//! `SHOW INDEXES` and its like are procedures too, under names with a blank that no text can write: so `YIELD`, `WHERE` and `RETURN`
+//! behind them are clauses like any other.
+
+/// A procedure. All of them read only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Procedure {
+    /// Full name.
+    pub name: &'static str,
+    /// Arguments: name and type.
+    pub arguments: &'static [(&'static str, &'static str)],
+    /// Fields it yields, in column order: name and type.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// How many of the fields a listing shows that is not asked for more.
+    pub shown: usize,
+    /// One line of documentation.
+    pub help: &'static str,
+}
+
+const NAMES: &str = "LIST<STRING>";
+
+macro_rules! procedures {
+    ($($name:literal ($($argument:literal: $takes:literal),*) -> ($($field:ident $kind:expr),*) $(shows $shown:literal)? $help:literal;)*) => {
+        /// Every procedure, by name; those with a blank in their name are what `SHOW` lists.
+        pub const PROCEDURES: &[Procedure] = &[$({
+            const FIELDS: &[(&str, &str)] = &[$((stringify!($field), $kind)),*];
+            const SHOWN: &[usize] = &[$($shown,)? FIELDS.len()];
+            Procedure { name: $name, arguments: &[$(($argument, $takes)),*], fields: FIELDS, shown: SHOWN[0], help: $help }
+        }),*];
+    };
+}
+
+procedures! {
+    "db.constraints"() -> (name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES) "All constraints";
+    "db.indexes"() -> (name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, uniqueness "STRING") "All indexes";
+    "db.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The database: its identity is that of its newest commit";
+    "db.labels"() -> (label "STRING") "Labels in use";
+    "db.ping"() -> (success "BOOLEAN") "Answers, to show that the database does";
+    "db.propertyKeys"() -> (propertyKey "STRING") "All property keys";
+    "db.relationshipTypes"() -> (relationshipType "STRING") "Relationship types in use";
+    "db.schema.nodeTypeProperties"() -> (nodeType "STRING", nodeLabels NAMES, propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN") "Properties of nodes by their labels, from a sample of the graph";
+    "db.schema.relTypeProperties"() -> (relType "STRING", propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN") "Properties of relationships by their type, from a sample of the graph";
+    "db.schema.visualization"() -> (nodes "LIST<MAP>", relationships "LIST<MAP>") "Labels, and the relationship types between them";
+    "db.statistics"() -> (nodes "INTEGER", relationships "INTEGER", commit "INTEGER") "Sizes of the graph";
+    "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
+    "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
+    "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
+    "show constraints"() -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, propertyType "STRING", ownedIndex "STRING") "What SHOW CONSTRAINTS lists";
+    "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
+    "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, owningConstraint "STRING", populationPercent "FLOAT", uniqueness "STRING") shows 8 "What SHOW INDEXES lists";
+    "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
+}
+
+impl Procedure {
+    /// The procedure of this name, whatever its case.
+    pub fn by_name(name: &str) -> Option<&'static Procedure> {
+        PROCEDURES.iter().find(|procedure| procedure.name.eq_ignore_ascii_case(name))
+    }
+    /// Those that `CALL` can name.
+    pub fn named() -> impl Iterator<Item = &'static Procedure> {
+        PROCEDURES.iter().filter(|procedure| !procedure.name.contains(' '))
+    }
+    /// Names of the fields.
+    pub fn field_names(&self) -> Vec<&'static str> {
+        self.fields.iter().map(|(name, _)| *name).collect()
+    }
+    /// Signature as documented.
+    pub fn signature(&self) -> String {
+        let list = |all: &[(&str, &str)]| {
+            all.iter().map(|(name, kind)| format!("{name} :: {kind}")).collect::<Vec<_>>().join(", ")
+        };
+        format!("{}({}) :: ({})", self.name, list(self.arguments), list(self.fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_says_what_each_does() {
+        assert!(PROCEDURES.is_sorted_by_key(|procedure| procedure.name));
+        assert!(PROCEDURES.iter().all(|procedure| !procedure.help.is_empty() && procedure.shown > 0));
+        let labels = Procedure::by_name("DB.Labels").expect("it is in the table");
+        assert_eq!(labels.signature(), "db.labels() :: (label :: STRING)");
+    }
+}
