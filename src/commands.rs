@@ -7,11 +7,14 @@ mod exit;
 mod folder;
 mod units;
 
+mod backup;
 mod bench;
 mod check;
 mod demo;
+mod history;
 mod import;
 mod query;
+mod restore;
 mod serve;
 mod shell;
 mod user;
@@ -47,6 +50,9 @@ enum Command {
     Serve(serve::Serve),
     User(user::User),
     Check(check::Check),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    History(history::History),
     Bench(bench::Bench),
     /// Print the version
     Version,
@@ -62,6 +68,9 @@ pub fn main() -> ExitCode {
         Command::Serve(command) => command.run(),
         Command::User(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Backup(command) => command.run(),
+        Command::Restore(command) => command.run(),
+        Command::History(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Version => version::run(),
     };

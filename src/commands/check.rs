@@ -1,5 +1,6 @@
 //! `tanglewood check`: is the database sound?
 
+use super::backup::explained;
 use super::{Exit, folder};
 use clap::Args;
 use database::Error;
@@ -12,13 +13,13 @@ use world::disk::{Disk, RealDisk};
 /// Problems listed; a damaged disk can make thousands.
 const PROBLEMS_SHOWN_MAX: usize = 50;
 
-/// Read every byte of a database and say whether it is sound
+/// Read every byte of a database or a backup and say whether it is sound
 ///
 /// Reads every byte and compares every checksum; changes nothing. The exit code is 1 if something is damaged.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood check people.db")]
 pub struct Check {
-    /// Folder of the database, which must not be open
+    /// Folder of the database, which must not be open, or of a backup
     #[arg(value_name = "DB")]
     database: PathBuf,
 }
@@ -31,10 +32,7 @@ impl Check {
             return Err(error.hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = durable::verify(&disk, &self.database).map_err(|error| {
-            let hint = error.hint().map(str::to_string);
-            Error { hint, ..Error::new(error.code(), error.to_string()) }
-        })?;
+        let report = durable::verify(&disk, &self.database).map_err(explained)?;
         let mut out = world::files::stdout();
         writeln!(
             out,
@@ -53,7 +51,7 @@ impl Check {
             writeln!(out, "{files} of an interrupted checkpoint; the next open removes them")?;
         }
         if report.problems.is_empty() {
-            writeln!(out, "sound")?;
+            writeln!(out, "{}", if report.is_backup { "a sound backup" } else { "sound" })?;
             return Ok(());
         }
         out.flush()?;
@@ -61,7 +59,10 @@ impl Check {
             eprintln!("{}: byte {}: {}", problem.file.display(), problem.offset, problem.what);
         }
         let problems = counted(report.problems.len() as u64, "problem", "problems");
-        let error = Error::new("durable.corrupt", format!("the database is damaged: {problems}"));
+        let error = Error::new(
+            "durable.corrupt",
+            format!("the {} is damaged: {problems}", if report.is_backup { "backup" } else { "database" }),
+        );
         Err(error.hint("restore it from a backup, or import its source files again").into())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Exit, folder, units};
 use clap::{Args, ValueEnum};
-use database::{Database, Error, Limits, Options, Params};
+use database::{Database, Error, History, Limits, Options, Params};
 use shell::{Format, Look, Style, print_result};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -39,6 +39,9 @@ pub struct Query {
     /// Make an empty database if there is none
     #[arg(long)]
     create: bool,
+    /// Keep the past from now on: none, forever, or a time such as 7d
+    #[arg(long, value_name = "HOW")]
+    history: Option<History>,
 }
 
 /// How rows are printed.
@@ -75,7 +78,11 @@ impl Query {
                 Error::new("Neo.ClientError.Statement.SyntaxError", "there is no statement in the text");
             return Err(error.hint("try \"MATCH (n) RETURN n LIMIT 5\"").into());
         }
-        let database = folder::open(&self.database, self.create, Options::default())?;
+        let database = folder::open(
+            &self.database,
+            self.create,
+            Options { history: self.history, ..Options::default() },
+        )?;
         let before = database.commit_counts().commits;
         let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
         let outcome = self.answer(&database, &statements);

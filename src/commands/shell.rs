@@ -3,7 +3,7 @@
 use super::query::OutputFormat;
 use super::{Exit, folder};
 use clap::Args;
-use database::Options;
+use database::{History, Options};
 use shell::{Piece, ShellOptions};
 use std::path::PathBuf;
 
@@ -22,6 +22,9 @@ pub struct Shell {
     /// Make an empty database if there is none
     #[arg(long)]
     create: bool,
+    /// Keep the past from now on: none, forever, or a time such as 7d
+    #[arg(long, value_name = "HOW")]
+    history: Option<History>,
     /// How rows are shown
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
@@ -29,7 +32,11 @@ pub struct Shell {
 
 impl Shell {
     pub fn run(self) -> Result<(), Exit> {
-        let database = folder::open(&self.database, self.create, Options::default())?;
+        let database = folder::open(
+            &self.database,
+            self.create,
+            Options { history: self.history, ..Options::default() },
+        )?;
         let options = ShellOptions { split, format: self.format.into() };
         let went_well = shell::run(&database, options)?;
         database.close()?;

@@ -23,10 +23,10 @@ pub(crate) struct Planned {
     pub statement: Statement,
     /// Does it write to the graph?
     pub writes: bool,
-    /// What is suspicious about it.
-    pub notices: crate::notification::Notices,
     /// Is it tried on the thread that asks?
     pub here: Here,
+    /// What is suspicious about it.
+    pub notices: crate::notification::Notices,
     indexes: u64,
     size: f64,
 }
@@ -34,7 +34,14 @@ pub(crate) struct Planned {
 impl Planned {
     pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Planned {
         let here = Here::new(&statement, writes);
-        Planned { statement, writes, notices: Default::default(), here, indexes: index_stamp(snapshot), size: size(snapshot) }
+        Planned {
+            statement,
+            writes,
+            here,
+            notices: Default::default(),
+            indexes: index_stamp(snapshot),
+            size: size(snapshot),
+        }
     }
     fn is_fresh(&self, snapshot: &Snapshot) -> bool {
         let growth = size(snapshot) / self.size;

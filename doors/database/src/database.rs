@@ -3,7 +3,7 @@
 use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
-use crate::{Error, Options, Session};
+use crate::{Error, History, Moment, Options, Point, Session};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::Snapshot;
-use transact::{Engine, OpenOptions, RecoveryReport};
+use transact::{BackupReport, Engine, OpenOptions, RecoveryReport, TransactError};
 use world::disk::{Disk, RealDisk};
 
 /// The name under which a database lives in memory and dies with the process.
@@ -33,6 +33,7 @@ struct Inner {
     plans: PlanCache,
     options: Options,
     path: Option<PathBuf>,
+    disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
     tenants: Mutex<Vec<String>>,
     housekeeping: Housekeeping,
@@ -90,7 +91,10 @@ impl Database {
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);
         let open = OpenOptions { create, gatekeepers, ..OpenOptions::default() };
-        let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk, path)), &open)?;
+        let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
+        if let Some(history) = options.history {
+            engine.set_history(history)?;
+        }
         let runtime = execute::runtime(options.executors).map_err(|error| {
             Error::new(
                 "Tanglewood.DatabaseError.General.Threads",
@@ -103,6 +107,7 @@ impl Database {
             plans: PlanCache::default(),
             options,
             path: folder,
+            disk,
             recovery,
             tenants: Mutex::new(vec!["default".into()]),
             housekeeping: Housekeeping::default(),
@@ -117,6 +122,25 @@ impl Database {
     /// The graph as of the last commit.
     pub fn snapshot(&self) -> Snapshot {
         self.engine().snapshot()
+    }
+    /// The graph as it was at a moment of the past that is kept.
+    ///
+    /// # Errors
+    /// The moment is not kept any more, or has not come yet.
+    pub fn snapshot_at(&self, moment: Moment) -> Result<Snapshot, Error> {
+        Ok(self.engine().snapshot_at(moment)?)
+    }
+    /// How far back the past is kept.
+    pub fn history(&self) -> History {
+        self.engine().history()
+    }
+    /// Changes how far back the past is kept, for good; what is given up is gone at once.
+    pub fn set_history(&self, history: History) -> Result<(), Error> {
+        Ok(self.engine().set_history(history)?)
+    }
+    /// The oldest and the newest commit that can be asked for with AS OF.
+    pub fn kept(&self) -> (Point, Point) {
+        (self.engine().oldest(), self.engine().newest())
     }
     /// The folder, unless it lives in memory.
     pub fn path(&self) -> Option<&Path> {
@@ -142,6 +166,18 @@ impl Database {
     /// Writes a checkpoint, so that the next open need not replay the log.
     pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {
         Ok(self.engine().checkpoint()?)
+    }
+    /// Copies the database, as of its last commit or a moment later, into a folder that is missing or empty; nobody waits for it. A
+    /// backup becomes a database again by [`restore`]; so it can be made by another process too, while this one has the database open.
+    ///
+    /// # Errors
+    /// The database lives in memory; the folder is in use; the disk refuses.
+    pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackupReport, Error> {
+        let Some(path) = self.path() else {
+            let code = "Tanglewood.ClientError.Backup.Memory";
+            return Err(Error::new(code, "a database in memory has no files").hint("open a folder"));
+        };
+        Ok(transact::backup(&self.inner.disk, path, folder.as_ref()).map_err(TransactError::from)?)
     }
     /// Queries running now.
     pub fn running(&self) -> Vec<RunningQuery> {
@@ -244,6 +280,15 @@ impl Database {
     pub(crate) fn after_commit(&self) {
         self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
     }
+}
+
+/// Makes a database of a backup, in a folder that is missing or empty. The backup is read and checked whole before.
+///
+/// # Errors
+/// There is no backup, or it is damaged; the folder is in use; the disk refuses.
+pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<BackupReport, Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref()).map_err(TransactError::from)?)
 }
 
 /// Bytes of a query's text that lists of running queries show.

@@ -1,4 +1,5 @@
-//! What the database does for itself: checkpoints in the background, once the log has grown enough.
+//! What the database does for itself in the background: checkpoints, once the log has grown or memory fills, and giving back what no
+//! reader needs any more.
 //!
 //! Idea: a commit only compares two numbers, and at most starts a thread; nobody who commits waits for a checkpoint. A checkpoint
 //! that fails loses nothing, since the log still holds every commit; the next is tried when the log has grown by as much again, and
@@ -6,7 +7,7 @@
 
 use parking_lot::Mutex;
 use std::sync::Arc;
-use transact::{Engine, TransactError};
+use transact::{ANCHOR_LOG_BYTES, Engine, History, TransactError};
 use world::threads::{Thread, spawn};
 
 #[derive(Default)]
@@ -24,16 +25,27 @@ pub(crate) struct Housekeeping {
 }
 
 impl Housekeeping {
-    /// Starts a checkpoint if the log has reached so many bytes and none is running.
+    /// Starts a checkpoint if the log has reached so many bytes (fewer where the past is kept) and none is running.
     pub fn after_commit(&self, engine: &Engine, checkpoint_log_bytes: u64) {
+        let checkpoint_log_bytes = match engine.history() {
+            History::None => checkpoint_log_bytes,
+            _ => checkpoint_log_bytes.min(ANCHOR_LOG_BYTES),
+        };
         let log_bytes = engine.log_bytes();
-        if log_bytes < checkpoint_log_bytes {
+        let is_due = log_bytes >= checkpoint_log_bytes || engine.store().wants_checkpoint();
+        if !is_due && !engine.has_garbage() {
             return;
         }
         // Whoever finds the lock taken finds a checkpoint being started.
         let Some(mut state) = self.state.try_lock() else { return };
         let busy = state.running.as_ref().is_some_and(|thread| !thread.is_finished());
         if busy || log_bytes < state.not_before_bytes {
+            return;
+        }
+        if !is_due {
+            let engine = engine.clone();
+            // What cannot be given back now is tried again with the next checkpoint.
+            state.running = Some(spawn("give up", move || drop(engine.give_up())));
             return;
         }
         let (engine, shared) = (engine.clone(), self.state.clone());

@@ -5,6 +5,7 @@
 //!
 //! Reading order: [`Database`], [`Session`], [`QueryResult`], [`Error`], [`entity`] (vertices and edges with their properties).
 
+mod as_of;
 mod cache;
 mod catalogue;
 mod database;
@@ -20,7 +21,7 @@ mod profile;
 mod result;
 mod session;
 
-pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX};
+pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use error::{Error, ErrorClass};
 pub use execute::Counters;
 pub use ingest::{ImportOptions, ImportReport};
@@ -33,4 +34,4 @@ pub use plan::explain::PlanDescription;
 pub use profile::plan_value;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
 pub use session::{Limits, Session};
-pub use transact::Mode;
+pub use transact::{BackupReport, History, Mode, Moment, Point};

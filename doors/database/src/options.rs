@@ -1,6 +1,7 @@
 //! How a database is opened. Every limit has a default that a newcomer can live with.
 
 use std::time::Duration;
+use transact::History;
 
 /// Options of [`crate::Database::open`].
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Options {
     pub checkpoint_log_bytes: u64,
     /// Gatekeepers that sessions belong to in turn, and that stamp their commits; 64 at most.
     pub gatekeepers: usize,
+    /// How far back the past is kept; where absent, as the database was told before.
+    pub history: Option<History>,
 }
 
 impl Default for Options {
@@ -31,6 +34,7 @@ impl Default for Options {
             attempts_max: 32,
             checkpoint_log_bytes: 256 << 20,
             gatekeepers: 1,
+            history: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::database::{Database, Running};
 use crate::interrupt::Ticket;
 use crate::profile::Profiling;
 use crate::result::{self, RequestKind, SchemaCounters};
-use crate::{Error, Interrupter, Params, QueryResult, Summary, catalogue, entity};
+use crate::{Error, Interrupter, Params, QueryResult, Summary, as_of, catalogue, entity};
 use execute::{Access, Counters, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
@@ -23,6 +23,9 @@ use world::clock::monotonic_ns;
 const RETRY_PAUSE: Duration = Duration::from_micros(50);
 /// Longest such pause.
 const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
+/// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
+/// they are given. It is let through in the end.
+const RETRIED_WITHIN: Duration = Duration::from_secs(30);
 /// How often whoever waits for a statement that writes looks after its client.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -41,6 +44,8 @@ pub struct Session {
     /// Who stamps its commits.
     gatekeeper: usize,
     transaction: Option<Open>,
+    /// The last transaction, if it was refused because of a conflict, and until when a new one stands for it.
+    refused: Option<(Arc<Transaction>, u64)>,
     limits: Limits,
     tenant: Option<String>,
     interrupter: Interrupter,
@@ -62,7 +67,16 @@ impl Session {
     pub(crate) fn new(database: Database) -> Session {
         let interrupter = Interrupter::new(&database);
         let gatekeeper = database.next_gatekeeper();
-        Session { database, gatekeeper, transaction: None, limits: Limits::default(), tenant: None, interrupter, meanwhile: None }
+        Session {
+            database,
+            gatekeeper,
+            transaction: None,
+            refused: None,
+            limits: Limits::default(),
+            tenant: None,
+            interrupter,
+            meanwhile: None,
+        }
     }
     /// A handle by which another thread ends what this session runs.
     pub fn interrupter(&self) -> Interrupter {
@@ -105,7 +119,9 @@ impl Session {
             return Err(Error::new(code, "a transaction is open already in this session")
                 .hint("commit or roll it back first"));
         }
-        let transaction = Arc::new(self.database.engine().begin_at(self.gatekeeper, mode));
+        let refused =
+            self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
+        let transaction = Arc::new(self.begin_after(mode, refused.map(|(transaction, _)| transaction)));
         let deadline_ns = timeout.map(deadline_after);
         self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns });
         Ok(())
@@ -123,9 +139,21 @@ impl Session {
             // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
             self.interrupter.end_running("its transaction was committed before its rows were read");
         }
-        let place = open.transaction.commit()?;
+        let outcome = open.transaction.commit();
+        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+            self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
+        }
+        let place = outcome?;
         self.database.after_commit();
         Ok(place)
+    }
+    /// Begins a transaction; if it does again what was refused, it is not refused for ever.
+    fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
+        let engine = self.database.engine();
+        match refused {
+            Some(refused) => engine.begin_again(self.gatekeeper, &refused),
+            None => engine.begin_at(self.gatekeeper, mode),
+        }
     }
     /// Marks the open transaction as failed: it can only be rolled back.
     pub fn break_transaction(&mut self) {
@@ -207,6 +235,14 @@ impl Session {
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
         check_parameters(&planned, &params)?;
+        let (snapshot, planned) = match &planned.statement.as_of {
+            Some(version) => {
+                let past = as_of::snapshot(&self.database, version, &params, &snapshot)?;
+                let planned = self.database.plan(text, &past)?;
+                (past, planned)
+            }
+            None => (snapshot, planned),
+        };
         if planned.statement.mode == StatementMode::Explain {
             let summary = summary(&planned, &snapshot);
             return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
@@ -228,6 +264,10 @@ impl Session {
 
     fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
         match &self.transaction {
+            // The past does not change: a transaction need not remember what it read of it.
+            _ if request.planned.statement.as_of.is_some() => {
+                self.read(request, Access::Read(snapshot.clone()), snapshot)
+            }
             None if request.planned.writes => self.write_alone(request),
             None => self.read(request, Access::Read(snapshot.clone()), snapshot),
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
@@ -301,9 +341,9 @@ impl Session {
 
     /// A writing statement on its own: tried again where it conflicts.
     fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
-        let mut pause = RETRY_PAUSE;
+        let (mut pause, mut refused) = (RETRY_PAUSE, None);
         for attempt in 1.. {
-            let transaction = Arc::new(self.database.engine().begin_at(self.gatekeeper, Mode::Write));
+            let transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
             let outcome = self.write(request, transaction.clone()).and_then(|written| {
                 let (place, snapshot) = (transaction.commit()?, transaction.snapshot());
                 self.database.after_commit();
@@ -313,6 +353,7 @@ impl Session {
             });
             match outcome {
                 Err(error) if error.retryable && attempt < self.database.options().attempts_max => {
+                    refused = Some(transaction);
                     world::threads::sleep(pause);
                     pause = (pause * 2).min(RETRY_PAUSE_MAX);
                 }
@@ -353,11 +394,7 @@ impl Session {
         }
     }
 
-    fn start(
-        &self,
-        request: &Request<'_>,
-        access: Access,
-    ) -> Result<(ResultStream, Option<Ticket>), Error> {
+    fn start(&self, request: &Request<'_>, access: Access) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = Running {
             text: request.text,
             tenant: self.tenant.as_deref(),
