@@ -28,7 +28,11 @@ fn version_and_help() {
     let place = Place::new();
     assert!(place.run(&["version"]).ok().starts_with("tanglewood 0."));
     let help = place.run(&["help"]).ok();
-    for command in ["demo", "import", "query", "shell", "serve", "check", "bench", "version"] {
+    let commands = [
+        "demo", "import", "query", "shell", "serve", "check", "backup", "restore", "history", "bench",
+        "version",
+    ];
+    for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in:\n{help}");
         assert!(place.run(&[command, "--help"]).ok().contains("Usage: tanglewood"));
     }
@@ -159,6 +163,35 @@ fn wrong_command_lines_are_usage_errors() {
     says(&usage(&["query", ":memory:", "RETURN 1", "--memory", "0"]), &["--memory"]);
     says(&usage(&["import", "x.db"]), &["--from"]);
     says(&usage(&["demo", "--people", "3"]), &["between"]);
+}
+
+#[test]
+fn the_past_is_asked_and_kept_in_backups() {
+    let place = Place::new();
+    let set = |age: u32| format!("MERGE (p:P {{name: 'Ann'}}) SET p.age = {age}");
+    place.run(&["query", "a.db", &set(30), "--create", "--history", "forever"]).ok();
+    place.run(&["query", "a.db", &set(31)]).ok();
+    let shown = place.run(&["history", "a.db"]).ok();
+    says(&shown, &["history  forever\n", "oldest   the beginning (place 0)\n", "newest   place 2 ("]);
+    let ages = |database: &str, version: &str| {
+        let text = format!("{version} MATCH (p:P) RETURN p.age AS age");
+        place.run(&["query", database, &text, "--format", "csv"]).ok()
+    };
+    assert_eq!((ages("a.db", "AS OF 1"), ages("a.db", "")), ("age\n30\n".into(), "age\n31\n".into()));
+
+    says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit at place 2\n"]);
+    says(&place.run(&["check", "b/monday"]).ok(), &["a sound backup"]);
+    says(&place.run(&["query", "b/monday", "RETURN 1"]).failed(1), &["is a backup", "tanglewood restore"]);
+    says(&place.run(&["backup", "a.db", "b/monday"]).failed(1), &["is there already"]);
+    says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit at place 2\n"]);
+    assert_eq!(ages("c.db", "AS OF 1"), "age\n30\n");
+    says(&place.run(&["restore", "a.db", "d.db"]).failed(1), &["is not a backup"]);
+
+    says(&place.run(&["history", "a.db", "none"]).ok(), &["history  none\n", "oldest   place 2 ("]);
+    let refused = place.run(&["query", "a.db", "AS OF 1 RETURN 1"]).failed(1);
+    says(&refused, &["keeps no history", "tanglewood history"]);
+    says(&place.run(&["history", "a.db", "soon"]).failed(2), &["is not none, forever, or a time"]);
+    says(&place.run(&["history", "nowhere.db"]).failed(1), &["there is no database"]);
 }
 
 #[test]

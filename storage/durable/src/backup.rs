@@ -24,6 +24,9 @@ use crate::{DurableError, DurableResult, Report, verify};
 /// Name of the file that makes a folder a backup.
 pub(crate) const BACKUP_NAME: &str = "BACKUP";
 
+/// Files that doors keep in a database's folder: who may come in. They are copied if they are there.
+const COMPANION_NAMES: [&str; 1] = ["users.json"];
+
 /// Times the files are gathered anew if a checkpoint gets in between.
 const GATHER_ATTEMPTS_MAX: usize = 100;
 
@@ -130,6 +133,11 @@ fn gather_once(disk: &dyn Disk, root: &Path) -> DurableResult<Option<(Vec<u8>, V
     names.extend(current.live.keys().map(|number| blob_path(&data_folder(Path::new("")), *number)));
     for number in segment_numbers(disk, &log_folder(root))? {
         names.push(Segment { number, base_place: 0 }.path(&log_folder(Path::new(""))));
+    }
+    for name in COMPANION_NAMES {
+        if disk.exists(&root.join(name))? {
+            names.push(PathBuf::from(name));
+        }
     }
     let mut files = Vec::with_capacity(names.len());
     for name in names {

@@ -63,6 +63,7 @@ impl Files {
     }
     fn lease(&self, inner: &mut Inner, files: BTreeSet<u32>) -> Lease {
         let lease: Lease = Arc::new(Ended(self.ended.clone()));
+        inner.leases.retain(|(lease, _)| lease.strong_count() > 0);
         inner.leases.push((Arc::downgrade(&lease), files));
         lease
     }

@@ -49,6 +49,7 @@ fn a_backup_of_an_open_database_is_restored() {
         let mut chance = Chance::seeded(seed);
         let commits = chance.below(60);
         write(&store, &mut chance, commits);
+        crate::header::write_synced(&disk, &root.join("users.json"), b"{}").unwrap();
         let (backup_at, restored_at) = (Path::new("/backups/monday"), Path::new("/restored"));
         let report = backup(&shared(&disk), &root, backup_at).unwrap();
         assert_eq!(report.place, store.last_place(), "seed {seed}");
@@ -68,6 +69,7 @@ fn a_backup_of_an_open_database_is_restored() {
         let restored = LocalFolder::open(shared(&disk), restored_at, OpenMode::Existing, SMALL).unwrap();
         assert_eq!((restored.anchors(), records(&restored)), wanted, "seed {seed}");
         assert_eq!(restored.folder().creation_id(), store.folder().creation_id());
+        assert_eq!(disk.read_whole(&restored_at.join("users.json")).unwrap(), b"{}");
         restored.append_and_sync(&[(report.place + 1, b"life goes on")]).unwrap();
     }
 }
