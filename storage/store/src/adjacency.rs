@@ -168,14 +168,10 @@ impl AdjacencyView {
             list.push_ids(vertex, layer.lane, ids);
             return Ok((list.neighbours, ids));
         }
-        neighbours.clear();
         for layer in &self.layers {
-            self.for_parts(layer, vertex, |part| {
-                part.push_ids(vertex, layer.lane, ids);
-                neighbours.extend_from_slice(part.neighbours);
-            })?;
+            self.for_parts(layer, vertex, |part| part.push_ids(vertex, layer.lane, ids))?;
         }
-        Ok((neighbours, ids))
+        Ok((self.neighbours(vertex, neighbours)?, ids))
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {

@@ -227,7 +227,26 @@ impl<'a> Reader<'a> {
         }
         Err(self.fail("integer too long"))
     }
+    /// Most bytes of a chunk are such integers, so up to five bytes are taken at once where eight are left.
+    #[inline]
     pub(crate) fn uint32(&mut self) -> Result<u32, StoreError> {
+        if let Some(window) = self.bytes[self.at..].first_chunk::<8>() {
+            let word = u64::from_le_bytes(*window);
+            let ends = !word & 0x80_8080_8080;
+            if ends != 0 {
+                let length = ends.trailing_zeros() as usize / 8 + 1;
+                let word = word & (u64::MAX >> (64 - 8 * length));
+                let low = word & 0x7f | (word >> 1) & 0x3f80 | (word >> 2) & 0x1f_c000;
+                let value = low | (word >> 3) & 0xfe0_0000 | (word >> 4) & 0x7_f000_0000;
+                if let Ok(value) = u32::try_from(value) {
+                    self.at += length;
+                    return Ok(value);
+                }
+            }
+        }
+        self.uint32_slowly()
+    }
+    fn uint32_slowly(&mut self) -> Result<u32, StoreError> {
         let value = self.uint()?;
         u32::try_from(value).map_err(|_| self.fail("integer above 32 bits"))
     }
@@ -345,5 +364,32 @@ impl<'a> Reader<'a> {
     /// Fails unless all bytes were read.
     pub(crate) fn finish(&self) -> Result<(), StoreError> {
         if self.left() == 0 { Ok(()) } else { Err(self.fail("bytes left over")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    use super::*;
+
+    #[test]
+    fn integers_taken_at_once_are_those_taken_byte_by_byte() {
+        let mut state = 20_261_122_u64;
+        println!("seed {state}");
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> = Vec::new();
+            for _ in 0..12 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let byte = (state >> 40) as u8;
+                bytes.push(if state >> 62 == 0 { byte & 0x7f } else { byte });
+            }
+            let (mut quick, mut slow) = (Reader::new(&bytes, "test"), Reader::new(&bytes, "test"));
+            loop {
+                let (left, right) = (quick.uint32(), slow.uint32_slowly());
+                assert_eq!(left.is_ok(), right.is_ok(), "{bytes:?}");
+                let (Ok(left), Ok(right)) = (left, right) else { break };
+                assert_eq!((left, quick.left()), (right, slow.left()), "{bytes:?}");
+            }
+        }
     }
 }
