@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::folder::Made;
+use super::units;
 use clap::{Args, ValueEnum};
 use database::{Error, ImportOptions, ImportReport, Options};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,7 +10,7 @@ use ingest::{Layout, Progress};
 use shell::text::count_text;
 use shell::{Ink, Style};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Read files of other systems into a database; creates it if it does not exist
@@ -50,6 +51,10 @@ pub struct Import {
     /// Threads; one a core where not given
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Memory for the import beside the ids of its nodes, such as 2GB; what does not fit goes to a temporary file [default: about
+    /// twice the graph]
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    memory: Option<u64>,
 }
 
 /// How files are laid out.
@@ -81,6 +86,12 @@ impl Import {
         Ok(database.close()?)
     }
 
+    /// Beside the database, on the disk that has room for it.
+    fn spill_folder(&self) -> Option<PathBuf> {
+        let above = self.database.parent()?;
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        world::files::is_folder(above).then(|| above.to_path_buf())
+    }
     fn options(&self, bar: Option<ProgressBar>) -> ImportOptions {
         ImportOptions {
             from: self.from.clone(),
@@ -96,6 +107,8 @@ impl Import {
             vertex_label: self.label.clone(),
             edge_type: self.edge_type.clone(),
             delimiter: self.delimiter,
+            memory_bytes: self.memory,
+            spill_folder: self.spill_folder(),
         }
     }
 }

@@ -24,7 +24,7 @@ use model::schema::SchemaTarget;
 use model::{Column, KeyId, LabelId, Nulls};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{Bulk, Names, Snapshot, Store};
+use store::{Bulk, Names, Room, Snapshot, Store};
 
 /// Columns that are kept: two ends and two properties.
 const COLUMNS_MAX: usize = 4;
@@ -292,6 +292,7 @@ pub(crate) fn load<'a>(
     options: &ImportOptions,
     store: &'a Store,
     snapshot: &Snapshot,
+    room: Option<Room<'a>>,
 ) -> Result<Loaded<'a>, ImportError> {
     let names = store.names();
     let label = names.intern_label(options.vertex_label.as_deref().unwrap_or(DEFAULT_VERTEX_LABEL))?;
@@ -308,7 +309,7 @@ pub(crate) fn load<'a>(
     work.phase("finding vertices");
     let space = Space { key: Some(key), labels: vec![label], ..Space::default() };
     let existing = Existing::new(snapshot, &[space], &[LabelSets::new()])?;
-    let bulk = Bulk::new(store.allocator());
+    let bulk = Bulk::within(store.allocator(), room);
     let mut counts = Counts::default();
     let blocks: Vec<&Parsed> = parsed.iter().flatten().collect();
     let ids = distinct(work, &blocks);

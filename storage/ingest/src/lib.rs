@@ -26,6 +26,7 @@ mod reject;
 mod rows;
 mod rules;
 mod source;
+mod spill;
 mod split;
 mod table;
 mod vertices;
@@ -39,7 +40,8 @@ pub use options::{
 
 use layout::Plan;
 use load::{Counts, Loaded};
-use store::StoreError;
+use spill::SpillFile;
+use store::{Emit, Room, StoreError};
 use transact::{Engine, TransactError};
 use vertices::Stop;
 use work::Work;
@@ -92,18 +94,33 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
 /// Reads all files and puts what they hold into the graph.
 fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOptions) -> Result<Counts, Stop> {
     let given = engine.snapshot();
+    let spill = match options.memory_bytes {
+        Some(bytes) => Some((SpillFile::create(options.spill_folder.as_deref())?, bytes)),
+        None => None,
+    };
+    let room = spill.as_ref().map(|(file, bytes)| Room { bytes: *bytes as usize, spill: file });
+    let store = engine.store();
     let loaded = match plan {
-        Plan::Tables(tables) => load::load(work, tables, engine.store(), &given)?,
-        Plan::EdgeLists(lists) => edge_list::load(work, lists, options, engine.store(), &given)?,
+        Plan::Tables(tables) => load::load(work, tables, store, &given, room)?,
+        Plan::EdgeLists(lists) => edge_list::load(work, lists, options, store, &given, room)?,
     };
     work.check_strict()?;
     work.phase("building");
     let Loaded { bulk, counts, indexes, existing } = loaded;
     let base = rules::with_indexes(&given, given.place() + 1, &indexes)?;
-    let mut built = bulk.build(&given, &base, &|count, task| work.parallel(count, task))?;
+    let parallel = |count: usize, task: &(dyn Fn(usize) + Sync)| work.parallel(count, task);
+    // Checkpoints wait for a load, so where nothing need leave memory it begins late.
+    let (mut built, load) = match room {
+        Some(_) => {
+            let load = engine.begin_load()?;
+            let emit: Option<&dyn Emit> = if load.is_durable() { Some(&load) } else { None };
+            (bulk.build(&given, &base, emit, &parallel)?, load)
+        }
+        None => (bulk.build(&given, &base, None, &parallel)?, engine.begin_load()?),
+    };
     drop(base);
     work.phase("writing");
-    engine.install(|current, place| {
+    load.install(|current, place| {
         existing.check(&built, current)?;
         Ok(built.onto(current, place)?)
     })?;

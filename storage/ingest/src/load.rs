@@ -22,7 +22,7 @@ use model::schema::SchemaTarget;
 use model::{Column, EdgeTypeId, KeyId, LabelId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use store::{Bulk, Names, Snapshot, Store};
+use store::{Bulk, Names, Room, Snapshot, Store};
 
 /// What was added, by kind.
 #[derive(Default)]
@@ -66,8 +66,9 @@ pub(crate) fn load<'a>(
     plan: &Tables,
     store: &'a Store,
     snapshot: &Snapshot,
+    room: Option<Room<'a>>,
 ) -> Result<Loaded<'a>, Stop> {
-    let bulk = Bulk::new(store.allocator());
+    let bulk = Bulk::within(store.allocator(), room);
     let mut counts = Counts::default();
     work.phase("reading vertices");
     let vertex_tables = plan.tables.iter().filter_map(|table| match &table.rows {

@@ -61,6 +61,11 @@ pub struct ImportOptions {
     pub edge_type: Option<String>,
     /// What separates fields; found out from the first line where absent.
     pub delimiter: Option<u8>,
+    /// Bytes of memory that the import may take, beside the ids of the vertices; what does not fit is put aside in a temporary file.
+    /// About as much as twice the graph where absent.
+    pub memory_bytes: Option<u64>,
+    /// Where that file is made; where the system keeps temporary files, if absent.
+    pub spill_folder: Option<PathBuf>,
 }
 
 /// A line that was left out.

@@ -8,14 +8,17 @@
 
 mod built;
 mod edges;
+mod spill;
 mod vertices;
 
 pub use built::Built;
+pub use spill::{Emit, Room, Spill};
 
 use crate::StoreError;
 use crate::allocator::Allocator;
 use crate::column::PropertyRef;
 use crate::snapshot::Snapshot;
+use built::Edges;
 use edges::{EdgeBatch, EdgeParts};
 use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId, LabelSetId, VertexId};
 use parking_lot::Mutex;
@@ -32,13 +35,37 @@ pub type Parallel<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
 pub struct Bulk<'a> {
     allocator: &'a Allocator,
     vertices: Mutex<Vertices>,
-    edges: Mutex<BTreeMap<EdgeTypeId, Vec<EdgeBatch>>>,
+    edges: Mutex<WaitingEdges>,
+    room: Option<Room<'a>>,
+}
+
+/// Edges that came in.
+#[derive(Default)]
+struct WaitingEdges {
+    batches: BTreeMap<EdgeTypeId, Vec<EdgeBatch>>,
+    bytes: usize,
+    /// Those that were put aside.
+    aside: BTreeMap<EdgeTypeId, Vec<spill::EdgeRun>>,
+}
+
+impl WaitingEdges {
+    fn put_aside(&mut self, room: Room<'_>) -> Result<(), StoreError> {
+        for (edge_type, batches) in std::mem::take(&mut self.batches) {
+            self.aside.entry(edge_type).or_default().push(spill::spill(&batches, room)?);
+        }
+        self.bytes = 0;
+        Ok(())
+    }
 }
 
 impl<'a> Bulk<'a> {
     /// A builder that takes its ids from `allocator`.
     pub fn new(allocator: &'a Allocator) -> Bulk<'a> {
-        Bulk { allocator, vertices: Mutex::default(), edges: Mutex::default() }
+        Bulk { allocator, vertices: Mutex::default(), edges: Mutex::default(), room: None }
+    }
+    /// A builder that puts aside what does not fit.
+    pub fn within(allocator: &'a Allocator, room: Option<Room<'a>>) -> Bulk<'a> {
+        Bulk { room, ..Bulk::new(allocator) }
     }
     /// Adds `count` vertices with these labels; row `i` of each column belongs to the i-th vertex. Called from any thread. The
     /// dense ids, in row order, as ranges; they are final.
@@ -51,7 +78,7 @@ impl<'a> Bulk<'a> {
         check_columns(count, &columns)?;
         let columns = Arc::new(columns);
         let mut vertices = self.vertices.lock();
-        let Vertices { open, chunks, full } = &mut *vertices;
+        let Vertices { open, chunks, full, .. } = &mut *vertices;
         let mut ranges: Vec<Range<u32>> = Vec::new();
         let mut row = 0;
         while row < count {
@@ -94,7 +121,14 @@ impl<'a> Bulk<'a> {
             let columns = vertices::columns(fill, &pieces);
             drop(pieces);
             let mut vertices = self.vertices.lock();
-            vertices.chunks.get_mut(&number).expect("chunks stay in the map").columns = columns;
+            let Vertices { chunks, sealed_bytes, .. } = &mut *vertices;
+            let chunk = chunks.get_mut(&number).expect("chunks stay in the map");
+            chunk.columns = columns;
+            *sealed_bytes += chunk.bytes();
+            if let Some(room) = self.room.filter(|room| *sealed_bytes > room.share()) {
+                *sealed_bytes -= chunk.bytes();
+                chunk.put_aside(room)?;
+            }
         }
     }
     /// Adds edges of one type between dense vertex ids (source, target); row `i` of each column belongs to the i-th pair. Called
@@ -106,32 +140,51 @@ impl<'a> Bulk<'a> {
         columns: Vec<(KeyId, Column)>,
     ) -> Result<(), StoreError> {
         check_columns(pairs.len(), &columns)?;
-        let mut edges = self.edges.lock();
-        let batches = edges.entry(edge_type).or_default();
-        match columns.is_empty() {
-            true => batches.extend(edges::cut(pairs)),
-            false => batches.push(EdgeBatch { pairs, columns }),
+        let mut waiting = self.edges.lock();
+        let batches = match columns.is_empty() {
+            true => edges::cut(pairs),
+            false => vec![EdgeBatch { pairs, columns }],
+        };
+        waiting.bytes += batches.iter().map(spill::batch_bytes).sum::<usize>();
+        waiting.batches.entry(edge_type).or_default().extend(batches);
+        match self.room.filter(|room| waiting.bytes > room.share()) {
+            Some(room) => waiting.put_aside(room),
+            None => Ok(()),
         }
-        Ok(())
+    }
+    /// Were edges put aside for lack of room? Then [`Bulk::build`] needs a place for finished chunks.
+    pub fn is_crowded(&self) -> bool {
+        !self.edges.lock().aside.is_empty()
     }
     /// Builds all that was added, to be put onto `given` or a later snapshot. `given` is what edges to vertices that are there were
-    /// looked up in; `base` is it with the indexes and constraints that come along. On an error nothing happened, but the ids handed
-    /// out are lost.
+    /// looked up in; `base` is it with the indexes and constraints that come along. With `emit`, finished chunks leave memory. On an
+    /// error nothing happened, but the ids handed out are lost.
     pub fn build(
         self,
         given: &Snapshot,
         base: &Snapshot,
+        emit: Option<&dyn Emit>,
         parallel: Parallel<'_>,
     ) -> Result<Built, StoreError> {
         let Vertices { open, chunks, .. } = self.vertices.into_inner();
         let fills = open.into_iter().map(|(labels, number)| (labels, number, chunks[&number].fill)).collect();
-        let target = Target::new(given, chunks);
+        let target = Target::new(given, chunks, self.room);
         target.seal(parallel)?;
-        let mut parts: BTreeMap<ChunkNo, EdgeParts> = BTreeMap::new();
-        for (edge_type, batches) in self.edges.into_inner() {
-            edges::build(edge_type, batches, &target, self.allocator, parallel, &mut parts)?;
-        }
-        Built::assemble(given, base, &target, parts, fills, parallel)
+        let mut waiting = self.edges.into_inner();
+        let edges = match self.room.filter(|_| !waiting.aside.is_empty()) {
+            Some(room) => {
+                waiting.put_aside(room)?;
+                Edges::Aside(spill::sort(waiting.aside, &target, self.allocator, room, parallel)?)
+            }
+            None => {
+                let mut parts: BTreeMap<ChunkNo, EdgeParts> = BTreeMap::new();
+                for (edge_type, batches) in waiting.batches {
+                    edges::build(edge_type, batches, &target, self.allocator, parallel, &mut parts)?;
+                }
+                Edges::Held(parts.into_iter().map(|(chunk, parts)| (chunk, Mutex::new(parts))).collect())
+            }
+        };
+        Built::assemble(given, base, &target, edges, emit, fills, parallel)
     }
     /// The snapshot with all that was added, where no commit happens meanwhile.
     pub fn finish(
@@ -141,7 +194,7 @@ impl<'a> Bulk<'a> {
         parallel: Parallel<'_>,
     ) -> Result<Snapshot, StoreError> {
         let allocator = self.allocator;
-        let mut built = self.build(snapshot, snapshot, parallel)?;
+        let mut built = self.build(snapshot, snapshot, None, parallel)?;
         let next = built.onto(snapshot, place)?;
         built.installed(allocator);
         Ok(next)

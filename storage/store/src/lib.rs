@@ -49,7 +49,7 @@ mod table;
 
 pub use adjacency::{AdjacencyView, EdgeScratch};
 pub use allocator::Allocator;
-pub use bulk::{Built, Bulk, Parallel};
+pub use bulk::{Built, Bulk, Emit, Parallel, Room, Spill};
 pub use catalog::Catalog;
 pub use change::Change;
 pub use column::PropertyRef;

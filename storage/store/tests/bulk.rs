@@ -41,10 +41,34 @@ fn columns(chance: &mut Chance, rows: usize) -> (Vec<(KeyId, Column)>, Vec<Vec<V
     (columns.collect(), values)
 }
 
-/// Adds random vertices and edges through a bulk builder, and to the twin.
+/// What a builder puts aside.
+#[derive(Default)]
+struct Aside(std::sync::Mutex<Vec<u8>>);
+
+impl Spill for Aside {
+    fn write(&self, bytes: &[u8]) -> Result<u64, StoreError> {
+        let mut held = self.0.lock().unwrap();
+        held.extend_from_slice(bytes);
+        Ok((held.len() - bytes.len()) as u64)
+    }
+    fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, StoreError> {
+        Ok(self.0.lock().unwrap()[at as usize..at as usize + len].to_vec())
+    }
+}
+
+/// Adds random vertices and edges through a bulk builder, and to the twin; in little room or in enough.
 fn import(pair: &mut Pair, chance: &mut Chance, old: &[VertexId]) {
+    for bytes in [None, Some(1 << 10), Some(1 << 27)] {
+        let aside = Aside::default();
+        let room = bytes.map(|bytes| Room { bytes, spill: &aside });
+        import_within(pair, chance, old, room);
+        assert_eq!(bytes == Some(1 << 10), aside.0.lock().unwrap().len() > 10_000, "{bytes:?}");
+    }
+}
+
+fn import_within(pair: &mut Pair, chance: &mut Chance, old: &[VertexId], room: Option<Room<'_>>) {
     let before = pair.store.current();
-    let bulk = Bulk::new(pair.store.allocator());
+    let bulk = Bulk::within(pair.store.allocator(), room);
     let mut ids: Vec<VertexId> = old.to_vec();
     for _ in 0..6 {
         let labels = [LabelId(chance.below(3) as u16), LabelId(chance.below(3) as u16)];
@@ -78,6 +102,8 @@ fn import(pair: &mut Pair, chance: &mut Chance, old: &[VertexId]) {
         }
         bulk.edges(edge_type, pairs, columns).unwrap();
     }
+    bulk.seal().unwrap();
+    assert_eq!(bulk.is_crowded(), room.is_some_and(|room| room.bytes < 1 << 14));
     pair.place += 1;
     let after = bulk.finish(&before, pair.place, &parallel).unwrap();
     adopt_edges(pair, &after, &ids, expected);

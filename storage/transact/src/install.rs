@@ -12,10 +12,11 @@
 use crate::checkpoint::Stand;
 use crate::history::Point;
 use crate::{CheckpointReport, Engine, TransactError};
-use durable::CheckpointSink;
+use durable::{CheckpointSink, DurableResult};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use store::checkpoint::Written;
-use store::{BlobKey, Snapshot, StoreError};
+use store::{BlobKey, Emit, Snapshot, StoreError};
 
 /// Times that a load catches up with commits before it makes them wait.
 const CATCH_UPS_MAX: usize = 4;
@@ -31,16 +32,22 @@ struct Ahead<'a> {
 }
 
 impl Ahead<'_> {
+    /// Writes one piece.
+    fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobKey> {
+        self.report.blobs += 1;
+        self.report.bytes += bytes.len() as u64;
+        let blob = self.sink.put(bytes)?;
+        self.files.insert(blob.file);
+        Ok(BlobKey(blob.encode()))
+    }
     /// Writes what no checkpoint and no earlier call wrote.
     fn write(&mut self, next: &Snapshot) -> Result<Written, TransactError> {
-        let Ahead { sink, written, files, report } = self;
-        next.checkpoint_after(written, &mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
-            report.blobs += 1;
-            report.bytes += bytes.len() as u64;
-            let blob = sink.put(bytes)?;
-            files.insert(blob.file);
-            Ok(BlobKey(blob.encode()))
-        })
+        let ahead = std::mem::take(&mut self.written);
+        let written = next.checkpoint_after(&ahead, &mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
+            Ok(self.put(bytes)?)
+        });
+        self.written = ahead;
+        written
     }
     /// Writes ahead, and makes it durable.
     fn write_ahead(&mut self, next: &Snapshot) -> Result<(), TransactError> {
@@ -50,7 +57,55 @@ impl Ahead<'_> {
     }
 }
 
+/// A bulk load in the making: pieces of it may be written before it is whole. Checkpoints wait while it lives; dropping it undoes all.
+pub struct Load<'a> {
+    engine: &'a Engine,
+    _one_at_a_time: MutexGuard<'a, ()>,
+    /// None for a database in memory.
+    ahead: Option<Mutex<Ahead<'a>>>,
+}
+
+impl Emit for Load<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<BlobKey, StoreError> {
+        let ahead = self.ahead.as_ref().ok_or(StoreError::Unsupported("pieces of a database in memory"))?;
+        ahead.lock().put(bytes).map_err(|error| StoreError::Source(error.to_string().into()))
+    }
+    fn settle(&self) -> Result<(), StoreError> {
+        let settled = self.ahead.as_ref().map_or(Ok(()), |ahead| ahead.lock().sink.settle());
+        settled.map_err(|error| StoreError::Source(error.to_string().into()))
+    }
+}
+
 impl Engine {
+    /// Begins a bulk load.
+    pub fn begin_load(&self) -> Result<Load<'_>, TransactError> {
+        let shared = &self.shared;
+        let one_at_a_time = shared.checkpointing.lock();
+        let ahead = match shared.backing.is_durable() {
+            true => Some(Mutex::new(Ahead {
+                sink: shared.backing.begin_checkpoint(self.snapshot().place())?,
+                written: Written::default(),
+                files: BTreeSet::new(),
+                report: CheckpointReport::default(),
+            })),
+            false => None,
+        };
+        Ok(Load { engine: self, _one_at_a_time: one_at_a_time, ahead })
+    }
+    /// Begins a bulk load and ends it at once: see [`Load::install`].
+    pub fn install(
+        &self,
+        make: impl FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
+    ) -> Result<CheckpointReport, TransactError> {
+        self.begin_load()?.install(make)
+    }
+}
+
+impl Load<'_> {
+    /// Can pieces be written ahead?
+    pub fn is_durable(&self) -> bool {
+        self.ahead.is_some()
+    }
     /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. It is called several times, each
     /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable, by a checkpoint, before
     /// anyone sees it. Transactions that began before it are refused, as retryable.
@@ -58,34 +113,27 @@ impl Engine {
     /// # Errors
     /// What `make` says, [`TransactError::Conflict`] where that is [`StoreError::Outdated`]; or the disk failed. Nothing happened then.
     pub fn install(
-        &self,
+        self,
         mut make: impl FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
     ) -> Result<CheckpointReport, TransactError> {
         let mut make = |current: &Snapshot, place: u64| make(current, place).map_err(outdated);
-        let shared = &self.shared;
-        let _one_at_a_time = shared.checkpointing.lock();
-        let mut ahead = match shared.backing.is_durable() {
-            true => Some(Ahead {
-                sink: shared.backing.begin_checkpoint(self.snapshot().place())?,
-                written: Written::default(),
-                files: BTreeSet::new(),
-                report: CheckpointReport::default(),
-            }),
-            false => None,
-        };
+        let Load { engine, _one_at_a_time, ahead } = self;
+        let mut ahead = ahead.map(Mutex::into_inner);
         for _ in 0..CATCH_UPS_MAX {
-            let current = self.snapshot();
+            let current = engine.snapshot();
             let next = make(&current, current.place() + 1)?;
             ahead.as_mut().map_or(Ok(()), |ahead| ahead.write_ahead(&next))?;
-            if self.snapshot().place() - current.place() < COMMITS_LEFT_FEW {
+            if engine.snapshot().place() - current.place() < COMMITS_LEFT_FEW {
                 break;
             }
         }
-        let report = self.install_last(&mut make, ahead)?;
-        self.give_up_behind_checkpoint();
+        let report = engine.install_last(&mut make, ahead)?;
+        engine.give_up_behind_checkpoint();
         Ok(report)
     }
+}
 
+impl Engine {
     /// The step for which commits wait.
     fn install_last(
         &self,

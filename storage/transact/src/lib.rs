@@ -40,6 +40,7 @@ pub use error::TransactError;
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd};
 pub use order::BankCounts;
 pub use history::{History, Moment, Point};
+pub use install::Load;
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};
 pub use past::{ANCHOR_LOG_BYTES, PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};

@@ -10,9 +10,9 @@
 //! that changed since the last call, so the caller catches up without a lock and does the last, small step under it.
 
 use super::edges::EdgeParts;
+use super::spill::{Aside, Emit};
 use super::vertices::Target;
 use super::{Parallel, run};
-use crate::StoreError;
 use crate::allocator::Allocator;
 use crate::apply::{Draft, collect_entries};
 use crate::catalog::Catalog;
@@ -23,6 +23,7 @@ use crate::index::Index;
 use crate::index_run::Entry;
 use crate::snapshot::Snapshot;
 use crate::statistics::Counter;
+use crate::{StoreError, chunk_bytes};
 use model::schema::{IndexId, SchemaTarget};
 use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
@@ -61,20 +62,34 @@ impl Built {
         given: &Snapshot,
         base: &Snapshot,
         target: &Target<'_>,
-        mut parts: BTreeMap<ChunkNo, EdgeParts>,
+        edges: Edges<'_>,
+        emit: Option<&dyn Emit>,
         open: Vec<(LabelSetId, ChunkNo, usize)>,
         parallel: Parallel<'_>,
     ) -> Result<Built, StoreError> {
         let numbers: Vec<ChunkNo> = target.new_chunks().collect();
-        let of_new: Vec<Mutex<EdgeParts>> =
-            numbers.iter().map(|number| Mutex::new(parts.remove(number).unwrap_or_default())).collect();
+        let pager = &base.root.pager;
         let built = run(parallel, numbers.len(), &|at| {
-            let chunk = target.take(numbers[at]).expect("the numbers are those of new chunks");
+            let chunk = target.take(numbers[at])?;
             let vertices = chunk.meta.live as i64;
-            let (chunk, mut counts) = std::mem::take(&mut *of_new[at].lock()).merged(chunk);
+            let (chunk, mut counts) = edges.take(numbers[at], target)?.merged(chunk);
             counts.push((Counter::Vertices(chunk.meta.birth), vertices));
-            Ok((Arc::new(Cell::new(chunk, &base.root.pager)), counts))
+            let cell = match emit {
+                Some(emit) => {
+                    let blob = emit.put(&chunk_bytes::encode(&chunk))?;
+                    Cell::stored(chunk.meta, blob, pager)
+                }
+                None => Cell::new(chunk, pager),
+            };
+            Ok((Arc::new(cell), counts))
         })?;
+        emit.map_or(Ok(()), Emit::settle)?;
+        let mut parts = BTreeMap::new();
+        for number in edges.chunks() {
+            if numbers.binary_search(&number).is_err() {
+                parts.insert(number, edges.take(number, target)?);
+            }
+        }
         let mut new_counts: BTreeMap<Counter, i64> = BTreeMap::new();
         let mut new = Vec::with_capacity(numbers.len());
         for (number, (cell, counts)) in numbers.into_iter().zip(built) {
@@ -237,9 +252,32 @@ fn extended_indexes(
     Ok(indexes.iter().map(|(id, _)| *id).zip(extended).collect())
 }
 
+/// Where the new edges of each chunk are.
+pub(super) enum Edges<'a> {
+    Held(BTreeMap<ChunkNo, Mutex<EdgeParts>>),
+    Aside(Aside<'a>),
+}
+
+impl Edges<'_> {
+    fn take(&self, chunk: ChunkNo, target: &Target<'_>) -> Result<EdgeParts, StoreError> {
+        match self {
+            Edges::Held(parts) => Ok(parts
+                .get(&chunk)
+                .map_or_else(EdgeParts::default, |parts| std::mem::take(&mut *parts.lock()))),
+            Edges::Aside(aside) => aside.parts(chunk, target),
+        }
+    }
+    fn chunks(&self) -> Vec<ChunkNo> {
+        match self {
+            Edges::Held(parts) => parts.keys().copied().collect(),
+            Edges::Aside(aside) => aside.chunks(),
+        }
+    }
+}
+
 impl EdgeParts {
     /// A chunk without delta with these edges, and what that adds to the statistics.
-    fn merged(&self, mut chunk: Chunk) -> (Chunk, Counts) {
+    pub(super) fn merged(&self, mut chunk: Chunk) -> (Chunk, Counts) {
         let mut counts: BTreeMap<Counter, i64> = BTreeMap::new();
         self.count(&chunk, &mut counts);
         self.merge_into(&mut chunk);

@@ -58,6 +58,29 @@ pub(super) struct EdgeParts {
 }
 
 impl EdgeParts {
+    /// The outgoing edges of one type.
+    pub(super) fn of_out(part: &OutPart) -> EdgeParts {
+        let columns = part.columns.clone();
+        EdgeParts {
+            tables: vec![(Lane::out(part.edge_type), part.table.clone())],
+            columns: vec![(part.edge_type, part.slot_bound, columns)],
+        }
+    }
+    /// Adds outgoing edges and their properties as they lie in a base of nothing else.
+    pub(super) fn add_out(&mut self, edge_type: EdgeTypeId, slot_bound: u32, base: &crate::chunk::Base) {
+        self.tables.extend(base.tables.iter().cloned());
+        let mut columns: Vec<NewValues> = Vec::new();
+        for ((_, key), column) in &base.edge_columns {
+            let mut values = Vec::new();
+            column.for_each(|slot, value| values.push((slot, value.to_value())));
+            columns.push((*key, values));
+        }
+        self.columns.push((edge_type, slot_bound, columns));
+    }
+    /// Adds the incoming edges of one type.
+    pub(super) fn add_in(&mut self, edge_type: EdgeTypeId, table: EdgeTable) {
+        self.tables.push((Lane::into(edge_type), Arc::new(table)));
+    }
     /// Adds the new edges to the statistics, by the labels of their ends in this chunk.
     pub(super) fn count(&self, chunk: &Chunk, counts: &mut BTreeMap<Counter, i64>) {
         for (lane, table) in &self.tables {
@@ -174,7 +197,7 @@ impl<T: Copy + Default> Share<T> {
     }
 }
 
-fn chunk_of(vertex: u32) -> usize {
+pub(super) fn chunk_of(vertex: u32) -> usize {
     (vertex >> SLOT_BITS) as usize
 }
 
@@ -223,11 +246,7 @@ pub(super) fn build(
     parts: &mut BTreeMap<ChunkNo, EdgeParts>,
 ) -> Result<(), StoreError> {
     let bound = target.chunk_bound() as usize;
-    let build_out = match batches.iter().all(|batch| batch.columns.is_empty()) {
-        true => build_out::<()>,
-        false => build_out::<(u32, u32)>,
-    };
-    let out = build_out(edge_type, batches, target, allocator, parallel, bound)?;
+    let out = build_out_of(edge_type, batches, target, allocator, parallel)?;
     let into = build_in(edge_type, &out, target, parallel, bound)?;
     for part in out {
         let held = parts.entry(part.chunk).or_default();
@@ -259,11 +278,38 @@ fn runs_by_size(sizes: impl ExactSizeIterator<Item = usize>, enough: usize) -> V
 }
 
 /// New outgoing edges of one chunk.
-struct OutPart {
-    chunk: ChunkNo,
-    table: Arc<EdgeTable>,
-    slot_bound: u32,
+pub(super) struct OutPart {
+    edge_type: EdgeTypeId,
+    pub(super) chunk: ChunkNo,
+    pub(super) table: Arc<EdgeTable>,
+    pub(super) slot_bound: u32,
     columns: Vec<NewValues>,
+}
+
+/// The outgoing tables of these edges.
+pub(super) fn build_out_of(
+    edge_type: EdgeTypeId,
+    batches: Vec<EdgeBatch>,
+    target: &Target<'_>,
+    allocator: &Allocator,
+    parallel: Parallel<'_>,
+) -> Result<Vec<OutPart>, StoreError> {
+    let build_out = match batches.iter().all(|batch| batch.columns.is_empty()) {
+        true => build_out::<()>,
+        false => build_out::<(u32, u32)>,
+    };
+    build_out(edge_type, batches, target, allocator, parallel, target.chunk_bound() as usize)
+}
+
+/// The edges of an outgoing table as their targets see them.
+pub(super) fn arrivals(part: &OutPart) -> impl Iterator<Item = Arrival> + Clone {
+    (0..part.table.offsets.len() - 1).flat_map(move |slot| {
+        let source = (part.chunk << SLOT_BITS) + slot as u32;
+        part.table.range(slot).map(move |position| {
+            let target = part.table.neighbours[position];
+            Arrival { target, source, slot: part.table.edge_slot(position) }
+        })
+    })
 }
 
 fn build_out<O: Origin>(
@@ -342,7 +388,7 @@ fn out_part<O: Origin>(
     let slots = (first > 0).then(|| (first..slot_bound).collect());
     let columns = edge_values(&sorted, first, batches, columns);
     let table = Arc::new(EdgeTable::new(offsets.into(), neighbours, slots));
-    Ok(OutPart { chunk: chunk as ChunkNo, table, slot_bound, columns })
+    Ok(OutPart { edge_type, chunk: chunk as ChunkNo, table, slot_bound, columns })
 }
 
 /// For each property key, which column of each batch holds it.
@@ -383,10 +429,10 @@ fn edge_values<O: Origin>(
 
 /// An edge on its way to its target's chunk.
 #[derive(Clone, Copy, Default)]
-struct Arrival {
-    target: u32,
-    source: u32,
-    slot: u32,
+pub(super) struct Arrival {
+    pub(super) target: u32,
+    pub(super) source: u32,
+    pub(super) slot: u32,
 }
 
 fn build_in(
@@ -417,15 +463,7 @@ fn build_in(
 
 /// The edges of some outgoing tables that lead to these chunks.
 fn share_in(parts: &[OutPart], chunks: &Range<usize>, last: bool) -> Result<Share<Arrival>, StoreError> {
-    let arrivals = parts.iter().flat_map(|part| {
-        (0..part.table.offsets.len() - 1).flat_map(move |slot| {
-            let source = (part.chunk << SLOT_BITS) + slot as u32;
-            part.table.range(slot).map(move |position| {
-                let target = part.table.neighbours[position];
-                (chunk_of(target), Arrival { target, source, slot: part.table.edge_slot(position) })
-            })
-        })
-    });
+    let arrivals = parts.iter().flat_map(arrivals).map(|arrival| (chunk_of(arrival.target), arrival));
     if last && let Some((_, arrival)) = arrivals.clone().find(|(chunk, _)| *chunk >= chunks.end) {
         return Err(StoreError::NoVertex(model::VertexId::from_dense(arrival.target)));
     }
@@ -433,7 +471,7 @@ fn share_in(parts: &[OutPart], chunks: &Range<usize>, last: bool) -> Result<Shar
     Ok(Share::new(chunks.len(), within.map(|(chunk, arrival)| (chunk - chunks.start, arrival))))
 }
 
-fn in_table<'s, I: Iterator<Item = &'s Arrival>>(
+pub(super) fn in_table<'s, I: Iterator<Item = &'s Arrival>>(
     chunk: usize,
     arrivals: &dyn Fn() -> I,
     target: &Target<'_>,

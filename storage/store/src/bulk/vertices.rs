@@ -1,10 +1,12 @@
 //! The vertices of an import: chunks being filled, and what edges may lead to.
 
+use super::spill::{Portion, Room};
 use super::{Parallel, column_ref, run};
-use crate::StoreError;
 use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
 use crate::column::StoredColumn;
+use crate::directory::BaseKnown;
 use crate::snapshot::Snapshot;
+use crate::{StoreError, chunk_bytes};
 use model::{ChunkNo, Column, KeyId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -27,11 +29,33 @@ pub(super) struct NewChunk {
     pub(super) fill: usize,
     pub(super) pieces: Vec<Piece>,
     pub(super) columns: Columns,
+    /// Where the columns were put aside, as a chunk without edges.
+    pub(super) aside: Option<Portion>,
 }
 
 impl NewChunk {
     pub(super) fn new(labels: LabelSetId) -> NewChunk {
-        NewChunk { labels, fill: 0, pieces: Vec::new(), columns: Vec::new() }
+        NewChunk { labels, fill: 0, pieces: Vec::new(), columns: Vec::new(), aside: None }
+    }
+    /// Bytes that its columns take.
+    pub(super) fn bytes(&self) -> usize {
+        self.columns.iter().map(|(_, column)| column.heap_bytes()).sum()
+    }
+    /// Puts the columns aside.
+    pub(super) fn put_aside(&mut self, room: Room<'_>) -> Result<(), StoreError> {
+        self.aside = Some(room.put(&chunk_bytes::encode(&self.chunk()))?);
+        self.columns = Vec::new();
+        Ok(())
+    }
+    fn take(&mut self, room: Option<Room<'_>>) -> Result<Chunk, StoreError> {
+        if let (Some(portion), Some(room)) = (self.aside, room) {
+            let (slots, fill) = (self.fill as u32, self.fill as u32);
+            let known = BaseKnown { slot_bound: slots, live: fill };
+            self.columns = chunk_bytes::decode(&room.get(portion)?, known)?.columns;
+        }
+        let chunk = self.chunk();
+        self.columns = Vec::new();
+        Ok(chunk)
     }
     /// The chunk without edges.
     fn chunk(&self) -> Chunk {
@@ -52,6 +76,8 @@ pub(super) struct Vertices {
     pub(super) chunks: BTreeMap<ChunkNo, NewChunk>,
     /// Chunks that are full and not sealed yet.
     pub(super) full: Vec<ChunkNo>,
+    /// Bytes of the columns of sealed chunks that were not put aside.
+    pub(super) sealed_bytes: usize,
 }
 
 /// The rows of one chunk as columns.
@@ -82,15 +108,21 @@ pub(super) struct Target<'a> {
     snapshot: &'a Snapshot,
     new: BTreeMap<ChunkNo, Mutex<NewChunk>>,
     fills: BTreeMap<ChunkNo, usize>,
+    room: Option<Room<'a>>,
 }
 
 impl<'a> Target<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, new: BTreeMap<ChunkNo, NewChunk>) -> Target<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        new: BTreeMap<ChunkNo, NewChunk>,
+        room: Option<Room<'a>>,
+    ) -> Target<'a> {
         let fills = new.iter().map(|(number, chunk)| (*number, chunk.fill)).collect();
         Target {
             snapshot,
             new: new.into_iter().map(|(number, chunk)| (number, Mutex::new(chunk))).collect(),
             fills,
+            room,
         }
     }
     /// Seals the chunks that are left.
@@ -110,12 +142,9 @@ impl<'a> Target<'a> {
     pub(super) fn new_chunks(&self) -> impl Iterator<Item = ChunkNo> {
         self.fills.keys().copied()
     }
-    /// A new chunk without its edges, taken out; none where the chunk was there before.
-    pub(super) fn take(&self, number: ChunkNo) -> Option<Chunk> {
-        let mut chunk = self.new.get(&number)?.lock();
-        let taken = chunk.chunk();
-        chunk.columns = Vec::new();
-        Some(taken)
+    /// A new chunk without its edges, taken out.
+    pub(super) fn take(&self, number: ChunkNo) -> Result<Chunk, StoreError> {
+        self.new[&number].lock().take(self.room)
     }
     /// Chunk numbers in use lie below this.
     pub(super) fn chunk_bound(&self) -> ChunkNo {
