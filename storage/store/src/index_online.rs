@@ -35,11 +35,13 @@ pub(crate) struct PreparedIndex {
 pub(crate) struct Prepared(Mutex<Vec<PreparedIndex>>);
 
 impl Prepared {
-    /// The index prepared for this definition.
+    /// The index prepared for this definition, with its name and number: it may have been prepared before it had them.
     pub(crate) fn take(&self, definition: &IndexDefinition) -> Option<PreparedIndex> {
         let mut all = self.0.lock();
         let at = all.iter().position(|prepared| is_for(&prepared.index.definition, definition))?;
-        Some(all.swap_remove(at))
+        let mut taken = all.swap_remove(at);
+        taken.index.definition = Arc::new(definition.clone());
+        Some(taken)
     }
     fn put(&self, prepared: PreparedIndex) {
         let mut all = self.0.lock();

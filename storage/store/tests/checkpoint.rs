@@ -98,6 +98,24 @@ fn a_second_checkpoint_writes_only_what_changed() {
     assert_eq!(pair.store.current().blobs().len(), first);
 }
 
+/// Indexes were once written with the name and number they were prepared under, so that no store with two of them opened.
+#[test]
+fn prepared_indexes_are_stored_under_their_names() {
+    let mut pair = Pair::new(options());
+    grow(&mut pair, &mut Chance(12), 20);
+    for (label, key) in [(0, 0), (1, 1)] {
+        let definition = pair.definition(label, &[key]);
+        let nameless = model::schema::IndexDefinition { name: String::new(), ..definition };
+        pair.store.current().prepare_index(&nameless).unwrap();
+        pair.create_index(label, &[key]);
+    }
+    let blobs = Arc::new(Blobs::default());
+    let manifest = blobs.checkpoint(&pair.store.current());
+    let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();
+    assert_eq!(opened.catalog().indexes(), pair.store.current().catalog().indexes());
+    pair.twin.compare(&opened);
+}
+
 /// Reads all there is; errors are fine, panics are not.
 fn read_everything(snapshot: &Snapshot) -> Result<(), StoreError> {
     snapshot.load_all()?;
