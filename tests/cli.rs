@@ -160,7 +160,7 @@ fn wrong_command_lines_are_usage_errors() {
     says(&usage(&["query", ":memory:", "RETURN 1", "--params", "{x: 1}"]), &["--params", "JSON"]);
     says(&usage(&["query", ":memory:", "RETURN 1", "--format", "xml"]), &["xml", "jsonl"]);
     says(&usage(&["query", ":memory:", "RETURN 1", "--timeout", "soon"]), &["500ms"]);
-    says(&usage(&["query", ":memory:", "RETURN 1", "--memory", "0"]), &["--memory"]);
+    says(&usage(&["query", ":memory:", "RETURN 1", "--query-memory", "0"]), &["--query-memory"]);
     says(&usage(&["import", "x.db"]), &["--from"]);
     says(&usage(&["demo", "--people", "3"]), &["between"]);
 }
@@ -202,11 +202,11 @@ fn limits_end_a_query_and_nothing_else() {
     let err = place.run(&["query", "people.db", endless, "--timeout", "200ms"]).failed(1);
     says(&err, &["TransactionTimedOut", "timed out", "hint: "]);
     let hungry = "UNWIND range(1, 3000000) AS x RETURN collect(x)";
-    let err = place.run(&["query", "people.db", hungry, "--memory", "8MB"]).failed(1);
+    let err = place.run(&["query", "people.db", hungry, "--query-memory", "8MB"]).failed(1);
     says(&err, &["MemoryPoolOutOfMemoryError", "8000000 bytes", "held by", "hint: "]);
     // A write that runs out of its budget leaves nothing.
     let write = "UNWIND range(1, 1000000) AS x CREATE (:Half {x: x})";
-    place.run(&["query", "people.db", write, "--memory", "2MB"]).failed(1);
+    place.run(&["query", "people.db", write, "--query-memory", "2MB"]).failed(1);
     let count =
         place.run(&["query", "people.db", "MATCH (n:Half) RETURN count(*) AS c", "--format", "json"]).ok();
     assert_eq!(rows(&count), [json!({"c": 0})]);

@@ -35,6 +35,9 @@ pub struct Query {
     timeout: Option<Duration>,
     /// Memory beyond which a statement ends with an error, such as 512MB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    query_memory: Option<u64>,
+    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     memory: Option<u64>,
     /// Make an empty database if there is none
     #[arg(long)]
@@ -81,7 +84,7 @@ impl Query {
         let database = folder::open(
             &self.database,
             self.create,
-            Options { history: self.history, ..Options::default() },
+            Options { history: self.history, memory_bytes: self.memory, ..Options::default() },
         )?;
         let before = database.commit_counts().commits;
         let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
@@ -95,7 +98,7 @@ impl Query {
 
     fn answer(&self, database: &Database, statements: &[&str]) -> Result<(), Exit> {
         let mut session = database.session();
-        session.set_limits(Limits { timeout: self.timeout, bytes_max: self.memory });
+        session.set_limits(Limits { timeout: self.timeout, bytes_max: self.query_memory });
         let params = self.params.clone().unwrap_or_default();
         let look = Look { format: self.format.into(), style: Style::of_stdout(), timing: true };
         let mut out = BufWriter::new(world::files::stdout());

@@ -1,9 +1,9 @@
 //! `tanglewood serve`: the door for drivers.
 
-use super::Exit;
 use super::folder::{self, Made};
+use super::{Exit, units};
 use clap::{Args, ValueEnum};
-use database::{Error, Options};
+use database::{Error, History, Options};
 use server::users::Gate;
 use server::{Limits, ServeError, ServeOptions, Server, Tls, Users};
 use std::io::Write;
@@ -36,6 +36,12 @@ pub struct Serve {
     /// Connections served at once; each has a thread
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections_max)]
     connections_max: usize,
+    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    memory: Option<u64>,
+    /// Keep the past from now on: none, forever, or a time such as 7d
+    #[arg(long, value_name = "HOW")]
+    history: Option<History>,
     /// Address for Gremlin clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
@@ -62,7 +68,9 @@ impl Serve {
                 return Err(error.hint("leave the flag out; Bolt is served").into());
             }
         }
-        let made = Made::open(&self.database, Options::default())?;
+        let (memory_bytes, history) = (self.memory, self.history);
+        let made =
+            Made::open(&self.database, Options { memory_bytes, history, ..Options::default() })?;
         let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let database = made.keep();

@@ -1,7 +1,7 @@
 //! `tanglewood shell`: a conversation with a database.
 
 use super::query::OutputFormat;
-use super::{Exit, folder};
+use super::{Exit, folder, units};
 use clap::Args;
 use database::{History, Options};
 use shell::{Piece, ShellOptions};
@@ -25,6 +25,9 @@ pub struct Shell {
     /// Keep the past from now on: none, forever, or a time such as 7d
     #[arg(long, value_name = "HOW")]
     history: Option<History>,
+    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    memory: Option<u64>,
     /// How rows are shown
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
@@ -35,7 +38,7 @@ impl Shell {
         let database = folder::open(
             &self.database,
             self.create,
-            Options { history: self.history, ..Options::default() },
+            Options { history: self.history, memory_bytes: self.memory, ..Options::default() },
         )?;
         let options = ShellOptions { split, format: self.format.into() };
         let went_well = shell::run(&database, options)?;

@@ -7,12 +7,12 @@ use crate::{Error, History, Moment, Options, Point, Session};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
 use parking_lot::Mutex;
-use plan::StatementKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use store::Snapshot;
+use plan::StatementKind;
+use store::{PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport, TransactError};
 use world::disk::{Disk, RealDisk};
 
@@ -90,7 +90,8 @@ impl Database {
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);
-        let open = OpenOptions { create, gatekeepers, ..OpenOptions::default() };
+        let store = StoreOptions { memory_bytes: options.memory_bytes, ..StoreOptions::default() };
+        let open = OpenOptions { create, gatekeepers, store, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
         if let Some(history) = options.history {
             engine.set_history(history)?;
@@ -207,6 +208,10 @@ impl Database {
         let number = self.tenant_number(Some(tenant));
         self.inner.runtime.set_share(number, share);
     }
+    /// What the graph holds in memory, and of which budget; see [`Options::memory_bytes`].
+    pub fn memory(&self) -> PagingReport {
+        self.engine().store().paging()
+    }
     /// Commits, groups and conflicts since it was opened.
     pub fn commit_counts(&self) -> transact::CommitCounts {
         self.engine().counts()
@@ -258,6 +263,7 @@ impl Database {
             label: shortened(running.text).into(),
             deadline: running.timeout,
             bytes_max: running.bytes_max,
+            import_folder: self.options().import_folder.as_deref().map(Arc::from),
             ..ExecuteOptions::default()
         }
     }

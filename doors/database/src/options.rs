@@ -1,5 +1,6 @@
 //! How a database is opened. Every limit has a default that a newcomer can live with.
 
+use std::path::PathBuf;
 use std::time::Duration;
 use transact::History;
 
@@ -20,6 +21,11 @@ pub struct Options {
     pub checkpoint_log_bytes: u64,
     /// Gatekeepers that sessions belong to in turn, and that stamp their commits; 64 at most.
     pub gatekeepers: usize,
+    /// Bytes that the graph may hold in memory: its chunks, indexes and versions. What does not fit is read again when it is asked for;
+    /// no bound where absent.
+    pub memory_bytes: Option<u64>,
+    /// Folder below which LOAD CSV may read; it reads nothing where absent.
+    pub import_folder: Option<PathBuf>,
     /// How far back the past is kept; where absent, as the database was told before.
     pub history: Option<History>,
 }
@@ -34,6 +40,8 @@ impl Default for Options {
             attempts_max: 32,
             checkpoint_log_bytes: 256 << 20,
             gatekeepers: 1,
+            memory_bytes: None,
+            import_folder: None,
             history: None,
         }
     }
