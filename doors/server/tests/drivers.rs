@@ -114,6 +114,23 @@ fn java() {
     }
 }
 
+/// Neo4j's own prompt, as an outside tool: texts on its standard input, rows on its standard output.
+#[test]
+fn cypher_shell() {
+    let Some(folder) = fetched("java", "shell") else { return };
+    if !succeeds(Command::new("java").arg("--version")) {
+        eprintln!("passed over: needs java");
+        return;
+    }
+    check(|port| {
+        let mut command = Command::new("java");
+        command.arg("-cp").arg(folder.join("shell").join("*")).arg("org.neo4j.shell.Main");
+        command.args(["-a", &format!("neo4j://127.0.0.1:{port}"), "-u", "neo4j", "-p", "secret", "--format", "plain"]);
+        command.arg("-f").arg(sources("java").join("shell.cypher"));
+        command
+    });
+}
+
 #[test]
 fn go() {
     let Some(folder) = fetched("go", "driver") else { return };

@@ -99,7 +99,8 @@ impl Wire {
         let mut at = 0;
         while at < bytes.len() {
             at += state.assembly.take_raw(&mut bytes[at..]);
-            if at < bytes.len() && (state.gone || !state.read(Some(left_until(until_ns)))?) {
+            let is_over = state.gone || monotonic_ns() >= until_ns;
+            if at < bytes.len() && (is_over || !state.read(Some(left_until(until_ns)))?) {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
         }
@@ -120,6 +121,9 @@ impl Wire {
             }
             if state.gone {
                 return Ok(Word::Gone);
+            }
+            if until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns) {
+                return Ok(Word::Silence);
             }
             // Half a message is waited for only so long, whatever else may take its time.
             let patience = state.assembly.is_amid_message().then_some(self.message_timeout);

@@ -8,7 +8,7 @@ use crate::bolt::packstream::Packer;
 use crate::bolt::structure::{pack, pack_hydrated};
 use crate::bolt::{Version, answer, chunks};
 use database::{Error, QueryResult};
-use model::{Batch, Map, Value};
+use model::{Batch, Column, Map, Value};
 use std::time::Duration;
 
 /// Output is handed on whenever so much has gathered.
@@ -155,6 +155,10 @@ fn cell(
     at: usize,
     version: Version,
 ) -> Result<(), Error> {
+    let carried = batch.column(at);
+    if plain(packer, carried.column(), carried.at(row)) {
+        return Ok(());
+    }
     match batch.get(row, at) {
         value @ (Value::Vertex(_) | Value::Edge(_) | Value::Path(_) | Value::List(_) | Value::Map(_)) => {
             let hydrated = database::entity::hydrate(&value, result.snapshot())?;
@@ -163,4 +167,55 @@ fn cell(
         value => pack(packer, &value, version.sends_utc()),
     }
     Ok(())
+}
+
+/// Writes a value straight from a column of one plain type, without making a [`Value`] of it; false where it is not such a one.
+fn plain(packer: &mut Packer, column: &Column, at: usize) -> bool {
+    match column {
+        Column::Bool(values, nulls) if !nulls.contains(at) => packer.bool(values[at]),
+        Column::Int(values, nulls) if !nulls.contains(at) => packer.int(values[at]),
+        Column::Float(values, nulls) if !nulls.contains(at) => packer.float(values[at]),
+        Column::Text(texts, nulls) if !nulls.contains(at) => packer.text(texts.get(at)),
+        _ => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ColumnBuilder;
+    use world::chance::Chance;
+
+    #[test]
+    fn values_straight_from_columns_are_written_as_values_are() {
+        let seed = Chance::system_seed();
+        println!("seed {seed}");
+        let mut chance = Chance::seeded(seed);
+        let mut straight = 0;
+        for _ in 0..200 {
+            let (kind, mut builder) = (chance.below(5), ColumnBuilder::new());
+            for _ in 0..50 {
+                let bits = chance.next_u64();
+                builder.push(match kind {
+                    _ if bits % 7 == 0 => Value::Null,
+                    0 => (bits % 2 == 0).into(),
+                    1 => Value::Int((bits >> (bits % 64)) as i64),
+                    2 => Value::Float(bits as f64 / 3.0),
+                    3 => "ä".repeat((bits % 300) as usize).into(),
+                    _ => Value::list(vec![Value::Int(1)]),
+                });
+            }
+            let column = builder.finish();
+            for at in 0..column.len() {
+                let (mut fast, mut slow) = (Packer::default(), Packer::default());
+                if plain(&mut fast, &column, at) {
+                    pack(&mut slow, &column.get(at), true);
+                    assert_eq!(fast.bytes, slow.bytes, "{:?}", column.get(at));
+                    straight += 1;
+                }
+            }
+        }
+        assert!(straight > 2_000, "only {straight} values were written straight");
+    }
 }

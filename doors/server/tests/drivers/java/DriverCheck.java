@@ -84,10 +84,10 @@ public class DriverCheck {
     static void managed(Driver driver) throws Exception {
         driver.executableQuery("CREATE (:JavaCounter {n: 0})").execute();
         List<CompletableFuture<Void>> threads = new ArrayList<>();
-        for (int thread = 0; thread < 4; thread++) {
+        for (int thread = 0; thread < 2; thread++) {
             threads.add(CompletableFuture.runAsync(() -> {
                 try (Session session = driver.session()) {
-                    for (int i = 0; i < 10; i++) {
+                    for (int i = 0; i < 5; i++) {
                         session.executeWriteWithoutResult(tx -> {
                             long n = tx.run("MATCH (c:JavaCounter) RETURN c.n AS n").single().get("n").asLong();
                             tx.run("MATCH (c:JavaCounter) SET c.n = $n", Map.of("n", n + 1)).consume();
@@ -98,7 +98,7 @@ public class DriverCheck {
         }
         for (var thread : threads) thread.get();
         try (Session session = driver.session()) {
-            same("counted", session.run("MATCH (c:JavaCounter) RETURN c.n").single().get(0).asLong(), 40L);
+            same("counted", session.run("MATCH (c:JavaCounter) RETURN c.n").single().get(0).asLong(), 10L);
             try (var tx = session.beginTransaction()) {
                 tx.run("CREATE (:JavaGone)").consume();
                 tx.rollback();
