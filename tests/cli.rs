@@ -29,8 +29,8 @@ fn version_and_help() {
     assert!(place.run(&["version"]).ok().starts_with("tanglewood 0."));
     let help = place.run(&["help"]).ok();
     let commands = [
-        "demo", "import", "query", "shell", "serve", "check", "backup", "restore", "history", "bench",
-        "version",
+        "demo", "import", "query", "shell", "serve", "user", "check", "backup", "restore", "history",
+        "bench", "version",
     ];
     for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in:\n{help}");
@@ -370,7 +370,7 @@ fn serve_answers_on_its_port_and_ends_in_order() {
 fn serve_refuses_what_it_cannot_do() {
     let place = Place::new();
     let serve = |arguments: &[&str]| place.run(&[&["serve", "s.db"], arguments].concat()).failed(1);
-    says(&serve(&["--bolt", "0.0.0.0:0"]), &["NotLoopback", "no users", "hint: "]);
+    says(&serve(&["--bolt", "0.0.0.0:0"]), &["NotLoopback", "no password", "tanglewood user add"]);
     says(&serve(&["--bolt", "nonsense"]), &["is not an address", "hint: "]);
     says(&serve(&["--gremlin", "127.0.0.1:8182"]), &["Gremlin", "hint: "]);
     says(&serve(&["--http", "127.0.0.1:7474"]), &["HTTP", "hint: "]);
@@ -378,7 +378,45 @@ fn serve_refuses_what_it_cannot_do() {
     let serving = Serving::start(&place, &["serve", "s.db", "--bolt", "localhost:0"]);
     says(&serve(&["--bolt", &serving.address]), &["already open"]);
     let taken = place.run(&["serve", ":memory:", "--bolt", &serving.address]).failed(1);
-    says(&taken, &["cannot listen on"]);
+    says(&taken, &["AddressTaken", "another server", "hint: "]);
+    says(&place.run(&["serve", ":memory:", "--auth", "password"]).failed(1), &["NoUsers", "hint: "]);
+    says(&place.run(&["serve", ":memory:", "--tls-cert", "x.pem"]).failed(2), &["--tls-key"]);
+    let certificate = ["serve", ":memory:", "--tls-cert", "x.pem", "--tls-key", "x.key"];
+    says(&place.run(&certificate).failed(1), &["Serve.Tls", "x.pem"]);
+}
+
+#[test]
+fn users_are_added_listed_and_removed() {
+    let place = Place::new();
+    people(&place);
+    let user = |arguments: &[&str]| {
+        let mut child = command(place.path(), &[&["user"], arguments].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // One that needs no password does not read it.
+        let _ = child.stdin.take().unwrap().write_all(b"correct horse\n");
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    assert_eq!(user(&["add", "people.db", "ada"]).0, Some(0));
+    let (code, _, err) = user(&["add", "people.db", "ada"]);
+    says(&err, &["User.Exists", "`ada`"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(user(&["list", "people.db"]).1, "ada\n");
+    assert_eq!(user(&["passwd", "people.db", "ada"]).0, Some(0));
+    says(&user(&["passwd", "people.db", "bob"]).2, &["User.Unknown"]);
+    says(&user(&["add", "nowhere.db", "ada"]).2, &["Database.NotFound"]);
+    says(&user(&["add", ":memory:", "ada"]).2, &["User.Memory"]);
+    // With users, others may reach it, and the database is as sound as before.
+    let serving = Serving::start(&place, &["serve", "people.db", "--bolt", "0.0.0.0:0"]);
+    assert_eq!(serving.terminate(), Some(0));
+    assert!(place.run(&["check", "people.db"]).ok().ends_with("sound\n"));
+    assert_eq!(user(&["remove", "people.db", "ada"]).0, Some(0));
+    assert_eq!(user(&["list", "people.db"]).1, "");
 }
 
 #[test]

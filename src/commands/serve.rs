@@ -69,12 +69,11 @@ impl Serve {
             }
         }
         let (memory_bytes, history) = (self.memory, self.history);
-        let made =
-            Made::open(&self.database, Options { memory_bytes, history, ..Options::default() })?;
+        let made = Made::open(&self.database, Options { memory_bytes, history, ..Options::default() })?;
         let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let database = made.keep();
-        self.greet(&server, &options)?;
+        self.greet(&server, &options);
         server.wait_for_signal().map_err(failed)?;
         drop(server);
         Ok(database.close()?)
@@ -95,25 +94,24 @@ impl Serve {
     }
 
     /// Where it listens, whom it lets in, how to come.
-    fn greet(&self, server: &Server, options: &ServeOptions) -> Result<(), Exit> {
+    fn greet(&self, server: &Server, options: &ServeOptions) {
         let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
-        let mut out = world::files::stdout();
-        writeln!(out, "listening on bolt{secure}://{address}")?;
-        let asked = if options.gate.asks() {
+        let asks = options.gate.asks();
+        let whom = if asks {
             "users with their passwords"
         } else {
             "everyone on this machine; no password is asked"
         };
-        writeln!(out, "  lets in    {asked}")?;
-        writeln!(out, "  drivers    neo4j{secure}://{address}, database `neo4j`")?;
-        if options.gate.asks() && options.tls.is_none() && !address.ip().is_loopback() {
-            writeln!(
-                out,
-                "  warning    without TLS, passwords cross the network in clear text; see --tls-cert"
-            )?;
+        let mut text = format!(
+            "listening on bolt{secure}://{address}\n  lets in    {whom}\n  drivers    neo4j{secure}://{address}, database `neo4j`\n"
+        );
+        if asks && options.tls.is_none() && !address.ip().is_loopback() {
+            text += "  warning    without TLS, passwords cross the network in clear text; see --tls-cert\n";
         }
-        writeln!(out, "  to end     Ctrl-C")?;
-        Ok(out.flush()?)
+        text += "  to end     Ctrl-C\n";
+        let mut out = world::files::stdout();
+        // A server serves whether or not somebody reads this.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 

@@ -5,8 +5,9 @@
 //!
 //! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
-//! the same data), then the benches: `first`, `store`.
+//! the same data), then the benches: `first`, `bolt`, `store`.
 
+mod bolt;
 mod cypher;
 pub mod data;
 mod first;
@@ -24,9 +25,10 @@ use std::path::Path;
 type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 
 /// Every bench: its name, what it measures, and its entry.
-const BENCHES: [(&str, &str, Bench); 7] = [
+const BENCHES: [(&str, &str, Bench); 8] = [
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("store", "all of the store's figures", store::run),
     ("store-tao", "many clients with the mix of TAO", store::tao::run),
     ("store-readers", "readers beside a writer, scans of a dirty graph", store::readers::run),
