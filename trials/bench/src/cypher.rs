@@ -64,6 +64,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 fn one(set: &Set, report: &mut Report) -> Result<(), String> {
     let served = ours::Imported::new(set)?;
     let ours = served.measure(set)?;
+    served.planning(report)?;
     let server = served.serve();
     let address = server.as_ref().map_or("", |server| server.address.as_str());
     let peers = peer::all(set, address, report);

@@ -1,9 +1,10 @@
 //! Our side: imported into a folder, asked in process, then served over Bolt by a process of its own.
 
 use super::{Set, queries};
-use crate::ldbc::Query;
-use crate::timing::{Samples, timed};
-use database::{Database, ImportOptions, Options, Session, Value};
+use crate::ldbc::{COMPLEX, Query};
+use crate::report::Report;
+use crate::timing::{Samples, shown_ms, timed};
+use database::{Database, ImportOptions, Options, Params, Session, Value};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,13 @@ use world::files::TemporaryFolder;
 const WARM_UP_ROUNDS: usize = 3;
 /// Rounds that count.
 const ROUNDS: usize = 7;
+
+/// Rounds over the complex reads in which planning is measured.
+const PLANNING_ROUNDS: usize = 30;
+/// Parsing and planning a text that is new.
+const PLANNING_MS_MAX: f64 = 0.2;
+/// Everything about a statement that is known and does nothing.
+const KNOWN_MS_MAX: f64 = 0.01;
 
 /// What a query gave and took.
 pub(crate) struct Figure {
@@ -61,6 +69,32 @@ impl Imported {
         drop(session);
         database.close().map_err(told)?;
         Ok(figures)
+    }
+
+    /// How long parsing and planning take: of texts never seen before, and of one that is known. Both figures are upper bounds: the first
+    /// writes the plan out as well (EXPLAIN), the second also runs the statement.
+    pub fn planning(&self, report: &mut Report) -> Result<(), String> {
+        let database = Database::open(&self.path, Options::default()).map_err(told)?;
+        let mut session = database.session();
+        let mut ask = |text: &str| {
+            let (answer, time_ms) =
+                timed(|| session.query(text, Params::new()).and_then(|result| result.rows()));
+            answer.map(|_| time_ms).map_err(told)
+        };
+        let (mut new, mut known) = (Samples::default(), Samples::default());
+        for round in 0..PLANNING_ROUNDS {
+            for query in COMPLEX {
+                new.push(ask(&format!("EXPLAIN {} // {round}", query.text.trim_end()))?);
+            }
+            (0..COMPLEX.len()).try_for_each(|_| ask("RETURN 1").map(|time_ms| known.push(time_ms)))?;
+        }
+        let target = format!("under {} a query, median", shown_ms(PLANNING_MS_MAX));
+        let (new, known) = (new.median_ms(), known.median_ms());
+        report.figure("parse and plan a new text", &shown_ms(new), &target, new < PLANNING_MS_MAX);
+        let target = format!("under {}", shown_ms(KNOWN_MS_MAX));
+        report.figure("a known text, run as well", &shown_ms(known), &target, known < KNOWN_MS_MAX);
+        drop(session);
+        database.close().map_err(told)
     }
 
     /// This program as a server; none where it is no such program (a test).
