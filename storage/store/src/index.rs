@@ -71,9 +71,12 @@ impl Index {
             return Err(StoreError::NotUnique { index: definition.id, vertices: (vertex(0), vertex(1)) });
         }
         let mut leaves = Vec::with_capacity(entries.len() / LEAF_ENTRIES + 1);
-        while !entries.is_empty() {
-            let rest = entries.split_off(entries.len().min(LEAF_ENTRIES));
-            let part = std::mem::replace(&mut entries, rest);
+        let mut entries = entries.into_iter();
+        loop {
+            let part: Vec<Entry> = entries.by_ref().take(LEAF_ENTRIES).collect();
+            if part.is_empty() {
+                break;
+            }
             leaves.push(Leaf::new(part[0].clone(), IndexRun::build(part), pager));
         }
         Ok(Index::of_leaves(definition, leaves, pager))
