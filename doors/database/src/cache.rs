@@ -32,6 +32,10 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// Does the plan itself write, apart from what is run before it?
+    pub fn own_plan_writes(&self) -> bool {
+        matches!(&self.statement.kind, plan::StatementKind::Query { plan, .. } if plan.writes())
+    }
     pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Planned {
         let here = Here::new(&statement, writes);
         Planned {

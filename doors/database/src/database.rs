@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use plan::StatementKind;
 use store::{PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport, TransactError};
 use world::disk::{Disk, RealDisk};
@@ -249,7 +248,7 @@ impl Database {
         let notices = crate::notification::Notices::of(&statement, text, snapshot);
         let statement =
             plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
-        let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
+        let writes = statement.writes();
         let mut planned = Planned::new(statement, writes, snapshot);
         planned.notices = notices;
         let planned = Arc::new(planned);

@@ -4,6 +4,8 @@
 //! explicit transaction, reads stream from the transaction's own view and writes run to their end before they answer; a
 //! statement that fails leaves the transaction broken, to be rolled back.
 
+mod in_transactions;
+
 use crate::cache::Planned;
 use crate::database::{Database, Running};
 use crate::interrupt::Ticket;
@@ -263,6 +265,9 @@ impl Session {
     }
 
     fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
+        if let Some(batches) = &request.planned.statement.in_transactions {
+            return self.run_in_transactions(request, batches);
+        }
         match &self.transaction {
             // The past does not change: a transaction need not remember what it read of it.
             _ if request.planned.statement.as_of.is_some() => {
@@ -453,6 +458,13 @@ struct Request<'a> {
     deadline_ns: Option<u64>,
     planned: &'a Planned,
     started_ns: u64,
+}
+
+impl<'a> Request<'a> {
+    /// The same request, for another part of its statement.
+    fn again(&self) -> Request<'a> {
+        Request { params: Params::new(), ..*self }
+    }
 }
 
 /// What a writing statement left behind when it had run.

@@ -45,6 +45,7 @@ impl Bench {
             mode: Mode::Run,
             hints: Vec::new(),
             as_of: None,
+            in_transactions: None,
         };
         let first = self.run(&statement);
         if let Some(expected) = expected {

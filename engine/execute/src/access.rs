@@ -71,6 +71,8 @@ pub(crate) struct Environment {
     pub(crate) request: Request,
     pub(crate) batch_rows: usize,
     pub(crate) counting: Counting,
+    /// Where files that queries name lie.
+    pub(crate) import_folder: Option<Arc<std::path::Path>>,
 }
 
 impl Environment {
@@ -85,7 +87,12 @@ impl Environment {
             request,
             batch_rows: batch_rows.max(1),
             counting: Counting::default(),
+            import_folder: None,
         }
+    }
+    /// The same, with the folder in which files lie that queries name.
+    pub(crate) fn importing_from(self, import_folder: Option<Arc<std::path::Path>>) -> Environment {
+        Environment { import_folder, ..self }
     }
     /// The graph as the statement sees it now.
     pub(crate) fn view(&self) -> Snapshot {

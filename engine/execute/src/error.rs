@@ -34,6 +34,8 @@ pub enum ExecuteError {
     NoProcedure(String),
     /// A procedure was called wrongly.
     ProcedureCall(String),
+    /// Something outside of the database, such as a file, is not there or not as it should be.
+    External(String),
     /// The plan is one that this executor does not run: an error of the engine.
     Plan(String),
     /// Cancelled.
@@ -87,6 +89,7 @@ impl ExecuteError {
             ExecuteError::RowCount(_) => "Neo.ClientError.Statement.ArgumentError",
             ExecuteError::NoProcedure(_) => "Neo.ClientError.Procedure.ProcedureNotFound",
             ExecuteError::ProcedureCall(_) => "Neo.ClientError.Procedure.ProcedureCallFailed",
+            ExecuteError::External(_) => "Neo.ClientError.Statement.ExternalResourceFailed",
             ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
                 "Neo.DatabaseError.Statement.ExecutionFailed"
             }
@@ -108,6 +111,9 @@ impl ExecuteError {
             ExecuteError::MergeNull(_) => "use coalesce(), or filter such rows out before MERGE",
             ExecuteError::PropertyType(_) => {
                 "a property holds a number, text, truth value, temporal value, point, or a list of them"
+            }
+            ExecuteError::External(_) => {
+                "LOAD CSV reads file:///name.csv from the folder given by the option import_folder, or --import-folder"
             }
             ExecuteError::NoProcedure(_) => "SHOW PROCEDURES lists what there is",
             ExecuteError::TimedOut { .. } => "raise the timeout, or make the query touch less",
@@ -142,6 +148,7 @@ impl fmt::Display for ExecuteError {
             ExecuteError::PropertyType(what)
             | ExecuteError::WrongType(what)
             | ExecuteError::RowCount(what)
+            | ExecuteError::External(what)
             | ExecuteError::ProcedureCall(what) => f.write_str(what),
             ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),
             ExecuteError::Plan(what) => write!(f, "the plan cannot be run: {what}"),

@@ -31,6 +31,8 @@ pub struct ExecuteOptions {
     pub output_batches_max: usize,
     /// Try it on the thread that asks first: right for a statement that only reads and is likely to be over in no time.
     pub here_first: bool,
+    /// Where files that queries name lie; none can be named where absent.
+    pub import_folder: Option<Arc<std::path::Path>>,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
 }
@@ -47,6 +49,7 @@ impl Default for ExecuteOptions {
             batch_rows: BATCH_ROWS,
             output_batches_max: options.output_batches_max,
             here_first: false,
+            import_folder: None,
             transaction_us: None,
         }
     }
@@ -75,7 +78,8 @@ impl Execution {
         let request = Request::begin(parameters, options.transaction_us.unwrap_or_else(now));
         let deletes = plan.any(&mut |plan| matches!(plan, Plan::Delete(_)));
         let request = if deletes { request } else { request.without_deletes() };
-        let environment = Arc::new(Environment::new(access, request, options.batch_rows));
+        let environment = Environment::new(access, request, options.batch_rows);
+        let environment = Arc::new(environment.importing_from(options.import_folder.clone()));
         let compile = |executors: usize| {
             compile::statement(plan, columns, statement.variables.len(), &environment, executors)
         };

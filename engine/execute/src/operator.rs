@@ -18,6 +18,7 @@ pub(crate) mod unwind;
 pub(crate) mod extend;
 pub(crate) mod filter;
 pub(crate) mod limit;
+pub(crate) mod load_csv;
 pub(crate) mod produce;
 pub(crate) mod project;
 pub(crate) mod skip;

@@ -125,6 +125,8 @@ pub enum ClauseKind {
     CallSubquery(CallSubquery),
     /// `CALL procedure(…) YIELD …`.
     CallProcedure(CallProcedure),
+    /// `LOAD CSV`.
+    LoadCsv(LoadCsv),
     /// `FINISH`: run for the effects, return nothing.
     Finish,
 }
@@ -260,8 +262,30 @@ pub struct CallSubquery {
     pub imports: Option<Imports>,
     /// The subquery.
     pub query: Query,
-    /// `IN TRANSACTIONS`, with the rows of a batch if given.
-    pub in_transactions: Option<Option<Expression>>,
+    /// `IN TRANSACTIONS …`.
+    pub in_transactions: Option<InTransactions>,
+}
+
+/// `IN TRANSACTIONS [OF n ROWS] [ON ERROR …] [REPORT STATUS AS variable]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InTransactions {
+    /// Rows of a transaction, if given.
+    pub rows: Option<Expression>,
+    /// What becomes of the rest when one fails.
+    pub on_error: OnError,
+    /// Where it is told how each row's transaction ended.
+    pub report: Option<Name>,
+}
+
+/// What becomes of the rest when a transaction fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The statement fails; what was committed stays.
+    Fail,
+    /// The next transactions are run.
+    Continue,
+    /// No more transactions are run.
+    Break,
 }
 
 /// The scope clause of a subquery.
@@ -271,6 +295,19 @@ pub enum Imports {
     All,
     /// `(a, b)`, possibly none.
     Names(Vec<Name>),
+}
+
+/// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadCsv {
+    /// Records are maps by the titles of the first.
+    pub headers: bool,
+    /// The file.
+    pub file: Expression,
+    /// Each record.
+    pub variable: Name,
+    /// What stands between fields; a comma if not given.
+    pub separator: Option<String>,
 }
 
 /// `[OPTIONAL] CALL procedure(arguments) YIELD columns`.

@@ -15,6 +15,7 @@ mod create;
 mod expression;
 mod function;
 mod group;
+mod in_transactions;
 mod matching;
 mod pattern;
 mod procedure;
@@ -55,14 +56,15 @@ pub fn compile(text: &str) -> Result<Statement, CypherError> {
 /// Lowers a parsed statement; `text` is what it was parsed from, which names its columns.
 pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, CypherError> {
     let mut lowerer = Lowerer::new(text);
-    let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
-    let as_of = as_of.transpose().map_err(|error| *error)?;
-    let kind = lowerer.body(&statement.body).map_err(|error| *error)?;
     let mode = match statement.mode {
         ast::Mode::Run => Mode::Run,
         ast::Mode::Explain => Mode::Explain,
         ast::Mode::Profile => Mode::Profile,
     };
+    lowerer.mode = mode;
+    let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
+    let as_of = as_of.transpose().map_err(|error| *error)?;
+    let kind = lowerer.body(&statement.body).map_err(|error| *error)?;
     Ok(Statement {
         kind,
         variables: lowerer.variables,
@@ -71,6 +73,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         mode,
         hints: lowerer.hints,
         as_of,
+        in_transactions: lowerer.in_transactions.take(),
     })
 }
 
@@ -86,6 +89,8 @@ pub(crate) struct Lowerer<'t> {
     variables: Vec<Name>,
     parameters: Vec<Name>,
     hints: Vec<String>,
+    mode: Mode,
+    in_transactions: Option<Box<plan::statement::InTransactions>>,
     /// Every variable that was read, in order: what a subquery read since it began is what it imports.
     used: Vec<Var>,
     /// Set while a column of a grouping projection is lowered.
@@ -101,6 +106,8 @@ impl<'t> Lowerer<'t> {
             variables: Vec::new(),
             parameters: Vec::new(),
             hints: Vec::new(),
+            mode: Mode::Run,
+            in_transactions: None,
             used: Vec::new(),
             aggregation: None,
             sorting: None,

@@ -23,13 +23,18 @@ use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
 use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
-use crate::statement::{Statement, StatementKind};
+use crate::statement::{InTransactions, Statement, StatementKind};
 use crate::statistics::Planning;
 
 /// Turns a lowered statement into one that `execute` can run: no `Match`, no sub-query in an expression.
 ///
 /// Errors: `PlanTooLarge` beyond the limits of [`crate::error`]; `UnsupportedQuery` for the few forms without a plan.
 pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Statement, PlanError> {
+    if let Some(batches) = statement.in_transactions.take() {
+        let batches = *batches;
+        let (input, batch) = (optimize(batches.input, planning)?, optimize(batches.batch, planning)?);
+        statement.in_transactions = Some(Box::new(InTransactions { input, batch, ..batches }));
+    }
     let StatementKind::Query { plan, columns } = &mut statement.kind else { return Ok(statement) };
     let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
     let mut names = Names::new(&mut statement.variables);

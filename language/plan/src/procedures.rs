@@ -19,6 +19,9 @@ pub struct Procedure {
     pub help: &'static str,
 }
 
+/// The procedure behind LOAD CSV.
+pub const LOAD_CSV: &str = "load csv";
+
 const NAMES: &str = "LIST<STRING>";
 
 macro_rules! procedures {
@@ -47,6 +50,7 @@ procedures! {
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
+    "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY") "What LOAD CSV reads";
     "show constraints"() -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, propertyType "STRING", ownedIndex "STRING") "What SHOW CONSTRAINTS lists";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, owningConstraint "STRING", populationPercent "FLOAT", uniqueness "STRING") shows 8 "What SHOW INDEXES lists";

@@ -20,6 +20,51 @@ pub struct Statement {
     /// `AS OF`: the version of the graph that a reading query is asked of, as a commit's place or a point in time. An expression
     /// over constants and parameters alone; `None` asks the newest version.
     pub as_of: Option<Expr>,
+    /// `CALL { … } IN TRANSACTIONS`: what is run before the plan of `kind`, which then is only what follows it.
+    pub in_transactions: Option<Box<InTransactions>>,
+}
+
+impl Statement {
+    /// Does it change the graph?
+    pub fn writes(&self) -> bool {
+        let own = matches!(&self.kind, StatementKind::Query { plan, .. } if plan.writes());
+        own || self.in_transactions.as_ref().is_some_and(|batches| batches.batch.writes())
+    }
+}
+
+/// The parameter by which rows are handed from one statement of [`InTransactions`] to the next: a list of lists of columns. No text can
+/// name it.
+pub const ROWS_PARAMETER: &str = " rows";
+
+/// A statement in three: rows are read, cut into batches that are each run in a transaction of their own, and read on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InTransactions {
+    /// What gives the rows; it only reads.
+    pub input: Statement,
+    /// What is run for each batch, which it takes from [`ROWS_PARAMETER`]; its columns are those of the input and what it returns.
+    pub batch: Statement,
+    /// Rows of a batch, a constant or a parameter; [`BATCH_ROWS`] if not given.
+    pub size: Option<Expr>,
+    /// What becomes of the rest when one fails.
+    pub on_error: OnError,
+    /// Whether each row is followed by a column that tells how its transaction ended.
+    pub reports: bool,
+    /// Whether anything follows, and so whether rows are kept: it takes them from [`ROWS_PARAMETER`].
+    pub continues: bool,
+}
+
+/// Rows of a batch where the text does not say.
+pub const BATCH_ROWS: usize = 1_000;
+
+/// What becomes of the rest when a transaction fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnError {
+    /// The statement fails; what was committed stays.
+    Fail,
+    /// The next transactions are run.
+    Continue,
+    /// No more transactions are run.
+    Break,
 }
 
 /// Run it, or show the plan.

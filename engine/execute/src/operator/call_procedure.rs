@@ -69,6 +69,9 @@ pub(crate) fn compile(
     node: &plan::algebra::CallProcedure,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
+    if &*node.name == plan::procedures::LOAD_CSV {
+        return super::load_csv::compile(compiler, node, required);
+    }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
     let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
     if node.arguments.len() != procedure.arguments.len() {

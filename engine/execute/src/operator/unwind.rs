@@ -4,12 +4,12 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::expression::Compiled;
+use crate::expression::{Counting, counting};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use model::batch::Carried;
-use crate::expression::{Counting, counting};
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use plan::{Expr, Function, Var};
 use std::sync::Arc;
@@ -156,7 +156,8 @@ impl FanOut for Count {
                 Some(current) => current,
                 None => {
                     let scope = turn.here.scope();
-                    let values = self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
+                    let values =
+                        self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
                     counting(&values.collect::<Result<Vec<_>, _>>()?)?
                 }
             };
@@ -179,6 +180,10 @@ impl FanOut for Count {
         Ok(Progress::Done)
     }
     fn columns(&mut self) -> Vec<Column> {
-        if self.keep { vec![Column::Int(std::mem::take(&mut self.numbers), Nulls::none())] } else { Vec::new() }
+        if self.keep {
+            vec![Column::Int(std::mem::take(&mut self.numbers), Nulls::none())]
+        } else {
+            Vec::new()
+        }
     }
 }

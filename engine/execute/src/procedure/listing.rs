@@ -129,7 +129,15 @@ pub(super) fn functions(_: &Snapshot, _: &[Value]) -> Rows {
     let row = |(name, signature, help, aggregating): (&str, &str, &str, bool)| {
         let category = category(name, aggregating);
         let (built_in, deprecated) = (Value::Bool(true), Value::Bool(false));
-        vec![name.into(), category.into(), help.into(), signature.into(), built_in, aggregating.into(), deprecated]
+        vec![
+            name.into(),
+            category.into(),
+            help.into(),
+            signature.into(),
+            built_in,
+            aggregating.into(),
+            deprecated,
+        ]
     };
     Ok(all_functions().into_iter().map(row).collect())
 }
@@ -142,8 +150,8 @@ fn category(name: &str, aggregating: bool) -> &'static str {
         "point" => "Spatial",
         "abs" | "ceil" | "floor" | "isNaN" | "rand" | "round" | "sign" => "Numeric",
         "e" | "exp" | "log" | "log10" | "sqrt" => "Logarithmic",
-        "acos" | "asin" | "atan" | "atan2" | "cos" | "cot" | "degrees" | "haversin" | "pi" | "radians" | "sin"
-        | "tan" => "Trigonometric",
+        "acos" | "asin" | "atan" | "atan2" | "cos" | "cot" | "degrees" | "haversin" | "pi" | "radians"
+        | "sin" | "tan" => "Trigonometric",
         "left" | "lTrim" | "lower" | "replace" | "right" | "rTrim" | "split" | "substring" | "toLower"
         | "toString" | "toStringOrNull" | "toUpper" | "trim" | "upper" => "String",
         "keys" | "labels" | "nodes" | "range" | "relationships" | "reverse" | "tail" => "List",

@@ -59,7 +59,8 @@ fn sample(snapshot: &Snapshot) -> Result<Vec<VertexId>, ExecuteError> {
 }
 
 fn label_names(snapshot: &Snapshot, labels: &[LabelId]) -> Vec<Arc<str>> {
-    let mut names: Vec<_> = labels.iter().filter_map(|label| snapshot.catalog().label_name(*label).cloned()).collect();
+    let mut names: Vec<_> =
+        labels.iter().filter_map(|label| snapshot.catalog().label_name(*label).cloned()).collect();
     names.sort();
     names
 }

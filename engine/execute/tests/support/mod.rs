@@ -90,6 +90,7 @@ pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
         mode: Mode::Run,
         hints: Vec::new(),
         as_of: None,
+        in_transactions: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plan::Plan;
 use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
-use plan::statement::StatementKind;
+use plan::statement::{Mode, StatementKind};
 
 use plan::procedures::Procedure;
 
@@ -23,10 +23,20 @@ use crate::span::Span;
 
 impl Lowerer<'_> {
     pub(super) fn call_subquery(&mut self, call: &CallSubquery, rows: &mut Rows, span: Span) -> Lowered<()> {
-        if call.in_transactions.is_some() {
-            let hint = "without it the whole statement is one transaction";
-            return fail_with_hint(ErrorKind::NotSupported, "IN TRANSACTIONS is not supported", span, hint);
+        if call.in_transactions.is_some() && self.mode != Mode::Explain {
+            let hint = "only a clause of the whole statement can be, not of a subquery or a part of a UNION, and only one";
+            return fail_with_hint(ErrorKind::NotSupported, "IN TRANSACTIONS cannot stand here", span, hint);
         }
+        self.subquery_for_each(call, rows, span)
+    }
+
+    /// Runs the query of the clause for each row.
+    pub(super) fn subquery_for_each(
+        &mut self,
+        call: &CallSubquery,
+        rows: &mut Rows,
+        span: Span,
+    ) -> Lowered<()> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let leaf = Plan::Argument(Vec::new());
         let (scope, place) = match &call.imports {
@@ -131,7 +141,9 @@ impl Lowerer<'_> {
         call.yields = Some(call.yields.unwrap_or(everything));
         let parameter =
             |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
-        call.arguments = call.arguments.or_else(|| Some(procedure.arguments.iter().map(|(name, _)| name).map(parameter).collect()));
+        call.arguments = call
+            .arguments
+            .or_else(|| Some(procedure.arguments.iter().map(|(name, _)| name).map(parameter).collect()));
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let yielded = self.call_with(&call, procedure, &mut rows)?;
         let columns = yielded.into_iter().map(|column| (column.name, column.var)).collect();

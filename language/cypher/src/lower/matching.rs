@@ -1,13 +1,15 @@
 //! `MATCH`, `OPTIONAL MATCH` and `UNWIND`: the clauses that bring rows.
 
 use plan::Plan;
-use plan::algebra::{Apply, ApplyKind, ExpandPattern, Extend, Filter, Match, Unwind};
+use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
 use plan::pattern::{PathMode, Pattern};
+use plan::procedures::LOAD_CSV;
 
 use super::pattern::{Matched, Names};
 use super::query::Rows;
 use super::subquery::set_argument;
+use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{self, Expression, Hint, Name};
 use crate::error::ErrorKind;
@@ -33,6 +35,23 @@ impl Lowerer<'_> {
         } else {
             find(matched, clause.optional, rows);
         }
+        Ok(())
+    }
+
+    pub(super) fn load_csv(&mut self, load: &ast::LoadCsv, rows: &mut Rows) -> Lowered<()> {
+        let file = self.expression(&load.file, &mut rows.scope)?.expr;
+        if rows.scope.get(&load.variable.text).is_some() {
+            let message = format!("variable `{}` is already declared", load.variable.text);
+            return fail(ErrorKind::VariableAlreadyBound, message, load.variable.span);
+        }
+        let var = self.variable(&load.variable.text);
+        let kind = if load.headers { Type::Map } else { Type::list(Type::String) };
+        rows.scope.declare(&load.variable.text, var, kind);
+        let separator = load.separator.as_deref().unwrap_or(",");
+        let arguments = vec![file, Expr::literal(load.headers), Expr::literal(separator)];
+        let (name, yields) = (LOAD_CSV.into(), vec![("row".into(), var)]);
+        rows.plan =
+            Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
         Ok(())
     }
 

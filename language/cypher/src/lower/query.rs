@@ -53,6 +53,9 @@ impl Lowerer<'_> {
         if let Some(standalone) = self.standalone_call(query)? {
             return Ok(standalone);
         }
+        if let Some(batched) = self.batched(query)? {
+            return Ok(batched);
+        }
         let outcome = self.query(query, &Plan::Unit, &Scope::default(), Place::Top)?;
         let columns = outcome.columns.unwrap_or_default();
         let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
@@ -126,7 +129,7 @@ impl Lowerer<'_> {
     }
 
     /// One clause; `RETURN` gives columns.
-    fn clause(&mut self, clause: &Clause, rows: &mut Rows) -> Lowered<Option<Vec<Column>>> {
+    pub(super) fn clause(&mut self, clause: &Clause, rows: &mut Rows) -> Lowered<Option<Vec<Column>>> {
         match &clause.kind {
             ClauseKind::Match(clause) => self.match_clause(clause, rows)?,
             ClauseKind::With(projection, condition) => self.with(projection, condition.as_ref(), rows)?,
@@ -136,6 +139,7 @@ impl Lowerer<'_> {
             ClauseKind::CallProcedure(call) => {
                 self.call_procedure(call, rows, clause.span)?;
             }
+            ClauseKind::LoadCsv(load) => self.load_csv(load, rows)?,
             ClauseKind::Finish => {}
             _ => self.update(clause, rows)?,
         }
@@ -175,7 +179,7 @@ fn union_columns(left: &Outcome, right: &Outcome) -> Option<Vec<(Column, Column)
 }
 
 /// `RETURN` comes last, a query ends with a result or an effect, and tests do not write.
-fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
+pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
     let composition = ErrorKind::InvalidClauseComposition;
     let last = query.clauses.len() - 1;
     for (index, clause) in query.clauses.iter().enumerate() {
@@ -194,8 +198,10 @@ fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
     if place == Place::Collect && !returns {
         return fail(composition, "COLLECT needs a query that ends with RETURN", ending.span);
     }
-    let only_reads =
-        matches!(ending.kind, ClauseKind::Match(_) | ClauseKind::With(..) | ClauseKind::Unwind(..));
+    let only_reads = matches!(
+        ending.kind,
+        ClauseKind::Match(_) | ClauseKind::With(..) | ClauseKind::Unwind(..) | ClauseKind::LoadCsv(_)
+    );
     let may_stop = place == Place::Test && matches!(ending.kind, ClauseKind::Match(_));
     if only_reads && !may_stop {
         let message = format!("a query cannot end with {}", clause_name(&ending.kind));
@@ -231,6 +237,7 @@ fn clause_name(kind: &ClauseKind) -> &'static str {
         ClauseKind::Delete(_) => "DELETE",
         ClauseKind::Foreach(_) => "FOREACH",
         ClauseKind::CallSubquery(_) | ClauseKind::CallProcedure(_) => "CALL",
+        ClauseKind::LoadCsv(_) => "LOAD CSV",
         ClauseKind::Finish => "FINISH",
     }
 }

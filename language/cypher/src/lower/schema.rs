@@ -88,7 +88,8 @@ impl Lowerer<'_> {
                 return Ok(StatementKind::Show(Show::Queries));
             }
             ShowTarget::Queries => {
-                let message = "SHOW QUERIES lists everything; YIELD, WHERE and RETURN are not supported after it";
+                let message =
+                    "SHOW QUERIES lists everything; YIELD, WHERE and RETURN are not supported after it";
                 return fail(ErrorKind::NotSupported, message, whole);
             }
             ShowTarget::Databases => {
@@ -99,7 +100,8 @@ impl Lowerer<'_> {
         let procedure = Procedure::by_name(procedure).expect("SHOW names entries of the table");
         let named = |(field, _): &(&str, &str)| (ast::Name { text: field.to_string(), span: whole }, None);
         let usual = || procedure.fields[..procedure.shown].iter().map(named).collect();
-        let yields = show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
+        let yields =
+            show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
         let call =

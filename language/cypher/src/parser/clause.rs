@@ -1,8 +1,9 @@
 //! The clauses: which one begins here, and those that read.
 
 use super::{Parsed, Parser};
-use crate::ast::{Clause, ClauseKind, Hint, Match, Projection, ProjectionItem};
+use crate::ast::{Clause, ClauseKind, Hint, LoadCsv, Match, Projection, ProjectionItem};
 use crate::error::{CypherError, ErrorKind};
+use crate::lexer::TokenKind;
 use crate::limits::CLAUSES_MAX;
 use crate::span::Span;
 
@@ -36,6 +37,7 @@ impl Parser<'_> {
             "DELETE" | "DETACH" | "NODETACH" => self.delete()?,
             "FOREACH" => self.nested(Self::foreach)?,
             "CALL" => self.call_clause(false)?,
+            "LOAD" if self.is_word(1, "CSV") => self.load_csv()?,
             "LET" => self.let_clause()?,
             "FILTER" => self.filter_clause()?,
             "FINISH" => {
@@ -113,6 +115,31 @@ impl Parser<'_> {
         let projection = self.projection(start)?;
         let condition = self.optional_where()?;
         Ok(ClauseKind::With(projection, condition))
+    }
+
+    /// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.
+    fn load_csv(&mut self) -> Parsed<ClauseKind> {
+        self.bump();
+        self.bump();
+        let headers = self.eat_words(&["WITH", "HEADERS"]);
+        self.expect_word("FROM")?;
+        let file = self.expression()?;
+        self.expect_word("AS")?;
+        let variable = self.name("a variable")?;
+        let mut separator = None;
+        if self.eat_word("FIELDTERMINATOR") {
+            let TokenKind::Text(text) = self.kind(0).clone() else {
+                return Err(self.unexpected("a text of one character"));
+            };
+            if text.len() != 1 {
+                return Err(
+                    CypherError::syntax("a FIELDTERMINATOR is one ASCII character", self.span()).into()
+                );
+            }
+            self.bump();
+            separator = Some(text);
+        }
+        Ok(ClauseKind::LoadCsv(LoadCsv { headers, file, variable, separator }))
     }
 
     /// `LET name = expression, …`: `WITH *` and more columns.

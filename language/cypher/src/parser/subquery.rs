@@ -1,12 +1,15 @@
 //! Queries inside queries: `CALL { }`, procedures, `EXISTS { }`, `COUNT { }`, `COLLECT { }`.
 
 use super::{Parsed, Parser};
-use crate::ast::{CallProcedure, CallSubquery, ClauseKind, ExpressionKind, Imports, Query, Subquery, Yield};
+use crate::ast::{
+    CallProcedure, CallSubquery, ClauseKind, ExpressionKind, Imports, InTransactions, OnError, Query,
+    Subquery, Yield,
+};
 
 /// Words that begin a query rather than a pattern inside braces.
-const QUERY_WORDS: [&str; 14] = [
+const QUERY_WORDS: [&str; 15] = [
     "MATCH", "OPTIONAL", "WITH", "RETURN", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH",
-    "FOREACH", "LET", "FILTER",
+    "FOREACH", "LET", "FILTER", "LOAD",
 ];
 
 impl Parser<'_> {
@@ -54,18 +57,42 @@ impl Parser<'_> {
         Ok(imports)
     }
 
-    /// `IN TRANSACTIONS [OF n ROWS]`.
-    fn in_transactions(&mut self) -> Parsed<Option<crate::ast::Expression>> {
+    /// `IN TRANSACTIONS [OF n ROWS] [ON ERROR CONTINUE | BREAK | FAIL] [REPORT STATUS AS variable]`.
+    fn in_transactions(&mut self) -> Parsed<InTransactions> {
         self.expect_word("IN")?;
+        // How many may run beside each other is for the engine to say: `IN 4 CONCURRENT TRANSACTIONS` runs them in turn.
+        if self.is_word(0, "CONCURRENT") || self.is_word(1, "CONCURRENT") {
+            self.bump();
+            self.eat_word("CONCURRENT");
+        }
         self.expect_word("TRANSACTIONS")?;
-        if !self.eat_word("OF") {
-            return Ok(None);
+        let mut clause = InTransactions { rows: None, on_error: OnError::Fail, report: None };
+        loop {
+            if clause.rows.is_none() && self.eat_word("OF") {
+                clause.rows = Some(self.expression()?);
+                if !self.eat_word("ROW") {
+                    self.expect_word("ROWS")?;
+                }
+            } else if self.eat_words(&["ON", "ERROR"]) {
+                clause.on_error = self.on_error()?;
+            } else if clause.report.is_none() && self.eat_words(&["REPORT", "STATUS"]) {
+                self.expect_word("AS")?;
+                clause.report = Some(self.name("a variable")?);
+            } else {
+                return Ok(clause);
+            }
         }
-        let rows = self.expression()?;
-        if !self.eat_word("ROW") {
-            self.expect_word("ROWS")?;
+    }
+
+    fn on_error(&mut self) -> Parsed<OnError> {
+        let ways = [("CONTINUE", OnError::Continue), ("BREAK", OnError::Break), ("FAIL", OnError::Fail)];
+        match ways.into_iter().find(|(word, _)| self.is_word(0, word)) {
+            Some((_, way)) => {
+                self.bump();
+                Ok(way)
+            }
+            None => Err(self.unexpected("CONTINUE, BREAK or FAIL")),
         }
-        Ok(Some(rows))
     }
 
     fn braced_query(&mut self) -> Parsed<Query> {

@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, Match, Merge, Name, Projection,
-    ProjectionItem, Query, RemoveItem, SetItem, SingleQuery, SortItem, Yield,
+    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LoadCsv, Match, Merge, Name,
+    OnError, Projection, ProjectionItem, Query, RemoveItem, SetItem, SingleQuery, SortItem, Yield,
 };
 
 impl Printer {
@@ -56,6 +56,7 @@ impl Printer {
             ClauseKind::Foreach(foreach) => self.foreach(foreach),
             ClauseKind::CallSubquery(call) => self.call_subquery(call),
             ClauseKind::CallProcedure(call) => self.call_procedure(call),
+            ClauseKind::LoadCsv(load) => self.load_csv(load),
             ClauseKind::Finish => self.put("FINISH"),
         }
     }
@@ -214,12 +215,32 @@ impl Printer {
         self.put("{ ");
         self.query(&call.query);
         self.put(" }");
-        if let Some(rows) = &call.in_transactions {
+        if let Some(clause) = &call.in_transactions {
             self.put(" IN TRANSACTIONS");
-            if rows.is_some() {
-                self.optional(" OF ", rows.as_ref());
+            if clause.rows.is_some() {
+                self.optional(" OF ", clause.rows.as_ref());
                 self.put(" ROWS");
             }
+            self.put(match clause.on_error {
+                OnError::Fail => "",
+                OnError::Continue => " ON ERROR CONTINUE",
+                OnError::Break => " ON ERROR BREAK",
+            });
+            if let Some(variable) = &clause.report {
+                self.put(" REPORT STATUS AS ");
+                self.variable(&variable.text);
+            }
+        }
+    }
+
+    fn load_csv(&mut self, load: &LoadCsv) {
+        self.put(if load.headers { "LOAD CSV WITH HEADERS" } else { "LOAD CSV" });
+        self.optional(" FROM ", Some(&load.file));
+        self.put(" AS ");
+        self.variable(&load.variable.text);
+        if let Some(separator) = &load.separator {
+            self.put(" FIELDTERMINATOR ");
+            self.string(separator);
         }
     }
 

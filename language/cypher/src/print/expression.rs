@@ -206,7 +206,7 @@ impl Printer {
         }
     }
 
-    fn string(&mut self, value: &str) {
+    pub(super) fn string(&mut self, value: &str) {
         self.put("'");
         for letter in value.chars() {
             match letter {

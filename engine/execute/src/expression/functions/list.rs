@@ -79,7 +79,9 @@ pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
     let count = numbers.len();
     if count > RANGE_ELEMENTS_MAX {
         let message = format!("range() would make {count} elements; at most {RANGE_ELEMENTS_MAX} are made");
-        return Err(EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts, or unwind it"));
+        return Err(
+            EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts, or unwind it")
+        );
     }
     Ok(Value::list(numbers.map(Value::Int).collect()))
 }

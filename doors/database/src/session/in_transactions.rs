@@ -1,0 +1,227 @@
+//! `CALL { … } IN TRANSACTIONS`: rows are read, cut into batches, and each batch is a transaction of its own.
+//!
+//! What stands before the clause streams from one snapshot, taken at the start; a batch that conflicts is tried again by itself; what
+//! follows the clause runs over the rows that are left, when all batches are done. Cost: the rows of one batch, and, where anything
+//! follows, all rows until the end, on the statement's account.
+
+use super::{Request, Session, summary};
+use crate::cache::Planned;
+use crate::{Error, Params, QueryResult, Summary};
+use execute::{Access, Counters};
+use model::{Map, Value};
+use plan::Expr;
+use plan::statement::{BATCH_ROWS, InTransactions, OnError, ROWS_PARAMETER, Statement};
+use std::sync::Arc;
+use store::Snapshot;
+use world::clock::monotonic_ns;
+
+/// Rows of lists, as they go from one statement to the next.
+type Rows = Vec<Value>;
+
+/// What has been done so far.
+#[derive(Default)]
+struct Done {
+    /// Rows for what follows.
+    kept: Rows,
+    bytes: u64,
+    counters: Counters,
+    /// Place of the last commit.
+    place: Option<u64>,
+    /// A transaction failed, and no more are begun.
+    stopped: bool,
+    /// Why the statement fails.
+    failure: Option<Error>,
+}
+
+impl Session {
+    pub(super) fn run_in_transactions(
+        &self,
+        request: &Request<'_>,
+        batches: &InTransactions,
+    ) -> Result<QueryResult, Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.TransactionStartFailed";
+            let message = "CALL { … } IN TRANSACTIONS cannot run inside a transaction";
+            return Err(Error::new(code, message).hint("send it on its own, outside of BEGIN and COMMIT"));
+        }
+        let size = batch_size(batches.size.as_ref(), &request.params)?;
+        let snapshot = self.view();
+        let input = part(&batches.input, &snapshot);
+        let batch = part(&batches.batch, &snapshot);
+        let (mut stream, _ticket) =
+            self.start(&Request { planned: &input, ..request.again() }, Access::Read(snapshot.clone()))?;
+        let (mut done, mut waiting) = (Done::default(), Rows::new());
+        while let Some(rows) = self.next_of(&mut stream)? {
+            for row in 0..rows.len() {
+                waiting.push(Value::list(rows.row(row)));
+                if waiting.len() >= size {
+                    self.run_batch(request, batches, &batch, std::mem::take(&mut waiting), &mut done)?;
+                }
+            }
+        }
+        if !waiting.is_empty() {
+            self.run_batch(request, batches, &batch, waiting, &mut done)?;
+        }
+        match done.failure.take() {
+            Some(failure) if !batches.reports && batches.on_error == OnError::Fail => Err(failure),
+            _ => self.run_what_follows(request, batches, done),
+        }
+    }
+
+    /// Runs one batch in a transaction of its own.
+    fn run_batch(
+        &self,
+        request: &Request<'_>,
+        batches: &InTransactions,
+        batch: &Planned,
+        rows: Rows,
+        done: &mut Done,
+    ) -> Result<(), Error> {
+        if done.stopped {
+            done.keep_unrun(batches, rows, &status(false, false, None));
+            return done.check(request.bytes_max);
+        }
+        let params = with_rows(&request.params, rows.clone());
+        match self.write_alone(&Request { planned: batch, params, ..request.again() }) {
+            Ok(result) => {
+                add(&mut done.counters, &result.summary().counters);
+                done.place = Some(result.summary().place);
+                if batches.continues {
+                    done.keep(batches, result.rows()?, &status(true, true, None));
+                }
+            }
+            // Whoever ends the statement ends all of it.
+            Err(error) if batches.on_error == OnError::Fail || is_end(&error) => return Err(error),
+            Err(error) => {
+                done.keep_unrun(batches, rows, &status(true, false, Some(&error)));
+                done.stopped = batches.on_error == OnError::Break;
+                done.failure = Some(error);
+            }
+        }
+        done.check(request.bytes_max)
+    }
+
+    fn run_what_follows(
+        &self,
+        request: &Request<'_>,
+        batches: &InTransactions,
+        done: Done,
+    ) -> Result<QueryResult, Error> {
+        let snapshot = self.view();
+        let own = Planned::new(
+            Statement { in_transactions: None, ..request.planned.statement.clone() },
+            request.planned.own_plan_writes(),
+            &snapshot,
+        );
+        let (mut columns, mut kept, mut counters) = (Vec::new(), Vec::new(), done.counters);
+        let mut place = done.place.unwrap_or_else(|| snapshot.place());
+        if batches.continues {
+            let params = with_rows(&request.params, done.kept);
+            let follow = Request { planned: &own, params, ..request.again() };
+            let mut result = match own.writes {
+                true => self.write_alone(&follow)?,
+                false => self.read(&follow, Access::Read(snapshot.clone()), snapshot.clone())?,
+            };
+            columns = result.columns().to_vec();
+            let mut bytes = 0;
+            while let Some(batch) = result.next_batch()? {
+                bytes += batch.bytes() as u64;
+                too_much(bytes, request.bytes_max)?;
+                kept.push(batch);
+            }
+            add(&mut counters, &result.summary().counters);
+            place = place.max(result.summary().place);
+        }
+        let elapsed = std::time::Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
+        let summary =
+            Summary { counters, place, first_after: elapsed, elapsed, ..summary(request.planned, &snapshot) };
+        Ok(QueryResult::of_batches(columns, kept, self.view(), summary))
+    }
+}
+
+impl Done {
+    fn keep(&mut self, batches: &InTransactions, rows: Vec<Vec<Value>>, status: &Value) {
+        for mut row in rows {
+            row.extend(batches.reports.then(|| status.clone()));
+            self.bytes += 32 + row.iter().map(|value| value.heap_bytes() as u64).sum::<u64>();
+            self.kept.push(Value::list(row));
+        }
+    }
+    /// Rows of a batch that was not run, or failed: what it would have returned is null.
+    fn keep_unrun(&mut self, batches: &InTransactions, rows: Rows, status: &Value) {
+        if !batches.continues {
+            return;
+        }
+        let plan::StatementKind::Query { columns, .. } = &batches.batch.kind else { return };
+        let rows = rows.into_iter().map(|row| {
+            let mut row = if let Value::List(row) = row { row.to_vec() } else { Vec::new() };
+            row.resize(columns.len(), Value::Null);
+            row
+        });
+        self.keep(batches, rows.collect(), status);
+    }
+    fn check(&self, bytes_max: u64) -> Result<(), Error> {
+        too_much(self.bytes, bytes_max)
+    }
+}
+
+/// Was the statement as a whole ended, rather than this part refused?
+fn is_end(error: &Error) -> bool {
+    ["Transaction.Terminated", "Transaction.TransactionTimedOut"].iter().any(|end| error.code.ends_with(end))
+}
+
+fn too_much(bytes: u64, bytes_max: u64) -> Result<(), Error> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    let code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
+    Err(Error::new(code, format!("the rows behind IN TRANSACTIONS take more than {bytes_max} bytes"))
+        .hint("return fewer rows, or none"))
+}
+
+fn part(statement: &Statement, snapshot: &Snapshot) -> Planned {
+    Planned::new(statement.clone(), statement.writes(), snapshot)
+}
+
+fn with_rows(params: &Params, rows: Rows) -> Params {
+    let mut params = params.clone();
+    params.insert(ROWS_PARAMETER.into(), Value::list(rows));
+    params
+}
+
+fn batch_size(size: Option<&Expr>, params: &Params) -> Result<usize, Error> {
+    let value = match size {
+        None => return Ok(BATCH_ROWS),
+        Some(Expr::Parameter(name)) => params.get(name).cloned().unwrap_or_default(),
+        Some(Expr::Literal(constant)) => constant.0.clone(),
+        Some(_) => Value::Null,
+    };
+    match value {
+        Value::Int(rows) if rows > 0 => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
+        _ => {
+            let code = "Neo.ClientError.Statement.ArgumentError";
+            Err(Error::new(code, "the rows of a transaction are a positive number"))
+        }
+    }
+}
+
+/// How a row's transaction ended, for REPORT STATUS.
+fn status(started: bool, committed: bool, error: Option<&Error>) -> Value {
+    let entries: [(&str, Value); 4] = [
+        ("started", started.into()),
+        ("committed", committed.into()),
+        ("transactionId", Value::Null),
+        ("errorMessage", error.map(|error| error.message.as_str()).into()),
+    ];
+    Value::Map(Arc::new(entries.into_iter().map(|(key, value)| (Arc::from(key), value)).collect::<Map>()))
+}
+
+fn add(sum: &mut Counters, more: &Counters) {
+    sum.nodes_created += more.nodes_created;
+    sum.nodes_deleted += more.nodes_deleted;
+    sum.relationships_created += more.relationships_created;
+    sum.relationships_deleted += more.relationships_deleted;
+    sum.properties_set += more.properties_set;
+    sum.labels_added += more.labels_added;
+    sum.labels_removed += more.labels_removed;
+}

@@ -1,0 +1,205 @@
+//! LoadCsv: the records of a file, for each row: lists of texts, or maps by the titles of the first record.
+//!
+//! Files lie below the folder that the database was told to import from; nothing else can be named. Records are read as they are asked for.
+//! It is a procedure of the planner's table by its form, and an operator of its own because its rows stream.
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::expression::Compiled;
+use crate::liveness::VarSet;
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::{Batch, Column, Map, Value};
+use records::Records;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+mod records;
+
+/// Records read between two looks at the clock.
+const RECORDS_PER_LOOK: usize = 64;
+
+struct LoadCsv {
+    /// File, whether the first record gives titles, separator.
+    arguments: Arc<Vec<Compiled>>,
+    keep: bool,
+    row: usize,
+    open: Option<Open>,
+    values: Vec<Value>,
+}
+
+/// A file that is being read.
+struct Open {
+    records: Records,
+    titles: Option<Vec<Arc<str>>>,
+}
+
+impl Open {
+    fn new(folder: Option<&Path>, arguments: &[Value]) -> Result<Open, ExecuteError> {
+        let [file, headers, separator] = arguments else {
+            return Err(ExecuteError::Plan("LOAD CSV takes three arguments".into()));
+        };
+        let path = resolve(folder, file)?;
+        let reader = world::files::open_reader(&path)
+            .map_err(|error| ExecuteError::External(format!("the file {file:?} cannot be read: {error}")))?;
+        let separator = match separator.as_str().map(str::as_bytes) {
+            Some([byte]) => *byte,
+            _ => return Err(ExecuteError::External("a FIELDTERMINATOR is one ASCII character".into())),
+        };
+        let mut records = Records::new(reader, separator);
+        let titles = match headers.as_bool() {
+            Some(true) => Some(titles(&mut records)?),
+            _ => None,
+        };
+        Ok(Open { records, titles })
+    }
+
+    fn next(&mut self) -> Result<Option<Value>, ExecuteError> {
+        let Some(fields) = self.records.next()? else { return Ok(None) };
+        let mut fields = fields.into_iter().map(Value::from);
+        let Some(titles) = &self.titles else { return Ok(Some(Value::list(fields.collect()))) };
+        let entries = titles.iter().map(|title| (title.clone(), fields.next().unwrap_or_default()));
+        Ok(Some(Value::Map(Arc::new(entries.collect::<Map>()))))
+    }
+}
+
+fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
+    let titles = records.next()?.unwrap_or_default();
+    Ok(titles.into_iter().map(|title| title.unwrap_or_default().into()).collect())
+}
+
+/// The file that a text names, below the folder: `file:///name.csv`, or a path relative to it.
+fn resolve(folder: Option<&Path>, file: &Value) -> Result<PathBuf, ExecuteError> {
+    let refuse = |why: &str| Err(ExecuteError::External(format!("LOAD CSV FROM {file:?}: {why}")));
+    let Some(folder) = folder else { return refuse("the database has no folder to import from") };
+    let Some(text) = file.as_str() else { return refuse("the file is named by a text") };
+    let relative = match text.split_once(':') {
+        Some(("file", path)) => decoded(path).trim_start_matches('/').to_string(),
+        Some((scheme, _)) if scheme.len() > 1 => return refuse("only file:/// can be read"),
+        _ => text.to_string(),
+    };
+    let path = Path::new(&relative);
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if !plain || relative.is_empty() || relative.contains('\0') {
+        return refuse("the file must lie below the import folder");
+    }
+    Ok(folder.join(path))
+}
+
+/// `%20` and its like, as the characters they stand for.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let code = behind.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        match code.filter(|_| *first == b'%').and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl FanOut for LoadCsv {
+    fn begin(&mut self, _: &Batch, _: &mut Here) -> Try<()> {
+        (self.row, self.open) = (0, None);
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            if turn.skips(batch, self.row) {
+                (self.row, self.open) = (self.row + 1, None);
+                continue;
+            }
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => {
+                    let scope = turn.here.scope();
+                    let values =
+                        self.arguments.iter().map(|value| value.evaluate_row(batch, self.row, &scope));
+                    let values = values.collect::<Result<Vec<_>, _>>()?;
+                    Open::new(turn.here.environment.import_folder.as_deref(), &values)?
+                }
+            };
+            let mut ended = false;
+            for read in 0.. {
+                if rows.len() >= rows_max || (read % RECORDS_PER_LOOK == 0 && turn.context.should_yield()) {
+                    break;
+                }
+                let Some(value) = open.next()? else {
+                    ended = true;
+                    break;
+                };
+                rows.push(self.row as u32);
+                if self.keep {
+                    self.values.push(value);
+                }
+            }
+            if !ended {
+                self.open = Some(open);
+                return Ok(Progress::More);
+            }
+            self.row += 1;
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        if self.keep { vec![Column::Any(std::mem::take(&mut self.values))] } else { Vec::new() }
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::CallProcedure,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let new = node.yields.iter().map(|(_, variable)| *variable);
+    let feed = compiler.feed(&node.input, &required.clone().without(new.clone()).reading(&node.arguments))?;
+    let layout = feed.layout();
+    let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
+    let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
+    let columns: Vec<_> = new.filter(|variable| required.contains(*variable)).collect();
+    let keep = !columns.is_empty();
+    let make = move || LoadCsv { arguments: arguments.clone(), keep, row: 0, open: None, values: Vec::new() };
+    let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
+    Ok(Stream { fans_out: false, ..stream })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_below_the_folder_are_named() {
+        let folder = Some(Path::new("/import"));
+        let ok = |text: &str| resolve(folder, &text.into()).map(|path| path.display().to_string());
+        assert_eq!(ok("file:///a%20b.csv").expect("it lies below"), "/import/a b.csv");
+        assert_eq!(ok("sub/a.csv").expect("it lies below"), "/import/sub/a.csv");
+        for bad in [
+            "file:///../a",
+            "../a",
+            "a/../../b",
+            "http://x/a.csv",
+            "file:///",
+            "",
+            "a\0b",
+            "file:///%2e%2e/a",
+        ] {
+            assert!(ok(bad).is_err(), "{bad}");
+        }
+        assert!(resolve(None, &"a.csv".into()).is_err());
+        assert!(resolve(folder, &Value::Int(1)).is_err());
+    }
+}
