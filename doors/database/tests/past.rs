@@ -62,6 +62,7 @@ fn statements_ask_older_versions() {
     assert_eq!(code("AS OF datetime('2999-01-01') RETURN 1"), "Tanglewood.ClientError.History.NotReached");
     assert_eq!(code("AS OF -1 RETURN 1"), "Neo.ClientError.Statement.ArgumentError");
     assert_eq!(code("AS OF 'soon' RETURN 1"), "Neo.ClientError.Statement.ArgumentError");
+    drop(session);
     database.close().unwrap();
 
     let database = Database::open(folder.path(), Options::default()).unwrap();
