@@ -20,7 +20,8 @@ mod direct;
 mod remote;
 
 pub use cypher::CypherClient;
-pub use direct::{DirectClient, Layout};
+pub(crate) use cypher::failure;
+pub use direct::{DirectClient, Forgets, Layout};
 pub use remote::{Remote, RemoteClient, serve};
 
 /// Values of one ranged set lie so far from those of the next; also the bound on values of a run.

@@ -25,8 +25,10 @@ use world::clock::ManualClock;
 use world::disk::{Disk, Faults, SimDisk};
 use world::threads::Thread;
 
+mod cypher;
 mod pairs;
 
+pub use cypher::live_in_cypher;
 pub use pairs::Pairs;
 
 const FOLDER: &str = "/db";

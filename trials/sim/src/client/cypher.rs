@@ -112,11 +112,15 @@ fn integers(value: &Value, found: &mut Vec<i64>) {
     }
 }
 
-fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     let text = format!("{}: {error}", error.code);
     match error.code.as_str() {
         _ if error.retryable => Failure::Refused(text),
-        "Neo.DatabaseError.Transaction.TransactionLogError" => Failure::Unknown(text),
+        "Tanglewood.DatabaseError.Transaction.OutcomeUnknown" => Failure::Unknown(text),
+        // The log says that nothing of it is there, and is held to it.
+        "Neo.DatabaseError.Transaction.TransactionLogError" => Failure::Refused(text),
+        // The disk is gone, and what was never read from it cannot be read now: nothing was handed to the log.
+        "Neo.DatabaseError.General.StorageError" if !text.contains("corrupt") => Failure::Refused(text),
         _ => Failure::Broken(text),
     }
 }

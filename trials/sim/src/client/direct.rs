@@ -6,7 +6,7 @@ use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use std::ops::{Bound, Range};
 use store::{LabelFilter, StoreError};
-use transact::{Engine, IndexRequest, Mode, TransactError, Transaction};
+use transact::{Engine, IndexRequest, Mode, ReadSet, TransactError, Transaction};
 
 /// Numbers of the names that objects are made of.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,28 @@ pub struct Layout {
     at: KeyId,
 }
 
+/// A kind of read that a client does not record, so that its commits are not validated against it: a bug planted on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forgets {
+    /// Properties of a vertex.
+    Vertices,
+    /// The neighbours of a vertex.
+    Adjacency,
+    /// A value looked up in an index.
+    IndexValues,
+    /// A range of an index.
+    IndexRanges,
+    /// All vertices with a label.
+    Labels,
+}
+
 /// One client over an engine.
 pub struct DirectClient {
     engine: Engine,
     layout: Layout,
     transaction: Option<Transaction>,
     gatekeeper: usize,
+    forgets: Option<Forgets>,
 }
 
 impl Layout {
@@ -98,12 +114,17 @@ impl Layout {
 impl DirectClient {
     /// A client of this engine.
     pub fn new(engine: &Engine, layout: Layout) -> DirectClient {
-        DirectClient { engine: engine.clone(), layout, transaction: None, gatekeeper: 0 }
+        DirectClient { engine: engine.clone(), layout, transaction: None, gatekeeper: 0, forgets: None }
     }
     /// Commits through this gatekeeper.
     #[must_use]
     pub fn through(self, gatekeeper: usize) -> DirectClient {
         DirectClient { gatekeeper, ..self }
+    }
+    /// Does not record reads of one kind.
+    #[must_use]
+    pub fn forgetting(self, kind: Forgets) -> DirectClient {
+        DirectClient { forgets: Some(kind), ..self }
     }
 }
 
@@ -115,7 +136,7 @@ impl Client for DirectClient {
     }
     fn run(&mut self, request: Request) -> Result<Operation, Failure> {
         let transaction = self.transaction.as_ref().expect("requests come inside transactions");
-        let step = Step { layout: &self.layout, transaction };
+        let step = Step { layout: &self.layout, transaction, forgets: self.forgets };
         let seen = step.run(request).map_err(failure)?;
         Ok(request.answered(seen))
     }
@@ -133,6 +154,7 @@ impl Client for DirectClient {
 struct Step<'a> {
     layout: &'a Layout,
     transaction: &'a Transaction,
+    forgets: Option<Forgets>,
 }
 
 impl Step<'_> {
@@ -165,6 +187,13 @@ impl Step<'_> {
         }
     }
 
+    /// Records a read, unless it is of the kind that is forgotten.
+    fn note(&self, kind: Forgets, record: impl FnOnce(&ReadSet)) {
+        if self.forgets != Some(kind) {
+            record(self.transaction.reads());
+        }
+    }
+
     fn wrote(&self) -> Result<Vec<i64>, TransactError> {
         self.transaction.refresh()?;
         Ok(Vec::new())
@@ -177,14 +206,14 @@ impl Step<'_> {
 
     fn find(&self, label: LabelId, id: ObjectId) -> Result<VertexId, TransactError> {
         let (index, value) = (self.index(label, self.layout.id)?, Value::Int(i64::from(id)));
-        self.transaction.reads().index_equal(index, &value);
+        self.note(Forgets::IndexValues, |reads| reads.index_equal(index, &value));
         let found = self.transaction.snapshot().seek(index, &[value])?;
         found.first().copied().ok_or(TransactError::NotFound { what: "object" })
     }
 
     /// The integers that a property is or holds.
     fn integers(&self, vertex: VertexId, key: KeyId) -> Result<Vec<i64>, TransactError> {
-        self.transaction.reads().vertex(vertex);
+        self.note(Forgets::Vertices, |reads| reads.vertex(vertex));
         Ok(match self.transaction.snapshot().property(vertex, key)? {
             Value::List(items) => items.iter().filter_map(Value::as_int).collect(),
             other => other.as_int().into_iter().collect(),
@@ -224,12 +253,12 @@ impl Step<'_> {
     }
 
     fn read_set(&self, id: ObjectId) -> Result<Vec<i64>, TransactError> {
-        let (layout, reads) = (self.layout, self.transaction.reads());
+        let layout = self.layout;
         let snapshot = self.transaction.snapshot();
         match SetKind::of(id) {
             SetKind::Hub => {
                 let hub = self.find(layout.set, id)?;
-                reads.adjacency(hub, &[layout.holds], Direction::Out);
+                self.note(Forgets::Adjacency, |reads| reads.adjacency(hub, &[layout.holds], Direction::Out));
                 let view = snapshot.adjacency(&[layout.holds], Direction::Out);
                 let mut scratch = Vec::new();
                 let neighbours = view.neighbours(hub.dense(), &mut scratch)?;
@@ -237,19 +266,20 @@ impl Step<'_> {
             }
             SetKind::Equal => {
                 let (index, value) = (self.index(layout.member, layout.of)?, Value::Int(i64::from(id)));
-                reads.index_equal(index, &value);
+                self.note(Forgets::IndexValues, |reads| reads.index_equal(index, &value));
                 self.values(snapshot.seek(index, &[value])?)
             }
             SetKind::Range => {
                 let index = self.index(layout.ranged, layout.at)?;
                 let from = Value::Int(i64::from(id) * SPREAD);
                 let to = Value::Int((i64::from(id) + 1) * SPREAD);
-                reads.index_range(index, Bound::Included(from.clone()), Bound::Excluded(to.clone()));
+                let range = (Bound::Included(from.clone()), Bound::Excluded(to.clone()));
+                self.note(Forgets::IndexRanges, |reads| reads.index_range(index, range.0, range.1));
                 let found = snapshot.seek_range(index, Bound::Included(&from), Bound::Excluded(&to))?;
                 self.values(found.collect::<Result<_, _>>()?)
             }
             SetKind::Scan => {
-                reads.scan(Some(layout.loose));
+                self.note(Forgets::Labels, |reads| reads.scan(Some(layout.loose)));
                 let filter = LabelFilter::Has(layout.loose);
                 let mut found = Vec::new();
                 for chunk in snapshot.scan_chunks(&filter) {
@@ -273,7 +303,9 @@ fn failure(error: TransactError) -> Failure {
         TransactError::Conflict { .. } | TransactError::Constraint { .. } => Failure::Refused(text),
         // The disk is gone, and what was never read from it cannot be read now: nothing was handed to the log.
         TransactError::Store(StoreError::Source(_)) => Failure::Refused(text),
-        TransactError::Durable(_) => Failure::Unknown(text),
+        TransactError::Unknown { .. } => Failure::Unknown(text),
+        // The log says that nothing of it is there, and is held to it.
+        TransactError::Durable(_) => Failure::Refused(text),
         _ => Failure::Broken(text),
     }
 }

@@ -113,7 +113,7 @@ impl Pairs {
             Ok(_) if must_refuse => return Err(format!("key {key} was taken twice")),
             Ok(_) => Answer::Done,
             Err(TransactError::Constraint { .. }) if must_refuse => Answer::Refused,
-            Err(TransactError::Durable(_)) if !must_refuse => Answer::Unknown,
+            Err(TransactError::Unknown { .. }) if !must_refuse => Answer::Unknown,
             Err(TransactError::Durable(_) | TransactError::Store(StoreError::Source(_))) => Answer::Refused,
             Err(error) => return Err(format!("pair {key}: {error}")),
         };

@@ -1,0 +1,4 @@
+//! See `targets::plan`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::targets::plan(bytes));
