@@ -1,11 +1,14 @@
-//! `store`: the store at full strength. Many clients on a real network, readers beside writers, memory, recovery, size.
+//! `store`: the store at full strength. Many clients on a real network, readers beside writers, bulk load, memory, recovery, size.
 //!
 //! Each part is a bench of its own name too (`store-tao`), so that one figure can be measured without the others.
 
 mod bare;
+pub mod bulk;
 pub mod memory;
 pub mod readers;
 pub mod recovery;
+pub mod size;
+pub mod social_graph;
 pub mod tao;
 
 use crate::data;
@@ -15,10 +18,16 @@ use world::files::{self, TemporaryFolder};
 
 /// Runs all parts.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    // First, while the process is small: its memory is one of the figures.
+    bulk::run(data, report)?;
     memory::run(data, report)?;
     tao::run(data, report)?;
     readers::run(data, report)?;
-    recovery::run(data, report)
+    recovery::run(data, report)?;
+    size::run(data, report)?;
+    report.section("kill -9 over a mixed workload: a test of its own");
+    report.note("TANGLEWOOD_KILL_ROUNDS=50 cargo test --release --test kill -- --nocapture");
+    Ok(())
 }
 
 /// A failure of the database in one line.
