@@ -11,10 +11,8 @@ use crate::chunk::{Base, Chunk, ChunkRead};
 use crate::delta::{Delta, Life, set_property};
 use crate::directory::{Cell, Directory};
 use crate::edge_set::pack;
-use crate::filter::LabelFilter;
 use crate::fold;
 use crate::index::Index;
-use crate::index_run::{Entry, IndexKey};
 use crate::page::Page;
 use crate::pager::Pager;
 use crate::snapshot::{LayerCache, Root, Snapshot};
@@ -22,7 +20,7 @@ use crate::statistics::{Counter, IndexStatistics};
 use crate::table::Lane;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::schema::{IndexDefinition, IndexId, SchemaTarget};
+use model::schema::{IndexDefinition, IndexId};
 use model::{ChunkNo, EdgeRef, KeyId, LabelSetId, Value, VertexId};
 use std::sync::Arc;
 
@@ -57,7 +55,7 @@ struct Working {
 
 /// The next snapshot in the making.
 pub(crate) struct Draft<'a> {
-    from: &'a Root,
+    pub(crate) from: &'a Root,
     pub(crate) directory: Directory,
     chunks: HashMap<ChunkNo, Working, FixedState>,
     pub(crate) catalog: Catalog,
@@ -132,7 +130,7 @@ impl<'a> Draft<'a> {
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         for (number, Working { chunk, page }) in self.chunks.drain() {
             let due = fold::is_due(&chunk, self.from.options.fold_changes_min);
             let cell = match page.filter(|_| !due) {
@@ -146,7 +144,7 @@ impl<'a> Draft<'a> {
     pub(crate) fn count(&mut self, counter: Counter, difference: i64) {
         *self.counts.entry(counter).or_default() += difference;
     }
-    fn chunk(&mut self, vertex: VertexId) -> Result<&mut Chunk, StoreError> {
+    pub(crate) fn chunk(&mut self, vertex: VertexId) -> Result<&mut Chunk, StoreError> {
         let missing = StoreError::NoVertex(vertex);
         if vertex.0 > u32::MAX as u64 {
             return Err(missing);
@@ -342,97 +340,6 @@ impl<'a> Draft<'a> {
             .or_default();
         set_property(Arc::make_mut(overrides), key, value.clone());
         Ok(())
-    }
-
-    /// What the indexes that `wanted` picks hold for a vertex with these labels.
-    fn index_keys(
-        &mut self,
-        vertex: VertexId,
-        labels: LabelSetId,
-        wanted: impl Fn(&IndexDefinition) -> bool,
-    ) -> Result<Vec<(usize, IndexKey)>, StoreError> {
-        let mut found = Vec::new();
-        if self.indexes.is_empty() {
-            return Ok(found);
-        }
-        let names = self.catalog.names.clone();
-        let labels = names.labels_of(labels).map_or(&[][..], |labels| labels);
-        for at in 0..self.indexes.len() {
-            let definition = self.indexes[at].1.definition.clone();
-            let SchemaTarget::Vertices(label) = definition.target else { continue };
-            if labels.binary_search(&label).is_err() || !wanted(&definition) {
-                continue;
-            }
-            let chunk = self.chunk(vertex)?;
-            found.extend(index_key(chunk, vertex.slot() as usize, &definition.keys).map(|key| (at, key)));
-        }
-        Ok(found)
-    }
-    /// Brings the indexes from what they held for a vertex to what they shall hold.
-    fn reindex(
-        &mut self,
-        vertex: VertexId,
-        before: Vec<(usize, IndexKey)>,
-        after: Vec<(usize, IndexKey)>,
-    ) -> Result<(), StoreError> {
-        let delta_min = self.from.options.index_delta_min;
-        for (at, key) in before.iter().filter(|entry| !after.contains(entry)) {
-            let index = Arc::make_mut(&mut self.indexes[*at].1);
-            index.remove(key.clone(), vertex.dense(), delta_min)?;
-        }
-        for (at, key) in after.into_iter().filter(|entry| !before.contains(entry)) {
-            Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense(), delta_min)?;
-        }
-        Ok(())
-    }
-    /// From what was prepared for it beside other commits, or from nothing.
-    fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
-        self.catalog.add_index(definition)?;
-        self.flush();
-        let index = match self.from.prepared.take(definition) {
-            Some(prepared) => prepared.caught_up(&self.catalog, &self.directory, self.from.options)?.index,
-            None => Index::over(&self.catalog, &self.directory, definition, &self.from.pager)?,
-        };
-        self.indexes.push((definition.id, Arc::new(index)));
-        Ok(())
-    }
-}
-
-/// Appends what an index over `definition` holds for the vertices of one chunk.
-pub(crate) fn collect_entries(
-    catalog: &Catalog,
-    number: ChunkNo,
-    cell: &Cell,
-    definition: &IndexDefinition,
-    entries: &mut Vec<Entry>,
-) -> Result<(), StoreError> {
-    let SchemaTarget::Vertices(label) = definition.target else { return Ok(()) };
-    let filter = LabelFilter::Has(label);
-    if !cell.meta.label_sets.iter().any(|set| filter.accepts(catalog.labels_of(*set))) {
-        return Ok(());
-    }
-    let chunk = cell.chunk()?;
-    for slot in 0..chunk.meta().slot_bound as usize {
-        if chunk.labels(slot).is_some_and(|set| filter.accepts(catalog.labels_of(set)))
-            && let Some(key) = index_key(&chunk, slot, &definition.keys)
-        {
-            entries.push(Entry { key, vertex: VertexId::new(number, slot as model::Slot).dense() });
-        }
-    }
-    Ok(())
-}
-
-/// The values of `keys` of a vertex; none if one of them is null.
-pub(crate) fn index_key(chunk: &impl ChunkRead, slot: usize, keys: &[KeyId]) -> Option<IndexKey> {
-    let value = |key: &KeyId| {
-        let value = chunk.property(slot, *key);
-        (!value.is_null()).then(|| value.to_value())
-    };
-    match keys {
-        [key] => value(key).map(IndexKey::One),
-        _ => {
-            keys.iter().map(value).collect::<Option<Vec<Value>>>().map(|values| IndexKey::Many(values.into()))
-        }
     }
 }
 

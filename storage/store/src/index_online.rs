@@ -7,12 +7,12 @@
 //! [`PREPARED_MAX`].
 
 use crate::StoreError;
-use crate::apply::{collect_entries, index_key};
 use crate::catalog::Catalog;
 use crate::chunk::ChunkRead;
 use crate::directory::{Cell, Directory};
 use crate::filter::LabelFilter;
 use crate::index::Index;
+use crate::index_keep::{collect_entries, index_key};
 use crate::index_run::IndexKey;
 use crate::pager::Pager;
 use crate::snapshot::{Snapshot, StoreOptions};

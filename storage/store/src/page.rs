@@ -138,7 +138,7 @@ impl<T: Paged> Page<T> {
         content.is_some().then_some(Read(content))
     }
     /// Keeps the page in memory, if the pager has room for it.
-    pub(crate) fn pin(self: &Arc<Page<T>>) -> Result<Option<(Pin<T>, Read<T>)>, StoreError> {
+    pub(crate) fn pin(self: &Arc<Page<T>>) -> Result<Option<Pinned<T>>, StoreError> {
         let read = self.read()?;
         let mut pins = self.pins.lock();
         // It may have left meanwhile; then it is under pressure, and not worth a pin.
@@ -182,6 +182,9 @@ impl<T: Paged> Drop for Page<T> {
         }
     }
 }
+
+/// A page kept in memory, and its content.
+pub(crate) type Pinned<T> = (Pin<T>, Read<T>);
 
 /// Keeps a page in memory.
 pub(crate) struct Pin<T: Paged>(Arc<Page<T>>);

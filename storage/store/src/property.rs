@@ -78,7 +78,7 @@ impl<'a> PropertyReader<'a> {
     #[inline]
     pub fn get(&mut self, vertex: VertexId) -> Result<PropertyRef<'_>, StoreError> {
         let number = vertex.0 >> model::id::SLOT_BITS;
-        if !self.current.as_ref().is_some_and(|current| current.number as u64 == number) {
+        if self.current.as_ref().is_none_or(|current| current.number as u64 != number) {
             let left = self.current.take().map(|current| (current.number as usize, current));
             let is_wanted = |column: &VertexColumn<'_>| column.number as u64 == number;
             self.current = self.kept.exchange(left, number as usize, is_wanted);
