@@ -1,4 +1,5 @@
 //! A client over a real socket.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a client needs a socket")]
 
 use super::{Answer, HELLO, LOGON, chunked, none, pull, request, run};
 use std::io::{Read, Write};

@@ -198,8 +198,8 @@ mod tests {
             for _ in 0..50 {
                 let bits = chance.next_u64();
                 builder.push(match kind {
-                    _ if bits % 7 == 0 => Value::Null,
-                    0 => (bits % 2 == 0).into(),
+                    _ if bits.is_multiple_of(7) => Value::Null,
+                    0 => bits.is_multiple_of(2).into(),
                     1 => Value::Int((bits >> (bits % 64)) as i64),
                     2 => Value::Float(bits as f64 / 3.0),
                     3 => "ä".repeat((bits % 300) as usize).into(),
