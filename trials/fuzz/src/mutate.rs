@@ -38,31 +38,78 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
     }
 }
 
-/// Words of a text exchanged, cut, doubled, or taken from another text; it stays close to what a person might write.
+/// Words that clauses begin with: a text cut there and continued with another's clauses often still makes sense.
+const CLAUSES: [&str; 12] = [
+    "MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "ORDER", "SKIP", "LIMIT", "CREATE", "MERGE",
+    "SET",
+];
+
+/// Words exchanged for others of their kind, clauses taken from another text, and now and then pieces cut, doubled or swapped: what comes of
+/// it stays close to what a person might write.
 pub fn words(input: &str, other: &str, chance: &mut Chance) -> String {
     let (mut own, lent) = (tokens(input), tokens(other));
-    for _ in 0..1 + chance.below(CHANGES_MAX) {
-        let at = chance.index(own.len() + 1);
-        let end = (at + chance.index(6)).min(own.len());
-        match chance.below(5) {
-            0 => drop(own.drain(at..end)),
-            1 => {
-                let piece = own[at..end].to_vec();
-                drop(own.splice(at..at, piece));
-            }
-            2 if own.len() > 1 => {
-                let (one, other) = (chance.index(own.len()), chance.index(own.len()));
-                own.swap(one, other);
-            }
-            _ if !lent.is_empty() => {
-                let from = chance.index(lent.len());
-                let to = (from + 1 + chance.index(8)).min(lent.len());
-                drop(own.splice(at..end, lent[from..to].to_vec()));
-            }
-            _ => {}
+    // Most often one change, so that much of what comes of it still is a query.
+    let changes = if chance.happens(0.6) { 1 } else { 1 + chance.below(CHANGES_MAX) };
+    for _ in 0..changes {
+        match chance.below(8) {
+            0..5 => exchange(&mut own, &lent, chance),
+            5 | 6 => continue_as(&mut own, &lent, chance),
+            _ => rearrange(&mut own, chance),
         }
     }
     own.concat()
+}
+
+/// One word, number or sign for another of the same kind, from either text.
+fn exchange<'a>(own: &mut [&'a str], lent: &[&'a str], chance: &mut Chance) {
+    let kind = |token: &str| match token.chars().next() {
+        Some(first) if first.is_numeric() => 0,
+        Some(first) if first.is_alphabetic() && CLAUSES.contains(&token) => 1,
+        Some(first) if first.is_alphabetic() => 2,
+        _ => 3,
+    };
+    if own.is_empty() {
+        return;
+    }
+    let at = chance.index(own.len());
+    let alike: Vec<&str> = own
+        .iter()
+        .chain(lent)
+        .copied()
+        .filter(|token| kind(token) == kind(own[at]) && *token != " ")
+        .collect();
+    if let Some(token) = chance.choose(&alike) {
+        own[at] = token;
+    }
+}
+
+/// Goes on with the clauses of the other text from somewhere.
+fn continue_as<'a>(own: &mut Vec<&'a str>, lent: &[&'a str], chance: &mut Chance) {
+    let starts = |tokens: &[&str]| -> Vec<usize> {
+        (0..tokens.len()).filter(|at| CLAUSES.contains(&tokens[*at])).collect()
+    };
+    let (cuts, heads) = (starts(own), starts(lent));
+    if let (Some(cut), Some(head)) = (chance.choose(&cuts), chance.choose(&heads)) {
+        own.truncate(*cut);
+        own.extend_from_slice(&lent[*head..]);
+    }
+}
+
+fn rearrange(own: &mut Vec<&str>, chance: &mut Chance) {
+    let at = chance.index(own.len() + 1);
+    let end = (at + chance.index(6)).min(own.len());
+    match chance.below(3) {
+        0 => drop(own.drain(at..end)),
+        1 => {
+            let piece = own[at..end].to_vec();
+            drop(own.splice(at..at, piece));
+        }
+        _ if own.len() > 1 => {
+            let (one, other) = (chance.index(own.len()), chance.index(own.len()));
+            own.swap(one, other);
+        }
+        _ => {}
+    }
 }
 
 /// Words, numbers, spaces, and single signs.

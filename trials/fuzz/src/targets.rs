@@ -55,7 +55,7 @@ impl Target {
     pub fn input(&self, seeds: &[Vec<u8>], seed: u64) -> Vec<u8> {
         let mut chance = Chance::seeded(seed);
         let (one, other) = (&seeds[chance.index(seeds.len())], &seeds[chance.index(seeds.len())]);
-        match (self.is_text && chance.happens(0.7), std::str::from_utf8(one), std::str::from_utf8(other)) {
+        match (self.is_text && chance.happens(0.9), std::str::from_utf8(one), std::str::from_utf8(other)) {
             (true, Ok(one), Ok(other)) => mutate::words(one, other, &mut chance).into_bytes(),
             _ => mutate::bytes(one, other, &mut chance),
         }

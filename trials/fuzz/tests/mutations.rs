@@ -64,6 +64,18 @@ fn any_text_is_parsed_or_refused() {
 #[test]
 fn any_text_that_compiles_is_planned_and_executed() {
     mutated("plan", 1_500);
+    let target = Target::named("plan").unwrap();
+    let seeds = (target.seeds)();
+    let compiles = |seed: &u64| {
+        let input = target.input(&seeds, *seed);
+        std::str::from_utf8(&input).is_ok_and(|text| cypher::compile(text).is_ok())
+    };
+    let compiled = (0..1_500).filter(compiles).count();
+    assert!(compiled > 100, "only {compiled} of 1,500 texts got as far as the planner");
+    let fails = |seed: &&Vec<u8>| cypher::compile(std::str::from_utf8(seed).unwrap()).is_err();
+    let broken: Vec<&Vec<u8>> = seeds.iter().filter(fails).collect();
+    let broken: Vec<_> = broken.iter().map(|seed| String::from_utf8_lossy(seed)).collect();
+    assert!(broken.is_empty(), "of the corpus do not compile: {broken:#?}");
 }
 
 /// Every class of offsets in every file: its head byte by byte, its end, and bytes all over it.

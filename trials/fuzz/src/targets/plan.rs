@@ -18,7 +18,7 @@ thread_local! {
 fn database() -> Database {
     DATABASE.with_borrow_mut(|held| {
         USED.set(USED.get() + 1);
-        if held.is_none() || USED.get() % STATEMENTS == 0 {
+        if held.is_none() || USED.get().is_multiple_of(STATEMENTS) {
             let options = Options {
                 executors: Some(1),
                 query_bytes_max: 32 << 20,

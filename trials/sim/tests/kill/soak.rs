@@ -114,9 +114,9 @@ impl Soak {
 
     /// One life and death.
     pub fn round(&mut self, round: u64) {
-        if round % ROUNDS_OF_DATABASE == 0 {
+        if round.is_multiple_of(ROUNDS_OF_DATABASE) {
             self.begin_database();
-        } else if round % ROUNDS_OF_OBJECTS == 0 {
+        } else if round.is_multiple_of(ROUNDS_OF_OBJECTS) {
             self.begin_objects();
         }
         self.live_and_die();
