@@ -11,7 +11,8 @@ use crate::{Engine, TransactError};
 use durable::{Anchor, BackingStore, BlobRef};
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use store::{BlobKey, Lease, Snapshot};
@@ -84,9 +85,9 @@ impl Files {
         let mut inner = self.inner.lock();
         inner.of_anchors.retain(|place, _| anchors.iter().any(|anchor| anchor.place == *place));
         for anchor in anchors.iter().filter(|anchor| anchor.sequence > 0) {
-            if !inner.of_anchors.contains_key(&anchor.place) {
+            if let Entry::Vacant(unknown) = inner.of_anchors.entry(anchor.place) {
                 let manifest = backing.anchor_manifest(anchor)?;
-                inner.of_anchors.insert(anchor.place, files_of(present.open_beside(&manifest)?.blobs()));
+                unknown.insert(files_of(present.open_beside(&manifest)?.blobs()));
             }
         }
         inner.leases.retain(|(lease, _)| lease.strong_count() > 0);
