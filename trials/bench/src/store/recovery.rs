@@ -57,13 +57,11 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
 }
 
 /// What one client commits.
-fn share(client: u64) -> u64 {
-    COMMITS / SESSIONS + u64::from(client < COMMITS % SESSIONS)
-}
+const SHARE: u64 = COMMITS.div_ceil(SESSIONS);
 
 fn commit(database: &Database, client: u64) -> Result<(), String> {
     let mut session = database.session();
-    for number in 0..share(client) {
+    for number in 0..SHARE {
         let params = params! { "client" => client as i64, "number" => number as i64 };
         session.query(CREATE, params).and_then(|result| result.finish()).map_err(|error| told(&error))?;
     }
@@ -77,7 +75,7 @@ fn verify(database: &Database) -> Result<(), String> {
         rows.iter().map(|row| row.iter().map(database::Value::as_int).collect()).collect();
     let right: Vec<Vec<Option<i64>>> = (0..SESSIONS)
         .map(|client| {
-            let count = share(client) as i64;
+            let count = SHARE as i64;
             vec![Some(client as i64), Some(count), Some(count * (count - 1) / 2)]
         })
         .collect();

@@ -79,8 +79,14 @@ fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report
         };
         for door in &reached {
             report.note(format!(
-                "{} {} ({}): {:.0} operations/s, {:.2} cores busy",
-                rival.name, door.version, door.door, door.rate, door.cores
+                "{} {} ({}): {:.0} operations/s, {:.2} cores busy; for each busy core {:.0}, ours {:.0}",
+                rival.name,
+                door.version,
+                door.door,
+                door.rate,
+                door.cores,
+                door.rate / door.cores,
+                ours.rate() / ours.cores
             ));
         }
         let Some(best) = reached.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else { continue };
@@ -209,9 +215,8 @@ fn measure(database: &Database, twin: &mut Twin, mix: Mix, measured_ns: u64) -> 
         history.append(&mut client.history);
         latest.append(&mut client.latest);
     });
-    let doubts = clients.iter().flat_map(|client| &client.doubts);
-    let judged = doubts.clone().count();
-    doubts.map(|doubt| twin.judge(doubt, &history)).collect::<Result<(), String>>()?;
+    let judged = clients.iter().map(|client| client.doubts.len()).sum();
+    clients.iter().flat_map(|client| &client.doubts).try_for_each(|doubt| twin.judge(doubt, &history))?;
     let compared = read_back(database, twin, &history)?;
     Ok(Outcome { clients, measured_ns, cores, judged, compared, latest })
 }

@@ -1,0 +1,134 @@
+//! Size: a graph four times the memory budget answers right, slower; and an open takes no longer for a larger graph.
+
+use super::{scratch, told};
+use crate::power_law::{Graph, Question, Shape};
+use crate::report::Report;
+use crate::timing::{Samples, shown_ms, timed};
+use database::{Database, ImportOptions, Options, Params, params};
+use std::io::Write as _;
+use std::path::Path;
+use world::files;
+
+const SMALL: Shape = Shape { vertices: 50_000, edges: 500_000, exponent: 2.3, rank_shift: 10.0, seed: 44 };
+const LARGE: Shape = Shape { vertices: 400_000, edges: 4_000_000, ..SMALL };
+/// The budget is this part of what the whole graph takes.
+const BUDGET_PART: f64 = 0.25;
+/// Opens of each size, in turns, and what the larger may cost more.
+const OPENS: usize = 7;
+const OPEN_RATIO_MAX: f64 = 1.5;
+/// Sources of the walks, and the seed that chooses them.
+const QUESTIONS: usize = 100;
+const SEED: u64 = 12;
+const LOOK_UP: &str = "MATCH (a:N {id: $s}) RETURN a.id";
+const TWO_HOPS: &str = "MATCH (:N {id: $s})-[:E*1..2]->(b) RETURN count(DISTINCT b)";
+const BOTH_WAYS: &str = "MATCH (a:N)-[:E]-(b) RETURN count(b)";
+
+/// Measures both.
+pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    report.section("a graph four times the memory budget");
+    let place = scratch("size")?;
+    let (small, large) = (place.path().join("small"), place.path().join("large"));
+    made(&Graph::generate(&SMALL), &small)?;
+    let graph = Graph::generate(&LARGE);
+    made(&graph, &large)?;
+    let ordinary = graph.ordinary(QUESTIONS, SEED);
+    let questions: Vec<Question> = ordinary.into_iter().map(|source| graph.question(source)).collect();
+    report.note(format!(
+        "Chung-Lu, {} vertices, {} edges, seed {}; {QUESTIONS} sources, seed {SEED}",
+        graph.vertex_count(),
+        graph.edge_count(),
+        LARGE.seed
+    ));
+    let whole = opened(&large, None)?;
+    let free = asked(&whole, &graph, &questions)?;
+    let needed = whole.snapshot().memory().total_bytes() as u64;
+    drop(whole);
+    let budget = (needed as f64 * BUDGET_PART) as u64;
+    let tight = opened(&large, Some(budget))?;
+    let bounded = asked(&tight, &graph, &questions)?;
+    let held = tight.snapshot().memory().total_bytes() as u64;
+    drop(tight);
+    let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    report.note(format!("{} needed, {} allowed, {} held at the end", mb(needed), mb(budget), mb(held)));
+    for ((name, free), (_, bounded)) in free.iter().zip(&bounded) {
+        let slower = bounded.median_ms() / free.median_ms();
+        let shown = format!("{} ({slower:.1}x)", shown_ms(bounded.median_ms()));
+        report.figure(&format!("{name} in a quarter"), &shown, "every answer right", true);
+    }
+    opens(&small, &large, report)
+}
+
+/// A closed database with the graph.
+fn made(graph: &Graph, path: &Path) -> Result<(), String> {
+    let file = path.with_extension("txt");
+    let mut writer = files::create_writer(&file).map_err(|error| error.to_string())?;
+    for (source, target) in graph.edges() {
+        writeln!(writer, "{source} {target}").map_err(|error| error.to_string())?;
+    }
+    writer.flush().map_err(|error| error.to_string())?;
+    let database = opened(path, None)?;
+    let options = ImportOptions {
+        from: file,
+        vertex_label: Some("N".into()),
+        edge_type: Some("E".into()),
+        ..ImportOptions::default()
+    };
+    database.import(&options).map_err(|error| told(&error))?;
+    database.close().map_err(|error| told(&error))
+}
+
+fn opened(path: &Path, memory_bytes: Option<u64>) -> Result<Database, String> {
+    Database::open(path, Options { memory_bytes, ..Options::default() }).map_err(|error| told(&error))
+}
+
+/// Look-ups, walks and a scan of everything, each answer checked: what each took.
+fn asked(
+    database: &Database,
+    graph: &Graph,
+    questions: &[Question],
+) -> Result<[(&'static str, Samples); 3], String> {
+    let mut session = database.session();
+    let (mut look_ups, mut walks, mut scans) = (Samples::default(), Samples::default(), Samples::default());
+    let mut ask = |text: &str, params: Params, right: i64, samples: &mut Samples| {
+        let (answer, time_ms) = timed(|| session.query(text, params).and_then(|result| result.single()));
+        let answer = answer.map_err(|error| told(&error))?;
+        samples.push(time_ms);
+        let is_right = answer.as_int() == Some(right);
+        is_right.then_some(()).ok_or_else(|| format!("{text}: {answer:?}, right is {right}"))
+    };
+    for _ in 0..2 {
+        for question in questions {
+            let source = i64::from(question.source);
+            ask(LOOK_UP, params! { "s" => source }, source, &mut look_ups)?;
+            ask(TWO_HOPS, params! { "s" => source }, question.within[1] as i64, &mut walks)?;
+        }
+        ask(BOTH_WAYS, Params::new(), 2 * graph.edge_count() as i64, &mut scans)?;
+    }
+    Ok([("look-up", look_ups), ("2 hops", walks), ("all edges both ways", scans)])
+}
+
+/// Opens both sizes in turns, with a first look-up.
+fn opens(small: &Path, large: &Path, report: &mut Report) -> Result<(), String> {
+    let (mut of_small, mut of_large) = (Samples::default(), Samples::default());
+    for _ in 0..OPENS {
+        for (path, samples) in [(small, &mut of_small), (large, &mut of_large)] {
+            let (found, time_ms) = timed(|| {
+                let database = opened(path, None)?;
+                let text = "MATCH (a:N) RETURN a.id LIMIT 1";
+                let rows = database.session().query(text, Params::new()).and_then(|result| result.rows());
+                Ok::<_, String>((rows.map_err(|error| told(&error))?.len(), database))
+            });
+            let (rows, _) = found?;
+            if rows != 1 {
+                return Err(format!("{rows} rows after an open"));
+            }
+            samples.push(time_ms);
+        }
+    }
+    let ratio = of_large.median_ms() / of_small.median_ms();
+    let shown =
+        format!("{} to {} ({ratio:.2}x)", shown_ms(of_small.median_ms()), shown_ms(of_large.median_ms()));
+    let target = format!("at most {OPEN_RATIO_MAX}x for 8x the size");
+    report.figure("open and a first row", &shown, &target, ratio <= OPEN_RATIO_MAX);
+    Ok(())
+}
