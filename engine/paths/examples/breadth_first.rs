@@ -1,4 +1,5 @@
-//! One source to all vertices: the search from above, the search from both sides, and a bare direction-optimising one over plain arrays.
+//! One source to all vertices: the search from above, the search from both sides, and a bare direction-optimising one over plain arrays;
+//! then 64 sources, one after the other and in as many lanes of one search.
 //!
 //! Graph: RMAT (0.57, 0.19, 0.19, 0.05) of a scale given as argument (18 if none), 16 edges a vertex, fixed seed, searched undirected.
 //! Every answer is checked by the number of vertices found and the sum of their distances.
@@ -7,7 +8,9 @@
 #![allow(clippy::unwrap_used)]
 
 use tanglewood_paths::csr::Csr;
-use tanglewood_paths::{Adjacency, Hops, Keep, Orientation, Progress, Reach, Work};
+use tanglewood_paths::{
+    Adjacency, Hops, Keep, LANES_MAX, LaneEnds, LanesReach, Orientation, Progress, Reach, Work,
+};
 use world::clock::monotonic_ns;
 
 fn next(state: &mut u64) -> u64 {
@@ -132,4 +135,42 @@ fn main() {
         let time = median(&mut times[at]);
         println!("{name:<18} {time:8.2} ms  {:.2} of bare", time / base);
     }
+    many(&graph, scale);
+}
+
+/// 64 sources: found vertices and sum of distances, over all.
+fn lanes(graph: &Csr, sources: &[u32]) -> (u64, u64) {
+    let hops = Hops::new(0, Hops::UNBOUNDED);
+    let mut lanes = LanesReach::new(graph, sources, hops, Orientation::Undirected).unwrap().both_ways(graph);
+    let (mut found, mut count, mut sum) = (LaneEnds::default(), 0, 0);
+    loop {
+        let progress = lanes.step(&mut Work::new(50_000), &mut found, 4096).unwrap();
+        count += found.len() as u64;
+        sum += found.distances.iter().map(|distance| u64::from(*distance)).sum::<u64>();
+        found.clear();
+        if progress == Progress::Done {
+            return (count - sources.len() as u64, sum);
+        }
+    }
+}
+
+fn many(graph: &Csr, scale: u32) {
+    let mut seed = 11;
+    let sources: Vec<u32> = std::iter::repeat_with(|| (next(&mut seed) % (1 << scale)) as u32)
+        .filter(|source| graph.list(*source).len() >= 8)
+        .take(LANES_MAX)
+        .collect();
+    let start_ns = monotonic_ns();
+    let one_by_one = sources.iter().map(|source| reach(graph, *source, true));
+    let wanted = one_by_one.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let single_ns = monotonic_ns() - start_ns;
+    let start_ns = monotonic_ns();
+    assert_eq!(lanes(graph, &sources), wanted);
+    let lanes_ns = monotonic_ns() - start_ns;
+    println!(
+        "{LANES_MAX} sources: one by one {:.1} ms, in lanes {:.1} ms, {:.1} times as fast",
+        single_ns as f64 / 1e6,
+        lanes_ns as f64 / 1e6,
+        single_ns as f64 / lanes_ns as f64
+    );
 }

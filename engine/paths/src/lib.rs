@@ -9,6 +9,7 @@
 //! | question | search |
 //! |---|---|
 //! | which distinct vertices lie within so many hops of these sources? | [`Reach`], by several workers [`SharedReach`] |
+//! | the same for each of many sources? | [`LanesReach`], 64 in one |
 //! | one shortest path, or all, between two vertices? | [`ShortestPair`], [`AllShortestPair`] |
 //! | shortest paths from one source to all or some? | [`ShortestFrom`] |
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |
@@ -44,6 +45,7 @@ mod frontier;
 mod morsel;
 
 mod bottom_up;
+mod lanes;
 mod reach;
 mod returns;
 mod shared;
@@ -64,6 +66,7 @@ pub use error::PathError;
 pub use filtered::Filtered;
 pub use hops::{Hops, Orientation};
 pub use lister::Listing;
+pub use lanes::{LANES_MAX, LaneEnds, LanesReach};
 pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
 pub use path::Path;
 pub use pattern::{

@@ -138,6 +138,61 @@ fn a_search_from_below_finds_what_one_from_above_finds() {
     }
 }
 
+#[test]
+fn lanes_find_what_as_many_searches_find() {
+    for seed in 0..300 {
+        let chance = &mut Chance(seed ^ 0x1A9E5);
+        let vertices = 2 + chance.below(200) as u32;
+        let edges: Vec<(u32, u32)> = (0..chance.below(8 * u64::from(vertices)))
+            .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
+            .chain((1..vertices).filter(|_| seed % 3 == 0).map(|vertex| (vertex - 1, vertex)))
+            .collect();
+        let orientation =
+            if chance.below(2) == 0 { paths::Orientation::Directed } else { paths::Orientation::Undirected };
+        let (along, against) = match orientation {
+            paths::Orientation::Directed => {
+                (paths::csr::Csr::outgoing(vertices, &edges), paths::csr::Csr::incoming(vertices, &edges))
+            }
+            paths::Orientation::Undirected => {
+                let both = paths::csr::Csr::undirected(vertices, &edges);
+                (both.clone(), both)
+            }
+        };
+        let sources: Vec<u32> = (0..1 + chance.below(paths::LANES_MAX as u64))
+            .map(|_| chance.below(vertices.into()) as u32)
+            .collect();
+        let hops = hops_of(chance);
+        let mut wanted = Vec::new();
+        for (lane, source) in sources.iter().enumerate() {
+            let mut reach =
+                Reach::new(NoSeventh(&along), &[*source], hops, orientation, Keep::Levels).unwrap();
+            while reach.step(&mut Work::unlimited()).unwrap() == Progress::More {}
+            let (mut ends, mut distances) = (Vec::new(), Vec::new());
+            while reach.drain_ends(&mut ends, &mut distances, 1_000) > 0 {}
+            wanted.extend(ends.into_iter().zip(distances).map(|(end, distance)| (lane as u8, end, distance)));
+        }
+        wanted.sort_unstable();
+        for both_ways in [false, true] {
+            let mut lanes = paths::LanesReach::new(NoSeventh(&along), &sources, hops, orientation).unwrap();
+            if both_ways {
+                lanes = lanes.both_ways(NoSeventh(&against));
+            }
+            let mut found = paths::LaneEnds::default();
+            let room = 1 + chance.below(50) as usize;
+            while lanes.step(&mut quota(chance), &mut found, room).unwrap() == Progress::More {}
+            let ends = found.ends.iter().zip(&found.distances);
+            let mut answer: Vec<_> = found
+                .lanes
+                .iter()
+                .zip(ends)
+                .map(|(lane, (end, distance))| (*lane, *end, *distance))
+                .collect();
+            answer.sort_unstable();
+            assert_eq!(answer, wanted, "seed {seed} {hops:?} {orientation:?} {sources:?} {both_ways}");
+        }
+    }
+}
+
 fn check_ends(keep: Keep, twin: &BTreeMap<u32, u32>, ends: Vec<u32>, distances: Vec<u32>, story: &str) {
     let mut found: Vec<(u32, u32)> = ends.into_iter().zip(distances).collect();
     found.sort_unstable();
