@@ -109,6 +109,11 @@ fn soak_lives() {
     let long = Options { lives: 12, steps_max: 600, ..Options::default() };
     println!("{:?}", lives(20_000..20_300, long));
     println!("{:?}", lives(30_000..30_500, Options { threads: true, ..Options::default() }));
+}
+
+#[test]
+#[ignore = "soak: hundreds of seeds of whole databases; minutes"]
+fn soak_lives_in_cypher() {
     println!("{:?}", lives_in_cypher(40_000..40_400, false));
     println!("{:?}", lives_in_cypher(50_000..50_200, true));
 }
