@@ -251,9 +251,9 @@ fn find_existing(
     if !existing.has_any(space) {
         return Ok(());
     }
-    for row in 0..batch.ids.len() {
+    for (row, place) in by_row.iter_mut().enumerate() {
         if let Some(vertex) = existing.find(space, batch.ids.get(row))? {
-            by_row[row] = vertex;
+            *place = vertex;
             let id = id_text(&batch.ids, row as u32);
             wrong.push((row as u32, format!("id {id} is in the database already")));
         }
