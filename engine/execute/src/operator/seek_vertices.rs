@@ -34,7 +34,7 @@ enum Found {
     Nothing,
     /// Vertices, last first.
     List(Vec<VertexId>),
-    Range(IndexRange),
+    Range(Box<IndexRange>),
 }
 
 struct Seeking {
@@ -113,7 +113,7 @@ impl Seeking {
             return Ok(Found::Nothing);
         }
         here.environment.record(|reads| reads.index_range(self.index, lower.clone(), upper.clone()));
-        Ok(Found::Range(snapshot.seek_range(self.index, lower.as_ref(), upper.as_ref())?))
+        Ok(Found::Range(Box::new(snapshot.seek_range(self.index, lower.as_ref(), upper.as_ref())?)))
     }
 }
 
