@@ -5,6 +5,8 @@
 //! gone through. Every name inside the path is computed from these two: where a part begins is the sum of the lengths of those before.
 //! Conditions on one round of a part are spoken over variables that are bound within the round only.
 
+mod conditions;
+
 use plan::algebra::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use plan::expr::{BinaryOperator, Expr, UnaryOperator, Var};
 use plan::pattern::{PathMode, PatternVertex};
@@ -51,7 +53,7 @@ struct Pieces<'a> {
 pub(super) fn needs_search(path: &PathPattern) -> bool {
     let mut pieces = Pieces::default();
     let legacy = matches!(path.selector, Selector::ShortestPath | Selector::AllShortestPaths);
-    if legacy || dissolve(&path.elements, path.selector, &mut pieces).is_err() {
+    if legacy || dissolve(&path.elements, &mut pieces).is_err() {
         return false;
     }
     let edges = pieces.list.iter().filter(|piece| !matches!(piece, Piece::Node(_))).count();
@@ -73,7 +75,7 @@ pub(super) fn needs_search(path: &PathPattern) -> bool {
     long || chosen || pieces.name.is_some() || (strict && edges > 1)
 }
 
-fn dissolve<'a>(elements: &'a [PatternElement], selector: Selector, pieces: &mut Pieces<'a>) -> Lowered<()> {
+fn dissolve<'a>(elements: &'a [PatternElement], pieces: &mut Pieces<'a>) -> Lowered<()> {
     for element in elements {
         match element {
             PatternElement::Node(node) => {
@@ -93,7 +95,7 @@ fn dissolve<'a>(elements: &'a [PatternElement], selector: Selector, pieces: &mut
                 }
                 pieces.name = group.path.variable.as_ref();
                 pieces.conditions.extend(&group.condition);
-                dissolve(&group.path.elements, selector, pieces)?;
+                dissolve(&group.path.elements, pieces)?;
             }
         }
     }
@@ -131,7 +133,7 @@ impl Lowerer<'_> {
         building: &mut Building<'a>,
     ) -> Lowered<()> {
         let mut pieces = Pieces::default();
-        dissolve(&path.elements, path.selector, &mut pieces)?;
+        dissolve(&path.elements, &mut pieces)?;
         let (first, last) = (node_at(pieces.list.first()), node_at(pieces.list.last()));
         let reversed = better_from_right(first, last, scope);
         let start = if reversed { last } else { first };
@@ -402,155 +404,6 @@ impl Lowerer<'_> {
         let var = self.variable(&name.text);
         scope.declare_instead(&name.text, var, kind, value.clone());
         building.computed.push((name.text.clone(), var, value));
-        Ok(())
-    }
-
-    // --- conditions ---
-
-    /// The conditions of a part, over one round of it.
-    pub(super) fn round_conditions(
-        &mut self,
-        round: Round<'_>,
-        scope: &mut Scope,
-        building: &mut Building<'_>,
-    ) -> Lowered<()> {
-        let part = building.searches[round.search].parts[round.part].clone();
-        let mut predicates = Vec::new();
-        let mark = scope.mark();
-        self.declare_round(round.piece, &part, scope);
-        let span = match round.piece {
-            Piece::Node(node) => {
-                self.place_conditions(node, part.vertices[0].variable, scope, &mut predicates)?;
-                node.span
-            }
-            Piece::Edge(edge) => {
-                self.step_conditions(edge, part.edges[0].variable, scope, &mut predicates)?;
-                edge.span
-            }
-            Piece::Group(group) => {
-                let (mut vertices, mut edges) = (part.vertices.iter(), part.edges.iter());
-                for element in &group.path.elements {
-                    match element {
-                        PatternElement::Node(node) => {
-                            let var = vertices.next().expect("a part has its group's nodes").variable;
-                            self.place_conditions(node, var, scope, &mut predicates)?;
-                        }
-                        PatternElement::Relationship(edge) => {
-                            let var = edges.next().expect("a part has its group's relationships").variable;
-                            self.step_conditions(edge, var, scope, &mut predicates)?;
-                        }
-                        PatternElement::Group(_) => {}
-                    }
-                }
-                if let Some(condition) = &group.condition {
-                    predicates.push(self.predicate(condition, scope)?.expr);
-                }
-                group.span
-            }
-        };
-        scope.forget_since(mark);
-        if predicates.is_empty() {
-            return Ok(());
-        }
-        let predicate = Expr::all(predicates);
-        let foreign = |var: &Var| building.is_made_by_search(*var);
-        if predicate.free_variables().iter().any(foreign) {
-            return unsupported("a condition inside a searched path that reads another part of it", span);
-        }
-        let part = &mut building.searches[round.search].parts[round.part];
-        part.predicate = Some(Expr::all(part.predicate.take().into_iter().chain([predicate])));
-        Ok(())
-    }
-
-    fn declare_round(&self, piece: Piece<'_>, part: &PatternPart, scope: &mut Scope) {
-        let mut node = |node: &NodePattern, at: usize| {
-            if let Some(name) = &node.variable {
-                scope.declare_local(&name.text, part.vertices[at].variable, Type::Node);
-            }
-        };
-        match piece {
-            Piece::Node(pattern) => node(pattern, 0),
-            Piece::Edge(_) => {}
-            Piece::Group(group) => {
-                let nodes = group.path.elements.iter().filter_map(|element| match element {
-                    PatternElement::Node(node) => Some(node),
-                    _ => None,
-                });
-                nodes.enumerate().for_each(|(at, pattern)| node(pattern, at));
-            }
-        }
-        let edges: Vec<&RelationshipPattern> = match piece {
-            Piece::Node(_) => Vec::new(),
-            Piece::Edge(edge) => vec![edge],
-            Piece::Group(group) => group
-                .path
-                .elements
-                .iter()
-                .filter_map(|element| match element {
-                    PatternElement::Relationship(edge) => Some(edge),
-                    _ => None,
-                })
-                .collect(),
-        };
-        for (edge, own) in edges.into_iter().zip(&part.edges) {
-            if let Some(name) = &edge.variable {
-                scope.declare_local(&name.text, own.variable, Type::Relationship);
-            }
-        }
-    }
-
-    fn place_conditions(
-        &mut self,
-        node: &NodePattern,
-        var: Var,
-        scope: &mut Scope,
-        predicates: &mut Vec<Expr>,
-    ) -> Lowered<()> {
-        self.properties_equal(&Expr::Variable(var), node.properties.as_ref(), scope, predicates)?;
-        if let Some(condition) = &node.condition {
-            predicates.push(self.predicate(condition, scope)?.expr);
-        }
-        Ok(())
-    }
-
-    fn step_conditions(
-        &mut self,
-        edge: &RelationshipPattern,
-        var: Var,
-        scope: &mut Scope,
-        predicates: &mut Vec<Expr>,
-    ) -> Lowered<()> {
-        let value = Expr::Variable(var);
-        if let Some(types) = edge.types.as_ref().filter(|types| plain_types(types).is_none()) {
-            predicates.push(Expr::HasLabels(Box::new(value.clone()), labels(types)));
-        }
-        self.properties_equal(&value, edge.properties.as_ref(), scope, predicates)?;
-        if let Some(condition) = &edge.condition {
-            predicates.push(self.predicate(condition, scope)?.expr);
-        }
-        Ok(())
-    }
-
-    /// A condition on a whole path, which decides whether it is among those chosen from.
-    pub(super) fn whole_condition(
-        &mut self,
-        search: usize,
-        condition: &Expression,
-        scope: &mut Scope,
-        building: &mut Building<'_>,
-    ) -> Lowered<()> {
-        let predicate = self.predicate(condition, scope)?.expr;
-        let own = building.searches[search].makes();
-        let read = predicate.free_variables();
-        let foreign = read.iter().any(|var| building.is_made_by_search(*var) && !own.contains(var));
-        let node = &mut building.searches[search];
-        if node.choice == PathChoice::Every {
-            building.pattern.predicates.extend(predicate.conjuncts());
-        } else if foreign {
-            return unsupported("a condition on a path that reads another searched path", condition.span);
-        } else {
-            node.predicate = Some(Expr::all(node.predicate.take().into_iter().chain([predicate])));
-        }
         Ok(())
     }
 }
