@@ -45,6 +45,9 @@ pub struct Query {
     /// Keep the past from now on: none, forever, or a time such as 7d
     #[arg(long, value_name = "HOW")]
     history: Option<History>,
+    /// Folder below which LOAD CSV may read files; without it, it reads none
+    #[arg(long, value_name = "FOLDER")]
+    import_folder: Option<PathBuf>,
 }
 
 /// How rows are printed.
@@ -84,7 +87,12 @@ impl Query {
         let database = folder::open(
             &self.database,
             self.create,
-            Options { history: self.history, memory_bytes: self.memory, ..Options::default() },
+            Options {
+                history: self.history,
+                memory_bytes: self.memory,
+                import_folder: self.import_folder.clone(),
+                ..Options::default()
+            },
         )?;
         let before = database.commit_counts().commits;
         let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();

@@ -42,6 +42,9 @@ pub struct Serve {
     /// Keep the past from now on: none, forever, or a time such as 7d
     #[arg(long, value_name = "HOW")]
     history: Option<History>,
+    /// Folder below which LOAD CSV may read files; without it, it reads none
+    #[arg(long, value_name = "FOLDER")]
+    import_folder: Option<PathBuf>,
     /// Address for Gremlin clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
@@ -68,8 +71,9 @@ impl Serve {
                 return Err(error.hint("leave the flag out; Bolt is served").into());
             }
         }
-        let (memory_bytes, history) = (self.memory, self.history);
-        let made = Made::open(&self.database, Options { memory_bytes, history, ..Options::default() })?;
+        let (memory_bytes, history, import_folder) = (self.memory, self.history, self.import_folder.clone());
+        let options = Options { memory_bytes, history, import_folder, ..Options::default() };
+        let made = Made::open(&self.database, options)?;
         let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let database = made.keep();

@@ -25,6 +25,9 @@ pub struct Shell {
     /// Keep the past from now on: none, forever, or a time such as 7d
     #[arg(long, value_name = "HOW")]
     history: Option<History>,
+    /// Folder below which LOAD CSV may read files; without it, it reads none
+    #[arg(long, value_name = "FOLDER")]
+    import_folder: Option<PathBuf>,
     /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     memory: Option<u64>,
@@ -38,7 +41,12 @@ impl Shell {
         let database = folder::open(
             &self.database,
             self.create,
-            Options { history: self.history, memory_bytes: self.memory, ..Options::default() },
+            Options {
+                history: self.history,
+                memory_bytes: self.memory,
+                import_folder: self.import_folder.clone(),
+                ..Options::default()
+            },
         )?;
         let options = ShellOptions { split, format: self.format.into() };
         let went_well = shell::run(&database, options)?;
