@@ -7,7 +7,7 @@ pub const QUERY_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Deepest nesting of expressions, patterns and subqueries, counted as the height of the syntax tree. Parsing, printing,
 /// lowering and dropping recurse once a level; the test `deepest_tree_fits_the_stack` shows that this height fits
 /// the 2 MiB of a thread in an unoptimised build. Chains of `AND`, `OR`, commas and clauses do not count.
-pub const NESTING_DEPTH_MAX: usize = 100;
+pub const NESTING_DEPTH_MAX: usize = 80;
 
 /// Longest chain of one left-associative operator such as `a + b + c`: it makes the tree as high as it is long, with frames
 /// smaller than those of true nesting.

@@ -37,9 +37,10 @@ impl Parser<'_> {
             "DELETE" | "DETACH" | "NODETACH" => self.delete()?,
             "FOREACH" => self.nested(Self::foreach)?,
             "CALL" => self.call_clause(false)?,
-            "LOAD" if self.is_word(1, "CSV") => self.load_csv()?,
-            "LET" => self.let_clause()?,
-            "FILTER" => self.filter_clause()?,
+            "LET" | "FILTER" | "LOAD" => match self.rarer_clause() {
+                Some(kind) => kind?,
+                None => return Ok(None),
+            },
             "FINISH" => {
                 self.bump();
                 ClauseKind::Finish
@@ -115,6 +116,17 @@ impl Parser<'_> {
         let projection = self.projection(start)?;
         let condition = self.optional_where()?;
         Ok(ClauseKind::With(projection, condition))
+    }
+
+    /// Clauses that openCypher does not have; apart, so that the frames of nested queries stay small.
+    fn rarer_clause(&mut self) -> Option<Parsed<ClauseKind>> {
+        if self.is_word(0, "LET") {
+            Some(self.let_clause())
+        } else if self.is_word(0, "FILTER") {
+            Some(self.filter_clause())
+        } else {
+            self.at_words(&["LOAD", "CSV"]).then(|| self.load_csv())
+        }
     }
 
     /// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.
