@@ -3,7 +3,7 @@
 //! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: what is not asked for is
 //! never listed. Which search, is decided by what is asked: distinct ends are a breadth-first search, shortest paths between bound
 //! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration, guided towards the far end
-//! where that is bound. The far end's labels filter what comes out.
+//! where that is bound. The far end's labels filter what comes out. Many rows that ask for ends by distance share one search.
 
 use crate::ExecuteError;
 use crate::adjacency::{EdgeCondition, Walk};
@@ -12,7 +12,7 @@ use crate::expression::Compiled;
 use crate::labels::LabelCheck;
 use crate::liveness::VarSet;
 use crate::operator::expand::edge_types;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use model::{Batch, Column, Direction, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use paths::Hops;
@@ -22,11 +22,13 @@ use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
 use store::Snapshot;
 
+mod lanes;
 mod search;
 
 /// Ends looked at together where one with the right labels is enough.
 const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
 
+use lanes::Lanes;
 use search::{Found, Search};
 
 pub(crate) struct Expansion {
@@ -44,6 +46,8 @@ pub(crate) struct Expansion {
     keep_edges: bool,
     keep_length: bool,
     keep_to: bool,
+    /// Rows may come out in another order than they came in.
+    unordered: bool,
 }
 
 /// What is known once the view is taken.
@@ -58,6 +62,8 @@ struct ExpandPath {
     bound: Option<Bound>,
     row: usize,
     search: Option<Search>,
+    /// One search for many rows.
+    lanes: Option<Lanes>,
     found: Found,
     charged: usize,
     ends: Vec<VertexId>,
@@ -132,7 +138,8 @@ impl ExpandPath {
     }
 
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let bytes = self.search.as_ref().map_or(0, Search::bytes);
+        let bytes =
+            self.search.as_ref().map_or(0, Search::bytes) + self.lanes.as_ref().map_or(0, Lanes::bytes);
         if bytes > self.charged {
             turn.context.charge(bytes - self.charged)?;
         } else {
@@ -140,6 +147,48 @@ impl ExpandPath {
         }
         self.charged = bytes;
         Ok(())
+    }
+
+    /// A slice of a search shared by many rows, begun here if that is right: done where there is none to go on with.
+    fn slice_lanes(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        if self.lanes.is_none() {
+            let fits = self.search.is_none()
+                && self.plan.unordered
+                && turn.early.is_none()
+                && !turn.here.environment.is_recording()
+                && lanes::fits(&self.plan);
+            let Some(types) = bound.types.clone().filter(|_| fits) else { return Ok(Progress::Done) };
+            let walks = || self.walks(batch, turn.here, bound, &types);
+            self.lanes = Lanes::begin(&self.plan, bound, batch, self.row, walks)?;
+        }
+        let Some(mut lanes) = self.lanes.take() else { return Ok(Progress::Done) };
+        let plan = self.plan.clone();
+        let progress = lanes.step(rows_max - rows.len(), |row, end, distance| {
+            if bound.labels.admits(end, &bound.snapshot)? {
+                rows.push(row);
+                if plan.keep_to {
+                    self.ends.push(end);
+                }
+                if plan.keep_length {
+                    self.lengths.push(i64::from(distance));
+                }
+            }
+            Ok(())
+        })?;
+        if progress == Progress::Done {
+            self.row = lanes.row_after;
+        } else {
+            self.lanes = Some(lanes);
+        }
+        self.charge(turn)?;
+        Ok(if self.row < batch.len() { Progress::More } else { progress })
     }
 
     fn slice(
@@ -153,6 +202,12 @@ impl ExpandPath {
         while self.row < batch.len() {
             if rows.len() >= rows_max {
                 return Ok(Progress::More);
+            }
+            if self.slice_lanes(bound, batch, rows, rows_max, turn)? == Progress::More {
+                return Ok(Progress::More);
+            }
+            if self.row >= batch.len() {
+                break;
             }
             if turn.skips(batch, self.row) {
                 (self.search, self.row) = (None, self.row + 1);
@@ -196,7 +251,7 @@ impl FanOut for ExpandPath {
             here.environment.record(|reads| labels.record(reads));
             self.bound = Some(Bound { types, labels, snapshot });
         }
-        (self.row, self.search) = (0, None);
+        (self.row, self.search, self.lanes) = (0, None, None);
         Ok(())
     }
     fn fill(
@@ -261,6 +316,7 @@ pub(crate) fn compile(
         keep_edges: node.edges.is_some_and(|edges| required.contains(edges)),
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
+        unordered: matches!(&feed, Feed::Rows(stream) if !stream.ordered),
     });
     let mut columns = Vec::new();
     columns.extend(node.edges.filter(|_| plan.keep_edges));
@@ -271,6 +327,7 @@ pub(crate) fn compile(
         bound: None,
         row: 0,
         search: None,
+        lanes: None,
         found: Found::default(),
         charged: 0,
         ends: Vec::new(),
