@@ -125,7 +125,16 @@ fn cypher_shell() {
     check(|port| {
         let mut command = Command::new("java");
         command.arg("-cp").arg(folder.join("shell").join("*")).arg("org.neo4j.shell.Main");
-        command.args(["-a", &format!("neo4j://127.0.0.1:{port}"), "-u", "neo4j", "-p", "secret", "--format", "plain"]);
+        command.args([
+            "-a",
+            &format!("neo4j://127.0.0.1:{port}"),
+            "-u",
+            "neo4j",
+            "-p",
+            "secret",
+            "--format",
+            "plain",
+        ]);
         command.arg("-f").arg(sources("java").join("shell.cypher"));
         command
     });

@@ -159,11 +159,7 @@ fn nonsense_and_wrong_order_end_the_connection_with_a_protocol_error() {
         chunked(&[run("RETURN 1")]),
         chunked(&[request(LOGON, &[none()])]),
         chunked(&[request(RESET, &[])]),
-        chunked(&[
-            request(HELLO, &[none()]),
-            request(LOGON, &[none()]),
-            request(HELLO, &[none()]),
-        ]),
+        chunked(&[request(HELLO, &[none()]), request(LOGON, &[none()]), request(HELLO, &[none()])]),
     ] {
         let mut client = Client::shaken(server.address());
         client.socket.write_all(&bytes).unwrap();

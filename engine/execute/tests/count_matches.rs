@@ -32,7 +32,7 @@ fn edge(chance: &mut Chance, variable: u32, from: u32, to: u32) -> PatternEdge {
         to: Var(to),
         types: types.iter().map(|name| (*name).into()).collect(),
         // Edges of which one has a direction and the other none are seldom told apart.
-        direction: *chance.choose(if from % 2 == 0 { &DIRECTED } else { &ANY }).unwrap(),
+        direction: *chance.choose(if from.is_multiple_of(2) { &DIRECTED } else { &ANY }).unwrap(),
         run: None,
     }
 }

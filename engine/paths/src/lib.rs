@@ -65,8 +65,8 @@ pub use distances::Distances;
 pub use error::PathError;
 pub use filtered::Filtered;
 pub use hops::{Hops, Orientation};
-pub use lister::Listing;
 pub use lanes::{LANES_MAX, LaneEnds, LanesReach};
+pub use lister::Listing;
 pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
 pub use path::Path;
 pub use pattern::{

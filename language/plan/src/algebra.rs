@@ -5,10 +5,10 @@
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
 pub use crate::counting::{CountArm, CountMatches, CountStep, CountTree};
+pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
 use crate::pattern::{PathMode, Pattern, Selector};
-pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use model::Direction;
 
 /// An operator with its inputs.

@@ -33,8 +33,8 @@ mod verify;
 mod testing;
 
 pub use anchor::{Anchor, CheckpointMark};
-pub use backup::{BackupReport, backup, is_backup, restore};
 pub use backing::{BackingStore, CheckpointSink, Record, Records};
+pub use backup::{BackupReport, backup, is_backup, restore};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};
 pub use error::{DurableError, DurableResult};

@@ -115,7 +115,9 @@ fn main() {
     };
     let wanted = counts(&engine);
     let took = (monotonic_ns() - began) as f64 / 1e9;
-    println!("{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, place {place}");
+    println!(
+        "{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, place {place}"
+    );
     drop(engine);
     let began = monotonic_ns();
     let (engine, report) = open(Some((disk, path)), &OpenOptions::default()).unwrap();

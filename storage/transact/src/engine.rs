@@ -455,8 +455,7 @@ impl Shared {
         match applied {
             Ok((footprint, next, record, payload)) => {
                 let alone = committer.bank.is_alone();
-                let touched =
-                    if alone { Default::default() } else { refine::touched(reads, &footprint) };
+                let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
                 committer.bank.settle(stamp.clone(), touched);
                 committer.conflicts.record(place, footprint);
                 committer.last_time_micros = time_micros;

@@ -105,7 +105,10 @@ fn a_commit_that_was_not_confirmed_is_said_to_be_unknown() {
         assert_eq!(error.code(), "Tanglewood.DatabaseError.Transaction.OutcomeUnknown", "{error}");
         assert!(!error.is_retryable());
         let refused = create(&engine, 3.into()).unwrap_err();
-        assert!(matches!(refused, TransactError::Durable(_)), "this one is known not to have happened: {refused}");
+        assert!(
+            matches!(refused, TransactError::Durable(_)),
+            "this one is known not to have happened: {refused}"
+        );
         assert_eq!(engine.snapshot().statistics().vertices(), 1, "nobody sees what may not be there");
         drop(engine);
         let engine = on(&Arc::new(if seed % 4 < 2 { disk.kill() } else { disk.crash(seed) }));

@@ -31,7 +31,8 @@ fn part(part: &PatternPart, print: &Printer<'_>) -> String {
     };
     let mut text = vertex(0);
     for (at, edge) in part.edges.iter().enumerate() {
-        let types = if edge.types.is_empty() { String::new() } else { format!("[:{}]", edge.types.join("|")) };
+        let types =
+            if edge.types.is_empty() { String::new() } else { format!("[:{}]", edge.types.join("|")) };
         text += &match edge.direction {
             Direction::Out => format!("-{types}->"),
             Direction::In => format!("<-{types}-"),
