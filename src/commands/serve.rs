@@ -5,7 +5,7 @@ use super::{Exit, units};
 use clap::{Args, ValueEnum};
 use database::{Error, History, Options};
 use server::users::Gate;
-use server::{Limits, ServeError, ServeOptions, Server, Tls, Users};
+use server::{EndSignal, Limits, ServeError, ServeOptions, Server, Tls, Users};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,9 +76,11 @@ impl Serve {
         let made = Made::open(&self.database, options)?;
         let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
+        let end = EndSignal::catch()
+            .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
         self.greet(&server, &options);
-        server.wait_for_signal().map_err(failed)?;
+        end.wait();
         drop(server);
         Ok(database.close()?)
     }

@@ -13,5 +13,5 @@ pub mod listener;
 pub mod users;
 
 pub use limits::Limits;
-pub use listener::{ServeError, ServeOptions, Server, Tls};
+pub use listener::{EndSignal, ServeError, ServeOptions, Server, Tls};
 pub use users::{Users, UsersError};

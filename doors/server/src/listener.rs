@@ -117,6 +117,24 @@ pub struct Server {
     address: SocketAddr,
 }
 
+/// The wish of the system, or of whoever sits before it, that the process ends: Ctrl-C or SIGTERM.
+pub struct EndSignal(signal_hook::iterator::Signals);
+
+impl EndSignal {
+    /// From now on such a signal does not end the process by itself. Take it before you say that you are ready.
+    ///
+    /// # Errors
+    /// The system does not tell of signals.
+    pub fn catch() -> std::io::Result<EndSignal> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map(EndSignal)
+    }
+    /// Waits for one; one that came before counts.
+    pub fn wait(mut self) {
+        self.0.forever().next();
+    }
+}
+
 impl Server {
     /// Listens; ready when this returns.
     ///
@@ -151,17 +169,6 @@ impl Server {
     /// Connections open now.
     pub fn connections(&self) -> usize {
         self.shared.open.lock().len()
-    }
-    /// Waits until the process is asked to end (Ctrl-C or SIGTERM).
-    ///
-    /// # Errors
-    /// The system does not tell of signals.
-    pub fn wait_for_signal(&self) -> Result<(), ServeError> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])
-            .map_err(|error| ServeError::Io(self.address.to_string(), error))?;
-        signals.forever().next();
-        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use tanglewood_plan::expr::*;
 use tanglewood_plan::statistics::{NothingKnown, Planning};
 use tanglewood_plan::{AggregateFunction, Plan, Statement, StatementKind, estimates, explain, optimize};
 
-const CASES: u64 = 700;
+const CASES: u64 = 2_000;
 const SEED: &str = "TANGLEWOOD_SEED";
 
 /// A connected pattern of two to four vertices, some that differ, with an optional tree and an absent edge now and then; counted, over

@@ -94,7 +94,7 @@ fn check_vertex(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError>
 }
 
 fn check_edge(edge: EdgeRef, after: &Snapshot) -> Result<(), TransactError> {
-    if after.edge(edge.id)?.is_none() {
+    if !after.edge_exists(edge)? {
         return Ok(());
     }
     for constraint in after.catalog().constraints() {

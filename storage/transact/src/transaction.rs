@@ -211,7 +211,7 @@ impl Transaction {
         writes.touched.extend([edge.source, edge.target]);
         drop(writes);
         self.reads.edge(edge.id);
-        let known = self.view.read().edge(edge.id)?.is_some();
+        let known = self.view.read().edge_exists(edge)?;
         let mut writes = self.writes.lock();
         if !known && !writes.born_edges.contains(&edge.id) {
             return Ok(false);
@@ -355,7 +355,7 @@ impl Transaction {
         self.reads.edge(edge.id);
         let writes = self.writes.lock();
         let known = !writes.gone_edges.contains(&edge.id)
-            && (self.view.read().edge(edge.id)?.is_some() || writes.born_edges.contains(&edge.id));
+            && (self.view.read().edge_exists(edge)? || writes.born_edges.contains(&edge.id));
         if known { Ok(()) } else { Err(TransactError::NotFound { what: "relationship" }) }
     }
 }
