@@ -7,9 +7,11 @@ extern crate tanglewood_paths as paths;
 #[allow(dead_code, reason = "shared with the tests of limits")]
 mod twins;
 
+use paths::csr::Csr;
 use paths::{
-    AllShortestPair, Hops, Keep, Listing, MorselPolicy, Path, PathMode, Progress, Reach, SharedReach,
-    ShortestFrom, ShortestPair, Targets, Toward, TrailBatch, Trails, Turn, WeightedShortest, Work,
+    AllShortestPair, Hops, Keep, Listing, MorselPolicy, Orientation, Path, PathMode, Progress, Reach,
+    SharedReach, ShortestFrom, ShortestPair, Targets, Toward, TrailBatch, Trails, Turn, WeightedShortest,
+    Work,
 };
 use std::collections::BTreeMap;
 use twins::{Case, Chance};
@@ -93,27 +95,28 @@ impl paths::Adjacency for NoSeventh<'_> {
     }
 }
 
+/// A random graph of up to so many edges a vertex, half of the vertices without one that leads to them, with a line through all or
+/// none: its orientation, and its lists along and against it.
+fn dense(chance: &mut Chance, vertices: u32, share: u64, with_line: bool) -> (Orientation, Csr, Csr) {
+    let edges: Vec<(u32, u32)> = (0..chance.below(share * u64::from(vertices)))
+        .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
+        .chain((1..vertices).filter(|_| with_line).map(|vertex| (vertex - 1, vertex)))
+        .collect();
+    if chance.below(2) == 0 {
+        (Orientation::Directed, Csr::outgoing(vertices, &edges), Csr::incoming(vertices, &edges))
+    } else {
+        let both = Csr::undirected(vertices, &edges);
+        (Orientation::Undirected, both.clone(), both)
+    }
+}
+
 /// Graphs dense enough that most of their levels are taken from below, some only until the tail.
 #[test]
 fn a_search_from_below_finds_what_one_from_above_finds() {
     for seed in 0..300 {
         let chance = &mut Chance(seed ^ 0xBE10);
         let vertices = 2 + chance.below(400) as u32;
-        let edges: Vec<(u32, u32)> = (0..chance.below(12 * u64::from(vertices)))
-            .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
-            .chain((1..vertices).filter(|_| seed % 3 == 0).map(|vertex| (vertex - 1, vertex)))
-            .collect();
-        let orientation =
-            if chance.below(2) == 0 { paths::Orientation::Directed } else { paths::Orientation::Undirected };
-        let (along, against) = match orientation {
-            paths::Orientation::Directed => {
-                (paths::csr::Csr::outgoing(vertices, &edges), paths::csr::Csr::incoming(vertices, &edges))
-            }
-            paths::Orientation::Undirected => {
-                let both = paths::csr::Csr::undirected(vertices, &edges);
-                (both.clone(), both)
-            }
-        };
+        let (orientation, along, against) = dense(chance, vertices, 12, seed % 3 == 0);
         let sources: Vec<u32> =
             (0..1 + chance.below(3)).map(|_| chance.below(vertices.into()) as u32).collect();
         let hops = hops_of(chance);
@@ -143,21 +146,7 @@ fn lanes_find_what_as_many_searches_find() {
     for seed in 0..300 {
         let chance = &mut Chance(seed ^ 0x1A9E5);
         let vertices = 2 + chance.below(200) as u32;
-        let edges: Vec<(u32, u32)> = (0..chance.below(8 * u64::from(vertices)))
-            .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
-            .chain((1..vertices).filter(|_| seed % 3 == 0).map(|vertex| (vertex - 1, vertex)))
-            .collect();
-        let orientation =
-            if chance.below(2) == 0 { paths::Orientation::Directed } else { paths::Orientation::Undirected };
-        let (along, against) = match orientation {
-            paths::Orientation::Directed => {
-                (paths::csr::Csr::outgoing(vertices, &edges), paths::csr::Csr::incoming(vertices, &edges))
-            }
-            paths::Orientation::Undirected => {
-                let both = paths::csr::Csr::undirected(vertices, &edges);
-                (both.clone(), both)
-            }
-        };
+        let (orientation, along, against) = dense(chance, vertices, 8, seed % 3 == 0);
         let sources: Vec<u32> = (0..1 + chance.below(paths::LANES_MAX as u64))
             .map(|_| chance.below(vertices.into()) as u32)
             .collect();

@@ -270,18 +270,7 @@ impl Run {
 
     /// Draws what shall go wrong from now on.
     fn strike(&mut self) {
-        let at = self.disk.operations() + 1 + self.chance.below(80);
-        let used: u64 = self.disk.contents().values().map(|bytes| bytes.len() as u64).sum();
-        let faults = match self.chance.below(6) {
-            0 => Faults { power_fails_at: Some(at), ..Faults::default() },
-            1 => Faults { error_at: Some(at), ..Faults::default() },
-            2 => Faults { full_at: Some(at), ..Faults::default() },
-            3 => {
-                let capacity_bytes = Some(used + self.chance.below(20_000));
-                Faults { capacity_bytes, ..Faults::default() }
-            }
-            _ => Faults::default(),
-        };
+        let faults = faults(&mut self.chance, &self.disk, 80);
         self.report.struck += usize::from(faults != Faults::default());
         self.disk.set_faults(faults);
     }
@@ -342,5 +331,18 @@ impl Run {
             }
         }
         drop(engine);
+    }
+}
+
+/// What shall go wrong from now on, within so many operations of the disk: nothing in two cases of six.
+fn faults(chance: &mut Chance, disk: &SimDisk, operations: u64) -> Faults {
+    let at = disk.operations() + 1 + chance.below(operations);
+    let used: u64 = disk.contents().values().map(|bytes| bytes.len() as u64).sum();
+    match chance.below(6) {
+        0 => Faults { power_fails_at: Some(at), ..Faults::default() },
+        1 => Faults { error_at: Some(at), ..Faults::default() },
+        2 => Faults { full_at: Some(at), ..Faults::default() },
+        3 => Faults { capacity_bytes: Some(used + chance.below(20_000)), ..Faults::default() },
+        _ => Faults::default(),
     }
 }

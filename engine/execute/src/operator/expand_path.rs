@@ -46,8 +46,8 @@ pub(crate) struct Expansion {
     keep_edges: bool,
     keep_length: bool,
     keep_to: bool,
-    /// Rows may come out in another order than they came in.
-    unordered: bool,
+    /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
+    shares: bool,
 }
 
 /// What is known once the view is taken.
@@ -160,10 +160,9 @@ impl ExpandPath {
     ) -> Try<Progress> {
         if self.lanes.is_none() {
             let fits = self.search.is_none()
-                && self.plan.unordered
+                && self.plan.shares
                 && turn.early.is_none()
-                && !turn.here.environment.is_recording()
-                && lanes::fits(&self.plan);
+                && !turn.here.environment.is_recording();
             let Some(types) = bound.types.clone().filter(|_| fits) else { return Ok(Progress::Done) };
             let walks = || self.walks(batch, turn.here, bound, &types);
             self.lanes = Lanes::begin(&self.plan, bound, batch, self.row, walks)?;
@@ -301,7 +300,7 @@ pub(crate) fn compile(
         }
         None => None,
     };
-    let plan = Arc::new(Expansion {
+    let mut plan = Expansion {
         from: Compiler::position(&layout, node.from)?,
         to: node.into.then(|| Compiler::position(&layout, node.to)).transpose()?,
         types: node.types.clone(),
@@ -316,8 +315,10 @@ pub(crate) fn compile(
         keep_edges: node.edges.is_some_and(|edges| required.contains(edges)),
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
-        unordered: matches!(&feed, Feed::Rows(stream) if !stream.ordered),
-    });
+        shares: false,
+    };
+    plan.shares = lanes::fits(&plan) && matches!(&feed, Feed::Rows(stream) if !stream.ordered);
+    let plan = Arc::new(plan);
     let mut columns = Vec::new();
     columns.extend(node.edges.filter(|_| plan.keep_edges));
     columns.extend(node.length.filter(|_| plan.keep_length));

@@ -135,18 +135,7 @@ impl Run {
     }
 
     fn strike(&mut self) {
-        let at = self.disk.operations() + 1 + self.chance.below(120);
-        let used: u64 = self.disk.contents().values().map(|bytes| bytes.len() as u64).sum();
-        let faults = match self.chance.below(6) {
-            0 => Faults { power_fails_at: Some(at), ..Faults::default() },
-            1 => Faults { error_at: Some(at), ..Faults::default() },
-            2 => Faults { full_at: Some(at), ..Faults::default() },
-            3 => {
-                let capacity_bytes = Some(used + self.chance.below(20_000));
-                Faults { capacity_bytes, ..Faults::default() }
-            }
-            _ => Faults::default(),
-        };
+        let faults = super::faults(&mut self.chance, &self.disk, 120);
         self.report.struck += usize::from(faults != Faults::default());
         self.disk.set_faults(faults);
     }

@@ -3,11 +3,12 @@
 //! Which rows share a search is chosen here: as many as there are lanes, at least [`LANE_ROWS_MIN`], and only for walks long enough that
 //! searches meet. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
 
+use super::search::orientation;
 use super::{Bound, Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
-use model::{Batch, Direction, NO_VERTEX, VertexId};
-use paths::{LANES_MAX, LaneEnds, LanesReach, Orientation, Work};
+use model::{Batch, NO_VERTEX, VertexId};
+use paths::{LANES_MAX, LaneEnds, LanesReach, Work};
 use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
 
@@ -49,13 +50,6 @@ pub(super) fn fits(plan: &Expansion) -> bool {
         && source_counts
 }
 
-fn orientation(plan: &Expansion) -> Orientation {
-    match plan.direction {
-        Direction::Both if plan.mode != PathMode::Walk => Orientation::Undirected,
-        _ => Orientation::Directed,
-    }
-}
-
 impl Lanes {
     /// A search for the next rows from `row` on; none if they are too few.
     pub(super) fn begin(
@@ -65,6 +59,9 @@ impl Lanes {
         row: usize,
         walks: impl FnOnce() -> Walks,
     ) -> Try<Option<Lanes>> {
+        if batch.len() - row < LANE_ROWS_MIN {
+            return Ok(None);
+        }
         let (mut rows, mut sources, mut row_after) = (Vec::new(), Vec::new(), row);
         while row_after < batch.len() && sources.len() < LANES_MAX {
             let vertex: Option<VertexId> = batch.column(plan.from).vertex(row_after);

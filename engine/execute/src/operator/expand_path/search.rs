@@ -101,7 +101,7 @@ enum Form {
     Over,
 }
 
-fn orientation(plan: &Expansion) -> Orientation {
+pub(super) fn orientation(plan: &Expansion) -> Orientation {
     // A walk may go out and back over one edge, as if there were two.
     match plan.direction {
         Direction::Both if plan.mode != PathMode::Walk => Orientation::Undirected,
