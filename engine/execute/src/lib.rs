@@ -13,6 +13,7 @@ mod adjacency;
 mod columns;
 mod compile;
 mod done;
+mod drawing;
 pub mod error;
 pub mod execution;
 pub mod expression;

@@ -6,10 +6,10 @@
 
 use crate::access::Environment;
 use crate::done::Early;
-use crate::expression::Scope;
+use crate::expression::{Compiled, Scope};
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
-use model::{Batch, Column};
+use model::{Batch, Column, Value};
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -34,6 +34,12 @@ impl Here {
     pub(crate) fn scope(&mut self) -> Scope<'_> {
         let snapshot = self.snapshot.get_or_insert_with(|| self.environment.view());
         Scope::new(snapshot, &self.environment.request)
+    }
+    /// The values of expressions for one row.
+    pub(crate) fn values(&mut self, expressions: &[Compiled], batch: &Batch, row: usize) -> Try<Vec<Value>> {
+        let scope = self.scope();
+        let values = expressions.iter().map(|expression| expression.evaluate_row(batch, row, &scope));
+        Ok(values.collect::<Result<_, _>>()?)
     }
     /// Writes what is pending and reads on behind it: for writing operators that must see their own writes.
     pub(crate) fn refresh(&mut self) -> Try<()> {

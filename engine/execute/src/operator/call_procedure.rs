@@ -2,11 +2,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::procedure::{self, Run};
 use crate::stream::Stream;
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{Here, Progress, Try, Turn};
 use model::{Batch, Column, ColumnBuilder, Value};
 use std::sync::Arc;
 
@@ -14,50 +15,33 @@ struct CallProcedure {
     run: Run,
     arguments: Arc<Vec<Compiled>>,
     fields: Arc<[usize]>,
-    row: usize,
-    pending: Option<std::vec::IntoIter<Vec<Value>>>,
     columns: Vec<ColumnBuilder>,
 }
 
-impl FanOut for CallProcedure {
+impl Draw for CallProcedure {
+    type Cursor = std::vec::IntoIter<Vec<Value>>;
+
     fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
         here.environment.record(|reads| reads.catalogue());
-        (self.row, self.pending) = (0, None);
         Ok(())
     }
-    fn fill(
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
+        let arguments = turn.here.values(&self.arguments, batch, row)?;
+        Ok((self.run)(turn.here.snapshot(), &arguments)?.into_iter())
+    }
+    fn draw(
         &mut self,
-        batch: &Batch,
-        rows: &mut Vec<u32>,
-        rows_max: usize,
-        turn: &mut Turn<'_, '_>,
-    ) -> Try<Progress> {
-        while self.row < batch.len() {
-            let mut pending = match self.pending.take() {
-                Some(pending) => pending,
-                None => {
-                    let scope = turn.here.scope();
-                    let arguments =
-                        self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
-                    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-                    (self.run)(turn.here.snapshot(), &arguments)?.into_iter()
-                }
-            };
-            while rows.len() < rows_max {
-                let Some(result) = pending.next() else { break };
-                rows.push(self.row as u32);
-                self.columns
-                    .iter_mut()
-                    .zip(self.fields.iter())
-                    .for_each(|(column, field)| column.push(result[*field].clone()));
-            }
-            if pending.len() > 0 {
-                self.pending = Some(pending);
-                return Ok(Progress::More);
-            }
-            self.row += 1;
+        pending: &mut Self::Cursor,
+        room: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
+        let before = pending.len();
+        for result in pending.take(room) {
+            let columns = self.columns.iter_mut().zip(self.fields.iter());
+            columns.for_each(|(column, field)| column.push(result[*field].clone()));
         }
-        Ok(Progress::Done)
+        let more = pending.len() > 0;
+        Ok((before - pending.len(), if more { Progress::More } else { Progress::Done }))
     }
     fn columns(&mut self) -> Vec<Column> {
         self.columns.iter_mut().map(|column| std::mem::take(column).finish()).collect()
@@ -99,13 +83,13 @@ pub(crate) fn compile(
         }
     }
     let fields: Arc<[usize]> = fields.into();
-    let make = move || CallProcedure {
-        run,
-        arguments: arguments.clone(),
-        fields: fields.clone(),
-        row: 0,
-        pending: None,
-        columns: fields.iter().map(|_| ColumnBuilder::new()).collect(),
+    let make = move || {
+        Drawing::new(CallProcedure {
+            run,
+            arguments: arguments.clone(),
+            fields: fields.clone(),
+            columns: fields.iter().map(|_| ColumnBuilder::new()).collect(),
+        })
     };
     let stream = compiler.attach_fan_out("CallProcedure", &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })

@@ -5,10 +5,11 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::stream::Stream;
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{Here, Progress, Try, Turn};
 use model::{Batch, Column, Map, Value};
 use records::Records;
 use std::path::{Component, Path, PathBuf};
@@ -23,8 +24,6 @@ struct LoadCsv {
     /// File, whether the first record gives titles, separator.
     arguments: Arc<Vec<Compiled>>,
     keep: bool,
-    row: usize,
-    open: Option<Open>,
     values: Vec<Value>,
 }
 
@@ -106,54 +105,28 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-impl FanOut for LoadCsv {
+impl Draw for LoadCsv {
+    type Cursor = Open;
+
     fn begin(&mut self, _: &Batch, _: &mut Here) -> Try<()> {
-        (self.row, self.open) = (0, None);
         Ok(())
     }
-    fn fill(
-        &mut self,
-        batch: &Batch,
-        rows: &mut Vec<u32>,
-        rows_max: usize,
-        turn: &mut Turn<'_, '_>,
-    ) -> Try<Progress> {
-        while self.row < batch.len() {
-            if turn.skips(batch, self.row) {
-                (self.row, self.open) = (self.row + 1, None);
-                continue;
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Open> {
+        let values = turn.here.values(&self.arguments, batch, row)?;
+        Ok(Open::new(turn.here.environment.import_folder.as_deref(), &values)?)
+    }
+    fn draw(&mut self, open: &mut Open, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+        for read in 0..room {
+            // Between two looks at the clock, but never before the first record.
+            if read > 0 && read % RECORDS_PER_LOOK == 0 && turn.context.should_yield() {
+                return Ok((read, Progress::More));
             }
-            let mut open = match self.open.take() {
-                Some(open) => open,
-                None => {
-                    let scope = turn.here.scope();
-                    let values =
-                        self.arguments.iter().map(|value| value.evaluate_row(batch, self.row, &scope));
-                    let values = values.collect::<Result<Vec<_>, _>>()?;
-                    Open::new(turn.here.environment.import_folder.as_deref(), &values)?
-                }
-            };
-            let mut ended = false;
-            for read in 0.. {
-                if rows.len() >= rows_max || (read % RECORDS_PER_LOOK == 0 && turn.context.should_yield()) {
-                    break;
-                }
-                let Some(value) = open.next()? else {
-                    ended = true;
-                    break;
-                };
-                rows.push(self.row as u32);
-                if self.keep {
-                    self.values.push(value);
-                }
+            let Some(value) = open.next()? else { return Ok((read, Progress::Done)) };
+            if self.keep {
+                self.values.push(value);
             }
-            if !ended {
-                self.open = Some(open);
-                return Ok(Progress::More);
-            }
-            self.row += 1;
         }
-        Ok(Progress::Done)
+        Ok((room, Progress::More))
     }
     fn columns(&mut self) -> Vec<Column> {
         if self.keep { vec![Column::Any(std::mem::take(&mut self.values))] } else { Vec::new() }
@@ -172,7 +145,7 @@ pub(crate) fn compile(
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
     let columns: Vec<_> = new.filter(|variable| required.contains(*variable)).collect();
     let keep = !columns.is_empty();
-    let make = move || LoadCsv { arguments: arguments.clone(), keep, row: 0, open: None, values: Vec::new() };
+    let make = move || Drawing::new(LoadCsv { arguments: arguments.clone(), keep, values: Vec::new() });
     let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })
 }

@@ -2,10 +2,11 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::stream::Stream;
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{Here, Progress, Try, Turn};
 use model::batch::Carried;
 use model::{Batch, Column, Nulls, Value, VertexId};
 use std::sync::Arc;
@@ -14,9 +15,6 @@ struct SeekIds {
     ids: Arc<Compiled>,
     keep: bool,
     values: Option<Carried>,
-    row: usize,
-    /// Vertices of the current row that are still to be handed on, last first.
-    pending: Option<Vec<VertexId>>,
     vertices: Vec<VertexId>,
 }
 
@@ -40,43 +38,26 @@ impl SeekIds {
     }
 }
 
-impl FanOut for SeekIds {
+impl Draw for SeekIds {
+    /// Vertices that are still to be handed on, last first.
+    type Cursor = Vec<VertexId>;
+
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         self.values = Some(self.ids.evaluate_carried(batch, &here.scope())?);
-        (self.row, self.pending) = (0, None);
         Ok(())
     }
-    fn fill(
+    fn open(&mut self, _: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Vec<VertexId>> {
+        self.look_up(self.values.as_ref().expect("a batch was begun").get(row), turn.here)
+    }
+    fn draw(
         &mut self,
-        batch: &Batch,
-        rows: &mut Vec<u32>,
-        rows_max: usize,
-        turn: &mut Turn<'_, '_>,
-    ) -> Try<Progress> {
-        while self.row < batch.len() {
-            if turn.skips(batch, self.row) {
-                (self.pending, self.row) = (None, self.row + 1);
-                continue;
-            }
-            let mut pending = match self.pending.take() {
-                Some(pending) => pending,
-                None => {
-                    self.look_up(self.values.as_ref().expect("a batch was begun").get(self.row), turn.here)?
-                }
-            };
-            let take = pending.len().min(rows_max.saturating_sub(rows.len()));
-            rows.extend(std::iter::repeat_n(self.row as u32, take));
-            self.vertices.extend(pending.drain(pending.len() - take..).rev());
-            if pending.is_empty() {
-                self.row += 1;
-            } else {
-                self.pending = Some(pending);
-            }
-            if rows.len() >= rows_max {
-                return Ok(if self.row < batch.len() { Progress::More } else { Progress::Done });
-            }
-        }
-        Ok(Progress::Done)
+        pending: &mut Vec<VertexId>,
+        room: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
+        let take = pending.len().min(room);
+        self.vertices.extend(pending.drain(pending.len() - take..).rev());
+        Ok((take, if pending.is_empty() { Progress::Done } else { Progress::More }))
     }
     fn columns(&mut self) -> Vec<Column> {
         let vertices = std::mem::take(&mut self.vertices);
@@ -93,8 +74,7 @@ pub(crate) fn compile(
     let feed = compiler.feed(&node.input, &below)?;
     let ids = Arc::new(compiler.expression(&node.ids, &feed.layout())?);
     let keep = required.contains(node.vertex);
-    let make =
-        move || SeekIds { ids: ids.clone(), keep, values: None, row: 0, pending: None, vertices: Vec::new() };
+    let make = move || Drawing::new(SeekIds { ids: ids.clone(), keep, values: None, vertices: Vec::new() });
     let new: Vec<_> = keep.then_some(node.vertex).into_iter().collect();
     Ok(compiler.attach_fan_out("SeekIds", &feed, required, &new, make))
 }

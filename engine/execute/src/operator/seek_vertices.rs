@@ -4,11 +4,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
 use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{Here, Progress, Try, Turn};
 use model::compare::GroupKey;
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Nulls, Value, VertexId};
@@ -29,7 +30,7 @@ enum Lookup {
     Prefix(Compiled),
 }
 
-/// What is still to come of the current row.
+/// What is still to come of a row.
 enum Found {
     Nothing,
     /// Vertices, last first.
@@ -46,8 +47,6 @@ struct Seeking {
 
 struct SeekVertices {
     plan: Arc<Seeking>,
-    row: usize,
-    found: Option<Found>,
     vertices: Vec<VertexId>,
 }
 
@@ -130,54 +129,34 @@ fn text_after(prefix: &str) -> Option<String> {
     None
 }
 
-impl FanOut for SeekVertices {
+impl Draw for SeekVertices {
+    type Cursor = Found;
+
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         self.plan.reads.record(batch, here);
-        (self.row, self.found) = (0, None);
         Ok(())
     }
-    fn fill(
-        &mut self,
-        batch: &Batch,
-        rows: &mut Vec<u32>,
-        rows_max: usize,
-        turn: &mut Turn<'_, '_>,
-    ) -> Try<Progress> {
-        while self.row < batch.len() {
-            if rows.len() >= rows_max {
-                return Ok(Progress::More);
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found> {
+        self.plan.look_up(batch, row, turn.here)
+    }
+    fn draw(&mut self, found: &mut Found, room: usize, _: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+        let room = room.min(VERTICES_PER_SLICE_MAX);
+        let before = self.vertices.len();
+        let more = match found {
+            Found::Nothing => false,
+            Found::List(list) => {
+                let from = list.len() - list.len().min(room);
+                self.vertices.extend(list.drain(from..).rev());
+                !list.is_empty()
             }
-            if turn.skips(batch, self.row) {
-                (self.found, self.row) = (None, self.row + 1);
-                continue;
-            }
-            let found = match self.found.take() {
-                Some(found) => found,
-                None => self.plan.look_up(batch, self.row, turn.here)?,
-            };
-            let room = (rows_max - rows.len()).min(VERTICES_PER_SLICE_MAX);
-            let before = self.vertices.len();
-            let rest = match found {
-                Found::Nothing => None,
-                Found::List(mut list) => {
-                    let from = list.len() - list.len().min(room);
-                    self.vertices.extend(list.drain(from..).rev());
-                    (!list.is_empty()).then_some(Found::List(list))
+            Found::Range(range) => {
+                for vertex in range.by_ref().take(room) {
+                    self.vertices.push(vertex?);
                 }
-                Found::Range(mut range) => {
-                    for vertex in range.by_ref().take(room) {
-                        self.vertices.push(vertex?);
-                    }
-                    (self.vertices.len() - before == room).then_some(Found::Range(range))
-                }
-            };
-            rows.extend(std::iter::repeat_n(self.row as u32, self.vertices.len() - before));
-            if rest.is_none() {
-                self.row += 1;
+                self.vertices.len() - before == room
             }
-            self.found = rest;
-        }
-        Ok(Progress::Done)
+        };
+        Ok((self.vertices.len() - before, if more { Progress::More } else { Progress::Done }))
     }
     fn columns(&mut self) -> Vec<Column> {
         let vertices = std::mem::take(&mut self.vertices);
@@ -235,7 +214,7 @@ pub(crate) fn compile(
         reads: EntityReads::of(expressions(&node.seek), &layout),
         keep,
     });
-    let make = move || SeekVertices { plan: plan.clone(), row: 0, found: None, vertices: Vec::new() };
+    let make = move || Drawing::new(SeekVertices { plan: plan.clone(), vertices: Vec::new() });
     let new: Vec<_> = keep.then_some(node.vertex).into_iter().collect();
     Ok(compiler.attach_fan_out("SeekVertices", &feed, required, &new, make))
 }

@@ -3,6 +3,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::expression::{Counting, counting};
 use crate::liveness::VarSet;
@@ -98,13 +99,9 @@ pub(crate) fn attach(
     if let Expr::Call(Function::Range, arguments) = list {
         let arguments = arguments.iter().map(|argument| compiler.expression(argument, &layout));
         let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
-        let make = move || Count {
-            arguments: arguments.clone(),
-            reads: reads.clone(),
-            keep,
-            row: 0,
-            current: None,
-            numbers: Vec::new(),
+        let make = move || {
+            let (arguments, reads) = (arguments.clone(), reads.clone());
+            Drawing::new(Count { arguments, reads, keep, numbers: Vec::new() })
         };
         let stream = compiler.attach_fan_out("Unwind", feed, required, &new, make);
         return Ok(Stream { fans_out: false, ..stream });
@@ -129,55 +126,28 @@ struct Count {
     arguments: Arc<Vec<Compiled>>,
     reads: Arc<EntityReads>,
     keep: bool,
-    row: usize,
-    current: Option<Counting>,
     numbers: Vec<i64>,
 }
 
-impl FanOut for Count {
+impl Draw for Count {
+    type Cursor = Counting;
+
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         self.reads.record(batch, here);
-        (self.row, self.current) = (0, None);
         Ok(())
     }
-    fn fill(
-        &mut self,
-        batch: &Batch,
-        rows: &mut Vec<u32>,
-        rows_max: usize,
-        turn: &mut Turn<'_, '_>,
-    ) -> Try<Progress> {
-        while self.row < batch.len() {
-            if turn.skips(batch, self.row) {
-                (self.row, self.current) = (self.row + 1, None);
-                continue;
-            }
-            let mut current = match self.current.take() {
-                Some(current) => current,
-                None => {
-                    let scope = turn.here.scope();
-                    let values =
-                        self.arguments.iter().map(|argument| argument.evaluate_row(batch, self.row, &scope));
-                    counting(&values.collect::<Result<Vec<_>, _>>()?)?
-                }
-            };
-            while rows.len() < rows_max {
-                let Some(number) = current.next() else { break };
-                rows.push(self.row as u32);
-                if self.keep {
-                    self.numbers.push(number);
-                }
-            }
-            if current.len() > 0 {
-                self.current = Some(current);
-                return Ok(Progress::More);
-            }
-            self.row += 1;
-            if rows.len() >= rows_max && self.row < batch.len() {
-                return Ok(Progress::More);
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Counting> {
+        Ok(counting(&turn.here.values(&self.arguments, batch, row)?)?)
+    }
+    fn draw(&mut self, current: &mut Counting, room: usize, _: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+        let before = current.len();
+        for number in current.take(room) {
+            if self.keep {
+                self.numbers.push(number);
             }
         }
-        Ok(Progress::Done)
+        let taken = (before - current.len()) as usize;
+        Ok((taken, if current.len() > 0 { Progress::More } else { Progress::Done }))
     }
     fn columns(&mut self) -> Vec<Column> {
         if self.keep {

@@ -1,0 +1,79 @@
+//! Fan-outs that open a cursor for each row and draw from it until it is empty: look-ups, lists that are counted, files, procedures.
+//!
+//! The loop over rows stands here once: where it was left, rows that nobody needs any more, room in the output. An operator says how a
+//! cursor opens and how values are taken from it.
+
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use model::{Batch, Column};
+
+/// What each row gives, value by value.
+pub(crate) trait Draw: Send {
+    /// What is left of one row.
+    type Cursor: Send;
+
+    /// A new batch of input.
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()>;
+    /// What a row gives.
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor>;
+    /// Takes up to `room` values, at least one if there is one, and keeps them for the columns: how many, and whether the cursor is empty.
+    fn draw(
+        &mut self,
+        cursor: &mut Self::Cursor,
+        room: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)>;
+    /// The new columns of the values since the last call.
+    fn columns(&mut self) -> Vec<Column>;
+}
+
+/// Runs a [`Draw`].
+pub(crate) struct Drawing<D: Draw> {
+    draw: D,
+    row: usize,
+    cursor: Option<D::Cursor>,
+}
+
+impl<D: Draw> Drawing<D> {
+    pub(crate) fn new(draw: D) -> Drawing<D> {
+        Drawing { draw, row: 0, cursor: None }
+    }
+}
+
+impl<D: Draw> FanOut for Drawing<D> {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        (self.row, self.cursor) = (0, None);
+        self.draw.begin(batch, here)
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        while self.row < batch.len() {
+            if rows.len() >= rows_max {
+                return Ok(Progress::More);
+            }
+            if turn.skips(batch, self.row) {
+                (self.cursor, self.row) = (None, self.row + 1);
+                continue;
+            }
+            let mut cursor = match self.cursor.take() {
+                Some(cursor) => cursor,
+                None => self.draw.open(batch, self.row, turn)?,
+            };
+            let (taken, progress) = self.draw.draw(&mut cursor, rows_max - rows.len(), turn)?;
+            rows.extend(std::iter::repeat_n(self.row as u32, taken));
+            if progress == Progress::More {
+                self.cursor = Some(cursor);
+                return Ok(Progress::More);
+            }
+            self.row += 1;
+        }
+        Ok(Progress::Done)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        self.draw.columns()
+    }
+}
