@@ -1,12 +1,39 @@
 //! The folder of a database: opened if it is there, made where a command may make one, and taken back if that command then fails.
 
-use super::Exit;
-use database::{Database, Error, MEMORY, Options};
+use super::{Exit, units};
+use clap::Args;
+use database::{Database, Error, History, MEMORY, Options};
 use std::path::{Path, PathBuf};
 use world::disk::{Disk, RealDisk};
 
 /// Folders deeper than this are not a database's.
 const DEPTH_MAX: usize = 4;
+
+// How a database is opened, for every command that asks it. (No doc comment: it would become the command's own help.)
+#[derive(Args)]
+pub struct Opening {
+    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    memory: Option<u64>,
+    /// Keep the past from now on: none, forever, or a time such as 7d
+    #[arg(long, value_name = "HOW")]
+    history: Option<History>,
+    /// Folder below which LOAD CSV may read files; without it, it reads none
+    #[arg(long, value_name = "FOLDER")]
+    import_folder: Option<PathBuf>,
+}
+
+impl Opening {
+    /// As the database takes them.
+    pub fn options(&self) -> Options {
+        Options {
+            memory_bytes: self.memory,
+            history: self.history,
+            import_folder: self.import_folder.clone(),
+            ..Options::default()
+        }
+    }
+}
 
 /// Opens a database that must exist, unless `create`.
 pub fn open(path: &Path, create: bool, mut options: Options) -> Result<Database, Exit> {

@@ -1,8 +1,9 @@
 //! `tanglewood query`: statements in, rows out.
 
-use super::{Exit, folder, units};
+use super::folder::{self, Opening};
+use super::{Exit, units};
 use clap::{Args, ValueEnum};
-use database::{Database, Error, History, Limits, Options, Params};
+use database::{Database, Error, Limits, Params};
 use shell::{Format, Look, Style, print_result};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -36,18 +37,11 @@ pub struct Query {
     /// Memory beyond which a statement ends with an error, such as 512MB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     query_memory: Option<u64>,
-    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    opening: Opening,
     /// Make an empty database if there is none
     #[arg(long)]
     create: bool,
-    /// Keep the past from now on: none, forever, or a time such as 7d
-    #[arg(long, value_name = "HOW")]
-    history: Option<History>,
-    /// Folder below which LOAD CSV may read files; without it, it reads none
-    #[arg(long, value_name = "FOLDER")]
-    import_folder: Option<PathBuf>,
 }
 
 /// How rows are printed.
@@ -84,16 +78,7 @@ impl Query {
                 Error::new("Neo.ClientError.Statement.SyntaxError", "there is no statement in the text");
             return Err(error.hint("try \"MATCH (n) RETURN n LIMIT 5\"").into());
         }
-        let database = folder::open(
-            &self.database,
-            self.create,
-            Options {
-                history: self.history,
-                memory_bytes: self.memory,
-                import_folder: self.import_folder.clone(),
-                ..Options::default()
-            },
-        )?;
+        let database = folder::open(&self.database, self.create, self.opening.options())?;
         let before = database.commit_counts().commits;
         let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
         let outcome = self.answer(&database, &statements);

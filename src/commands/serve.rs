@@ -1,9 +1,9 @@
 //! `tanglewood serve`: the door for drivers.
 
-use super::folder::{self, Made};
-use super::{Exit, units};
+use super::Exit;
+use super::folder::{self, Made, Opening};
 use clap::{Args, ValueEnum};
-use database::{Error, History, Options};
+use database::Error;
 use server::users::Gate;
 use server::{EndSignal, Limits, ServeError, ServeOptions, Server, Tls, Users};
 use std::io::Write;
@@ -36,15 +36,8 @@ pub struct Serve {
     /// Connections served at once; each has a thread
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections_max)]
     connections_max: usize,
-    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
-    memory: Option<u64>,
-    /// Keep the past from now on: none, forever, or a time such as 7d
-    #[arg(long, value_name = "HOW")]
-    history: Option<History>,
-    /// Folder below which LOAD CSV may read files; without it, it reads none
-    #[arg(long, value_name = "FOLDER")]
-    import_folder: Option<PathBuf>,
+    #[command(flatten)]
+    opening: Opening,
     /// Address for Gremlin clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
@@ -71,9 +64,7 @@ impl Serve {
                 return Err(error.hint("leave the flag out; Bolt is served").into());
             }
         }
-        let (memory_bytes, history, import_folder) = (self.memory, self.history, self.import_folder.clone());
-        let options = Options { memory_bytes, history, import_folder, ..Options::default() };
-        let made = Made::open(&self.database, options)?;
+        let made = Made::open(&self.database, self.opening.options())?;
         let options = self.options()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let end = EndSignal::catch()

@@ -1,9 +1,9 @@
 //! `tanglewood shell`: a conversation with a database.
 
+use super::Exit;
+use super::folder::{self, Opening};
 use super::query::OutputFormat;
-use super::{Exit, folder, units};
 use clap::Args;
-use database::{History, Options};
 use shell::{Piece, ShellOptions};
 use std::path::PathBuf;
 
@@ -22,15 +22,8 @@ pub struct Shell {
     /// Make an empty database if there is none
     #[arg(long)]
     create: bool,
-    /// Keep the past from now on: none, forever, or a time such as 7d
-    #[arg(long, value_name = "HOW")]
-    history: Option<History>,
-    /// Folder below which LOAD CSV may read files; without it, it reads none
-    #[arg(long, value_name = "FOLDER")]
-    import_folder: Option<PathBuf>,
-    /// Memory for the graph, such as 512MB or 2GiB; beyond it parts of it are read from disk when they are needed
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    opening: Opening,
     /// How rows are shown
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
@@ -38,16 +31,7 @@ pub struct Shell {
 
 impl Shell {
     pub fn run(self) -> Result<(), Exit> {
-        let database = folder::open(
-            &self.database,
-            self.create,
-            Options {
-                history: self.history,
-                memory_bytes: self.memory,
-                import_folder: self.import_folder.clone(),
-                ..Options::default()
-            },
-        )?;
+        let database = folder::open(&self.database, self.create, self.opening.options())?;
         let options = ShellOptions { split, format: self.format.into() };
         let went_well = shell::run(&database, options)?;
         database.close()?;

@@ -123,12 +123,7 @@ impl ExpandPath {
                 continue;
             }
             rows.push(self.row as u32);
-            if self.plan.keep_to {
-                self.ends.push(end);
-            }
-            if self.plan.keep_length {
-                self.lengths.push(self.found.lengths[at] as i64);
-            }
+            keep_end(&self.plan, &mut self.ends, &mut self.lengths, end, self.found.lengths[at]);
             if self.plan.keep_edges {
                 self.edges.push(self.found.edges(at, walk, self.plan.reversed));
             }
@@ -168,16 +163,10 @@ impl ExpandPath {
             self.lanes = Lanes::begin(&self.plan, bound, batch, self.row, walks)?;
         }
         let Some(mut lanes) = self.lanes.take() else { return Ok(Progress::Done) };
-        let plan = self.plan.clone();
         let progress = lanes.step(rows_max - rows.len(), |row, end, distance| {
             if bound.labels.admits(end, &bound.snapshot)? {
                 rows.push(row);
-                if plan.keep_to {
-                    self.ends.push(end);
-                }
-                if plan.keep_length {
-                    self.lengths.push(i64::from(distance));
-                }
+                keep_end(&self.plan, &mut self.ends, &mut self.lengths, end, distance);
             }
             Ok(())
         })?;
@@ -238,6 +227,16 @@ impl ExpandPath {
             }
         }
         Ok(Progress::Done)
+    }
+}
+
+/// Keeps an end and its distance, as far as they are asked for.
+fn keep_end(plan: &Expansion, ends: &mut Vec<VertexId>, lengths: &mut Vec<i64>, end: VertexId, length: u32) {
+    if plan.keep_to {
+        ends.push(end);
+    }
+    if plan.keep_length {
+        lengths.push(i64::from(length));
     }
 }
 
