@@ -4,7 +4,8 @@
 //! follows the clause runs over the rows that are left, when all batches are done. Cost: the rows of one batch, and, where anything
 //! follows, all rows until the end, on the statement's account.
 
-use super::{Request, Session, summary};
+use super::Session;
+use super::request::{Request, summary};
 use crate::cache::Planned;
 use crate::{Error, Params, QueryResult, Summary};
 use execute::{Access, Counters};

@@ -1,0 +1,63 @@
+//! One statement on its way through a session: what was asked for, within which limits, and what its summary begins with.
+
+use crate::cache::Planned;
+use crate::result::{RequestKind, SchemaCounters};
+use crate::{Error, Params, Summary};
+use execute::Counters;
+use plan::StatementKind;
+use plan::statement::Mode as StatementMode;
+use std::time::Duration;
+use store::Snapshot;
+
+/// A statement that is run.
+pub(super) struct Request<'a> {
+    pub(super) text: &'a str,
+    pub(super) params: Params,
+    pub(super) bytes_max: u64,
+    pub(super) deadline_ns: Option<u64>,
+    pub(super) planned: &'a Planned,
+    pub(super) started_ns: u64,
+}
+
+impl<'a> Request<'a> {
+    /// The same request, for another part of its statement.
+    pub(super) fn again(&self) -> Request<'a> {
+        Request { params: Params::new(), ..*self }
+    }
+}
+
+pub(super) fn check_parameters(planned: &Planned, params: &Params) -> Result<(), Error> {
+    let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) else {
+        return Ok(());
+    };
+    let message = format!("the query needs the parameter ${missing}, which was not given");
+    let mut given: Vec<String> = params.keys().map(|name| format!("${name}")).collect();
+    given.sort();
+    let hint = match given.is_empty() {
+        true => "no parameter was given".into(),
+        false => format!("given: {}", given.join(", ")),
+    };
+    Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint))
+}
+
+pub(super) fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
+    let kind = match &planned.statement.kind {
+        StatementKind::Query { columns, .. } if planned.writes && columns.is_empty() => RequestKind::Write,
+        StatementKind::Query { .. } if planned.writes => RequestKind::ReadWrite,
+        StatementKind::Schema(_) => RequestKind::Schema,
+        _ => RequestKind::Read,
+    };
+    Summary {
+        kind,
+        counters: Counters::default(),
+        schema_changes: 0,
+        schema: SchemaCounters::default(),
+        place: snapshot.place(),
+        first_after: Duration::ZERO,
+        elapsed: Duration::ZERO,
+        plan_text: None,
+        plan: None,
+        notifications: planned.notices.now(snapshot),
+        profiled: planned.statement.mode == StatementMode::Profile,
+    }
+}

@@ -1,0 +1,183 @@
+//! From a text to its answer: planned, held against what the session may do, and run as its kind asks.
+
+use super::Session;
+use super::request::{Request, check_parameters, summary};
+use super::transaction::remaining;
+use crate::cache::Planned;
+use crate::database::Running;
+use crate::interrupt::Ticket;
+use crate::profile::Profiling;
+use crate::result;
+use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue};
+use execute::{Access, ExecuteOptions, Execution, ResultStream};
+use plan::StatementKind;
+use plan::statement::Mode as StatementMode;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+use transact::{Mode, Transaction};
+
+/// How often whoever waits for a statement that writes looks after its client.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+impl Session {
+    pub(super) fn run(
+        &mut self,
+        text: &str,
+        params: Params,
+        limits: &Limits,
+        started_ns: u64,
+        reading: bool,
+    ) -> Result<QueryResult, Error> {
+        let snapshot = self.view();
+        let planned = self.database.plan(text, &snapshot)?;
+        if reading && (planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_))) {
+            let code = "Neo.ClientError.Statement.AccessMode";
+            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
+        }
+        check_parameters(&planned, &params)?;
+        let (snapshot, planned) = match &planned.statement.as_of {
+            Some(version) => {
+                let past = as_of::snapshot(&self.database, version, &params, &snapshot)?;
+                let planned = self.database.plan(text, &past)?;
+                (past, planned)
+            }
+            None => (snapshot, planned),
+        };
+        if planned.statement.mode == StatementMode::Explain {
+            let summary = summary(&planned, &snapshot);
+            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
+        }
+        let (columns, batch) = match &planned.statement.kind {
+            StatementKind::Query { .. } => {
+                let deadline_ns = self.deadline(limits, started_ns);
+                let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+                let request = Request { text, params, bytes_max, deadline_ns, planned: &planned, started_ns };
+                return self.run_query(&request, snapshot);
+            }
+            StatementKind::Schema(command) => return self.run_schema(command, &planned),
+            StatementKind::Show(show) => catalogue::show(*show, &self.database, &snapshot),
+            StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
+        };
+        let summary = summary(&planned, &snapshot);
+        Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
+    }
+
+    fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
+        if let Some(batches) = &request.planned.statement.in_transactions {
+            return self.run_in_transactions(request, batches);
+        }
+        match &self.transaction {
+            // The past does not change: a transaction need not remember what it read of it.
+            _ if request.planned.statement.as_of.is_some() => {
+                self.read(request, Access::Read(snapshot.clone()), snapshot)
+            }
+            None if request.planned.writes => self.write_alone(request),
+            None => self.read(request, Access::Read(snapshot.clone()), snapshot),
+            Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
+        }
+    }
+    fn run_schema(
+        &self,
+        command: &plan::statement::SchemaCommand,
+        planned: &Planned,
+    ) -> Result<QueryResult, Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+            return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+        }
+        let schema = catalogue::alter(self.database.engine(), command)?;
+        let snapshot = self.database.engine().snapshot();
+        let summary = Summary { schema_changes: schema.total(), schema, ..summary(planned, &snapshot) };
+        Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
+    }
+
+    /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
+    fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
+        let timeout = limits.timeout.or(self.database.options().query_timeout);
+        let own = timeout.map(|timeout| started_ns.saturating_add(timeout.as_nanos() as u64));
+        let transaction = self.transaction.as_ref().and_then(|open| open.deadline_ns);
+        own.into_iter().chain(transaction).min()
+    }
+
+    /// What this session sees now.
+    pub(super) fn view(&self) -> Snapshot {
+        match &self.transaction {
+            Some(open) => open.transaction.snapshot(),
+            None => self.database.engine().snapshot(),
+        }
+    }
+    pub(super) fn read(
+        &self,
+        request: &Request<'_>,
+        access: Access,
+        snapshot: Snapshot,
+    ) -> Result<QueryResult, Error> {
+        let transaction = match &access {
+            Access::Write(transaction) => Some(transaction.clone()),
+            Access::Read(_) => None,
+        };
+        let (stream, ticket) = self.start(request, access)?;
+        let profiling = Profiling::wanted(request.planned, &snapshot);
+        let summary = summary(request.planned, &snapshot);
+        let running = result::Running { stream, transaction, _ticket: ticket };
+        Ok(QueryResult::of_stream(running, snapshot, summary, request.started_ns, profiling))
+    }
+
+    fn run_inside(
+        &self,
+        request: &Request<'_>,
+        transaction: Arc<Transaction>,
+        mode: Mode,
+    ) -> Result<QueryResult, Error> {
+        let snapshot = transaction.snapshot();
+        match (request.planned.writes, mode) {
+            (false, Mode::Read) => self.read(request, Access::Read(snapshot.clone()), snapshot),
+            (false, Mode::Write) => self.read(request, Access::Write(transaction), snapshot),
+            (true, Mode::Read) => {
+                let code = "Neo.ClientError.Statement.AccessMode";
+                Err(Error::new(code, "the statement writes, but the transaction was begun for reading"))
+            }
+            (true, Mode::Write) => {
+                let written = self.write(request, transaction.clone())?;
+                let snapshot = transaction.snapshot();
+                Ok(written.answer(request, snapshot))
+            }
+        }
+    }
+
+    /// The next batch of a statement that writes.
+    pub(super) fn next_of(&self, stream: &mut ResultStream) -> Result<Option<model::Batch>, Error> {
+        let Some(meanwhile) = &self.meanwhile else { return Ok(stream.next().transpose()?) };
+        loop {
+            match stream.next_timeout(LOOK_EVERY) {
+                Some(next) => return Ok(next.transpose()?),
+                None => meanwhile(),
+            }
+        }
+    }
+    pub(super) fn start(
+        &self,
+        request: &Request<'_>,
+        access: Access,
+    ) -> Result<(ResultStream, Option<Ticket>), Error> {
+        let running = Running {
+            text: request.text,
+            tenant: self.tenant.as_deref(),
+            timeout: remaining(request.deadline_ns)?,
+            bytes_max: request.bytes_max,
+        };
+        // What was interrupted gets a number, by which it is ended as soon as it starts.
+        let here = &request.planned.here;
+        let here_first = here.is_due() && !self.interrupter.is_in_force();
+        let options = ExecuteOptions { here_first, ..self.database.execute_options(&running) };
+        let statement = &request.planned.statement;
+        let runtime = self.database.runtime();
+        let stream = Execution::start(runtime, statement, access, request.params.clone(), options)?;
+        if here_first {
+            here.tried(stream.id().is_none());
+        }
+        let ticket = stream.id().map(|query| self.interrupter.starts(query));
+        Ok((stream, ticket))
+    }
+}

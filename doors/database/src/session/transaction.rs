@@ -1,0 +1,109 @@
+//! The transaction that a session has open: begun, committed, rolled back, broken by a statement that failed.
+
+use super::Session;
+use crate::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use transact::{Mode, Transaction};
+use world::clock::monotonic_ns;
+
+/// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
+/// they are given. It is let through in the end.
+const RETRIED_WITHIN: Duration = Duration::from_secs(30);
+
+/// An open transaction.
+pub(super) struct Open {
+    pub(super) transaction: Arc<Transaction>,
+    pub(super) mode: Mode,
+    pub(super) broken: bool,
+    /// When it has taken too long.
+    pub(super) deadline_ns: Option<u64>,
+}
+
+impl Session {
+    /// Is a transaction open?
+    pub fn in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+
+    /// Begins a transaction; [`Mode::Read`] costs nothing to commit and refuses writes.
+    pub fn begin(&mut self, mode: Mode) -> Result<(), Error> {
+        self.begin_within(mode, None)
+    }
+    /// Begins a transaction that may take so long, from now to its commit.
+    pub fn begin_within(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.TransactionStartFailed";
+            return Err(Error::new(code, "a transaction is open already in this session")
+                .hint("commit or roll it back first"));
+        }
+        let refused =
+            self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
+        let transaction = Arc::new(self.begin_after(mode, refused.map(|(transaction, _)| transaction)));
+        let deadline_ns = timeout.map(deadline_after);
+        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns });
+        Ok(())
+    }
+    /// Commits the open transaction; returns the place of the commit once it is durable.
+    pub fn commit(&mut self) -> Result<u64, Error> {
+        let open = self.take_open()?;
+        if open.broken {
+            open.transaction.rollback();
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
+        }
+        remaining(open.deadline_ns)?;
+        if open.mode == Mode::Write {
+            // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
+            self.interrupter.end_running("its transaction was committed before its rows were read");
+        }
+        let outcome = open.transaction.commit();
+        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+            self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
+        }
+        let place = outcome?;
+        self.database.after_commit();
+        Ok(place)
+    }
+    /// Begins a transaction; if it does again what was refused, it is not refused for ever.
+    pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
+        let engine = self.database.engine();
+        match refused {
+            Some(refused) => engine.begin_again(self.gatekeeper, &refused),
+            None => engine.begin_at(self.gatekeeper, mode),
+        }
+    }
+    /// Marks the open transaction as failed: it can only be rolled back.
+    pub fn break_transaction(&mut self) {
+        if let Some(open) = &mut self.transaction {
+            open.broken = true;
+        }
+    }
+    /// Forgets the open transaction.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        self.take_open()?.transaction.rollback();
+        Ok(())
+    }
+    fn take_open(&mut self) -> Result<Open, Error> {
+        let code = "Neo.ClientError.Transaction.TransactionNotFound";
+        self.transaction
+            .take()
+            .ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
+    }
+}
+
+pub(super) fn deadline_after(timeout: Duration) -> u64 {
+    monotonic_ns().saturating_add(timeout.as_nanos() as u64)
+}
+
+/// Time left until the deadline, if there is one.
+pub(super) fn remaining(deadline_ns: Option<u64>) -> Result<Option<Duration>, Error> {
+    let Some(deadline_ns) = deadline_ns else { return Ok(None) };
+    match deadline_ns.checked_sub(monotonic_ns()) {
+        Some(left_ns) if left_ns > 0 => Ok(Some(Duration::from_nanos(left_ns))),
+        _ => {
+            let code = "Neo.ClientError.Transaction.TransactionTimedOut";
+            Err(Error::new(code, "the transaction took longer than it was allowed to"))
+        }
+    }
+}
