@@ -16,11 +16,18 @@ pub struct Bench {
     /// Folder of data sets, packed; what is needed is unpacked into a cache
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Only these questions and data sets, as far as the bench knows them: `IC5,Q3,snb-like-sf0.1`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Only these other engines: `neo4j,kuzu`; `none` measures alone
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    peers: Vec<String>,
 }
 
 impl Bench {
     pub fn run(self) -> Result<(), Exit> {
-        match bench::run(&self.name, self.data.as_deref()) {
+        let choice = bench::Choice { only: self.only, peers: self.peers };
+        match bench::run(&self.name, self.data.as_deref(), choice) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Exit::Said),
             Err(message) => Err(Error::new("Tanglewood.ClientError.Bench.Failed", message).into()),

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "first".into());
     let data = arguments.next().map(PathBuf::from);
-    match tanglewood_bench::run(&name, data.as_deref()) {
+    match tanglewood_bench::run(&name, data.as_deref(), tanglewood_bench::Choice::default()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -12,10 +12,19 @@ import org.neo4j.dbms.api.DatabaseManagementService;
 import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
 import org.neo4j.graphdb.*;
 
-/** Neo4j in this process: CypherNeo4j HOME QUESTIONS WORDINGS BOLT_PORT. Prints one line of figures, then serves Bolt until its input ends. */
+/**
+ * Neo4j in this process: CypherNeo4j HOME WORK BOLT_PORT CALL_SECONDS. WORK holds questions.json, wordings.json and over.json. Prints a line of
+ * JSON before calls and for each figure, as the scripts in Python do, then serves Bolt until its input ends.
+ */
 public class CypherNeo4j {
-    static final int WARM_UP_ROUNDS = 6, ROUNDS_MAX = 9, ROUNDS_MIN = 1, CALL_SECONDS_MAX = 30;
-    static final double WARM_UP_SECONDS = 3.0, QUERY_SECONDS_MAX = 4.0, SLOWER_THAN_BEST = 2.0;
+    static final int ROUNDS_MAX = 9, ROUNDS_MIN = 1;
+    static final double WARM_UP_SECONDS = 3.0, QUERY_SECONDS_MAX = 3.0, TRIAL_SECONDS_MAX = 20.0, SLOWER_THAN_BEST = 2.0;
+    static final double SLOW_MS = 2_000.0, BEAT_SECONDS = 0.5;
+    static double callSecondsMax;
+    static long told;
+
+    /** A call took longer than the limit. */
+    static class Over extends RuntimeException {}
     static final ObjectMapper JSON = new ObjectMapper();
 
     record Trial(String name, String text, double median, List<Object> rows) {}
@@ -24,22 +33,30 @@ public class CypherNeo4j {
         DatabaseManagementService service = new DatabaseManagementServiceBuilder(Path.of(args[0]))
             .setConfig(GraphDatabaseSettings.pagecache_memory, 1L << 30)
             .setConfig(BoltConnector.enabled, true)
-            .setConfig(BoltConnector.listen_address, new SocketAddress("127.0.0.1", Integer.parseInt(args[3])))
+            .setConfig(BoltConnector.listen_address, new SocketAddress("127.0.0.1", Integer.parseInt(args[2])))
             .build();
+        callSecondsMax = Double.parseDouble(args[3]);
         GraphDatabaseService graph = service.database("neo4j");
         index(graph);
-        JsonNode questions = JSON.readTree(Files.readString(Path.of(args[1])));
-        JsonNode wordings = JSON.readTree(Files.readString(Path.of(args[2])));
-        ObjectNode figures = JSON.createObjectNode();
+        JsonNode questions = read(args[1], "questions"), wordings = read(args[1], "wordings"), over = read(args[1], "over");
         questions.fields().forEachRemaining(query -> {
-            ObjectNode figure = measure(graph, wordings.get(query.getKey()), query.getValue());
-            figures.set(query.getKey(), figure);
-            System.err.println(query.getKey() + " " + figure.get("median_ms") + " " + figure.get("why"));
+            String name = query.getKey();
+            tell("figure", name, measure(graph, name, wordings.get(name), query.getValue(), over.path(name)));
         });
-        System.out.println(JSON.writeValueAsString(figures));
+        System.out.println("{\"done\": true}");
         System.out.flush();
         while (System.in.read() >= 0) {}
         service.shutdown();
+    }
+
+    static JsonNode read(String folder, String name) throws Exception {
+        return JSON.readTree(Files.readString(Path.of(folder, name + ".json")));
+    }
+
+    static void tell(String what, String query, Object value) {
+        System.out.println(JSON.valueToTree(Map.of(what, List.of(query, value))));
+        System.out.flush();
+        told = System.nanoTime();
     }
 
     static void index(GraphDatabaseService graph) {
@@ -58,7 +75,7 @@ public class CypherNeo4j {
     /** All rows of a query, read as a client would. */
     static List<Object> ask(GraphDatabaseService graph, String text, Map<String, Object> parameters) {
         List<Object> rows = new ArrayList<>();
-        try (Transaction tx = graph.beginTx(CALL_SECONDS_MAX, TimeUnit.SECONDS); Result result = tx.execute(text, parameters)) {
+        try (Transaction tx = graph.beginTx((long) (callSecondsMax * 1e3), TimeUnit.MILLISECONDS); Result result = tx.execute(text, parameters)) {
             List<String> columns = result.columns();
             while (result.hasNext()) {
                 Map<String, Object> row = result.next();
@@ -79,29 +96,50 @@ public class CypherNeo4j {
         return times.get(times.size() / 2);
     }
 
-    static Trial trial(GraphDatabaseService graph, String name, String text, List<Map<String, Object>> sets) {
+    /** Milliseconds of one call; its rows are added to `rows`. */
+    static double timed(GraphDatabaseService graph, String query, String name, String text, Map<String, Object> set, List<Object> rows) {
+        if (seconds(told) > BEAT_SECONDS) tell("trying", query, name);
+        long before = System.nanoTime();
+        try {
+            rows.add(ask(graph, text, set));
+        } catch (RuntimeException error) {
+            if (seconds(before) > 0.9 * callSecondsMax) throw new Over();
+            throw error;
+        }
+        if (seconds(before) > callSecondsMax) throw new Over();
+        return seconds(before) * 1e3;
+    }
+
+    static Trial trial(GraphDatabaseService graph, String query, String name, String text, List<Map<String, Object>> sets) {
         long begin = System.nanoTime();
-        for (int round = 0; round < WARM_UP_ROUNDS && seconds(begin) < WARM_UP_SECONDS; round++)
-            for (Map<String, Object> set : sets) ask(graph, text, set);
+        while (seconds(begin) < WARM_UP_SECONDS)
+            for (Map<String, Object> set : sets)
+                if (seconds(begin) < WARM_UP_SECONDS) timed(graph, query, name, text, set, new ArrayList<>());
         List<Double> times = new ArrayList<>();
         List<Object> rows = new ArrayList<>();
         for (Map<String, Object> set : sets) {
-            long before = System.nanoTime();
-            rows.add(ask(graph, text, set));
-            times.add(seconds(before) * 1e3);
+            times.add(timed(graph, query, name, text, set, rows));
+            if (seconds(begin) > TRIAL_SECONDS_MAX) break;
         }
         return new Trial(name, text, median(times), rows);
     }
 
     @SuppressWarnings("unchecked")
-    static ObjectNode measure(GraphDatabaseService graph, JsonNode texts, JsonNode asked) {
+    static ObjectNode measure(GraphDatabaseService graph, String query, JsonNode texts, JsonNode asked, JsonNode over) {
         ObjectNode figure = JSON.createObjectNode();
         List<Map<String, Object>> sets = new ArrayList<>();
         asked.forEach(set -> sets.add(JSON.convertValue(set, Map.class)));
+        Set<String> given = new HashSet<>();
+        over.forEach(name -> given.add(name.asText()));
         List<Trial> trials = new ArrayList<>();
         for (int at = 0; at < texts.size(); at++) {
+            String name = String.valueOf(at + 1);
+            tell("trying", query, name);
             try {
-                trials.add(trial(graph, String.valueOf(at + 1), texts.get(at).asText(), sets));
+                if (given.contains(name)) throw new Over();
+                trials.add(trial(graph, query, name, texts.get(at).asText(), sets));
+            } catch (Over error) {
+                figure.put("over", true);
             } catch (Exception error) {
                 figure.put("why", String.valueOf(error.getMessage()).lines().findFirst().orElse("failed"));
             }
@@ -109,21 +147,22 @@ public class CypherNeo4j {
         double best = trials.stream().mapToDouble(Trial::median).min().orElse(0), least = Double.MAX_VALUE;
         for (Trial trial : trials) {
             if (trial.median > best * SLOWER_THAN_BEST) continue;
-            List<Double> times = new ArrayList<>();
-            long begin = System.nanoTime();
-            for (int round = 0; round < ROUNDS_MIN || round < ROUNDS_MAX && seconds(begin) < QUERY_SECONDS_MAX; round++)
-                for (Map<String, Object> set : sets) {
-                    long before = System.nanoTime();
-                    ask(graph, trial.text, set);
-                    times.add(seconds(before) * 1e3);
-                }
-            double median = median(times);
+            double median = trial.median < SLOW_MS ? rounds(graph, query, trial, sets) : trial.median;
             if (median < least) {
                 least = median;
                 figure.put("median_ms", median).put("wording", trial.name).set("rows", JSON.valueToTree(trial.rows));
-                figure.remove("why");
+                figure.remove(List.of("why", "over"));
             }
         }
         return figure;
+    }
+
+    static double rounds(GraphDatabaseService graph, String query, Trial trial, List<Map<String, Object>> sets) {
+        List<Double> times = new ArrayList<>();
+        long begin = System.nanoTime();
+        for (int round = 0; round < ROUNDS_MIN || round < ROUNDS_MAX && seconds(begin) < QUERY_SECONDS_MAX; round++)
+            for (Map<String, Object> set : sets.subList(0, trial.rows.size()))
+                times.add(timed(graph, query, trial.name, trial.text, set, new ArrayList<>()));
+        return median(times);
     }
 }

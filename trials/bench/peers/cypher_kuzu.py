@@ -1,6 +1,6 @@
-"""The complex reads and the subgraph counts in Kuzu or LadybugDB: run.py MODULE FOLDER WORK QUESTIONS.
+"""The complex reads and the subgraph counts in Kuzu or LadybugDB: run.py MODULE FOLDER WORK ASKED.
 
-QUESTIONS is JSON: {"IC1": [{parameter: value}, …], …, "Q1": [{}], …}.
+A second run on the same WORK finds the tables loaded.
 """
 import importlib
 import os
@@ -10,7 +10,6 @@ import time
 engine = importlib.import_module(PACKAGE)
 connection = engine.Connection(engine.Database(os.path.join(WORK, "graph.db")))
 connection.set_max_threads_for_exec(os.cpu_count())
-CALL_MS_MAX = 15_000
 FORMAT = "(HEADER=false, DELIM='|', QUOTE='\x01', ESCAPE='\x01', PARALLEL=false"
 FRIENDS = "MATCH (:Person {id: $personId})-[:KNOWS]-(friend:Person)"
 CIRCLE = "MATCH (person:Person {id: $personId})-[:KNOWS* SHORTEST 1..2]-(friend:Person) WHERE friend.id <> $personId WITH DISTINCT friend "
@@ -193,16 +192,21 @@ def wordings(name):
     return {str(at): (lambda text=text: asker(text)) for at, text in enumerate(TEXTS[name], 1)}
 
 
-seconds = load()
-connection.set_query_timeout(CALL_MS_MAX)
-figures = {}
-for query, sets in json.loads(sys.argv[4]).items():
+loaded = os.path.join(WORK, "loaded")
+if not os.path.exists(loaded):
+    seconds = load()
+    connection.execute("CHECKPOINT")
+    with open(loaded, "w") as file:
+        file.write(str(seconds))
+with open(loaded) as file:
+    tell(version=engine.__version__, load_seconds=float(file.read()))
+connection.set_query_timeout(int(CALL_SECONDS_MAX * 1e3))
+for query, sets in ASKED["questions"].items():
     asks = {}
     for name, make in wordings(query).items():
         try:
             asks[name] = make()
         except Exception as error:
             print(f"{query} {name}: {error}", file=sys.stderr)
-    figures[query] = measure(asks, sets)
-    print(query, figures[query].get("median_ms"), figures[query].get("why"), file=sys.stderr)
-answer(engine.__version__, seconds, figures)
+    tell(figure=[query, measure(query, asks, sets)])
+tell(done=True)

@@ -1,8 +1,8 @@
-"""Neo4j 5.26 on the social network, embedded in Java and over Bolt: run.py neo4j FOLDER WORK QUESTIONS TEXTS JARS SOURCE ADDRESS.
+"""Neo4j 5.26 on the social network, embedded in Java and over Bolt: run.py neo4j FOLDER WORK ASKED.
 
-Imports the tables offline, makes indexes, measures in one Java process (SOURCE, run as it is), then asks the same process over
-Bolt with the Python driver, and the Bolt server at ADDRESS with the same driver. TEXTS is JSON: {"IC1": text, …}, the wordings of the bench;
-others that Neo4j may like better are added here.
+Imports the tables offline, makes indexes, measures in one Java process (the program `source`, run as it is), then asks the same process over
+Bolt with the Python driver, and the Bolt server at `address` with the same driver: {"bolt": [server, query, figure]}. `texts` are the wordings
+of the bench; others that Neo4j may like better are added here. A second run on the same WORK finds the graph imported.
 """
 import glob
 import os
@@ -13,7 +13,7 @@ import time
 
 import neo4j
 
-JARS, SOURCE, ADDRESS = sys.argv[6:9]
+JARS, SOURCE, ADDRESS = ASKED["jars"], ASKED["source"], ASKED["address"]
 JAVA = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
         "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED", "-XX:+UseParallelGC"]
 HEAP = "-Xmx3g"
@@ -72,41 +72,52 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def over_bolt(address, texts, asked):
+def over_bolt(server, address, texts, asked):
     """Figures with the official driver, one session, queries as managed reads would send them."""
     with neo4j.GraphDatabase.driver(f"bolt://{address}", auth=None) as driver, driver.session() as session:
-        asker = lambda text: lambda parameters: [record.values() for record in session.run(text, parameters)]
-        return {query: measure({"1": asker(texts[query])}, sets) for query, sets in asked.items()}
+        asker = lambda text: lambda parameters: [record.values() for record in session.run(neo4j.Query(text, timeout=CALL_SECONDS_MAX), parameters)]
+        for query, sets in asked.items():
+            tell(bolt=[server, query, measure(f"{server}:{query}", {"1": asker(texts[query])}, sets)])
 
 
-home = os.path.join(WORK, "neo4j")
-os.makedirs(os.path.join(home, "conf"))
-open(os.path.join(home, "conf", "neo4j.conf"), "w").close()
-seconds = imported(home)
-asked, texts = json.loads(sys.argv[4]), json.loads(sys.argv[5])
-wordings = {query: [texts[query], *OTHERS.get(query, [])] for query in asked}
-files = {"questions": asked, "wordings": wordings}
+home, loaded = os.path.join(WORK, "neo4j"), os.path.join(WORK, "loaded")
+if not os.path.exists(loaded):
+    os.makedirs(os.path.join(home, "conf"))
+    open(os.path.join(home, "conf", "neo4j.conf"), "w").close()
+    write(loaded, [str(imported(home))])
+with open(loaded) as file:
+    tell(version="5.26", load_seconds=float(file.read()))
+asked, texts = ASKED["questions"], ASKED["texts"]
+wordings = {query: [text, *OTHERS.get(query, [])] for query, text in texts.items()}
+files = {"questions": asked, "wordings": wordings, "over": ASKED["over"]}
 for name, content in files.items():
     write(os.path.join(WORK, name + ".json"), [json.dumps(content)])
 port = free_port()
-command = ["java", HEAP, *JAVA, "-cp", f"{JARS}/*", SOURCE, home, os.path.join(WORK, "questions.json"), os.path.join(WORK, "wordings.json"), str(port)]
+command = ["java", HEAP, *JAVA, "-cp", f"{JARS}/*", SOURCE, home, WORK, str(port), str(CALL_SECONDS_MAX)]
 process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+best = {query: texts[query] for query in texts}
+best |= {query: wordings[query][int(name) - 1] for query, name in ASKED["best"].items()}
 try:
-    line = ""
-    while not line.startswith('{"'):
-        line = process.stdout.readline()
-        if not line:
-            raise RuntimeError("Neo4j ended early")
-    figures = json.loads(line)
-    best = {query: wordings[query][int(figure.get("wording", "1")) - 1] for query, figure in figures.items()}
-    bolt = {"neo4j": over_bolt(f"127.0.0.1:{port}", best, asked)}
+    for line in process.stdout:
+        if not line.startswith('{"'):
+            continue
+        said = json.loads(line)
+        if "done" in said:
+            break
+        if "figure" in said:
+            query, figure = said["figure"]
+            best[query] = wordings[query][int(figure.get("wording", "1")) - 1]
+        tell(**said)
+    else:
+        raise RuntimeError("Neo4j ended early")
+    bolt = ASKED["bolt"]
+    over_bolt("neo4j", f"127.0.0.1:{port}", best, bolt["neo4j"])
     if ADDRESS:
-        bolt["tanglewood"] = over_bolt(ADDRESS, texts, asked)
+        over_bolt("tanglewood", ADDRESS, texts, bolt["tanglewood"])
 finally:
     process.stdin.close()
     try:
         process.wait(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
-answer_with = {"version": "5.26", "load_seconds": seconds, "figures": figures, "bolt": bolt}
-print(json.dumps(answer_with, default=str))
+tell(done=True)

@@ -3,60 +3,77 @@
 //! Each engine holds the same graph, with its indexes, warm, in process (Neo4j embedded in Java), prepared or through its plan cache,
 //! every wording that it may like better tried; Bolt is asked with the same driver on both sides. Rows are compared with rows that
 //! others found right, counts with those of all engines; a wrong answer of a peer takes it out of the comparison, a wrong one of ours is
-//! a failure. A time is the median over all parameter sets and rounds.
+//! a failure. A time is the median over all parameter sets and rounds; a peer that passes the limit of a call counts with the limit.
 
+mod child;
 mod ours;
 mod peer;
 mod verdict;
 
-use crate::data;
 use crate::ldbc::{COMPLEX, Query, SUBGRAPHS, expected};
 use crate::report::Report;
+use crate::{Choice, data};
 use expected::Expected;
 use std::path::{Path, PathBuf};
 
-/// The packed social networks.
-const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
+/// The packed social networks: name, and the folder in the archive that holds the files. The last one has ids alone and is counted only.
+const SETS: [(&str, &str); 3] = [
+    ("snb-like-sf0.1", "social_network"),
+    ("snb-like-sf0.3", "social_network"),
+    ("lsqb-sf0.003", "social-network-sf0.003-projected-fk"),
+];
 
 /// A set as it lies on the disk, and what is asked of it.
 pub(crate) struct Set {
+    name: &'static str,
     network: PathBuf,
-    asked: Vec<Expected>,
+    given: Vec<Expected>,
+    /// Names of the queries to ask.
+    chosen: Vec<&'static str>,
 }
 
 impl Set {
-    fn open(folder: &Path, name: &str) -> Result<Set, String> {
+    fn open(folder: &Path, name: &'static str, inside: &str, choice: &Choice) -> Result<Set, String> {
         let (unpacked, _) = data::unpacked(folder, name)?;
         let network =
-            data::find_folder(&unpacked, "social_network").ok_or("the archive holds no social_network")?;
-        let inside = data::text(&network.with_file_name(""), "expected.jsonl");
-        let text = inside.or_else(|_| data::text(folder, &format!("{name}-expected.jsonl")))?;
-        Ok(Set { network, asked: expected::read(&text)? })
+            data::find_folder(&unpacked, inside).ok_or_else(|| format!("the archive holds no {inside}"))?;
+        let beside = data::text(&network.with_file_name(""), "expected.jsonl");
+        let text = beside.or_else(|_| data::text(folder, &format!("{name}-expected.jsonl")));
+        let given = text.map_or_else(|_| Ok(Vec::new()), |text| expected::read(&text))?;
+        let known: Vec<&str> = COMPLEX.iter().chain(&SUBGRAPHS).map(|query| query.name).collect();
+        let answerable = |query: &&str| is_count(query) || given.iter().any(|given| given.query == **query);
+        let chosen = choice.among(&known).into_iter().filter(answerable).collect();
+        Ok(Set { name, network, given, chosen })
     }
     /// What is asked with this query: nothing but itself for the counts.
     fn asked(&self, query: Query) -> Vec<Expected> {
-        if SUBGRAPHS.iter().any(|count| count.name == query.name) {
+        if is_count(query.name) {
             let query = query.name.to_string();
             return vec![Expected { query, params: database::Params::new(), rows: Vec::new() }];
         }
-        self.asked.iter().filter(|asked| asked.query == query.name).cloned().collect()
+        self.given.iter().filter(|given| given.query == query.name).cloned().collect()
     }
 }
 
-/// All queries, complex reads first.
-pub(crate) fn queries() -> impl Iterator<Item = Query> {
-    COMPLEX.into_iter().chain(SUBGRAPHS)
+fn is_count(query: &str) -> bool {
+    SUBGRAPHS.iter().any(|count| count.name == query)
 }
 
-/// Both sizes.
+/// Those queries that are chosen, complex reads first.
+pub(crate) fn queries(chosen: &[&'static str]) -> impl Iterator<Item = Query> {
+    COMPLEX.into_iter().chain(SUBGRAPHS).filter(|query| chosen.contains(&query.name))
+}
+
+/// All sizes.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let Some(folder) = data else {
         report.skipped("everything", "no folder of data sets was given");
         return Ok(());
     };
-    for name in SETS {
+    let names = report.choice.among(&SETS.map(|(name, _)| name));
+    for (name, inside) in SETS.into_iter().filter(|(name, _)| names.contains(name)) {
         report.section(&format!("queries, {name}"));
-        one(&Set::open(folder, name)?, report)?;
+        one(&Set::open(folder, name, inside, &report.choice)?, report)?;
     }
     Ok(())
 }

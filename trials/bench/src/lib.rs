@@ -8,6 +8,7 @@
 //! the same data), then the benches: `first`, `bolt`, `store`.
 
 mod bolt;
+mod choice;
 mod cypher;
 pub mod data;
 mod first;
@@ -18,6 +19,7 @@ pub mod report;
 mod store;
 pub mod timing;
 
+pub use choice::Choice;
 use report::Report;
 use std::path::Path;
 
@@ -42,14 +44,16 @@ const BENCHES: [(&str, &str, Bench); 10] = [
 ///
 /// `data` is a folder of packed data sets; what is needed of it is unpacked into a cache. Without it only generated data is used.
 ///
+/// `choice` leaves parts out, where the bench has parts.
+///
 /// # Errors
 /// There is no bench of that name, or it could not be run at all.
-pub fn run(name: &str, data: Option<&Path>) -> Result<bool, String> {
+pub fn run(name: &str, data: Option<&Path>, choice: Choice) -> Result<bool, String> {
     let Some((_, _, bench)) = BENCHES.iter().find(|(known, ..)| *known == name) else {
         let known: Vec<String> = BENCHES.iter().map(|(name, what, _)| format!("`{name}` ({what})")).collect();
         return Err(format!("there is no bench `{name}`; known: {}", known.join(", ")));
     };
-    let mut report = Report::begin(name, data);
+    let mut report = Report::begin(name, data, choice);
     bench(data, &mut report)?;
     Ok(report.end())
 }

@@ -63,23 +63,10 @@ impl Peer {
     /// # Errors
     /// No interpreter has the package, or the script failed.
     pub fn run(&self, folder: &Path, arguments: &[&str]) -> Result<Json, String> {
-        let package = self.package;
-        let python =
-            interpreter(package).ok_or_else(|| format!("the Python package `{package}` is not installed"))?;
         let place = TemporaryFolder::new("peer").map_err(|error| error.to_string())?;
-        let write = |name: &str, text: &str| files::write_bytes(&place.path().join(name), text.as_bytes());
-        write("common.py", COMMON)
-            .and_then(|()| write("run.py", self.script))
-            .map_err(|error| error.to_string())?;
-        let output = Command::new(python)
-            .arg(place.path().join("run.py"))
-            .arg(package)
-            .arg(folder)
-            .arg(place.path())
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
+        let mut command = self.command(folder, place.path())?;
+        let output =
+            command.args(arguments).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let answer = stdout.lines().rev().find_map(|line| serde_json::from_str(line).ok());
@@ -87,6 +74,23 @@ impl Peer {
             let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
             format!("{} failed ({}): {last}", self.name, output.status)
         })
+    }
+
+    /// The script on `folder`, ready to be started, with its files in `place`.
+    ///
+    /// # Errors
+    /// No interpreter has the package, or `place` cannot be written to.
+    pub fn command(&self, folder: &Path, place: &Path) -> Result<Command, String> {
+        let package = self.package;
+        let python =
+            interpreter(package).ok_or_else(|| format!("the Python package `{package}` is not installed"))?;
+        let write = |name: &str, text: &str| files::write_bytes(&place.join(name), text.as_bytes());
+        write("common.py", COMMON)
+            .and_then(|()| write("run.py", self.script))
+            .map_err(|error| error.to_string())?;
+        let mut command = Command::new(python);
+        command.arg(place.join("run.py")).arg(package).arg(folder).arg(place);
+        Ok(command)
     }
 }
 

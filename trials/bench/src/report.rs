@@ -1,5 +1,6 @@
 //! One line a figure: what was measured, what it should be, and whether it is.
 
+use crate::Choice;
 use std::path::Path;
 use std::process::Command;
 use world::machine::Machine;
@@ -12,6 +13,8 @@ const TARGET_WIDTH: usize = 42;
 /// Collects verdicts and prints them as they come.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// What was asked for.
+    pub choice: Choice,
     reached: usize,
     short: Vec<String>,
     skipped: Vec<String>,
@@ -19,7 +22,7 @@ pub struct Report {
 
 impl Report {
     /// Prints what makes figures comparable: machine, commit, data.
-    pub fn begin(name: &str, data: Option<&Path>) -> Report {
+    pub fn begin(name: &str, data: Option<&Path>, choice: Choice) -> Report {
         let machine = Machine::here();
         let memory_gb = machine.memory_bytes.map_or(0, |bytes| bytes >> 30);
         println!("bench {name}");
@@ -32,7 +35,12 @@ impl Report {
         if cfg!(debug_assertions) {
             println!("warning   built without optimisation: times mean nothing");
         }
-        Report::default()
+        for (what, names) in [("only", &choice.only), ("peers", &choice.peers)] {
+            if !names.is_empty() {
+                println!("{what:<9} {}", names.join(", "));
+            }
+        }
+        Report { choice, ..Report::default() }
     }
     /// Says something that is no figure.
     pub fn note(&self, text: impl AsRef<str>) {

@@ -52,7 +52,8 @@ impl Drop for Serving {
 
 impl Imported {
     pub fn new(set: &Set) -> Result<Imported, String> {
-        let place = TemporaryFolder::inside(&set.network, "cypher").map_err(|error| error.to_string())?;
+        let place = TemporaryFolder::inside(&set.network.with_file_name(""), "cypher")
+            .map_err(|error| error.to_string())?;
         let path = place.path().join("graph");
         let database = Database::open(&path, Options::default()).map_err(told)?;
         let options = ImportOptions { from: set.network.clone(), ..ImportOptions::default() };
@@ -65,7 +66,7 @@ impl Imported {
     pub fn measure(&self, set: &Set) -> Result<Vec<Figure>, String> {
         let database = Database::open(&self.path, Options::default()).map_err(told)?;
         let mut session = database.session();
-        let figures = queries().map(|query| one(set, query, &mut session)).collect();
+        let figures = queries(&set.chosen).map(|query| one(set, query, &mut session)).collect();
         drop(session);
         database.close().map_err(told)?;
         Ok(figures)
@@ -126,7 +127,9 @@ fn one(set: &Set, query: Query, session: &mut Session) -> Figure {
             }
         }
     }
-    Figure { query, median_ms: samples.median_ms(), rows }
+    let median_ms = samples.median_ms();
+    eprintln!("Tanglewood: {}: {}", query.name, shown_ms(median_ms));
+    Figure { query, median_ms, rows }
 }
 
 fn told(error: database::Error) -> String {

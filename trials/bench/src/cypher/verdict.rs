@@ -2,7 +2,7 @@
 
 use super::Set;
 use super::ours::Figure;
-use super::peer::{Answered, timed_rows};
+use super::peer::{Answered, CALL_SECONDS_MAX, Outcome, over_shown};
 use crate::ldbc::answers;
 use crate::report::Report;
 use crate::timing::shown_ms;
@@ -55,31 +55,36 @@ fn one(set: &Set, figure: &Figure, peers: &[Answered], pairs: &mut Pairs, report
         let each =
             rows.iter().zip(&right).map(|(found, right)| answers::compare_plain(name, found.clone(), right));
         each.collect::<Result<Vec<()>, String>>().and_then(|all| {
-            let missing = all.len() != right.len() || all.is_empty();
-            if missing { Err("answers are missing".to_string()) } else { Ok(()) }
+            if all.is_empty() { Err("answers are missing".to_string()) } else { Ok(all.len()) }
         })
     };
     let verdict = plain.into_iter().collect::<Result<Vec<_>, _>>().and_then(|rows| is_right(&rows));
+    let verdict =
+        verdict.and_then(|sets| if sets == right.len() { Ok(()) } else { Err("answers are missing".into()) });
     let (mut told, mut best) = (Vec::new(), f64::INFINITY);
     for (peer, (_, pairs)) in peers.iter().zip(pairs) {
-        match peer.figure(name) {
-            None => {
-                let why = peer.figures[name]["why"].as_str().unwrap_or("no answer");
-                told.push(format!("{} none", peer.name));
-                report.note(format!("{name}: {}: {why}", peer.name));
-            }
-            Some((time_ms, rows)) => match is_right(&rows) {
-                Ok(()) => {
-                    told.push(format!("{} {}", peer.name, shown_ms(time_ms)));
-                    best = best.min(time_ms);
-                    pairs.push((complex, figure.median_ms, time_ms));
+        let (time_ms, shown) = match peer.figure(name) {
+            Outcome::Over => (CALL_SECONDS_MAX as f64 * 1e3, over_shown()),
+            Outcome::Answered(time_ms, rows) => match is_right(&rows) {
+                Ok(sets) if sets < right.len() => {
+                    (time_ms, format!("{} ({sets} of {} sets)", shown_ms(time_ms), right.len()))
                 }
+                Ok(_) => (time_ms, shown_ms(time_ms)),
                 Err(fault) => {
                     told.push(format!("{} wrong", peer.name));
                     report.note(format!("{name}: {}: {fault}", peer.name));
+                    continue;
                 }
             },
-        }
+            Outcome::None(why) => {
+                told.push(format!("{} none", peer.name));
+                report.note(format!("{name}: {}: {why}", peer.name));
+                continue;
+            }
+        };
+        told.push(format!("{} {shown}", peer.name));
+        best = best.min(time_ms);
+        pairs.push((complex, figure.median_ms, time_ms));
     }
     let reached = verdict.is_ok() && figure.median_ms <= best * SLOWER_THAN_BEST_MAX;
     let measured = match &verdict {
@@ -105,16 +110,26 @@ fn mean(name: &str, pairs: Vec<(f64, f64)>, target: f64, report: &mut Report) {
 
 /// Both servers with one driver; rows are compared with those in process.
 fn over_bolt(set: &Set, ours: &[Figure], peers: &[Answered], report: &mut Report) {
-    let Some(bolt) = peers.iter().map(|peer| &peer.bolt).find(|bolt| bolt["tanglewood"].is_object()) else {
+    let Some(peer) = peers.iter().find(|peer| peer.has_bolt()) else {
         return report.skipped("over Bolt", "no driver, or no server");
     };
     let (mut pairs, mut lines) = (Vec::new(), Vec::new());
     for figure in ours {
         let name = figure.query.name;
-        let both = (timed_rows(&bolt["tanglewood"][name]), timed_rows(&bolt["neo4j"][name]));
-        let (Some((mine, rows)), Some((theirs, _))) = both else {
-            report.note(format!("{name} over Bolt: {}", bolt["tanglewood"][name]["why"]));
-            continue;
+        let (mine, rows) = match peer.over_bolt("tanglewood", name) {
+            Outcome::Answered(mine, rows) => (mine, rows),
+            other => {
+                report.figure(&format!("{name} over Bolt"), &format!("{other:?}"), "an answer", false);
+                continue;
+            }
+        };
+        let theirs = match peer.over_bolt("neo4j", name) {
+            Outcome::Answered(theirs, _) => theirs,
+            Outcome::Over => CALL_SECONDS_MAX as f64 * 1e3,
+            Outcome::None(why) => {
+                report.note(format!("{name}: Neo4j over Bolt: {why}"));
+                continue;
+            }
         };
         let asked = set.asked(figure.query);
         let right = rows.len() == asked.len()
