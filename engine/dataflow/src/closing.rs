@@ -6,48 +6,42 @@
 
 use crate::Message;
 use crate::graph::Inner;
-use crate::instance::Item;
-use crate::local::{LocalQuery, drop_quietly};
+use crate::local::{Here, drop_quietly};
 use crate::progress::Account;
-use crate::tree::ROOT;
+use crate::station::Item;
+use crate::tree::{At, ROOT};
 use std::collections::VecDeque;
 
-impl<M: Message> LocalQuery<M> {
+impl<M: Message> Here<'_, M> {
     /// Some vertices and scopes were closed: drops their operators and messages, and the messages of the limit that closed them.
     pub(crate) fn purge_closed(&mut self) {
-        let shared = self.shared.clone();
+        let shared = self.shared;
         for (place, member) in shared.graph.scopes[ROOT].members.iter().enumerate() {
-            match (*member, self.tree.slot(ROOT, place)) {
-                (Inner::Vertex(vertex), Some(slot)) if shared.progress.is_closed(vertex) => {
-                    self.drop_closed(slot);
-                }
-                (Inner::Vertex(vertex), Some(slot)) if shared.progress.refuses(vertex) => {
-                    self.drop_messages(slot);
-                }
-                (Inner::Scope(scope), _) if shared.progress.is_scope_closed(scope) => {
-                    self.drop_crowd(ROOT, place);
-                }
+            let at = At { node: ROOT, place };
+            match (*member, self.local.tree.is_occupied(at)) {
+                (Inner::Vertex(vertex), true) if shared.progress.is_closed(vertex) => self.drop_closed(at),
+                (Inner::Vertex(vertex), true) if shared.progress.refuses(vertex) => self.drop_messages(at),
+                (Inner::Scope(scope), _) if shared.progress.is_scope_closed(scope) => self.drop_crowd(at),
                 _ => {}
             }
         }
     }
 
     /// Drops all work of an operator outside scopes whose vertex is closed, and settles its accounts.
-    pub(crate) fn drop_closed(&mut self, slot: usize) {
-        self.unschedule(slot);
-        let instance = self.instance(slot);
-        let vertex = instance.head.vertex;
-        let charged = std::mem::take(&mut instance.head.charged);
-        let mut open = std::mem::take(&mut instance.head.open);
-        let operator = instance.operator.take();
+    pub(crate) fn drop_closed(&mut self, at: At) {
+        self.unschedule(at);
+        self.end_left_open(at);
+        let station = self.local.tree.station(at);
+        let vertex = station.head.vertex;
+        let charged = std::mem::take(&mut station.head.charged);
+        let operator = station.operator.take();
         let mut accounts: Vec<Account> =
-            instance.current.take().map(|(account, _)| account).into_iter().collect();
-        accounts.extend(instance.held_completions.drain(..).map(|(_, account)| account));
-        instance.open_gate();
-        let inbox = std::mem::take(&mut instance.inbox);
+            station.current.take().map(|(account, _)| account).into_iter().collect();
+        accounts.extend(station.held_completions.drain(..).map(|(_, account)| account));
+        station.open_gate();
+        let inbox = std::mem::take(&mut station.inbox);
         drop_quietly(operator);
         self.shared.ledger.release(vertex, charged);
-        self.end_left_open(ROOT, &mut open);
         for item in inbox {
             match item {
                 Item::Message(delivery) => self.discard(vertex, delivery),
@@ -61,16 +55,15 @@ impl<M: Message> LocalQuery<M> {
     }
 
     /// Drops the messages in a mailbox, nothing else.
-    fn drop_messages(&mut self, slot: usize) {
-        let instance = self.instance(slot);
-        let vertex = instance.head.vertex;
-        let held = std::mem::take(&mut instance.held);
-        let (messages, rest): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut instance.inbox)
-            .into_iter()
-            .partition(|item| matches!(item, Item::Message(_)));
-        instance.inbox = rest;
-        if !instance.has_work() {
-            self.unschedule(slot);
+    fn drop_messages(&mut self, at: At) {
+        let station = self.local.tree.station(at);
+        let vertex = station.head.vertex;
+        let held = std::mem::take(&mut station.held);
+        let (messages, rest): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut station.inbox).into_iter().partition(|item| matches!(item, Item::Message(_)));
+        station.inbox = rest;
+        if !station.has_work() {
+            self.unschedule(at);
         }
         let messages = messages.into_iter().filter_map(|item| match item {
             Item::Message(delivery) => Some(delivery),
@@ -81,64 +74,62 @@ impl<M: Message> LocalQuery<M> {
 
     /// A vertex inside a scope needs no more input in this instance: what leads only to it goes.
     pub(crate) fn close_inputs(&mut self, vertex: usize, node: usize) {
-        let shared = self.shared.clone();
-        let there = &shared.graph.vertices[vertex];
-        if std::mem::replace(&mut self.tree.seat(node, there.place).refuses, true) {
+        let there = &self.shared.graph.vertices[vertex];
+        let at = At { node, place: there.place };
+        if std::mem::replace(&mut self.local.tree.seat(at).refuses, true) {
             return;
         }
-        if let Some(slot) = self.tree.slot(node, there.place) {
-            self.drop_messages(slot);
+        if self.local.tree.is_occupied(at) {
+            self.drop_messages(at);
         }
         for place in &there.closes {
-            self.tree.seat(node, *place).closed = true;
-            self.empty_seat(node, *place);
-            self.seat_done(node, *place);
+            let at = At { node, place: *place };
+            self.local.tree.seat(at).closed = true;
+            self.empty_seat(at);
+            self.seat_done(at);
         }
     }
 
     /// An instance is finished: it goes with all it holds.
     pub(crate) fn cancel_instance(&mut self, node: usize) {
+        self.local.tally.scope(self.local.tree.node(node).scope).cancelled += 1;
         self.empty_node(node);
         self.instance_done(node);
     }
 
     /// All instances of a scope within one of its parent are finished; of a loop, no iteration follows.
     pub(crate) fn cancel_scope(&mut self, node: usize) {
-        let there = self.tree.node(node);
-        let (parent, scope) = (there.parent, there.scope);
-        let place = self.shared.graph.scopes[scope].place;
-        self.tree.seat(parent, place).refuses = self.shared.graph.scopes[scope].is_loop();
-        self.drop_crowd(parent, place);
-        let crowd = self.tree.crowd(parent, place);
-        if parent != ROOT && crowd.entered {
-            self.seat_done(parent, place);
+        let there = self.local.tree.node(node);
+        let (parent, scope) = (there.parent, &self.shared.graph.scopes[there.scope]);
+        let at = At { node: parent, place: scope.place };
+        self.local.tree.seat(at).refuses = scope.is_loop();
+        self.drop_crowd(at);
+        if parent != ROOT && self.local.tree.crowd(parent, scope.place).entered {
+            self.seat_done(at);
         }
     }
 
     fn empty_node(&mut self, node: usize) {
-        for place in 0..self.tree.node(node).seats.len() {
-            self.empty_seat(node, place);
+        for place in 0..self.local.tree.node(node).seats.len() {
+            self.empty_seat(At { node, place });
         }
     }
 
-    fn empty_seat(&mut self, node: usize, place: usize) {
-        if let Some(slot) = self.tree.slot(node, place) {
-            self.take_out(slot);
+    fn empty_seat(&mut self, at: At) {
+        if self.local.tree.is_occupied(at) {
+            self.take_out(at);
         }
-        if self.tree.seat(node, place).crowd.is_some() {
-            self.drop_crowd(node, place);
+        if self.local.tree.seat(at).crowd.is_some() {
+            self.drop_crowd(at);
         }
     }
 
-    fn drop_crowd(&mut self, node: usize, place: usize) {
-        while let Some(member) = self.tree.crowd(node, place).members.last().copied() {
+    fn drop_crowd(&mut self, at: At) {
+        while let Some(member) = self.local.tree.crowd(at.node, at.place).members.last().copied() {
             let member = member as usize;
-            let scope = self.tree.node(member).scope;
+            self.local.tally.scope(self.local.tree.node(member).scope).cancelled += 1;
             self.empty_node(member);
-            self.tree.remove(&self.shared.graph.scopes, member);
-            if node == ROOT {
-                self.shared.instance_gone(scope);
-            }
+            self.remove_node(member);
         }
     }
 }

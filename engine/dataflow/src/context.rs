@@ -1,16 +1,14 @@
 //! What an operator may ask of the runtime during a call.
 
 use crate::graph::{Crossing, Edge};
-use crate::instance::{Head, Wish};
 use crate::limits::SPREAD_LOCAL_MESSAGES_MAX;
 use crate::line::Between;
-use crate::links::{Command, Shared};
-use crate::local::LocalQuery;
+use crate::links::Command;
+use crate::local::Here;
 use crate::progress::Account;
+use crate::station::{Head, Opened, Wish};
 use crate::tree::ROOT;
 use crate::{Failure, Message, Route, Tag};
-use std::sync::atomic::Ordering;
-use world::clock::monotonic_ns;
 
 /// The runtime, as seen by one operator during one call.
 pub struct Context<'a, M: Message> {
@@ -27,14 +25,14 @@ enum Seat<'a, M: Message> {
 
 /// A call on an executor.
 struct Call<'a, M: Message> {
-    local: &'a mut LocalQuery<M>,
+    here: Here<'a, M>,
     head: &'a mut Head,
     until_ns: u64,
 }
 
 impl<'a, M: Message> Context<'a, M> {
-    pub(crate) fn new(local: &'a mut LocalQuery<M>, head: &'a mut Head, until_ns: u64) -> Context<'a, M> {
-        Context { seat: Seat::Executor(Call { local, head, until_ns }) }
+    pub(crate) fn new(here: Here<'a, M>, head: &'a mut Head, until_ns: u64) -> Context<'a, M> {
+        Context { seat: Seat::Executor(Call { here, head, until_ns }) }
     }
     pub(crate) fn in_line(between: &'a mut Between<M>, place: usize) -> Context<'a, M> {
         Context { seat: Seat::Line(between, place) }
@@ -123,8 +121,8 @@ impl<'a, M: Message> Context<'a, M> {
     }
 
     /// True when the call should return soon: the quota is used up, an output is full, as many instances of the scope it leads to live as
-    /// may, or the query (or this part of it) is cancelled. Costs a clock reading, some 20 to 50 ns: ask once per few hundred rows, not
-    /// per row.
+    /// may, or the query (or this part of it) is cancelled. Costs some 5 to 30 ns: ask once a row where a row is much work, else once per
+    /// few hundred rows.
     pub fn should_yield(&self) -> bool {
         match &self.seat {
             Seat::Executor(call) => call.should_yield(),
@@ -143,7 +141,7 @@ impl<'a, M: Message> Context<'a, M> {
     /// The number of this executor.
     pub fn executor(&self) -> usize {
         match &self.seat {
-            Seat::Executor(call) => call.local.me,
+            Seat::Executor(call) => call.here.local.me,
             Seat::Line(..) => 0,
         }
     }
@@ -151,7 +149,7 @@ impl<'a, M: Message> Context<'a, M> {
     /// How many executors there are.
     pub fn executors(&self) -> usize {
         match &self.seat {
-            Seat::Executor(call) => call.local.shared.executors(),
+            Seat::Executor(call) => call.here.shared.executors(),
             Seat::Line(..) => 1,
         }
     }
@@ -159,7 +157,7 @@ impl<'a, M: Message> Context<'a, M> {
     /// True on the query's home executor.
     pub fn is_home(&self) -> bool {
         match &self.seat {
-            Seat::Executor(call) => call.local.me == call.local.shared.home,
+            Seat::Executor(call) => call.here.local.me == call.here.shared.home,
             Seat::Line(..) => true,
         }
     }
@@ -211,106 +209,96 @@ impl<'a, M: Message> Context<'a, M> {
 impl<M: Message> Call<'_, M> {
     fn send_to(&mut self, output: usize, message: M) {
         self.count_sent(&message);
-        if output == 0 && self.head.vertex == self.local.shared.graph.output {
-            self.local.shared.output.push(message);
-            return;
+        let shared = self.here.shared;
+        if output == 0 && self.head.vertex == shared.graph.output {
+            return shared.output.push(message);
         }
         let Some(at) = self.edge(output) else { return };
-        let shared = self.local.shared.clone();
         let edge = &shared.graph.edges[at];
         let node = self.head.node;
-        match edge.crossing {
-            Crossing::Inside => self.forward(&shared, edge, node, message),
-            Crossing::Leave => {
-                let parent = self.local.tree.node(node).parent;
-                self.forward(&shared, edge, parent, message);
-            }
-            Crossing::Back => {
-                let here = self.local.tree.node(node);
-                let (parent, scope, next) = (here.parent, here.scope, here.number + 1);
-                self.enter_iteration(edge, parent, scope, next, message);
-            }
+        let to = match edge.crossing {
+            Crossing::Inside => Some(node),
+            Crossing::Leave => Some(self.here.local.tree.node(node).parent),
+            Crossing::Back => self.here.next_iteration(node),
             Crossing::Enter(scope) => {
                 assert!(
                     shared.graph.scopes[scope].is_loop(),
                     "output {output} leads into a branch scope: open an instance and send tagged"
                 );
-                self.enter_iteration(edge, node, scope, 1, message);
+                self.here.first_iteration(node, scope)
             }
+        };
+        if let Some(to) = to {
+            self.forward(edge, to, message);
         }
     }
 
     fn send_tagged(&mut self, output: usize, tag: Tag, message: M) {
         self.count_sent(&message);
         if let Some(at) = self.edge(output) {
-            let scope = self.check_tag(at, tag);
-            let edge = &self.local.shared.graph.edges[at];
-            let (to, port) = (edge.to, edge.port);
-            if let Some(node) = self.local.tree.find(self.head.node, scope, tag.number()) {
-                self.local.deliver(to, port, node, message);
+            self.check_tag(at, tag);
+            let edge = &self.here.shared.graph.edges[at];
+            if let Some(node) = self.here.local.tree.find(tag.node(), tag.number()) {
+                self.forward(edge, node, message);
             }
         }
     }
 
     fn open_instance(&mut self, rank: u64) -> Tag {
-        let number = self.local.instance_next;
-        self.local.instance_next =
+        let number = self.here.local.instance_next;
+        self.here.local.instance_next =
             number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
-        let shared = self.local.shared.clone();
-        let mut opened = None;
-        for edge in shared.graph.vertices[self.head.vertex].outputs.iter().flatten() {
-            let Crossing::Enter(scope) = shared.graph.edges[*edge].crossing else { continue };
-            if shared.graph.scopes[scope].is_loop() {
-                continue;
+        let graph = &self.here.shared.graph;
+        let vertex = &graph.vertices[self.head.vertex];
+        let scope = *vertex.opens.first().expect("an output of an ingress leads into its branch scope");
+        let node = self.here.open_node(self.head.node, scope, number, rank);
+        for edge in vertex.outputs.iter().flatten() {
+            if graph.edges[*edge].crossing == Crossing::Enter(scope) {
+                self.head.open.push(Opened { edge: *edge as u32, node: node as u32, number });
             }
-            let node =
-                *opened.get_or_insert_with(|| self.local.open_node(self.head.node, scope, number, rank));
-            self.head.open.push((*edge, self.local.tree.node(node).tag));
         }
-        let node = opened.expect("an output of an ingress leads into its branch scope");
-        self.local.tree.node(node).tag
+        self.here.local.tree.node(node).tag
     }
 
     fn end_instance(&mut self, output: usize, tag: Tag) {
         if let Some(edge) = self.edge(output) {
             self.check_tag(edge, tag);
-            if let Some(place) = self.head.open.iter().rposition(|open| *open == (edge, tag)) {
+            let opened = Opened { edge: edge as u32, node: tag.node(), number: tag.number() };
+            if let Some(place) = self.head.open.iter().rposition(|open| *open == opened) {
                 self.head.open.swap_remove(place);
-                self.local.end_entry(self.head.node, edge, tag);
+                self.here.end_entry(opened);
             }
         }
     }
 
     fn should_yield(&self) -> bool {
-        let shared = &self.local.shared;
-        shared.is_stopped()
-            || self.local.fault.is_some()
+        self.here.shared.is_stopped()
+            || self.here.local.fault.is_some()
             || self.head.wish != Wish::None
-            || shared.progress.is_closed(self.head.vertex)
-            || shared.progress.is_scope_closed(shared.graph.scope_around(self.head.vertex))
-            || self.local.outputs_full(self.head.vertex)
+            || self.here.is_called_off(self.head.vertex)
+            || self.here.outputs_full(self.head.vertex)
             || self.is_crowded()
-            || monotonic_ns() >= self.until_ns
+            || self.here.local.pace.look() >= self.until_ns
     }
 
     fn is_crowded(&self) -> bool {
-        self.local.crowded(self.head.vertex, self.head.node)
+        self.here.crowded(self.head.vertex, self.head.node)
     }
 
     fn invite_peers(&mut self) {
         if !self.head.tag.is_root() {
             return;
         }
-        let shared = &self.local.shared;
-        for executor in (0..shared.executors()).filter(|executor| *executor != self.local.me) {
-            shared.progress.begin(self.head.vertex, Account::Work);
-            shared.links.post(executor, Command::Invite { query: shared.clone(), vertex: self.head.vertex });
+        let (shared, vertex) = (self.here.shared, self.head.vertex);
+        for executor in (0..shared.executors()).filter(|executor| *executor != self.here.local.me) {
+            shared.progress.begin(vertex, Account::Work);
+            shared.links.post(executor, Command::Invite { query: shared.clone(), vertex });
         }
     }
 
     fn close_inputs(&mut self) {
         if self.head.node == ROOT {
-            self.local.shared.close_inputs(self.head.vertex);
+            self.here.shared.close_inputs(self.head.vertex);
         } else if self.head.wish == Wish::None {
             self.head.wish = Wish::CloseInputs;
         }
@@ -318,49 +306,40 @@ impl<M: Message> Call<'_, M> {
 
     fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
         self.head.charged += bytes as u64;
-        let shared = &self.local.shared;
-        if shared.ledger.charge(self.head.vertex, bytes as u64) {
-            return Ok(());
-        }
-        Err(Box::new(shared.ledger.exceeded(shared.graph.vertices.iter().map(|vertex| vertex.name.clone()))))
+        self.here.charge(self.head.vertex, bytes as u64)
     }
 
     fn release(&mut self, bytes: usize) {
         let bytes = (bytes as u64).min(self.head.charged);
         self.head.charged -= bytes;
-        self.local.shared.ledger.release(self.head.vertex, bytes);
-    }
-
-    fn enter_iteration(&mut self, edge: &Edge<M>, parent: usize, scope: usize, number: u32, message: M) {
-        if let Some(node) = self.local.iteration(parent, scope, number) {
-            self.local.deliver(edge.to, edge.port, node, message);
-        }
+        self.here.shared.ledger.release(self.head.vertex, bytes);
     }
 
     fn edge(&self, output: usize) -> Option<usize> {
-        self.local.shared.graph.vertices[self.head.vertex].outputs.get(output).copied().flatten()
+        self.here.shared.graph.vertices[self.head.vertex].outputs.get(output).copied().flatten()
     }
 
-    /// The branch scope that the edge enters.
-    fn check_tag(&self, edge: usize, tag: Tag) -> usize {
-        match self.local.shared.graph.edges[edge].crossing {
-            Crossing::Enter(scope) if tag.parent() == Some(self.head.tag) => scope,
-            _ => panic!("instance {tag:?} was not opened by this operator for that output"),
-        }
+    /// The edge enters a branch scope, and the tag is of an instance within this one.
+    fn check_tag(&self, edge: usize, tag: Tag) {
+        let enters = matches!(self.here.shared.graph.edges[edge].crossing, Crossing::Enter(_));
+        assert!(
+            enters && tag.is_child_of(self.head.tag),
+            "instance {tag:?} was not opened by this operator for that output"
+        );
     }
 
-    fn count_sent(&self, message: &M) {
-        let stats = &self.local.shared.stats[self.head.vertex];
-        stats.rows_out.fetch_add(message.rows() as u64, Ordering::Relaxed);
-        stats.batches.fetch_add(1, Ordering::Relaxed);
+    fn count_sent(&mut self, message: &M) {
+        let counts = self.here.local.tally.vertex(self.head.vertex);
+        counts.rows_out += message.rows() as u64;
+        counts.batches += 1;
     }
 
-    /// Puts a message into an instance of this scope or an enclosing one.
-    fn forward(&mut self, shared: &Shared<M>, edge: &Edge<M>, node: usize, message: M) {
+    /// Puts a message into an instance of this scope or of one next to it.
+    fn forward(&mut self, edge: &Edge<M>, node: usize, message: M) {
         if node != ROOT {
-            return self.local.deliver(edge.to, edge.port, node, message);
+            return self.here.deliver(edge.to, edge.port, node, message);
         }
-        let me = self.local.me;
+        let (shared, me) = (self.here.shared, self.here.local.me);
         match &edge.route {
             Route::Local => self.carry(edge, me, message),
             Route::Gather => self.carry(edge, shared.home, message),
@@ -381,7 +360,7 @@ impl<M: Message> Call<'_, M> {
 
     /// Counts a message at its receiver outside scopes and puts it there, or on its way.
     fn carry(&mut self, edge: &Edge<M>, executor: usize, message: M) {
-        let shared = &self.local.shared;
+        let shared = self.here.shared;
         let (vertex, port) = (edge.to, edge.port);
         if shared.progress.refuses(vertex) {
             return;
@@ -390,8 +369,8 @@ impl<M: Message> Call<'_, M> {
         if !shared.graph.vertices[vertex].elastic[port] {
             shared.enqueued(vertex, port, executor);
         }
-        if executor == self.local.me {
-            self.local.deliver(vertex, port, ROOT, message);
+        if executor == self.here.local.me {
+            self.here.deliver(vertex, port, ROOT, message);
         } else {
             let query = shared.clone();
             shared.links.post(executor, Command::Deliver { query, vertex, port, message });

@@ -14,32 +14,53 @@
 //! So no operator is made only to pass an end on. The outermost level, which spans executors, is `progress`: there an outermost instance
 //! counts as one piece of work.
 
+use crate::Message;
 use crate::graph::{Crossing, Inner};
-use crate::instance::{Instance, Item};
-use crate::local::LocalQuery;
-use crate::tree::ROOT;
-use crate::{Message, Tag};
+use crate::local::Here;
+use crate::station::{Item, Opened};
+use crate::tree::{At, ROOT};
 
-impl<M: Message> LocalQuery<M> {
+impl<M: Message> Here<'_, M> {
     /// A new instance of a scope within an instance of its parent.
     pub(crate) fn open_node(&mut self, parent: usize, scope: usize, number: u32, rank: u64) -> usize {
+        self.count_opened(parent, scope);
+        self.local.tree.open(&self.shared.graph.scopes, parent, scope, number, rank)
+    }
+
+    fn count_opened(&mut self, parent: usize, scope: usize) {
+        self.local.tally.scope(scope).opened += 1;
         if parent == ROOT {
             self.shared.progress.instance_opened(scope);
         }
-        self.tree.open(&self.shared.graph.scopes, parent, scope, number, rank)
     }
 
-    /// An iteration of a loop, made if need be; none if the loop was finished early.
-    pub(crate) fn iteration(&mut self, parent: usize, scope: usize, number: u32) -> Option<usize> {
-        let there = &self.shared.graph.scopes[scope];
-        let place = there.place;
-        let over = self.tree.node(parent).seats[place].refuses
-            || parent == ROOT && self.shared.progress.is_scope_closed(scope);
-        if over {
+    /// The first iteration of a loop, made if need be; none if the loop was finished early.
+    pub(crate) fn first_iteration(&mut self, parent: usize, scope: usize) -> Option<usize> {
+        let place = self.shared.graph.scopes[scope].place;
+        if self.takes_no_iteration(parent, scope) {
             return None;
         }
-        let found = self.tree.find(parent, scope, number);
-        Some(found.unwrap_or_else(|| self.open_node(parent, scope, number, 0)))
+        let first = self.local.tree.first(parent, place);
+        Some(first.unwrap_or_else(|| self.open_node(parent, scope, 1, 0)))
+    }
+
+    /// The iteration after this one, made if need be; none if the loop was finished early.
+    pub(crate) fn next_iteration(&mut self, node: usize) -> Option<usize> {
+        let here = self.local.tree.node(node);
+        let (parent, scope) = (here.parent, here.scope);
+        if self.takes_no_iteration(parent, scope) {
+            return None;
+        }
+        Some(self.local.tree.next(node).unwrap_or_else(|| {
+            self.count_opened(parent, scope);
+            self.local.tree.open_next(&self.shared.graph.scopes, node)
+        }))
+    }
+
+    fn takes_no_iteration(&self, parent: usize, scope: usize) -> bool {
+        let place = self.shared.graph.scopes[scope].place;
+        self.local.tree.node(parent).seats[place].refuses
+            || parent == ROOT && self.shared.progress.is_scope_closed(scope)
     }
 
     /// A token comes to a member of `node` on its in-edge (of a scope: its entry) number `arrival`.
@@ -49,7 +70,8 @@ impl<M: Message> LocalQuery<M> {
             Inner::Vertex(vertex) => (graph.vertices[vertex].place, graph.vertices[vertex].in_edges.len()),
             Inner::Scope(scope) => (graph.scopes[scope].place, graph.scopes[scope].entries.len()),
         };
-        let seat = self.tree.seat(node, place);
+        let at = At { node, place };
+        let seat = self.local.tree.seat(at);
         if seat.done {
             return;
         }
@@ -61,18 +83,18 @@ impl<M: Message> LocalQuery<M> {
                 Inner::Scope(scope) => self.scope_fed(node, scope),
             }
         } else if let Inner::Vertex(vertex) = inner
-            && let Some(slot) = self.tree.slot(node, place)
+            && self.local.tree.is_occupied(at)
             && self.lower_ports_ended(vertex, node)
         {
-            self.instance(slot).open_gate();
-            self.make_ready(slot);
+            self.local.tree.station(at).open_gate();
+            self.make_ready(at);
         }
     }
 
     /// True if all ports below the vertex's `port_order` have the token.
     pub(crate) fn lower_ports_ended(&self, vertex: usize, node: usize) -> bool {
         let there = &self.shared.graph.vertices[vertex];
-        let arrived = self.tree.node(node).seats[there.place].arrived;
+        let arrived = self.local.tree.node(node).seats[there.place].arrived;
         let mut edges = there.in_edges.iter().map(|edge| &self.shared.graph.edges[*edge]);
         edges.all(|edge| edge.port >= there.options.port_order || arrived & (1 << edge.in_place) != 0)
     }
@@ -80,42 +102,43 @@ impl<M: Message> LocalQuery<M> {
     /// A vertex has had all its input in this instance.
     fn vertex_fed(&mut self, node: usize, vertex: usize) {
         let there = &self.shared.graph.vertices[vertex];
-        let place = there.place;
-        if there.options.create_if_empty || self.tree.slot(node, place).is_some() {
-            let slot = self.find_or_make(vertex, node);
-            self.push_end(slot);
-        } else {
-            self.seat_done(node, place);
+        let at = At { node, place: there.place };
+        if !there.options.create_if_empty && !self.local.tree.is_occupied(at) {
+            return self.seat_done(at);
         }
-    }
-
-    fn push_end(&mut self, slot: usize) {
-        let instance = self.instance(slot);
-        if !std::mem::replace(&mut instance.ending, true) {
-            Instance::open_gate(instance);
-            instance.inbox.push_back(Item::End);
-            self.make_ready(slot);
+        let station = self.station(vertex, node);
+        if !std::mem::replace(&mut station.ending, true) {
+            station.open_gate();
+            station.inbox.push_back(Item::End);
+            self.make_ready(at);
         }
     }
 
     /// An inner scope gets nothing more from outside in this instance.
     pub(crate) fn scope_fed(&mut self, node: usize, scope: usize) {
         let place = self.shared.graph.scopes[scope].place;
-        self.tree.mark_entered(node, place);
-        let first = || self.tree.find(node, scope, 1);
-        if let Some(first) = self.shared.graph.scopes[scope].is_loop().then(first).flatten() {
+        self.local.tree.mark_entered(node, place);
+        if let Some(first) = self.local.tree.first(node, place) {
             self.instance_fed(first);
         } else {
             self.look_emptied(node, scope);
         }
     }
 
+    /// Tells iterations that they have had all their input. Done at the end of a step rather than where it is found out, because an
+    /// iteration with nothing to do ends at once, and so may the thousands after it.
+    pub(crate) fn feed_iterations(&mut self) {
+        while let Some(node) = self.local.fed.pop() {
+            self.instance_fed(node);
+        }
+    }
+
     /// A loop's iteration gets nothing more, neither from outside nor from the iteration before.
     fn instance_fed(&mut self, node: usize) {
-        let shared = self.shared.clone();
-        let scope = &shared.graph.scopes[self.tree.node(node).scope];
+        let graph = &self.shared.graph;
+        let scope = &graph.scopes[self.local.tree.node(node).scope];
         for edge in scope.entries.iter().chain(&scope.backs) {
-            let edge = &shared.graph.edges[*edge];
+            let edge = &graph.edges[*edge];
             self.end_arrives(node, Inner::Vertex(edge.to), edge.in_place);
         }
     }
@@ -123,25 +146,26 @@ impl<M: Message> LocalQuery<M> {
     /// If no instance of an inner scope is left and none can come, its seat is done.
     fn look_emptied(&mut self, node: usize, scope: usize) {
         let place = self.shared.graph.scopes[scope].place;
-        let crowd = self.tree.crowd(node, place);
+        let crowd = self.local.tree.crowd(node, place);
         if node != ROOT && crowd.entered && crowd.members.is_empty() {
-            self.seat_done(node, place);
+            self.seat_done(At { node, place });
         }
     }
 
     /// A seat is done: its tokens go on, or its instance ends.
     ///
     /// The instance cannot go away before the last token is on its way, because whoever waits for that token is not done.
-    pub(crate) fn seat_done(&mut self, node: usize, place: usize) {
-        if self.tree.seat(node, place).done {
+    pub(crate) fn seat_done(&mut self, at: At) {
+        let node = at.node;
+        if self.local.tree.seat(at).done {
             return;
         }
-        if self.tree.finish_seat(node, place) {
+        if self.local.tree.finish_seat(at) {
+            self.local.tally.scope(self.local.tree.node(node).scope).ended += 1;
             return self.instance_done(node);
         }
-        let shared = self.shared.clone();
-        let graph = &shared.graph;
-        match graph.scopes[self.tree.node(node).scope].members[place] {
+        let graph = &self.shared.graph;
+        match self.member(at) {
             Inner::Vertex(vertex) => {
                 for edge in graph.vertices[vertex].outputs.iter().flatten().map(|edge| &graph.edges[*edge]) {
                     match edge.crossing {
@@ -163,34 +187,39 @@ impl<M: Message> LocalQuery<M> {
 
     /// An instance is over; nothing sits in it any more.
     pub(crate) fn instance_done(&mut self, node: usize) {
-        let there = self.tree.node(node);
-        let (scope, parent, number) = (there.scope, there.parent, there.number);
-        self.tree.remove(&self.shared.graph.scopes, node);
-        let is_loop = self.shared.graph.scopes[scope].is_loop();
-        let next = is_loop.then(|| self.tree.find(parent, scope, number + 1)).flatten();
-        if parent == ROOT {
-            self.shared.instance_gone(scope);
-        }
+        let there = self.local.tree.node(node);
+        let (scope, parent) = (there.scope, there.parent);
+        let next = self.local.tree.next(node);
+        self.remove_node(node);
         match next {
-            Some(next) => self.instance_fed(next),
+            Some(next) => self.local.fed.push(next),
             None => self.look_emptied(parent, scope),
         }
     }
 
+    /// Takes an instance with nothing in it off the books.
+    pub(crate) fn remove_node(&mut self, node: usize) {
+        let there = self.local.tree.node(node);
+        let (scope, parent) = (there.scope, there.parent);
+        self.local.fed.retain(|fed| *fed != node);
+        self.local.tree.remove(&self.shared.graph.scopes, node);
+        if parent == ROOT {
+            self.shared.instance_gone(scope);
+        }
+    }
+
     /// The ingress says that an instance it opened gets nothing more on this edge.
-    pub(crate) fn end_entry(&mut self, parent: usize, edge: usize, tag: Tag) {
-        let shared = self.shared.clone();
-        let edge = &shared.graph.edges[edge];
-        let scope = shared.graph.vertices[edge.to].scope;
-        if let Some(node) = self.tree.find(parent, scope, tag.number()) {
+    pub(crate) fn end_entry(&mut self, opened: Opened) {
+        let edge = &self.shared.graph.edges[opened.edge as usize];
+        if let Some(node) = self.local.tree.find(opened.node, opened.number) {
             self.end_arrives(node, Inner::Vertex(edge.to), edge.in_place);
         }
     }
 
     /// An ingress has had all its input: what it left open ends now.
-    pub(crate) fn end_left_open(&mut self, parent: usize, open: &mut Vec<(usize, Tag)>) {
-        for (edge, tag) in open.drain(..) {
-            self.end_entry(parent, edge, tag);
-        }
+    pub(crate) fn end_left_open(&mut self, at: At) {
+        let mut open = std::mem::take(&mut self.local.tree.station(at).head.open);
+        open.drain(..).for_each(|opened| self.end_entry(opened));
+        self.local.tree.station(at).head.open = open;
     }
 }

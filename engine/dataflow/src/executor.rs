@@ -5,9 +5,10 @@
 
 use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS};
 use crate::links::{Command, Links, Shared};
-use crate::local::{LocalQuery, Turn, drop_quietly};
+use crate::local::{Here, LocalQuery, drop_quietly};
 use crate::tenants::{Owner, Payer, Tenants, Work};
 use crate::tree::ROOT;
+use crate::turn::Turn;
 use crate::{Message, Root, RootStatus};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -98,34 +99,32 @@ impl<M: Message> Executor<M> {
 
     fn take_command(&mut self, command: Command<M>) {
         match command {
-            Command::Start(query) => self.with_query(&query, |local| {
-                let source = |vertex: &usize| local.shared.graph.vertices[*vertex].options.source;
-                let sources: Vec<usize> = (0..local.shared.graph.vertices.len()).filter(source).collect();
-                sources.into_iter().for_each(|vertex| local.resume_later(vertex));
-            }),
+            Command::Start(query) => self.with_query(&query, |mut here| here.start()),
             Command::Hold(query) => {
                 if !self.queries.contains_key(&query.id) && query.touch(self.me) {
                     self.take_in(&query);
                 }
             }
             Command::Deliver { query, vertex, port, message } => {
-                self.with_query(&query, |local| local.deliver(vertex, port, ROOT, message));
+                self.with_query(&query, |mut here| here.deliver(vertex, port, ROOT, message));
             }
             Command::Exhausted { query, vertex, port } => {
-                self.with_query(&query, |local| local.exhausted(vertex, port));
+                self.with_query(&query, |mut here| here.exhausted(vertex, port));
             }
             Command::Entered { query, scope } => {
-                self.with_query(&query, |local| local.scope_fed(ROOT, scope));
+                self.with_query(&query, |mut here| here.scope_fed(ROOT, scope));
             }
             Command::CreateEmpty { query, vertex } => {
-                self.with_query(&query, |local| local.create_empty(vertex))
+                self.with_query(&query, |mut here| here.create_empty(vertex))
             }
-            Command::Invite { query, vertex } => self.with_query(&query, |local| local.resume_later(vertex)),
-            Command::Closed(query) => self.with_query(&query, LocalQuery::purge_closed),
+            Command::Invite { query, vertex } => {
+                self.with_query(&query, |mut here| here.resume_later(vertex))
+            }
+            Command::Closed(query) => self.with_query(&query, |mut here| here.purge_closed()),
             Command::Stop(id) => self.forget(id),
             Command::Nudge(id) => {
                 if let Some(local) = self.queries.get_mut(&id) {
-                    local.wake_waiting();
+                    local.here().wake_waiting();
                     self.schedule(id);
                 }
             }
@@ -141,7 +140,7 @@ impl<M: Message> Executor<M> {
     }
 
     /// Does something to a query here, taking it in if it is new, and schedules it. A query that ended is left alone.
-    fn with_query(&mut self, query: &Shared<M>, change: impl FnOnce(&mut LocalQuery<M>)) {
+    fn with_query(&mut self, query: &Shared<M>, change: impl FnOnce(Here<'_, M>)) {
         let id = query.id;
         if !self.queries.contains_key(&id) {
             if !query.touch(self.me) {
@@ -150,8 +149,10 @@ impl<M: Message> Executor<M> {
             self.take_in(query);
         }
         let local = self.queries.get_mut(&id).expect("it was just taken in");
-        change(local);
-        if let Some(fault) = local.fault.take() {
+        change(local.here());
+        local.here().feed_iterations();
+        let here = local.here();
+        if let Some(fault) = here.local.fault.take() {
             query.stop(Some(fault));
         }
         if query.is_stopped() {
@@ -211,7 +212,7 @@ impl<M: Message> Executor<M> {
 
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
-        let (turn, end_ns) = local.turn(now_ns, self.quota_ns);
+        let (turn, end_ns) = local.here().turn(now_ns, self.quota_ns);
         let used_ns = end_ns - now_ns;
         local.used_ns += used_ns;
         local.in_ring = turn == Turn::More;
@@ -246,11 +247,11 @@ impl<M: Message> Executor<M> {
     fn stuck(&mut self, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("it just ran");
         local.shared.set_blocked(self.me, true);
-        if local.is_runnable() {
+        if local.here().is_runnable() {
             local.shared.set_blocked(self.me, false);
             return self.schedule(id);
         }
-        let later_ns = if local.has_waiting() { WAITING_REPOLL_NS } else { BLOCKED_RECHECK_NS };
+        let later_ns = if local.here().has_waiting() { WAITING_REPOLL_NS } else { BLOCKED_RECHECK_NS };
         let at_ns = now_ns + later_ns;
         if local.timer_ns.is_none_or(|set_ns| set_ns > at_ns) {
             local.timer_ns = Some(at_ns);
@@ -277,7 +278,7 @@ impl<M: Message> Executor<M> {
                         self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns))
                     {
                         local.timer_ns = None;
-                        local.wake_waiting();
+                        local.here().wake_waiting();
                         self.schedule(id);
                     }
                 }

@@ -254,6 +254,10 @@ pub(crate) struct Vertex<M> {
     /// Edge by output, `None` where unconnected.
     pub(crate) outputs: Vec<Option<usize>>,
     pub(crate) in_edges: Vec<usize>,
+    /// Branch scopes that its outputs lead into.
+    pub(crate) opens: Vec<usize>,
+    /// Ports of the vertices before it.
+    pub(crate) ports_before: usize,
     /// By port: true if holding its feeders back could hold back what the port itself waits for, or a loop. Messages that wait at such
     /// a port are charged to the query's bytes instead.
     pub(crate) elastic: Vec<bool>,
@@ -300,6 +304,10 @@ pub struct Graph<M: Message> {
 }
 
 impl<M: Message> Graph<M> {
+    /// Ports of all vertices.
+    pub(crate) fn ports(&self) -> usize {
+        self.vertices.last().map_or(0, |vertex| vertex.ports_before + vertex.options.ports)
+    }
     /// The outermost scope around a vertex; 0, the graph, if there is none.
     pub(crate) fn scope_around(&self, vertex: usize) -> usize {
         self.scopes[self.vertices[vertex].scope].outermost
@@ -369,6 +377,8 @@ impl<M: Message> GraphBuilder<M> {
             factory: Box::new(factory),
             outputs: Vec::new(),
             in_edges: Vec::new(),
+            opens: Vec::new(),
+            ports_before: 0,
             closes: Vec::new(),
         });
         VertexNo(self.vertices.len() - 1)

@@ -98,6 +98,9 @@ impl Ledger {
     }
 
     pub(crate) fn release(&self, vertex: usize, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
         self.vertices[vertex].held.fetch_sub(bytes, Ordering::Relaxed);
         let before = self.total.fetch_sub(bytes, Ordering::Relaxed);
         self.give_back(before.saturating_sub(bytes));

@@ -7,9 +7,9 @@
 //! ```text
 //!  executor (a thread)
 //!   └─ tenant            stride scheduling by shares          tenants.rs
-//!       └─ query         round robin, one quota a turn        local.rs
+//!       └─ query         stride scheduling, one quota a turn  turn.rs
 //!           └─ scope     its own policies, nested             tree.rs, ready.rs
-//!               └─ operator                                   local.rs
+//!               └─ operator                                   station.rs, step.rs
 //!       └─ root          any other work, one quota a turn     root.rs
 //! ```
 //!
@@ -47,18 +47,22 @@ pub mod rules;
 mod closing;
 mod ends;
 mod executor;
-mod instance;
 pub mod ledger;
 mod line;
 mod links;
 mod local;
 mod output;
+mod pace;
 mod progress;
 mod query;
 mod ready;
+mod station;
+mod step;
 mod stride;
+mod tally;
 mod tenants;
 mod tree;
+mod turn;
 
 pub use accounts::{AccountOptions, Level};
 pub use context::Context;
@@ -66,7 +70,7 @@ pub use graph::{
     Graph, GraphBuilder, GraphError, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
 };
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
-pub use line::Tried;
+pub use line::{Line, Tried};
 pub use message::{Message, Tag};
 pub use operator::{Failure, Flow, Operator, Outcome};
 pub use policy::{InterPolicy, IntraPolicy, Member};

@@ -47,11 +47,15 @@ pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;
 /// that gives every short query a long deadline would otherwise collect them.
 pub const TIMERS_SLACK: usize = 1_024;
 
-/// Emptied mailboxes a query keeps on an executor for the next operators inside scopes: as many as live at once in a busy scope.
-pub const SPARE_INSTANCES_MAX: usize = 256;
+/// Ended scope instances that keep their mailboxes and operators for the next, by scope, query and executor: as many as live at once in
+/// a busy scope.
+pub const SPARE_NODES_MAX: usize = 256;
 
-/// Operators of one vertex a query keeps on an executor to serve again: they hold on to what they allocated.
-pub const SPARE_OPERATORS_MAX: usize = 64;
+/// Looks at the clock that may follow a reading without one of their own.
+pub const LOOKS_SKIPPED_MAX: u32 = 15;
+
+/// Looks at the clock less than this many nanoseconds apart share a reading: some fifty times what a reading costs.
+pub const LOOKS_APART_NS: u64 = 2_000;
 
 /// Time a query is tried on the thread that asks it, in nanoseconds: some ten times what telling an executor and hearing from it costs,
 /// so a query that is too long for it has lost a tenth of little, and none is out of reach of a kill for long.

@@ -13,15 +13,17 @@ pub trait Message: Send + 'static {
 
 /// Which scope instance a message belongs to: the numbers of the enclosing instances from the outermost in (the paper's `ScopeTag`).
 /// The root tag is empty. Tags are copied, compared and hashed, never allocated.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Tag {
     depth: u8,
     path: [u32; SCOPE_DEPTH_MAX],
+    /// Where the instance is to be looked for on its executor. A handle, no part of the name.
+    node: u32,
 }
 
 impl Tag {
     /// Outside all scopes.
-    pub const ROOT: Tag = Tag { depth: 0, path: [0; SCOPE_DEPTH_MAX] };
+    pub const ROOT: Tag = Tag { depth: 0, path: [0; SCOPE_DEPTH_MAX], node: 0 };
 
     /// Number of scopes around.
     pub fn depth(self) -> usize {
@@ -52,13 +54,56 @@ impl Tag {
     pub fn ancestor(self, depth: usize) -> Tag {
         assert!(depth <= self.depth());
         let mut tag = self;
-        tag.depth = depth as u8;
-        tag.path[depth..].fill(0);
+        if depth < self.depth() {
+            tag.depth = depth as u8;
+            tag.path[depth..].fill(0);
+            tag.node = u32::MAX;
+        }
         tag
+    }
+    /// The same, to be looked for there.
+    pub(crate) fn at_node(self, node: u32) -> Tag {
+        Tag { node, ..self }
+    }
+    pub(crate) fn node(self) -> u32 {
+        self.node
+    }
+    /// True if it names an instance directly inside `parent`.
+    pub(crate) fn is_child_of(self, parent: Tag) -> bool {
+        self.depth == parent.depth + 1 && self.path[..parent.depth()] == parent.path[..parent.depth()]
+    }
+    fn name(&self) -> (u8, &[u32; SCOPE_DEPTH_MAX]) {
+        (self.depth, &self.path)
     }
     /// True if `self` is `other` or encloses it.
     pub fn encloses(self, other: Tag) -> bool {
         self.depth <= other.depth && self.path[..self.depth()] == other.path[..self.depth()]
+    }
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Tag) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Tag {}
+
+impl std::hash::Hash for Tag {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl PartialOrd for Tag {
+    fn partial_cmp(&self, other: &Tag) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tag {
+    fn cmp(&self, other: &Tag) -> std::cmp::Ordering {
+        self.name().cmp(&other.name())
     }
 }
 

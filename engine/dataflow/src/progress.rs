@@ -110,10 +110,6 @@ impl Progress {
         }
     }
 
-    pub(crate) fn instances_made(&self, vertex: usize) -> u64 {
-        self.vertices[vertex].made.load(SeqCst)
-    }
-
     /// True if messages to this vertex are dropped.
     pub(crate) fn refuses(&self, vertex: usize) -> bool {
         let vertex = &self.vertices[vertex];

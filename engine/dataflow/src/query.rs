@@ -1,8 +1,8 @@
 //! One query, as all executors and the client see it: counters, flags, queue lengths; no lock but the client's.
 
 use crate::accounts::Accounts;
-use crate::graph::Graph;
-use crate::ledger::Ledger;
+use crate::graph::{Edge, Graph};
+use crate::ledger::{BudgetExceeded, Ledger};
 use crate::limits::MAILBOX_MESSAGES_MAX;
 use crate::links::{Command, Links, Shared};
 use crate::output::Output;
@@ -10,21 +10,12 @@ use crate::progress::Progress;
 use crate::rules::{Action, Rule, Taken};
 use crate::runtime::QueryOptions;
 use crate::stride::SHARE_DEFAULT;
+use crate::tally::{ScopeStats, VertexStats};
 use crate::tenants::{Owner, weight};
 use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, VertexProfile, handle::QueryId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use world::clock::monotonic_ns;
-
-/// Counters of one vertex, summed over its instances.
-#[derive(Default)]
-pub(crate) struct VertexStats {
-    pub(crate) rows_in: AtomicU64,
-    pub(crate) rows_out: AtomicU64,
-    pub(crate) batches: AtomicU64,
-    pub(crate) cpu_ns: AtomicU64,
-    pub(crate) overruns: AtomicU64,
-}
 
 pub(crate) struct QueryShared<M: Message> {
     pub(crate) id: u64,
@@ -48,12 +39,11 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) ledger: Ledger,
     pub(crate) output: Output<M>,
     pub(crate) stats: Vec<VertexStats>,
+    pub(crate) scope_stats: Vec<ScopeStats>,
     /// Set once the query ended, well or badly.
     stopped: AtomicBool,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
     queued: Vec<AtomicUsize>,
-    ports: usize,
-    ports_before: Vec<usize>,
     /// By executor: has local state; found all it could run blocked by a full queue; has an operator that waits.
     touched: Vec<AtomicBool>,
     blocked: Vec<AtomicBool>,
@@ -74,12 +64,6 @@ impl<M: Message> QueryShared<M> {
         let accounts = links.admission.accounts(options.tenant, options.user);
         let own_ns = options.deadline.map_or(u64::MAX, |deadline| deadline.as_nanos() as u64);
         let time_max_ns = own_ns.min(accounts.time_max_ns());
-        let mut ports_before = Vec::with_capacity(graph.vertices.len());
-        let mut ports = 0;
-        for vertex in &graph.vertices {
-            ports_before.push(ports);
-            ports += vertex.options.ports;
-        }
         let flags = || (0..executors).map(|_| AtomicBool::new(false)).collect::<Vec<_>>();
         QueryShared {
             id,
@@ -97,10 +81,9 @@ impl<M: Message> QueryShared<M> {
             accounts,
             output: Output::new(options.output_batches_max),
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
+            scope_stats: graph.scopes.iter().map(|_| ScopeStats::default()).collect(),
             stopped: AtomicBool::new(false),
-            queued: (0..ports * executors).map(|_| AtomicUsize::new(0)).collect(),
-            ports,
-            ports_before,
+            queued: (0..graph.ports() * executors).map(|_| AtomicUsize::new(0)).collect(),
             touched: flags(),
             blocked: flags(),
             waiting: flags(),
@@ -209,18 +192,8 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
-    /// Ports of all vertices.
-    pub(crate) fn ports(&self) -> usize {
-        self.ports
-    }
-
-    /// The place of a port among those of all vertices.
-    pub(crate) fn port_place(&self, vertex: usize, port: usize) -> usize {
-        self.ports_before[vertex] + port
-    }
-
     fn queue_place(&self, vertex: usize, port: usize, executor: usize) -> &AtomicUsize {
-        &self.queued[self.port_place(vertex, port) * self.executors() + executor]
+        &self.queued[(self.graph.vertices[vertex].ports_before + port) * self.executors() + executor]
     }
 
     pub(crate) fn queue_length(&self, vertex: usize, port: usize, executor: usize) -> usize {
@@ -267,8 +240,7 @@ impl<M: Message> QueryShared<M> {
     }
 
     /// True if the queue at the far end of an edge outside scopes is full.
-    pub(crate) fn edge_full(&self, edge: usize, executor: usize) -> bool {
-        let edge = &self.graph.edges[edge];
+    pub(crate) fn edge_full(&self, edge: &Edge<M>, executor: usize) -> bool {
         let full = |executor: usize| self.queue_length(edge.to, edge.port, executor) >= MAILBOX_MESSAGES_MAX;
         match edge.route {
             Route::Local => full(executor),
@@ -278,9 +250,13 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
+    /// Who holds too much.
+    pub(crate) fn exceeded(&self) -> BudgetExceeded {
+        self.ledger.exceeded(self.graph.vertices.iter().map(|vertex| vertex.name.clone()))
+    }
+
     pub(crate) fn over_budget(&self) -> Fault {
-        let names = self.graph.vertices.iter().map(|vertex| vertex.name.clone());
-        let exceeded = self.ledger.exceeded(names);
+        let exceeded = self.exceeded();
         Fault::OverBudget { level: exceeded.level, limit: exceeded.limit, held: exceeded.held }
     }
 
@@ -307,7 +283,7 @@ impl<M: Message> QueryShared<M> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let profile = |(number, stats): (usize, &VertexStats)| VertexProfile {
             name: self.graph.vertices[number].name.clone(),
-            instances: self.progress.instances_made(number),
+            instances: read(&stats.operators),
             rows_in: read(&stats.rows_in),
             rows_out: read(&stats.rows_out),
             batches: read(&stats.batches),

@@ -9,29 +9,34 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Default)]
 pub(crate) struct ReadySeats {
     ordered: bool,
-    words: Vec<u64>,
+    count: u32,
+    /// The set: its first 64 bits, and the others.
+    first: u64,
+    more: Vec<u64>,
     queue: VecDeque<u16>,
-    count: usize,
 }
 
 impl ReadySeats {
     pub(crate) fn reset(&mut self, members: usize, ordered: bool) {
         self.ordered = ordered;
         self.count = 0;
+        self.first = 0;
         self.queue.clear();
-        self.words.clear();
-        self.words.resize(members.div_ceil(64), 0);
+        self.more.clear();
+        self.more.resize(members.div_ceil(64).saturating_sub(1), 0);
     }
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
-    fn bit(&self, scope: &Scope, place: usize) -> usize {
-        if self.ordered { usize::from(scope.precedence[place]) } else { place }
+    /// The word and the bit of a place.
+    fn bit(&mut self, scope: &Scope, place: usize) -> (&mut u64, u64) {
+        let bit = if self.ordered { usize::from(scope.precedence[place]) } else { place };
+        let word = if bit < 64 { &mut self.first } else { &mut self.more[bit / 64 - 1] };
+        (word, 1 << (bit % 64))
     }
     /// False if it was there.
     pub(crate) fn insert(&mut self, scope: &Scope, place: usize) -> bool {
-        let bit = self.bit(scope, place);
-        let (word, mask) = (&mut self.words[bit / 64], 1 << (bit % 64));
+        let (word, mask) = self.bit(scope, place);
         if *word & mask != 0 {
             return false;
         }
@@ -43,8 +48,7 @@ impl ReadySeats {
         true
     }
     pub(crate) fn remove(&mut self, scope: &Scope, place: usize) {
-        let bit = self.bit(scope, place);
-        let (word, mask) = (&mut self.words[bit / 64], 1 << (bit % 64));
+        let (word, mask) = self.bit(scope, place);
         if *word & mask == 0 {
             return;
         }
@@ -68,7 +72,7 @@ impl ReadySeats {
         if !self.ordered {
             return self.queue.iter().find_map(|place| wanted(usize::from(*place)));
         }
-        for (at, word) in self.words.iter().enumerate() {
+        for (at, word) in std::iter::once(&self.first).chain(&self.more).enumerate() {
             let mut word = *word;
             while word != 0 {
                 let bit = at * 64 + word.trailing_zeros() as usize;
@@ -82,30 +86,79 @@ impl ReadySeats {
     }
 }
 
-/// A node by number and generation: one that was used anew is another.
-type Name = (u32, u32);
+/// No node.
+pub(crate) const NO_NODE: u32 = u32::MAX;
 
-enum Order {
-    Queue(VecDeque<Name>),
-    Sorted(BTreeSet<(u64, Name)>, Key),
-    By(Vec<(Tag, Name)>, TagOrder),
+/// The neighbours of a node in its crowd's queue.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    before: u32,
+    after: u32,
+}
+
+impl Link {
+    pub(crate) const NONE: Link = Link { before: NO_NODE, after: NO_NODE };
+}
+
+/// Where the links of nodes are kept.
+pub(crate) trait Links {
+    fn link(&mut self, node: u32) -> &mut Link;
+    fn after(&self, node: u32) -> u32;
+}
+
+/// A queue of nodes, linked through them, so that one in the middle leaves at no cost.
+#[derive(Clone, Copy)]
+pub(crate) struct Queue {
+    first: u32,
+    last: u32,
+}
+
+impl Queue {
+    const EMPTY: Queue = Queue { first: NO_NODE, last: NO_NODE };
+
+    pub(crate) fn push_back(&mut self, links: &mut impl Links, node: u32) {
+        *links.link(node) = Link { before: self.last, after: NO_NODE };
+        match self.last {
+            NO_NODE => self.first = node,
+            last => links.link(last).after = node,
+        }
+        self.last = node;
+    }
+    pub(crate) fn remove(&mut self, links: &mut impl Links, node: u32) {
+        let Link { before, after } = std::mem::replace(links.link(node), Link::NONE);
+        match before {
+            NO_NODE => self.first = after,
+            before => links.link(before).after = after,
+        }
+        match after {
+            NO_NODE => self.last = before,
+            after => links.link(after).before = before,
+        }
+    }
+}
+
+pub(crate) enum Order {
+    Queue(Queue),
+    /// By key, then by number: the older first.
+    Sorted(BTreeSet<(u64, u32, u32)>, Key),
+    By(Vec<(Tag, u32)>, TagOrder),
 }
 
 #[derive(Clone, Copy)]
-enum Key {
+pub(crate) enum Key {
     Ascending,
     Descending,
     Rank,
 }
 
 /// The ready instances of one crowd.
-pub(crate) struct ReadyInstances(Order);
+pub(crate) struct ReadyInstances(pub(crate) Order);
 
 impl ReadyInstances {
     pub(crate) fn new(policy: &InterPolicy) -> ReadyInstances {
         let sorted = |key| Order::Sorted(BTreeSet::new(), key);
         ReadyInstances(match policy {
-            InterPolicy::Fifo => Order::Queue(VecDeque::new()),
+            InterPolicy::Fifo => Order::Queue(Queue::EMPTY),
             InterPolicy::Bfs => sorted(Key::Ascending),
             InterPolicy::Dfs => sorted(Key::Descending),
             InterPolicy::BestFirst => sorted(Key::Rank),
@@ -114,64 +167,77 @@ impl ReadyInstances {
     }
     pub(crate) fn clear(&mut self) {
         match &mut self.0 {
-            Order::Queue(queue) => queue.clear(),
+            Order::Queue(queue) => *queue = Queue::EMPTY,
             Order::Sorted(set, _) => set.clear(),
             Order::By(list, _) => list.clear(),
         }
     }
     pub(crate) fn is_empty(&self) -> bool {
         match &self.0 {
-            Order::Queue(queue) => queue.is_empty(),
+            Order::Queue(queue) => queue.first == NO_NODE,
             Order::Sorted(set, _) => set.is_empty(),
             Order::By(list, _) => list.is_empty(),
         }
     }
-    pub(crate) fn insert(&mut self, node: u32, generation: u32, tag: Tag, rank: u64) {
-        let name = (node, generation);
+    /// For orders other than a queue, whose links lie in the nodes.
+    pub(crate) fn insert(&mut self, node: u32, tag: Tag, rank: u64) {
         match &mut self.0 {
-            Order::Queue(queue) => queue.push_back(name),
+            Order::Queue(_) => unreachable!("a queue is linked through its nodes"),
             Order::Sorted(set, key) => {
-                set.insert((key.of(tag, rank), name));
+                set.insert((key.of(tag, rank), tag.number(), node));
             }
             Order::By(list, order) => {
                 let at = list.partition_point(|(other, _)| order(*other, tag).is_le());
-                list.insert(at, (tag, name));
+                list.insert(at, (tag, node));
             }
         }
     }
-    pub(crate) fn remove(&mut self, node: u32, generation: u32, tag: Tag, rank: u64) {
-        let name = (node, generation);
+    /// As [`insert`](Self::insert).
+    pub(crate) fn remove(&mut self, node: u32, tag: Tag, rank: u64) {
         match &mut self.0 {
-            Order::Queue(queue) => remove_from(queue, name),
+            Order::Queue(_) => unreachable!("a queue is linked through its nodes"),
             Order::Sorted(set, key) => {
-                set.remove(&(key.of(tag, rank), name));
+                set.remove(&(key.of(tag, rank), tag.number(), node));
             }
-            Order::By(list, _) => list.retain(|(_, other)| *other != name),
-        }
-    }
-    /// To the back, if turns are taken.
-    pub(crate) fn rotate(&mut self, node: u32, generation: u32) {
-        if let Order::Queue(queue) = &mut self.0
-            && queue.len() > 1
-        {
-            remove_from(queue, (node, generation));
-            queue.push_back((node, generation));
+            Order::By(list, order) => {
+                let from = list.partition_point(|(other, _)| order(*other, tag).is_lt());
+                let among = list[from..].iter().position(|(_, other)| *other == node);
+                // A user's order that is none may have put it anywhere.
+                let at =
+                    among.map(|at| from + at).or_else(|| list.iter().position(|(_, other)| *other == node));
+                if let Some(at) = at {
+                    list.remove(at);
+                }
+            }
         }
     }
     /// The first node, in order, for which `wanted` says so.
-    pub(crate) fn find<T>(&self, mut wanted: impl FnMut(usize) -> Option<T>) -> Option<T> {
+    pub(crate) fn find<T>(
+        &self,
+        links: &impl Links,
+        mut wanted: impl FnMut(usize) -> Option<T>,
+    ) -> Option<T> {
         match &self.0 {
-            Order::Queue(queue) => queue.iter().find_map(|(node, _)| wanted(*node as usize)),
-            Order::Sorted(set, _) => set.iter().find_map(|(_, (node, _))| wanted(*node as usize)),
-            Order::By(list, _) => list.iter().find_map(|(_, (node, _))| wanted(*node as usize)),
+            Order::Queue(queue) => {
+                let mut node = queue.first;
+                while node != NO_NODE {
+                    let found = wanted(node as usize);
+                    if found.is_some() {
+                        return found;
+                    }
+                    node = links.after(node);
+                }
+                None
+            }
+            Order::Sorted(set, _) => set.iter().find_map(|(_, _, node)| wanted(*node as usize)),
+            Order::By(list, _) => list.iter().find_map(|(_, node)| wanted(*node as usize)),
         }
     }
 }
 
-/// Whoever leaves has just run, so it is at the front, or near it.
-fn remove_from(queue: &mut VecDeque<Name>, name: Name) {
-    if let Some(at) = queue.iter().position(|other| *other == name) {
-        queue.remove(at);
+impl Link {
+    pub(crate) fn after(self) -> u32 {
+        self.after
     }
 }
 

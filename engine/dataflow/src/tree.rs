@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  node 0: the whole query
-//!   ├─ seat: vertex      its operator's slot
+//!   ├─ seat: vertex      a station: its operator and mailbox
 //!   └─ seat: scope       its live instances ─ node: an instance
 //!                                             ├─ seat: vertex ...
 //! ```
@@ -11,32 +11,40 @@
 //! for each inner scope. The rule that ties the levels together: a seat is ready if its operator is, or if any instance of its crowd has
 //! a ready seat. So the next operator is found from the root down, one policy a level.
 //!
-//! Nodes are recycled with their vectors; a number and a generation name one for good. After "Banyan", sections 4.2 and 4.3.
+//! Cost: an instance is found by the handle in its tag, an iteration of a loop by a link from the one before, one in a queue leaves it by
+//! its own links; nothing is hashed. Nodes are used again with their seats, stations and operators. After "Banyan", sections 4.2 and 4.3.
 
+use crate::Message;
 use crate::graph::{Inner, Scope};
+use crate::limits::SPARE_NODES_MAX;
 use crate::message::Tag;
 use crate::policy::{InterPolicy, IntraPolicy};
-use crate::ready::{ReadyInstances, ReadySeats};
-use hashbrown::HashMap;
+use crate::ready::{Link, Links, NO_NODE, Order, ReadyInstances, ReadySeats};
+use crate::station::Station;
 
 /// The node of the whole query.
 pub(crate) const ROOT: usize = 0;
 
-/// No operator.
-pub(crate) const NO_SLOT: u32 = u32::MAX;
+/// Where an operator sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct At {
+    pub(crate) node: usize,
+    pub(crate) place: usize,
+}
 
 /// The place of one member of the scope in one instance.
-pub(crate) struct Seat {
-    /// The operator of a vertex.
-    pub(crate) slot: u32,
-    /// In-edges (of an inner scope: entries) that the instance's end has come on, as a set.
-    pub(crate) arrived: u64,
+pub(crate) struct Seat<M: Message> {
+    /// Of a vertex; taken out during a call. One that is not `occupied` waits for the next instance.
+    pub(crate) station: Option<Box<Station<M>>>,
+    pub(crate) occupied: bool,
     /// It has had all its input and is gone, or was never there.
     pub(crate) done: bool,
     /// A limit took it away: what comes is thrown away.
     pub(crate) closed: bool,
     /// It is a limit that takes no more.
     pub(crate) refuses: bool,
+    /// In-edges (of an inner scope: entries) that the instance's end has come on, as a set.
+    pub(crate) arrived: u64,
     /// The live instances of an inner scope.
     pub(crate) crowd: Option<Box<Crowd>>,
 }
@@ -47,45 +55,57 @@ pub(crate) struct Crowd {
     pub(crate) ready: ReadyInstances,
     /// No more comes in from outside.
     pub(crate) entered: bool,
+    /// Of a loop: the first iteration.
+    first: u32,
 }
 
-pub(crate) struct Node {
+pub(crate) struct Node<M: Message> {
     pub(crate) scope: usize,
     pub(crate) tag: Tag,
     pub(crate) parent: usize,
     /// The last element of the tag.
     pub(crate) number: u32,
     pub(crate) rank: u64,
-    /// Changes whenever the node is used anew.
-    pub(crate) generation: u32,
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) live: bool,
+    pub(crate) seats: Vec<Seat<M>>,
     pub(crate) ready: ReadySeats,
     /// Seats that are not done.
     left: usize,
     /// Its place in the crowd.
     member: usize,
+    /// Of a loop: the next iteration.
+    next: u32,
+    link: Link,
 }
 
-pub(crate) struct Tree {
-    nodes: Vec<Node>,
+pub(crate) struct Tree<M: Message> {
+    nodes: Vec<Node<M>>,
     /// Nodes to use again, by scope: their seats fit.
     free: Vec<Vec<u32>>,
-    /// By enclosing node, scope and number.
-    index: HashMap<(u32, u32, u32), u32, foldhash::fast::FixedState>,
 }
 
-impl Seat {
-    fn new(inner: Inner, scopes: &[Scope]) -> Seat {
+impl<M: Message> Links for Vec<Node<M>> {
+    fn link(&mut self, node: u32) -> &mut Link {
+        &mut self[node as usize].link
+    }
+    fn after(&self, node: u32) -> u32 {
+        self[node as usize].link.after()
+    }
+}
+
+impl<M: Message> Seat<M> {
+    fn new(inner: Inner, scopes: &[Scope]) -> Seat<M> {
         let crowd = match inner {
             Inner::Vertex(_) => None,
             Inner::Scope(scope) => Some(Box::new(Crowd::new(&scopes[scope].options.inter))),
         };
-        Seat { slot: NO_SLOT, arrived: 0, done: false, closed: false, refuses: false, crowd }
+        Seat { station: None, occupied: false, done: false, closed: false, refuses: false, arrived: 0, crowd }
     }
     fn reset(&mut self) {
-        (self.slot, self.arrived, self.done, self.closed, self.refuses) = (NO_SLOT, 0, false, false, false);
+        (self.arrived, self.done, self.closed, self.refuses) = (0, false, false, false);
         if let Some(crowd) = &mut self.crowd {
             crowd.entered = false;
+            crowd.first = NO_NODE;
             crowd.members.clear();
             crowd.ready.clear();
         }
@@ -94,27 +114,37 @@ impl Seat {
 
 impl Crowd {
     fn new(policy: &InterPolicy) -> Crowd {
-        Crowd { members: Vec::new(), ready: ReadyInstances::new(policy), entered: false }
+        Crowd { members: Vec::new(), ready: ReadyInstances::new(policy), entered: false, first: NO_NODE }
     }
 }
 
-impl Tree {
-    pub(crate) fn new(scopes: &[Scope]) -> Tree {
+fn named(node: u32) -> Option<usize> {
+    (node != NO_NODE).then_some(node as usize)
+}
+
+impl<M: Message> Tree<M> {
+    pub(crate) fn new(scopes: &[Scope]) -> Tree<M> {
         let free = scopes.iter().map(|_| Vec::new()).collect();
-        let mut tree = Tree { nodes: Vec::new(), free, index: HashMap::default() };
+        let mut tree = Tree { nodes: Vec::new(), free };
         tree.add(scopes, 0, Tag::ROOT, ROOT, 0, 0);
         tree
     }
 
-    pub(crate) fn node(&self, node: usize) -> &Node {
+    pub(crate) fn node(&self, node: usize) -> &Node<M> {
         &self.nodes[node]
     }
-    pub(crate) fn seat(&mut self, node: usize, place: usize) -> &mut Seat {
-        &mut self.nodes[node].seats[place]
+    pub(crate) fn seat(&mut self, at: At) -> &mut Seat<M> {
+        &mut self.nodes[at.node].seats[at.place]
     }
-    pub(crate) fn slot(&self, node: usize, place: usize) -> Option<usize> {
-        let slot = self.nodes[node].seats[place].slot;
-        (slot != NO_SLOT).then_some(slot as usize)
+    /// True if an operator, or its mailbox, is there.
+    pub(crate) fn is_occupied(&self, at: At) -> bool {
+        self.nodes[at.node].seats[at.place].occupied
+    }
+    /// The station there, which is not in a call.
+    pub(crate) fn station(&mut self, at: At) -> &mut Station<M> {
+        let seat = &mut self.nodes[at.node].seats[at.place];
+        debug_assert!(seat.occupied, "asked for an operator that is not there");
+        seat.station.as_mut().expect("an occupied seat outside a call has its station")
     }
     pub(crate) fn crowd(&self, node: usize, place: usize) -> &Crowd {
         self.nodes[node].seats[place].crowd.as_deref().expect("the seat is a scope's")
@@ -126,12 +156,21 @@ impl Tree {
         self.crowd_mut(node, place).entered = true;
     }
 
-    /// The live instance of this number in an inner scope of `parent`.
-    pub(crate) fn find(&self, parent: usize, scope: usize, number: u32) -> Option<usize> {
-        self.index.get(&(parent as u32, scope as u32, number)).map(|node| *node as usize)
+    /// The node of an instance, if it is still the same: a number is given to one instance of a branch scope only.
+    pub(crate) fn find(&self, node: u32, number: u32) -> Option<usize> {
+        let there = self.nodes.get(node as usize)?;
+        (there.live && there.number == number).then_some(node as usize)
+    }
+    /// The first iteration of a loop within `parent`.
+    pub(crate) fn first(&self, parent: usize, place: usize) -> Option<usize> {
+        named(self.crowd(parent, place).first)
+    }
+    /// The iteration after this one.
+    pub(crate) fn next(&self, node: usize) -> Option<usize> {
+        named(self.nodes[node].next)
     }
 
-    /// A new instance of a scope within the instance `parent` of the enclosing one.
+    /// A new instance of a scope within the instance `parent` of the enclosing one. Of a loop: its first iteration.
     pub(crate) fn open(
         &mut self,
         scopes: &[Scope],
@@ -142,12 +181,22 @@ impl Tree {
     ) -> usize {
         let tag = self.nodes[parent].tag.child(number);
         let node = self.add(scopes, scope, tag, parent, number, rank);
-        let before = self.index.insert((parent as u32, scope as u32, number), node as u32);
-        assert!(before.is_none(), "a number names one live instance");
         let crowd = self.crowd_mut(parent, scopes[scope].place);
+        let member = crowd.members.len();
         crowd.members.push(node as u32);
-        self.nodes[node].member = self.crowd(parent, scopes[scope].place).members.len() - 1;
+        if scopes[scope].is_loop() && number == 1 {
+            crowd.first = node as u32;
+        }
+        self.nodes[node].member = member;
         node
+    }
+
+    /// The iteration after `node` begins.
+    pub(crate) fn open_next(&mut self, scopes: &[Scope], node: usize) -> usize {
+        let Node { scope, parent, number, .. } = self.nodes[node];
+        let next = self.open(scopes, parent, scope, number + 1, 0);
+        self.nodes[node].next = next as u32;
+        next
     }
 
     fn add(
@@ -166,18 +215,20 @@ impl Tree {
             None => {
                 let seats = members.iter().map(|member| Seat::new(*member, scopes)).collect();
                 let (ready, left, member) = (ReadySeats::default(), 0, 0);
-                let generation = 0;
+                let (live, next, link) = (true, NO_NODE, Link::NONE);
                 self.nodes.push(Node {
                     scope,
                     tag,
                     parent,
                     number,
                     rank,
-                    generation,
+                    live,
                     seats,
                     ready,
                     left,
                     member,
+                    next,
+                    link,
                 });
                 self.nodes.len() - 1
             }
@@ -185,91 +236,124 @@ impl Tree {
         let node = &mut self.nodes[at];
         node.seats.iter_mut().for_each(Seat::reset);
         node.ready.reset(members.len(), ordered);
-        (node.tag, node.parent, node.number, node.rank) = (tag, parent, number, rank);
-        node.left = members.len();
+        (node.tag, node.parent, node.number, node.rank) = (tag.at_node(at as u32), parent, number, rank);
+        (node.left, node.live, node.next) = (members.len(), true, NO_NODE);
         at
     }
 
-    /// Takes an instance without operators and inner instances out of the tree.
+    /// Takes an instance without operators and inner instances out of the tree. What follows it in a loop stays.
     pub(crate) fn remove(&mut self, scopes: &[Scope], node: usize) {
-        let Node { scope, parent, number, member, .. } = self.nodes[node];
+        let Node { scope, parent, member, .. } = self.nodes[node];
         let place = scopes[scope].place;
         if !self.nodes[node].ready.is_empty() {
             self.withdraw(scopes, node);
         }
-        self.index.remove(&(parent as u32, scope as u32, number));
         let crowd = self.crowd_mut(parent, place);
         crowd.members.swap_remove(member);
+        if crowd.first == node as u32 {
+            crowd.first = NO_NODE;
+        }
         if let Some(moved) = crowd.members.get(member).copied() {
             self.nodes[moved as usize].member = member;
         }
-        let node_mut = &mut self.nodes[node];
-        // Whoever still names it finds that it is another.
-        node_mut.generation = node_mut.generation.wrapping_add(1);
+        self.nodes[node].live = false;
         self.free[scope].push(node as u32);
+        if self.free[scope].len() > SPARE_NODES_MAX {
+            self.nodes[node].seats.iter_mut().for_each(|seat| seat.station = None);
+        }
     }
 
     /// A seat is done; true if it was the last of its instance.
-    pub(crate) fn finish_seat(&mut self, node: usize, place: usize) -> bool {
-        let node = &mut self.nodes[node];
-        node.seats[place].done = true;
+    pub(crate) fn finish_seat(&mut self, at: At) -> bool {
+        let node = &mut self.nodes[at.node];
+        node.seats[at.place].done = true;
         node.left -= 1;
         node.left == 0
     }
 
     /// A seat has something to do, and so have those around it.
-    pub(crate) fn set_ready(&mut self, scopes: &[Scope], node: usize, place: usize) {
-        let (mut node, mut place) = (node, place);
+    pub(crate) fn set_ready(&mut self, scopes: &[Scope], at: At) {
+        let At { mut node, mut place } = at;
         loop {
-            let was_empty = self.nodes[node].ready.is_empty();
             let here = &mut self.nodes[node];
+            let was_empty = here.ready.is_empty();
             let added = here.ready.insert(&scopes[here.scope], place);
             if !added || !was_empty || node == ROOT {
                 return;
             }
             let Node { scope, parent, .. } = self.nodes[node];
-            self.announce(scopes, node);
-            (node, place) = (parent, scopes[scope].place);
+            place = scopes[scope].place;
+            self.announce(parent, place, node);
+            node = parent;
         }
     }
 
-    fn announce(&mut self, scopes: &[Scope], node: usize) {
-        let Node { scope, tag, parent, rank, generation, .. } = self.nodes[node];
-        self.crowd_mut(parent, scopes[scope].place).ready.insert(node as u32, generation, tag, rank);
+    /// Changes the queue of a crowd; false if its order is another.
+    fn with_queue(
+        &mut self,
+        parent: usize,
+        place: usize,
+        change: impl FnOnce(&mut crate::ready::Queue, &mut Vec<Node<M>>),
+    ) -> bool {
+        let Order::Queue(mut queue) = self.crowd(parent, place).ready.0 else { return false };
+        change(&mut queue, &mut self.nodes);
+        self.crowd_mut(parent, place).ready.0 = Order::Queue(queue);
+        true
+    }
+
+    fn announce(&mut self, parent: usize, place: usize, node: usize) {
+        if !self.with_queue(parent, place, |queue, nodes| queue.push_back(nodes, node as u32)) {
+            let Node { tag, rank, .. } = self.nodes[node];
+            self.crowd_mut(parent, place).ready.insert(node as u32, tag, rank);
+        }
     }
 
     /// A seat has nothing to do now, and maybe those around it neither.
-    pub(crate) fn set_idle(&mut self, scopes: &[Scope], node: usize, place: usize) {
-        let here = &mut self.nodes[node];
-        here.ready.remove(&scopes[here.scope], place);
-        if here.ready.is_empty() && node != ROOT {
-            self.withdraw(scopes, node);
+    pub(crate) fn set_idle(&mut self, scopes: &[Scope], at: At) {
+        let here = &mut self.nodes[at.node];
+        here.ready.remove(&scopes[here.scope], at.place);
+        if here.ready.is_empty() && at.node != ROOT {
+            self.withdraw(scopes, at.node);
         }
     }
 
     /// An instance has nothing to do: its crowd forgets it.
     fn withdraw(&mut self, scopes: &[Scope], node: usize) {
-        let Node { scope, tag, parent, rank, generation, .. } = self.nodes[node];
+        let Node { scope, tag, parent, rank, .. } = self.nodes[node];
         let place = scopes[scope].place;
-        let crowd = self.crowd_mut(parent, place);
-        crowd.ready.remove(node as u32, generation, tag, rank);
-        if crowd.ready.is_empty() {
-            self.set_idle(scopes, parent, place);
+        if !self.with_queue(parent, place, |queue, nodes| queue.remove(nodes, node as u32)) {
+            self.crowd_mut(parent, place).ready.remove(node as u32, tag, rank);
+        }
+        if self.crowd(parent, place).ready.is_empty() {
+            self.set_idle(scopes, At { node: parent, place });
         }
     }
 
     /// A seat had its turn and has more to do: where turns are taken, it and those around it go to the back.
-    pub(crate) fn rotate(&mut self, scopes: &[Scope], node: usize, place: usize) {
-        let (mut node, mut place) = (node, place);
+    pub(crate) fn rotate(&mut self, scopes: &[Scope], at: At) {
+        let At { mut node, mut place } = at;
         loop {
             self.nodes[node].ready.rotate(place);
             if node == ROOT {
                 return;
             }
-            let Node { scope, parent, generation, .. } = self.nodes[node];
+            let Node { scope, parent, .. } = self.nodes[node];
             place = scopes[scope].place;
-            self.crowd_mut(parent, place).ready.rotate(node as u32, generation);
+            self.with_queue(parent, place, |queue, nodes| {
+                queue.remove(nodes, node as u32);
+                queue.push_back(nodes, node as u32);
+            });
             node = parent;
         }
+    }
+
+    /// The first ready instance of a crowd, in its order, for which `wanted` says so.
+    pub(crate) fn find_ready<T>(
+        &self,
+        parent: usize,
+        place: usize,
+        wanted: impl FnMut(usize) -> Option<T>,
+    ) -> Option<T> {
+        self.crowd(parent, place).ready.find(&self.nodes, wanted)
     }
 }

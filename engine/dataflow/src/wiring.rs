@@ -106,6 +106,9 @@ impl<M: Message> GraphBuilder<M> {
             match crossing {
                 Crossing::Inside => {}
                 Crossing::Enter(scope) => {
+                    if !self.scopes[scope].is_loop() && !self.vertices[from].opens.contains(&scope) {
+                        self.vertices[from].opens.push(scope);
+                    }
                     self.edges[index].entry_place = self.scopes[scope].entries.len();
                     self.scopes[scope].entries.push(index);
                     entries = self.scopes[scope].entries.len();
@@ -117,6 +120,11 @@ impl<M: Message> GraphBuilder<M> {
                 let text = format!("edges into `{}` or its scope, at most {IN_EDGES_MAX}", self.name(to));
                 return Err(GraphError::TooLarge(text));
             }
+        }
+        let mut ports_before = 0;
+        for vertex in &mut self.vertices {
+            vertex.ports_before = ports_before;
+            ports_before += vertex.options.ports;
         }
         for vertex in &self.vertices {
             let fed = |port: usize| vertex.in_edges.iter().any(|edge| self.edges[*edge].port == port);

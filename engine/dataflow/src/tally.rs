@@ -1,0 +1,135 @@
+//! What one executor did for one query, counted without atomics and handed to the query's shared counters after each turn.
+
+use crate::Message;
+use crate::links::Shared;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counters of one vertex, summed over its operators.
+#[derive(Default)]
+pub(crate) struct VertexStats {
+    pub(crate) operators: AtomicU64,
+    /// Operators that are gone again.
+    pub(crate) gone: AtomicU64,
+    pub(crate) messages_in: AtomicU64,
+    pub(crate) rows_in: AtomicU64,
+    pub(crate) rows_out: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) cpu_ns: AtomicU64,
+    pub(crate) overruns: AtomicU64,
+}
+
+/// Counters of one scope, summed over its instances.
+#[derive(Default)]
+pub(crate) struct ScopeStats {
+    pub(crate) opened: AtomicU64,
+    pub(crate) cancelled: AtomicU64,
+    pub(crate) ended: AtomicU64,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct VertexCounts {
+    pub(crate) operators: u64,
+    pub(crate) gone: u64,
+    pub(crate) messages_in: u64,
+    pub(crate) rows_in: u64,
+    pub(crate) rows_out: u64,
+    pub(crate) batches: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) overruns: u64,
+    /// Some count is not zero.
+    touched: bool,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct ScopeCounts {
+    pub(crate) opened: u64,
+    pub(crate) cancelled: u64,
+    pub(crate) ended: u64,
+}
+
+/// What was counted since the last time it was handed over.
+pub(crate) struct Tally {
+    vertices: Vec<VertexCounts>,
+    touched: Vec<u32>,
+    scopes: Vec<ScopeCounts>,
+    /// Called since the clock was last read.
+    unread: Vec<u32>,
+    read_ns: u64,
+}
+
+fn add(to: &AtomicU64, from: &mut u64) {
+    if *from > 0 {
+        to.fetch_add(std::mem::take(from), Relaxed);
+    }
+}
+
+impl Tally {
+    pub(crate) fn new(vertices: usize, scopes: usize) -> Tally {
+        Tally {
+            vertices: vec![VertexCounts::default(); vertices],
+            touched: Vec::new(),
+            scopes: vec![ScopeCounts::default(); scopes],
+            unread: Vec::new(),
+            read_ns: 0,
+        }
+    }
+
+    pub(crate) fn vertex(&mut self, vertex: usize) -> &mut VertexCounts {
+        let counts = &mut self.vertices[vertex];
+        if !counts.touched {
+            counts.touched = true;
+            self.touched.push(vertex as u32);
+        }
+        counts
+    }
+
+    pub(crate) fn scope(&mut self, scope: usize) -> &mut ScopeCounts {
+        &mut self.scopes[scope]
+    }
+
+    /// Time is counted from here on.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.read_ns = now_ns;
+        self.unread.clear();
+    }
+
+    /// An operator was called; the clock, if it was read after that, is later than at the last call. True if it was.
+    pub(crate) fn called(&mut self, vertex: usize, now_ns: u64) -> bool {
+        self.unread.push(vertex as u32);
+        if now_ns == self.read_ns {
+            return false;
+        }
+        self.split(now_ns);
+        true
+    }
+
+    fn split(&mut self, now_ns: u64) {
+        let unread = std::mem::take(&mut self.unread);
+        let part_ns = (now_ns - self.read_ns) / (unread.len() as u64).max(1);
+        unread.iter().for_each(|vertex| self.vertex(*vertex as usize).cpu_ns += part_ns);
+        self.begin(now_ns);
+        self.unread = unread;
+        self.unread.clear();
+    }
+
+    /// Adds all to what everyone sees.
+    pub(crate) fn hand_over<M: Message>(&mut self, shared: &Shared<M>) {
+        for vertex in self.touched.drain(..) {
+            let (from, to) = (&mut self.vertices[vertex as usize], &shared.stats[vertex as usize]);
+            add(&to.operators, &mut from.operators);
+            add(&to.gone, &mut from.gone);
+            add(&to.messages_in, &mut from.messages_in);
+            add(&to.rows_in, &mut from.rows_in);
+            add(&to.rows_out, &mut from.rows_out);
+            add(&to.batches, &mut from.batches);
+            add(&to.cpu_ns, &mut from.cpu_ns);
+            add(&to.overruns, &mut from.overruns);
+            from.touched = false;
+        }
+        for (from, to) in self.scopes.iter_mut().zip(&shared.scope_stats) {
+            add(&to.opened, &mut from.opened);
+            add(&to.cancelled, &mut from.cancelled);
+            add(&to.ended, &mut from.ended);
+        }
+    }
+}

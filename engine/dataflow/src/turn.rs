@@ -1,0 +1,159 @@
+//! Which operator of a query runs next on an executor, and for how long.
+//!
+//! The rule: from the root of the tree of scope instances downward, what comes first by each scope's policy among what has work and room
+//! in its outputs. By default that is the vertex furthest downstream, so what is in flight moves towards the client before more is read
+//! at the sources, and memory stays near the output; instances of one scope take turns.
+//!
+//! Back-pressure cannot lock up, whatever the policies: along a graph without cycles, the furthest vertex that has messages feeds only
+//! vertices without, or the client; ports whose messages wait for another port's end, and those that a backward edge enters, take
+//! messages without bound (`Vertex::elastic`), charged to the query's bytes.
+
+use crate::Message;
+use crate::graph::Inner;
+use crate::limits::MAILBOX_MESSAGES_MAX;
+use crate::local::Here;
+use crate::tree::{At, ROOT};
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nothing left to run here.
+    Idle,
+    /// More to run.
+    More,
+    /// What is left waits for room in a queue, or for others.
+    Stuck,
+    /// The query ended.
+    Over,
+}
+
+impl<M: Message> Here<'_, M> {
+    /// Runs operators until the quota is used up or nothing can run. Returns how it ended and the clock.
+    pub(crate) fn turn(&mut self, start_ns: u64, quota_ns: u64) -> (Turn, u64) {
+        self.local.pace.set(start_ns);
+        self.local.tally.begin(start_ns);
+        let ended = self.run(start_ns, quota_ns);
+        self.local.tally.hand_over(self.shared);
+        ended
+    }
+
+    fn run(&mut self, start_ns: u64, quota_ns: u64) -> (Turn, u64) {
+        let until_ns = start_ns + quota_ns;
+        let mut now_ns = start_ns;
+        loop {
+            if self.shared.is_stopped() {
+                return (Turn::Over, now_ns);
+            }
+            let at = match self.choose() {
+                Ok(at) => at,
+                Err(turn) => return (turn, now_ns),
+            };
+            now_ns = self.step(at, until_ns, quota_ns);
+            if let Some(fault) = self.local.fault.take() {
+                self.shared.stop(Some(fault));
+                return (Turn::Over, now_ns);
+            }
+            if now_ns >= until_ns {
+                return (if self.choose() == Err(Turn::Idle) { Turn::Idle } else { Turn::More }, now_ns);
+            }
+        }
+    }
+
+    /// True if a turn would run something.
+    pub(crate) fn is_runnable(&self) -> bool {
+        self.choose().is_ok()
+    }
+
+    fn choose(&self) -> Result<At, Turn> {
+        let mut blocked = false;
+        let turn = |blocked| if blocked || self.has_waiting() { Turn::Stuck } else { Turn::Idle };
+        self.pick(ROOT, &mut blocked).ok_or_else(|| turn(blocked))
+    }
+
+    /// The operator to run next; none if all that have work are blocked, which is noted.
+    fn pick(&self, node: usize, blocked: &mut bool) -> Option<At> {
+        let tree = &self.local.tree;
+        let there = tree.node(node);
+        let scope = &self.shared.graph.scopes[there.scope];
+        there.ready.find(scope, |place| match scope.members[place] {
+            Inner::Vertex(vertex) => {
+                let at = At { node, place };
+                let free = self.may_run(at, vertex);
+                *blocked |= !free;
+                free.then_some(at)
+            }
+            Inner::Scope(inner) => {
+                let latest = self.latest_iteration(node, inner);
+                tree.find_ready(node, place, |instance| {
+                    if tree.node(instance).number > latest {
+                        *blocked = true;
+                        return None;
+                    }
+                    self.pick(instance, blocked)
+                })
+            }
+        })
+    }
+
+    fn may_run(&self, at: At, vertex: usize) -> bool {
+        let holds_open = || {
+            let station = &self.local.tree.node(at.node).seats[at.place].station;
+            station.as_ref().is_some_and(|station| !station.head.open.is_empty())
+        };
+        !self.outputs_full(vertex) && (!self.crowded(vertex, at.node) || holds_open())
+    }
+
+    /// True if an operator of this vertex should not run: some output is full.
+    pub(crate) fn outputs_full(&self, vertex: usize) -> bool {
+        let shared = self.shared;
+        if vertex == shared.graph.output && shared.output.is_full() {
+            return true;
+        }
+        shared.graph.vertices[vertex].outputs.iter().flatten().any(|at| {
+            let edge = &shared.graph.edges[*at];
+            let to = &shared.graph.vertices[edge.to];
+            if to.depth == 0 {
+                shared.edge_full(edge, self.local.me)
+            } else {
+                self.local.queued[to.ports_before + edge.port] >= MAILBOX_MESSAGES_MAX
+            }
+        })
+    }
+
+    /// True if this vertex leads into a branch scope of which as many instances live in `node` as may.
+    pub(crate) fn crowded(&self, vertex: usize, node: usize) -> bool {
+        let graph = &self.shared.graph;
+        graph.vertices[vertex].opens.iter().any(|scope| {
+            let scope = &graph.scopes[*scope];
+            let live = || self.local.tree.crowd(node, scope.place).members.len();
+            scope.options.instances_max.is_some_and(|max| live() >= max as usize)
+        })
+    }
+
+    /// The last iteration of a loop that may run now.
+    fn latest_iteration(&self, node: usize, scope: usize) -> u32 {
+        let scope = &self.shared.graph.scopes[scope];
+        match scope.options.instances_max {
+            Some(max) if scope.is_loop() => {
+                let members = self.local.tree.crowd(node, scope.place).members.iter();
+                let earliest = members.map(|member| self.local.tree.node(*member as usize).number).min();
+                earliest.unwrap_or(0).saturating_add(max.max(1) - 1)
+            }
+            _ => u32::MAX,
+        }
+    }
+
+    /// True if this vertex leads into a scope whose instances are all cancelled from outside, or is itself cancelled.
+    pub(crate) fn is_called_off(&self, vertex: usize) -> bool {
+        let progress = &self.shared.progress;
+        progress.is_closed(vertex) || progress.is_scope_closed(self.shared.graph.scope_around(vertex))
+    }
+
+    /// True if vertex `vertex` in `node` is not to run any more.
+    pub(crate) fn is_closed(&self, vertex: usize, node: usize) -> bool {
+        if node == ROOT {
+            return self.shared.progress.is_closed(vertex);
+        }
+        self.local.tree.node(node).seats[self.shared.graph.vertices[vertex].place].closed
+    }
+}
