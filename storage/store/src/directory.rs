@@ -8,6 +8,7 @@ use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
 use crate::delta::Delta;
 use crate::page::{Page, Paged, Read};
 use crate::pager::Pager;
+use crate::views::Views;
 use model::ChunkNo;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -43,6 +44,7 @@ pub(crate) struct Cell {
     delta: Option<Arc<Delta>>,
     /// The version as a whole, where it has a delta.
     folded: OnceLock<BlobKey>,
+    views: Views,
 }
 
 impl Cell {
@@ -55,7 +57,7 @@ impl Cell {
     /// A version over a base that others share.
     pub(crate) fn over(base: Arc<Page<Base>>, meta: Arc<ChunkMeta>, delta: Option<Arc<Delta>>) -> Cell {
         base.pager().cells.fetch_add(1, Ordering::Relaxed);
-        Cell { meta, base, delta, folded: OnceLock::new() }
+        Cell { meta, base, delta, folded: OnceLock::new(), views: Views::default() }
     }
     pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
         let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };
@@ -66,6 +68,10 @@ impl Cell {
     }
     pub(crate) fn delta(&self) -> Option<&Arc<Delta>> {
         self.delta.as_ref()
+    }
+    /// What this version keeps for readers.
+    pub(crate) fn views(&self) -> &Views {
+        &self.views
     }
     /// The chunk, its base loaded if need be.
     #[inline]

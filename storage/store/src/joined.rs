@@ -7,18 +7,56 @@
 //! where there is no room, or a vertex has edges one way alone, the view does as before.
 
 use crate::chunk::ChunkRead;
-use crate::delta::{SlotBits, bit};
-use crate::layer::split;
+use crate::delta::{Delta, bit};
+use crate::directory::Cell;
+use crate::layer::{Collected, questions_for_array, split};
 use crate::pager::{Charge, Pager};
 use crate::snapshot::Snapshot;
 use crate::table::{EdgeTable, Lane};
 use crate::{StoreError, adjacency};
 use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Questions about a chunk after which its lists are joined: an eighth of its vertices.
 const QUESTIONS_MIN: u32 = CHUNK_SLOTS as u32 / 8;
+
+/// Where an outgoing table keeps the lists joined of it, and counts who asked for them.
+#[derive(Debug, Default)]
+pub(crate) struct JoinedSlot {
+    table: Mutex<Option<Arc<JoinedTable>>>,
+    questions: AtomicU32,
+}
+
+impl JoinedSlot {
+    /// The lists joined of these two tables; none as long as too few asked, or where there is no room.
+    fn with(
+        &self,
+        outgoing: &EdgeTable,
+        incoming: &Arc<EdgeTable>,
+        chunk: usize,
+        pager: &Arc<Pager>,
+    ) -> Option<Arc<JoinedTable>> {
+        if self.questions.load(Ordering::Relaxed) < QUESTIONS_MIN
+            && self.questions.fetch_add(1, Ordering::Relaxed) + 1 < QUESTIONS_MIN
+        {
+            return None;
+        }
+        let mut joined = self.table.lock();
+        let of_these =
+            |known: &&Arc<JoinedTable>| std::ptr::eq(known.incoming.as_ptr(), Arc::as_ptr(incoming));
+        if let Some(known) = joined.as_ref().filter(of_these) {
+            return Some(known.clone());
+        }
+        if !pager.may_pin((outgoing.len() + incoming.len() + CHUNK_SLOTS) * 4) {
+            return None;
+        }
+        let table = Arc::new(JoinedTable::build(outgoing, incoming, chunk, pager));
+        *joined = Some(table.clone());
+        Some(table)
+    }
+}
 
 /// The joined lists of a chunk.
 #[derive(Debug)]
@@ -49,42 +87,63 @@ impl JoinedTable {
     }
 }
 
-/// One chunk.
-struct JoinedCell {
+/// One version of a chunk.
+pub(crate) struct JoinedView {
     offsets: Arc<[u32]>,
     neighbours: Arc<[u32]>,
-    /// Vertices with changed lists, one way or the other.
-    dirty: Option<Box<SlotBits>>,
+    /// Only where some list changed, one way or the other.
+    delta: Option<Arc<Delta>>,
+    edge_type: EdgeTypeId,
     _table: Arc<JoinedTable>,
 }
 
-/// A chunk's place.
-#[derive(Default)]
-struct Place {
-    cell: OnceLock<JoinedCell>,
-    questions: AtomicU32,
+impl JoinedView {
+    pub(crate) fn edge_type(&self) -> EdgeTypeId {
+        self.edge_type
+    }
+    /// The joined lists of a chunk, if it was asked often enough, or somebody joined them before.
+    #[cold]
+    fn find(edge_type: EdgeTypeId, chunk: usize, cell: &Cell) -> Result<Option<Arc<JoinedView>>, StoreError> {
+        if let Some(view) = cell.views().joined_before(edge_type) {
+            return Ok(Some(view));
+        }
+        let content = cell.chunk()?;
+        let (out, into) = (Lane::out(edge_type), Lane::into(edge_type));
+        let (Some(outgoing), Some(incoming)) = (content.base().table(out), content.base().table(into)) else {
+            return Ok(None);
+        };
+        let Some(table) = outgoing.joined.with(outgoing, incoming, chunk, cell.base().pager()) else {
+            return Ok(None);
+        };
+        let speaks_of_it = |delta: &&Arc<Delta>| delta.lanes.iter().any(|lane| *lane == out || *lane == into);
+        let delta = content.delta().filter(speaks_of_it).cloned();
+        let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
+        let view = Arc::new(JoinedView { offsets, neighbours, delta, edge_type, _table: table });
+        cell.views().add_joined(&view);
+        Ok(Some(view))
+    }
+    /// The neighbours of a clean vertex.
+    #[inline(always)]
+    fn ready(&self, slot: usize) -> Option<&[u32]> {
+        if let Some(delta) = &self.delta
+            && bit(&delta.dirty, slot)
+        {
+            return None;
+        }
+        match self.offsets.get(slot + 1) {
+            Some(end) => self.neighbours.get(self.offsets[slot] as usize..*end as usize),
+            None => Some(&[]),
+        }
+    }
 }
 
 /// All chunks; belongs to one snapshot, as layers do.
 pub(crate) struct Joined {
     edge_type: EdgeTypeId,
     bound: ChunkNo,
-    places: OnceLock<Places>,
+    places: OnceLock<Collected<JoinedView>>,
     /// Questions before the places were made.
     questions: AtomicU32,
-}
-
-struct Places {
-    places: Box<[Place]>,
-    _charge: Charge,
-}
-
-impl Places {
-    fn new(bound: ChunkNo, pager: &Arc<Pager>) -> Places {
-        let places: Box<[Place]> = (0..bound).map(|_| Place::default()).collect();
-        let charge = Charge::new(pager, size_of_val(&*places));
-        Places { places, _charge: charge }
-    }
 }
 
 impl Joined {
@@ -98,66 +157,27 @@ impl Joined {
     #[inline(always)]
     pub(crate) fn ready(&self, vertex: u32) -> Option<&[u32]> {
         let (chunk, slot) = split(vertex);
-        let cell = self.places.get()?.places.get(chunk)?.cell.get()?;
-        if let Some(dirty) = &cell.dirty
-            && bit(dirty, slot)
-        {
-            return None;
-        }
-        match cell.offsets.get(slot + 1) {
-            Some(end) => cell.neighbours.get(cell.offsets[slot] as usize..*end as usize),
-            None => Some(&[]),
-        }
+        self.places.get()?.get(chunk)?.ready(slot)
     }
     /// A vertex was asked for that is not ready.
     pub(crate) fn ask(&self, vertex: u32, snapshot: &Snapshot) -> Result<(), StoreError> {
         let (chunk, _) = split(vertex);
-        let Some(places) = self.places.get() else {
+        let places = match self.places.get() {
+            Some(places) => places,
             // As with layers: a few questions about a large graph must not pay for all its chunks.
-            if self.questions.fetch_add(1, Ordering::Relaxed) > QUESTIONS_MIN.max(self.bound / 4) {
-                self.places.get_or_init(|| Places::new(self.bound, &snapshot.root.pager));
+            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(self.bound) => {
+                return Ok(());
             }
-            return Ok(());
+            None => self.places.get_or_init(|| Collected::new(self.bound, &snapshot.root.pager)),
         };
-        let Some(place) = places.places.get(chunk) else { return Ok(()) };
-        if place.cell.get().is_some() || place.questions.fetch_add(1, Ordering::Relaxed) % QUESTIONS_MIN != 0
-        {
+        if places.get(chunk).is_some() {
             return Ok(());
         }
-        let first = place.questions.load(Ordering::Relaxed) <= QUESTIONS_MIN;
-        self.join(place, chunk, snapshot, first)
-    }
-    /// Joins a chunk; at its first question only if somebody did before.
-    #[cold]
-    fn join(&self, place: &Place, chunk: usize, snapshot: &Snapshot, first: bool) -> Result<(), StoreError> {
-        let Some(content) = snapshot.chunk(chunk as ChunkNo)? else { return Ok(()) };
-        let (out, into) = (Lane::out(self.edge_type), Lane::into(self.edge_type));
-        let (Some(outgoing), Some(incoming)) = (content.base().table(out), content.base().table(into)) else {
-            return Ok(());
-        };
-        let mut joined = outgoing.joined.lock();
-        let known =
-            joined.as_ref().filter(|known| std::ptr::eq(known.incoming.as_ptr(), Arc::as_ptr(incoming)));
-        let table = match known {
-            Some(known) => known.clone(),
-            None if first => return Ok(()),
-            None => {
-                let pager = &snapshot.root.pager;
-                if !pager.may_pin((outgoing.len() + incoming.len() + CHUNK_SLOTS) * 4) {
-                    return Ok(());
-                }
-                let table = Arc::new(JoinedTable::build(outgoing, incoming, chunk, pager));
-                *joined = Some(table.clone());
-                table
-            }
-        };
-        drop(joined);
-        let delta = content
-            .delta()
-            .filter(|delta| [out, into].iter().any(|lane| delta.lanes.binary_search(lane).is_ok()));
-        let dirty = delta.map(|delta| Box::new(delta.dirty));
-        let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
-        place.cell.get_or_init(|| JoinedCell { offsets, neighbours, dirty, _table: table });
+        if let Some(cell) = snapshot.root.directory.get(chunk as ChunkNo)
+            && let Some(view) = JoinedView::find(self.edge_type, chunk, cell)?
+        {
+            places.place(chunk, view);
+        }
         Ok(())
     }
 }

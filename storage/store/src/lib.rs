@@ -4,7 +4,7 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
+//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
 //! (what is in memory); `index`, `index_leaf`, `index_range`, `index_keep`, `index_online`;
 //! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
@@ -47,6 +47,7 @@ pub mod snapshot;
 pub mod statistics;
 mod store;
 mod table;
+mod views;
 
 pub use adjacency::{AdjacencyView, EdgeScratch};
 pub use allocator::Allocator;

@@ -287,6 +287,7 @@ impl Snapshot {
             }
             // Its pins go when the last view that holds it does; what is asked for now gets a chance to be pinned.
             layers.swap_remove(at);
+            self.root.directory.iter().for_each(|(_, cell)| cell.views().clear());
         }
         let layer = Arc::new(Layer::new(lane, self.root.directory.bound()));
         layers.push((lane, layer.clone()));

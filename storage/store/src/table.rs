@@ -5,9 +5,8 @@
 //! Cost: 4 bytes an edge, 6 with slots (8 where one is above 16 bits), and 4 bytes a vertex.
 
 use crate::edge_set::pack;
-use crate::joined::JoinedTable;
+use crate::joined::JoinedSlot;
 use model::EdgeTypeId;
-use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
 /// Edge type and way (out or in), as one number that sorts by type first.
@@ -78,7 +77,7 @@ pub(crate) struct EdgeTable {
     /// Position by edge slot, made when first asked for.
     positions: OnceLock<Box<[u32]>>,
     /// Of an outgoing table: its lists joined with the incoming ones, for views that asked often (see `joined`).
-    pub(crate) joined: Mutex<Option<Arc<JoinedTable>>>,
+    pub(crate) joined: JoinedSlot,
 }
 
 impl EdgeTable {
@@ -92,7 +91,7 @@ impl EdgeTable {
             neighbours,
             slots: EdgeSlots::new(slots),
             positions: OnceLock::new(),
-            joined: Mutex::default(),
+            joined: JoinedSlot::default(),
         }
     }
     /// Positions of the edges of vertex slot `slot`.

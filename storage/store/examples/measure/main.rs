@@ -2,11 +2,13 @@
 //!
 //! Run: `cargo run --release -p tanglewood-store --example measure`. Ratios within one run mean something; absolute figures depend on
 //! the machine. Every timed traversal is verified against the flat twin. With the
-//! argument `traverse` only traversal is measured, with `apply` all but traversal, with `paging` only checkpoints and memory budgets.
+//! argument `traverse` only traversal is measured, with `apply` all but traversal, with `paging` only checkpoints and memory budgets, with
+//! `beside` only readers between commits.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 
+mod beside;
 mod paging;
 mod traverse;
 
@@ -212,6 +214,9 @@ fn main() {
     let mut pairs: Vec<(u32, u32)> =
         pairs.iter().map(|(a, b)| (ids[*a as usize], ids[*b as usize])).collect();
     let asked = |part: &str| std::env::args().any(|argument| argument == part);
+    if asked("beside") {
+        return beside::compare(&store, &pairs);
+    }
     if !asked("apply") && !asked("paging") {
         traverse::compare("clean", &store.current(), TYPE, &pairs);
     }
