@@ -1,11 +1,12 @@
-//! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, KILL QUERY.
+//! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
-use crate::{Database, Error, SchemaCounters};
+use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters};
 use model::schema::SchemaTarget;
 use model::{Batch, Value};
-use plan::statement::{Rule as PlanRule, SchemaCommand, Show, Target};
+use plan::Statement;
+use plan::procedures::{LISTED_QUERIES, LISTED_TENANTS};
+use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
-use store::Snapshot;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 
 /// Carries out a catalogue command; returns what it added or removed.
@@ -61,24 +62,70 @@ fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>,
 
 type Table = (Vec<Arc<str>>, Batch);
 
-/// What SHOW lists of the database itself; what it lists of the catalogue are queries.
-pub(crate) fn show(what: Show, database: &Database, _: &Snapshot) -> Table {
-    match what {
-        Show::Queries => queries(database),
+/// Hands to a listing what the database knows and the graph does not.
+pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Database) {
+    for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
+        let rows = match &**parameter {
+            LISTED_QUERIES => queries(database),
+            LISTED_TENANTS => tenants(database),
+            _ => continue,
+        };
+        params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));
     }
 }
 
-fn queries(database: &Database) -> Table {
-    let rows = database.running().into_iter().map(|query| {
+fn queries(database: &Database) -> Vec<Vec<Value>> {
+    let row = |query: RunningQuery| {
+        let state = if query.running { "running" } else { "waiting" };
         vec![
             query.id.into(),
             query.text.into(),
             query.tenant.into(),
-            (query.elapsed_ms as i64).into(),
-            (query.bytes as i64).into(),
+            query.user.into(),
+            state.into(),
+            whole(query.elapsed_ms),
+            whole(query.cpu_ms),
+            whole(query.rows),
+            whole(query.bytes),
+            Value::list(Vec::new()),
         ]
-    });
-    table(&["queryId", "query", "tenant", "elapsedMillis", "bytes"], rows.collect())
+    };
+    database.running().into_iter().map(row).collect()
+}
+
+/// A row for each tenant, then one for each of its users.
+fn tenants(database: &Database) -> Vec<Vec<Value>> {
+    let running = database.running();
+    let row = |name: &str, user: Option<&str>, allowance: &Allowance| {
+        let own =
+            |query: &&RunningQuery| query.tenant == name && (user.is_none() || query.user.as_deref() == user);
+        let rules = allowance.rules.iter().map(|rule| rule.to_string().into());
+        vec![
+            name.into(),
+            user.into(),
+            whole(u64::from(allowance.share)),
+            allowance.memory.map_or(Value::Null, whole),
+            allowance.concurrent.map_or(Value::Null, whole),
+            allowance.time.map_or(Value::Null, |time| whole(time.as_millis() as u64)),
+            Value::list(rules.collect()),
+            whole(running.iter().filter(own).count() as u64),
+        ]
+    };
+    let mut rows = Vec::new();
+    for (name, tenant) in &database.tenants() {
+        rows.push(row(name, None, &tenant.allowance));
+        rows.extend(tenant.users.iter().map(|(user, allowance)| row(name, Some(user), allowance)));
+    }
+    rows
+}
+
+fn whole(count: u64) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The answer of a command that answers nothing.
+pub(crate) fn nothing() -> Table {
+    table(&[], Vec::new())
 }
 
 /// KILL QUERY: ends a running query; the answer says whether there was one.

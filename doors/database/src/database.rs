@@ -1,12 +1,12 @@
 //! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
 
+use crate::accounts::{Accounts, Payer, Tenant};
 use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::{Error, History, Moment, Options, Point, Session};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -34,7 +34,7 @@ struct Inner {
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
-    tenants: Mutex<Vec<String>>,
+    accounts: Accounts,
     housekeeping: Housekeeping,
     /// Sessions begun so far.
     sessions: AtomicUsize,
@@ -59,8 +59,16 @@ pub struct RunningQuery {
     pub text: String,
     /// Who pays for it.
     pub tenant: String,
+    /// Who asked, where that is known.
+    pub user: Option<String>,
+    /// False while it waits to be let in.
+    pub running: bool,
     /// Time since it began.
     pub elapsed_ms: u64,
+    /// Processor time it used on all executors.
+    pub cpu_ms: u64,
+    /// Rows that its operators passed on.
+    pub rows: u64,
     /// Bytes it holds.
     pub bytes: u64,
 }
@@ -68,7 +76,7 @@ pub struct RunningQuery {
 /// What a session tells of a request that it starts.
 pub(crate) struct Running<'a> {
     pub text: &'a str,
-    pub tenant: Option<&'a str>,
+    pub payer: Payer,
     pub timeout: Option<Duration>,
     pub bytes_max: u64,
 }
@@ -101,6 +109,7 @@ impl Database {
                 format!("executor threads cannot be started: {error}"),
             )
         })?;
+        let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
         let inner = Inner {
             engine,
             runtime,
@@ -109,7 +118,7 @@ impl Database {
             path: folder,
             disk,
             recovery,
-            tenants: Mutex::new(vec!["default".into()]),
+            accounts,
             housekeeping: Housekeeping::default(),
             sessions: AtomicUsize::new(0),
         };
@@ -181,18 +190,21 @@ impl Database {
     }
     /// Queries running now.
     pub fn running(&self) -> Vec<RunningQuery> {
-        let tenants = self.inner.tenants.lock();
-        let name = |tenant: u32| tenants.get(tenant as usize).cloned().unwrap_or_default();
-        let queries = self.inner.runtime.queries().into_iter();
-        queries
-            .map(|query| RunningQuery {
+        let shown = |query: execute::QueryInfo| {
+            let (tenant, user) = self.inner.accounts.names(query.tenant, query.user);
+            RunningQuery {
                 id: format!("query-{}", query.id.0),
-                tenant: name(query.tenant),
+                tenant,
+                user,
+                running: query.running,
                 text: query.label,
                 elapsed_ms: query.age_ns / 1_000_000,
+                cpu_ms: query.cpu_ns / 1_000_000,
+                rows: query.rows,
                 bytes: query.bytes,
-            })
-            .collect()
+            }
+        };
+        self.inner.runtime.queries().into_iter().map(shown).collect()
     }
     /// Ends a running query; false where there is none of that id.
     pub fn kill(&self, id: &str, reason: &str) -> Result<bool, Error> {
@@ -204,8 +216,19 @@ impl Database {
     }
     /// Sets a tenant's share of the machine; 100 is what everyone has who was given none.
     pub fn set_share(&self, tenant: &str, share: u32) {
-        let number = self.tenant_number(Some(tenant));
-        self.inner.runtime.set_share(number, share);
+        self.inner.runtime.set_share(self.inner.accounts.tenant(tenant), share);
+    }
+    /// Carries out a command about tenants, for good; false if it changed nothing. What it sets holds for queries that begin later, but
+    /// a share holds at once.
+    ///
+    /// # Errors
+    /// There is no such tenant, or there is one already; the disk refuses.
+    pub fn change_tenants(&self, command: &plan::accounts::AccountCommand) -> Result<bool, Error> {
+        self.inner.accounts.carry_out(command, &self.inner.runtime)
+    }
+    /// The tenants that were declared, by name.
+    pub fn tenants(&self) -> std::collections::BTreeMap<String, Tenant> {
+        self.inner.accounts.declared()
     }
     /// What the graph holds in memory, and of which budget; see [`Options::memory_bytes`].
     pub fn memory(&self) -> PagingReport {
@@ -258,7 +281,8 @@ impl Database {
 
     pub(crate) fn execute_options(&self, running: &Running<'_>) -> ExecuteOptions {
         ExecuteOptions {
-            tenant: self.tenant_number(running.tenant),
+            tenant: running.payer.tenant,
+            user: running.payer.user,
             label: shortened(running.text).into(),
             deadline: running.timeout,
             bytes_max: running.bytes_max,
@@ -267,18 +291,8 @@ impl Database {
         }
     }
 
-    /// Numbers tenants as they come; beyond [`TENANTS_MAX`] they share the default account.
-    fn tenant_number(&self, name: Option<&str>) -> u32 {
-        let Some(name) = name else { return 0 };
-        let mut tenants = self.inner.tenants.lock();
-        if let Some(at) = tenants.iter().position(|known| known == name) {
-            return at as u32;
-        }
-        if tenants.len() >= TENANTS_MAX {
-            return 0;
-        }
-        tenants.push(name.to_string());
-        tenants.len() as u32 - 1
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.inner.accounts
     }
 
     /// Starts a checkpoint in the background once the log has grown enough.

@@ -5,6 +5,7 @@
 //!
 //! Reading order: [`Database`], [`Session`], [`QueryResult`], [`Error`], [`entity`] (vertices and edges with their properties).
 
+mod accounts;
 mod as_of;
 mod cache;
 mod catalogue;
@@ -21,6 +22,7 @@ mod profile;
 mod result;
 mod session;
 
+pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
 pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use error::{Error, ErrorClass};
 pub use execute::Counters;
@@ -30,6 +32,7 @@ pub use model::{Batch, Value};
 pub use notification::{NOTIFICATIONS_MAX, Notification, Place, Severity};
 pub use options::Options;
 pub use params::Params;
+pub use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
 pub use plan::explain::PlanDescription;
 pub use profile::plan_value;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};

@@ -12,6 +12,7 @@ mod statement;
 mod transaction;
 mod writing;
 
+use crate::accounts::Speaker;
 use crate::database::Database;
 use crate::{Error, Interrupter, Params, QueryResult};
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub struct Session {
     /// The last transaction, if it was refused because of a conflict, and until when a new one stands for it.
     refused: Option<(Arc<Transaction>, u64)>,
     limits: Limits,
-    tenant: Option<String>,
+    speaker: Speaker,
     interrupter: Interrupter,
     meanwhile: Option<Meanwhile>,
 }
@@ -56,7 +57,7 @@ impl Session {
             transaction: None,
             refused: None,
             limits: Limits::default(),
-            tenant: None,
+            speaker: Speaker::default(),
             interrupter,
             meanwhile: None,
         }
@@ -75,7 +76,11 @@ impl Session {
     }
     /// Whose share of the machine this session's requests are charged to.
     pub fn set_tenant(&mut self, tenant: impl Into<String>) {
-        self.tenant = Some(tenant.into());
+        self.speaker = Speaker::of(Some(tenant.into()), self.speaker.user.take());
+    }
+    /// Who asks: requests are charged to the tenant that the user belongs to, or to the user as a tenant of its own.
+    pub fn set_user(&mut self, user: impl Into<String>) {
+        self.speaker = Speaker::of(None, Some(user.into()));
     }
     /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: a door looks whether its
     /// client is still there. It ends the statement by an [`Interrupter`].
@@ -127,6 +132,7 @@ impl Session {
                 Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
             );
         }
+        self.speaker.settle(self.database.accounts());
         let outcome = self.run(text, params, limits, started_ns, reading);
         if outcome.is_err() {
             self.break_transaction();

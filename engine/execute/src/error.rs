@@ -116,7 +116,12 @@ impl ExecuteError {
                 "LOAD CSV reads file:///name.csv from the folder given by the option import_folder, or --import-folder"
             }
             ExecuteError::NoProcedure(_) => "SHOW PROCEDURES lists what there is",
-            ExecuteError::TimedOut { .. } => "raise the timeout, or make the query touch less",
+            ExecuteError::Cancelled(reason) if reason.contains("a rule of its account") => {
+                "SHOW TENANTS lists the rules; ask for less at once, or have the rule changed"
+            }
+            ExecuteError::TimedOut { .. } => {
+                "raise the timeout, its own or its tenant's (SHOW TENANTS), or make the query touch less"
+            }
             ExecuteError::Refused { .. } => "try again later, or raise the limits of the tenant",
             ExecuteError::OverBudget { level, .. } if *level != dataflow::Level::Query => {
                 "wait until other queries have ended, or raise the limits of the account"

@@ -30,7 +30,7 @@ mod stream;
 mod turn;
 
 pub use access::{Access, Counters};
-pub use dataflow::{QueryId, TenantNo};
+pub use dataflow::{AccountOptions, Action, QueryId, QueryInfo, Rule, TenantNo, Threshold, UserNo};
 pub use error::ExecuteError;
 pub use execution::{ExecuteOptions, Execution};
 pub use expression::Parameters;

@@ -28,6 +28,8 @@ pub struct Name {
 pub struct Statement {
     /// Run it, or show its plan.
     pub mode: Mode,
+    /// `CYPHER scopes = off`: nothing is ended before its time, for comparison.
+    pub scopes_off: bool,
     /// `AS OF`: which version of the graph is asked.
     pub as_of: Option<Expression>,
     /// What to do.
@@ -54,6 +56,8 @@ pub enum StatementBody {
     Query(Query),
     /// Creates or drops an index or constraint.
     Schema(SchemaCommand),
+    /// `CREATE TENANT`, `ALTER TENANT`, `DROP TENANT`.
+    Tenant(plan::accounts::AccountCommand),
     /// `SHOW …`.
     Show(Show),
     /// `KILL QUERY id, …` or `TERMINATE QUERIES id, …`.
@@ -155,6 +159,36 @@ pub enum Hint {
     Scan(Name, Name),
     /// `USING JOIN ON variable, …`.
     Join(Vec<Name>),
+    /// `USING SCOPE …`: how the sub-queries in the condition, and the repeated group in the pattern, run.
+    Scope(ScopeHint),
+}
+
+/// `USING SCOPE OFF` or `USING SCOPE [order] [WITHIN order] [MAX n] [ROWS n]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScopeHint {
+    /// `OFF`.
+    pub off: bool,
+    /// Which instance runs first.
+    pub order: Option<ScopeOrder>,
+    /// Which operator within it.
+    pub within: Option<plan::scope::OperatorOrder>,
+    /// Instances that live at once.
+    pub instances_max: Option<u32>,
+    /// Rows of an instance.
+    pub rows: Option<u32>,
+}
+
+/// Which instance of a scope runs first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScopeOrder {
+    /// `FIFO`.
+    Fifo,
+    /// `BFS`.
+    Bfs,
+    /// `DFS`.
+    Dfs,
+    /// `BY expression [DESC]`.
+    By(Expression, bool),
 }
 
 /// What `WITH` and `RETURN` have in common.

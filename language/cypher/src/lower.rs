@@ -62,6 +62,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         ast::Mode::Profile => Mode::Profile,
     };
     lowerer.mode = mode;
+    lowerer.hints.extend(statement.scopes_off.then(|| plan::scope::SCOPES_OFF.to_string()));
     let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
     let as_of = as_of.transpose().map_err(|error| *error)?;
     let kind = lowerer.body(&statement.body).map_err(|error| *error)?;
@@ -97,6 +98,8 @@ pub(crate) struct Lowerer<'t> {
     aggregation: Option<Aggregation>,
     /// Set while a sort key is lowered.
     sorting: Option<Sorting>,
+    /// What is asked for the scopes that are lowered now.
+    scope_hint: Option<plan::scope::ScopeHint>,
 }
 
 impl<'t> Lowerer<'t> {
@@ -111,6 +114,7 @@ impl<'t> Lowerer<'t> {
             used: Vec::new(),
             aggregation: None,
             sorting: None,
+            scope_hint: None,
         }
     }
 
@@ -118,6 +122,7 @@ impl<'t> Lowerer<'t> {
         match body {
             ast::StatementBody::Query(query) => self.top_query(query),
             ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
+            ast::StatementBody::Tenant(command) => Ok(StatementKind::Account(command.clone())),
             ast::StatementBody::Show(show) => self.show(show),
             ast::StatementBody::Terminate(targets) => self.terminate(targets).map(StatementKind::Kill),
         }

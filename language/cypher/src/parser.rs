@@ -15,8 +15,10 @@ mod pattern;
 mod primary;
 mod projection;
 mod schema;
+mod scope_hint;
 mod statement;
 mod subquery;
+mod tenant;
 mod update;
 
 use crate::ast::{Name, Statement};

@@ -19,6 +19,7 @@ pub fn print(statement: &Statement) -> String {
         Mode::Explain => printer.put("EXPLAIN "),
         Mode::Profile => printer.put("PROFILE "),
     }
+    printer.put(if statement.scopes_off { "CYPHER scopes = off " } else { "" });
     if let Some(version) = &statement.as_of {
         printer.put("AS OF ");
         printer.expression(version);
@@ -27,6 +28,7 @@ pub fn print(statement: &Statement) -> String {
     match &statement.body {
         StatementBody::Query(query) => printer.query(query),
         StatementBody::Schema(command) => printer.schema_command(command),
+        StatementBody::Tenant(command) => printer.put(&command.to_string()),
         StatementBody::Show(show) => printer.show(show),
         StatementBody::Terminate(targets) => {
             printer.put("TERMINATE QUERIES ");

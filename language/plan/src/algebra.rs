@@ -9,6 +9,7 @@ pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
 use crate::pattern::{PathMode, Pattern, Selector};
+use crate::scope::Scope;
 use model::Direction;
 
 /// An operator with its inputs.
@@ -298,6 +299,8 @@ pub struct Apply {
     pub imports: Vec<Var>,
     /// How its rows are joined back.
     pub kind: ApplyKind,
+    /// How it runs.
+    pub scope: Scope,
 }
 
 /// How the rows of an `Apply`'s inner plan are joined back to the row they were run for.

@@ -126,6 +126,8 @@ pub struct Subquery {
     pub imports: Vec<Var>,
     /// Its rows.
     pub plan: Plan,
+    /// How the text asks for it to run.
+    pub hint: Option<crate::scope::ScopeHint>,
 }
 
 /// What a sub-query in an expression yields.

@@ -5,10 +5,11 @@
 //! names here, so that a plan outlives the commit that defines them; `execute` binds them when it starts.
 //!
 //! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
-//! [`statement`] (a whole request), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
+//! [`scope`] (how sub-plans run), [`statement`] (a whole request), [`accounts`] (commands about tenants), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
 //! [`walk`] (how plans are walked), [`optimize()`] (the rewrites in their order), [`estimate`] (expected rows), [`explain`] (plans
 //! for people).
 
+pub mod accounts;
 pub mod algebra;
 mod cost;
 pub mod counting;
@@ -24,6 +25,7 @@ mod optimize;
 pub mod pattern;
 pub mod procedures;
 mod rewrite;
+pub mod scope;
 pub mod statement;
 pub mod statistics;
 pub mod walk;

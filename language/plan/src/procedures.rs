@@ -19,6 +19,12 @@ pub struct Procedure {
     pub help: &'static str,
 }
 
+/// The parameters that bring rows of what the doors know, and the graph does not, to the procedures `show queries` and `show tenants`: the
+/// procedure's name behind a blank, which no text names by accident.
+pub const LISTED_QUERIES: &str = " show queries";
+/// Likewise.
+pub const LISTED_TENANTS: &str = " show tenants";
+
 /// The procedure behind LOAD CSV.
 pub const LOAD_CSV: &str = "load csv";
 
@@ -55,6 +61,8 @@ procedures! {
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, owningConstraint "STRING", populationPercent "FLOAT", uniqueness "STRING") shows 8 "What SHOW INDEXES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
+    "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
+    "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
 }
 
 impl Procedure {

@@ -78,7 +78,7 @@ pub enum Mode {
     Profile,
 }
 
-/// What a statement does.
+/// What a statement does; what SHOW lists are queries too, see [`crate::procedures`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// A query, reading or writing.
@@ -90,10 +90,10 @@ pub enum StatementKind {
     },
     /// A catalogue command.
     Schema(SchemaCommand),
-    /// A listing of what the database does; listings of the catalogue are queries.
-    Show(Show),
     /// KILL QUERY id.
     Kill(String),
+    /// A command about tenants.
+    Account(crate::accounts::AccountCommand),
 }
 
 /// A catalogue command.
@@ -156,11 +156,4 @@ pub enum Rule {
     Exists,
     NodeKey,
     Typed(ValueType),
-}
-
-/// What SHOW lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Show {
-    Queries,
 }

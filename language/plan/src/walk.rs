@@ -5,6 +5,7 @@
 
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
+use crate::scope::InstanceOrder;
 
 /// Appends what is not there yet.
 pub(crate) fn add(columns: &mut Vec<Var>, more: impl IntoIterator<Item = Var>) {
@@ -283,7 +284,12 @@ macro_rules! each_expression {
             Plan::Delete(node) => node.targets.$iter().for_each(&mut *$visit),
             Plan::ForEach(node) => $visit($($borrow)+ node.list),
             Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) | Plan::CountMatches(_) => {}
-            Plan::Distinct(_) | Plan::Join(_) | Plan::Apply(_) | Plan::Union(_) => {}
+            Plan::Apply(node) => {
+                if let InstanceOrder::By(expr, _) = $($borrow)+ node.scope.order {
+                    $visit(expr)
+                }
+            }
+            Plan::Distinct(_) | Plan::Join(_) | Plan::Union(_) => {}
         }
     };
 }

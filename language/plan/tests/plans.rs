@@ -456,7 +456,7 @@ fn plan_deepest() {
     let calls = |length: usize| {
         let inner = || unwind(argument(&[a]), Expr::Parameter("list".into()), n);
         let call =
-            |input: Plan| Apply { input, inner: inner(), imports: vec![a], kind: ApplyKind::Inner(vec![n]) };
+            |input: Plan| Apply { input, inner: inner(), imports: vec![a], kind: ApplyKind::Inner(vec![n]), scope: Default::default() };
         (0..length).fold(start(), |plan, _| Plan::Apply(Box::new(call(plan))))
     };
     let plan = |plan: Plan| optimize(Table(t.0.clone()).query(plan, &[a]), &Figures::new(FIGURES));

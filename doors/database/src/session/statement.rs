@@ -24,17 +24,18 @@ impl Session {
     pub(super) fn run(
         &mut self,
         text: &str,
-        params: Params,
+        mut params: Params,
         limits: &Limits,
         started_ns: u64,
         reading: bool,
     ) -> Result<QueryResult, Error> {
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
-        if reading && (planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_))) {
+        if reading && (planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_) | StatementKind::Account(_))) {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
+        catalogue::list(&planned.statement, &mut params, &self.database);
         check_parameters(&planned, &params)?;
         let (snapshot, planned) = match &planned.statement.as_of {
             Some(version) => {
@@ -56,7 +57,10 @@ impl Session {
                 return self.run_query(&request, snapshot);
             }
             StatementKind::Schema(command) => return self.run_schema(command, &planned),
-            StatementKind::Show(show) => catalogue::show(*show, &self.database, &snapshot),
+            StatementKind::Account(command) => {
+                self.database.change_tenants(command)?;
+                catalogue::nothing()
+            }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
         let summary = summary(&planned, &snapshot);
@@ -163,7 +167,7 @@ impl Session {
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = Running {
             text: request.text,
-            tenant: self.tenant.as_deref(),
+            payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(request.deadline_ns)?,
             bytes_max: request.bytes_max,
         };

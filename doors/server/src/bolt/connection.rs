@@ -260,7 +260,7 @@ impl Connection {
     fn admit(&mut self, token: &Map) -> Result<(), ()> {
         match self.gate.admit(token, self.peer) {
             Ok(user) => {
-                user.into_iter().for_each(|user| self.session.set_tenant(user));
+                user.into_iter().for_each(|user| self.session.set_user(user));
                 self.state = State::Ready;
                 Ok(())
             }

@@ -174,3 +174,13 @@ pub(super) fn procedures(_: &Snapshot, _: &[Value]) -> Rows {
     };
     Ok(Procedure::named().map(row).collect())
 }
+
+/// The rows of the argument, a list of lists.
+pub(super) fn given(_: &Snapshot, arguments: &[Value]) -> Rows {
+    let Some(Value::List(rows)) = arguments.first() else { return Ok(Vec::new()) };
+    let row = |row: &Value| match row {
+        Value::List(cells) => cells.to_vec(),
+        other => vec![other.clone()],
+    };
+    Ok(rows.iter().map(row).collect())
+}

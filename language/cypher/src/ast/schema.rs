@@ -119,6 +119,8 @@ pub enum ShowTarget {
     Procedures,
     /// `SHOW QUERIES` or `SHOW TRANSACTIONS`.
     Queries,
+    /// `SHOW TENANTS`.
+    Tenants,
     /// `SHOW DATABASES`.
     Databases,
 }

@@ -5,6 +5,7 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filt
 use plan::expr::{Expr, Var};
 use plan::pattern::{PathMode, Pattern};
 use plan::procedures::LOAD_CSV;
+use plan::scope::{InstanceOrder, ScopeHint};
 
 use super::pattern::{Matched, Names};
 use super::query::Rows;
@@ -16,12 +17,24 @@ use crate::error::ErrorKind;
 
 impl Lowerer<'_> {
     pub(super) fn match_clause(&mut self, clause: &ast::Match, rows: &mut Rows) -> Lowered<()> {
+        let hints = clause.hints.iter().filter_map(|hint| match hint {
+            Hint::Scope(hint) => Some(hint),
+            _ => None,
+        });
+        let scope_hint = hints.last();
+        self.scope_hint = scope_hint.map(plain_hint);
         let mut matched = self.pattern(&clause.patterns, &mut rows.scope, Names::New)?;
+        if let Some(ast::ScopeHint { order: Some(ast::ScopeOrder::By(value, descending)), .. }) = scope_hint {
+            let value = self.expression(value, &mut rows.scope)?.expr;
+            let order = Some(InstanceOrder::By(Box::new(value), *descending));
+            self.scope_hint = self.scope_hint.take().map(|hint| ScopeHint { order, ..hint });
+        }
         if let Some(condition) = &clause.condition {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             matched.pattern.predicates.extend(predicate.conjuncts());
         }
-        self.hints.extend(clause.hints.iter().map(hint_text));
+        self.scope_hint = None;
+        self.hints.extend(clause.hints.iter().filter_map(hint_text));
         if clause.repeatable_elements {
             if clause.optional {
                 let span = clause.patterns[0].span;
@@ -135,7 +148,7 @@ fn optionally(input: Plan, mut inner: Plan) -> Plan {
     made.sort();
     made.dedup();
     set_argument(&mut inner, &imports);
-    Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Optional(made) }))
+    Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Optional(made), scope: Default::default() }))
 }
 
 /// The names become columns.
@@ -192,13 +205,32 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
     compute(computed, rows);
 }
 
-fn hint_text(hint: &Hint) -> String {
+/// What a hint says without an order that is read from rows.
+fn plain_hint(hint: &ast::ScopeHint) -> ScopeHint {
+    let order = match hint.order {
+        Some(ast::ScopeOrder::Fifo) => Some(InstanceOrder::Fifo),
+        Some(ast::ScopeOrder::Bfs) => Some(InstanceOrder::Bfs),
+        Some(ast::ScopeOrder::Dfs) => Some(InstanceOrder::Dfs),
+        Some(ast::ScopeOrder::By(..)) | None => None,
+    };
+    ScopeHint {
+        off: hint.off,
+        order,
+        within: hint.within,
+        instances_max: hint.instances_max,
+        rows: hint.rows,
+    }
+}
+
+/// A hint in its own words; those about scopes are followed where they stand.
+fn hint_text(hint: &Hint) -> Option<String> {
     let join = |names: &[Name]| names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ");
-    match hint {
+    Some(match hint {
         Hint::Index(variable, label, keys) => {
             format!("INDEX {}:{}({})", variable.text, label.text, join(keys))
         }
         Hint::Scan(variable, label) => format!("SCAN {}:{}", variable.text, label.text),
         Hint::Join(variables) => format!("JOIN ON {}", join(variables)),
-    }
+        Hint::Scope(_) => return None,
+    })
 }

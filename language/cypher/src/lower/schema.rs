@@ -4,7 +4,7 @@ use model::ValueType;
 use plan::Plan;
 use plan::expr::Name;
 use plan::procedures::Procedure;
-use plan::statement::{Rule, SchemaCommand, Show, StatementKind, Target};
+use plan::statement::{Rule, SchemaCommand, StatementKind, Target};
 
 use super::query::Rows;
 use super::scope::Scope;
@@ -84,14 +84,8 @@ impl Lowerer<'_> {
             ShowTarget::Constraints => "show constraints",
             ShowTarget::Functions => "show functions",
             ShowTarget::Procedures => "show procedures",
-            ShowTarget::Queries if show.yields.is_none() && show.projection.is_none() => {
-                return Ok(StatementKind::Show(Show::Queries));
-            }
-            ShowTarget::Queries => {
-                let message =
-                    "SHOW QUERIES lists everything; YIELD, WHERE and RETURN are not supported after it";
-                return fail(ErrorKind::NotSupported, message, whole);
-            }
+            ShowTarget::Queries => "show queries",
+            ShowTarget::Tenants => "show tenants",
             ShowTarget::Databases => {
                 let message = "there is one database, the one that is open";
                 return fail(ErrorKind::NotSupported, message, whole);
@@ -104,8 +98,10 @@ impl Lowerer<'_> {
             show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
-        let call =
-            ast::CallProcedure { optional: false, name, arguments: Some(Vec::new()), yields: Some(yields) };
+        let listing = ExpressionKind::Parameter(format!(" {}", procedure.name));
+        let arguments = procedure.arguments.iter().map(|_| Expression { kind: listing.clone(), span: whole });
+        let arguments = Some(arguments.collect());
+        let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };
         let mut columns = self.call_with(&call, procedure, &mut rows)?;
         if let Some(projection) = &show.projection {
             columns = self.returning(projection, &mut rows)?;

@@ -41,15 +41,18 @@ impl Lowerer<'_> {
     fn within(&mut self, span: Span, lower: impl FnOnce(&mut Self) -> Lowered<Answer>) -> Lowered<Typed> {
         let aggregation = self.aggregation.take();
         let sorting = self.sorting.take();
+        // A hint is about this sub-query, not about those inside.
+        let hint = self.scope_hint.take();
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let answer = lower(self);
         self.aggregation = aggregation;
         self.sorting = sorting;
+        self.scope_hint = hint.clone();
         let (mut plan, kind, of_type) = answer?;
         let imports = self.imports_since(first_own, first_used);
         self.check_imports(&imports, span)?;
         set_argument(&mut plan, &imports);
-        Ok(Typed { expr: Expr::Subquery(Box::new(Subquery { kind, imports, plan })), kind: of_type })
+        Ok(Typed { expr: Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint })), kind: of_type })
     }
 
     /// The variables used since a moment that are older than it, each once.

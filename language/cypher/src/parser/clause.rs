@@ -87,6 +87,9 @@ impl Parser<'_> {
     /// `USING INDEX n:L(p)`, `USING SCAN n:L`, `USING JOIN ON n`.
     fn planner_hint(&mut self) -> Parsed<Hint> {
         self.bump();
+        if self.eat_word("SCOPE") {
+            return Ok(Hint::Scope(self.scope_hint()?));
+        }
         if self.eat_words(&["JOIN", "ON"]) {
             return Ok(Hint::Join(self.comma_separated(|parser| parser.name("a variable"))?));
         }

@@ -15,7 +15,7 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 12] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 14] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -26,6 +26,8 @@ const SHOW_TARGETS: [(&str, ShowTarget); 12] = [
     ("PROCEDURES", ShowTarget::Procedures),
     ("QUERIES", ShowTarget::Queries),
     ("TRANSACTIONS", ShowTarget::Queries),
+    ("TENANT", ShowTarget::Tenants),
+    ("TENANTS", ShowTarget::Tenants),
     ("DATABASE", ShowTarget::Databases),
     ("DATABASES", ShowTarget::Databases),
 ];
@@ -233,7 +235,7 @@ impl Parser<'_> {
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES or QUERIES"));
+            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES or TENANTS"));
         };
         self.bump();
         let mut yields = self.optional_yield()?;

@@ -16,7 +16,7 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
-        self.version_prefix()?;
+        let mut scopes_off = self.version_prefix()?;
         let mode = if self.eat_word("EXPLAIN") {
             Mode::Explain
         } else if self.eat_word("PROFILE") {
@@ -24,10 +24,12 @@ impl Parser<'_> {
         } else {
             Mode::Run
         };
-        self.version_prefix()?;
+        scopes_off |= self.version_prefix()?;
         let as_of = if self.eat_words(&["AS", "OF"]) { Some(self.expression()?) } else { None };
         let start = self.span();
-        let body = if self.at_schema_command() {
+        let body = if self.at_tenant_command() {
+            StatementBody::Tenant(self.tenant_command()?)
+        } else if self.at_schema_command() {
             StatementBody::Schema(self.schema_command()?)
         } else if self.eat_word("SHOW") {
             StatementBody::Show(self.show()?)
@@ -36,23 +38,29 @@ impl Parser<'_> {
         } else {
             StatementBody::Query(self.query_to_end()?)
         };
-        Ok(Statement { mode, as_of, body, span: self.since(start) })
+        Ok(Statement { mode, scopes_off, as_of, body, span: self.since(start) })
     }
 
-    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect.
-    fn version_prefix(&mut self) -> Parsed<()> {
+    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` has one,
+    /// which is told.
+    fn version_prefix(&mut self) -> Parsed<bool> {
+        let mut scopes_off = false;
         if !self.eat_word("CYPHER") {
-            return Ok(());
+            return Ok(scopes_off);
         }
         if matches!(self.kind(0), TokenKind::Integer(_) | TokenKind::Float(_)) {
             self.bump();
         }
         while self.is_name(0) && self.is_symbol(1, "=") {
+            let scopes = self.is_word(0, "scopes");
             self.bump();
             self.bump();
-            self.name("the value of an option")?;
+            let value = self.name("the value of an option")?;
+            if scopes {
+                scopes_off = value.text.eq_ignore_ascii_case("off");
+            }
         }
-        Ok(())
+        Ok(scopes_off)
     }
 
     fn query_to_end(&mut self) -> Parsed<Query> {

@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ast::{
     CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LoadCsv, Match, Merge, Name,
-    OnError, Projection, ProjectionItem, Query, RemoveItem, SetItem, SingleQuery, SortItem, Yield,
+    OnError, Projection, ProjectionItem, Query, RemoveItem, ScopeHint, ScopeOrder, SetItem, SingleQuery, SortItem, Yield,
 };
 
 impl Printer {
@@ -92,7 +92,25 @@ impl Printer {
                 self.put(" USING JOIN ON ");
                 self.list(variables, ", ", |printer, name| printer.variable(&name.text));
             }
+            Hint::Scope(hint) => self.scope_hint(hint),
         }
+    }
+
+    fn scope_hint(&mut self, hint: &ScopeHint) {
+        self.put(if hint.off { " USING SCOPE OFF" } else { " USING SCOPE" });
+        match &hint.order {
+            None => {}
+            Some(ScopeOrder::Fifo) => self.put(" FIFO"),
+            Some(ScopeOrder::Bfs) => self.put(" BFS"),
+            Some(ScopeOrder::Dfs) => self.put(" DFS"),
+            Some(ScopeOrder::By(value, descending)) => {
+                self.optional(" BY ", Some(value));
+                self.put(if *descending { " DESC" } else { "" });
+            }
+        }
+        hint.within.iter().for_each(|within| self.put(&format!(" WITHIN {within}")));
+        hint.instances_max.iter().for_each(|count| self.put(&format!(" MAX {count}")));
+        hint.rows.iter().for_each(|count| self.put(&format!(" ROWS {count}")));
     }
 
     pub(super) fn projection(&mut self, projection: &Projection) {

@@ -103,6 +103,7 @@ impl Printer {
             ShowTarget::Functions => "SHOW FUNCTIONS",
             ShowTarget::Procedures => "SHOW PROCEDURES",
             ShowTarget::Queries => "SHOW QUERIES",
+            ShowTarget::Tenants => "SHOW TENANTS",
             ShowTarget::Databases => "SHOW DATABASES",
         });
         self.yields(show.yields.as_ref());

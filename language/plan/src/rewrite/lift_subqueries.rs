@@ -12,6 +12,7 @@ use crate::error::PlanError;
 use crate::expr::*;
 use crate::names::Names;
 use crate::pattern::Selector;
+use crate::scope::Scope;
 use crate::walk::add;
 use model::Value;
 
@@ -290,7 +291,7 @@ fn over_elements(
     lift_expression(&mut map, &mut plan, names)?;
     plan = Plan::Extend(Box::new(Extend { input: plan, items: vec![(column, map)] }));
     let kind = ApplyKind::Collect { list: collected, column };
-    *below = Plan::Apply(Box::new(Apply { input: below.take(), inner: plan, imports, kind }));
+    *below = Plan::Apply(Box::new(Apply { input: below.take(), inner: plan, imports, kind, scope: Scope::default() }));
     let missing = Expr::Unary(UnaryOperator::IsNull, Box::new(list.clone()));
     Ok(Expr::Case {
         operand: None,
@@ -301,10 +302,11 @@ fn over_elements(
 
 /// The sub-query's own plan, planned as far as its outside is.
 fn apply(input: Plan, subquery: Subquery, kind: ApplyKind, names: &mut Names<'_>) -> Result<Plan, PlanError> {
-    let Subquery { imports, plan: mut inner, .. } = subquery;
+    let Subquery { imports, plan: mut inner, hint, .. } = subquery;
     optional_match(&mut inner);
     lift_subqueries(&mut inner, names)?;
-    Ok(Plan::Apply(Box::new(Apply { input, inner, imports, kind })))
+    let scope = Scope::hinted(hint);
+    Ok(Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope })))
 }
 
 impl Expr {

@@ -1,0 +1,389 @@
+//! Tenants and users: who pays for a query, what each may take, and where that is kept.
+//!
+//! Idea: a tenant is a name with limits; a user belongs to one tenant, or is a tenant of its own. Executors know numbers only, given here
+//! to names as they come and never taken back, so a query keeps paying for who it began with. What was declared is kept in the
+//! database's folder as the statements that declare it ([`FILE`]), beside the users' passwords. Invariant: the file, this table, and the
+//! runtime's accounts say the same whenever the lock is free. Cost: a session asks for its numbers again only after a change.
+
+mod file;
+
+use crate::Error;
+use crate::database::TENANTS_MAX;
+use execute::{AccountOptions, Action, Rule, Runtime, TenantNo, Threshold, UserNo};
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
+use plan::expr::Name;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use world::disk::Disk;
+
+/// Who pays where nobody says.
+pub const DEFAULT_TENANT: &str = "default";
+/// Users that may be known at once over all tenants; further ones share one account in their tenant.
+pub const USERS_MAX: usize = 65_536;
+/// Rules of one tenant or user.
+pub const RULES_MAX: usize = 32;
+/// Bytes of a tenant's or a user's name.
+const NAME_BYTES_MAX: usize = 128;
+
+/// What a tenant, or a user within one, may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Part of the machine, relative to others that have work; 100 is what everyone has.
+    pub share: u32,
+    /// Bytes that all queries together hold.
+    pub memory: Option<u64>,
+    /// Queries that run at once; further ones wait in line.
+    pub concurrent: Option<u64>,
+    /// Time after which a query ends.
+    pub time: Option<Duration>,
+    /// What becomes of queries that run away.
+    pub rules: Vec<RunawayRule>,
+}
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        let share = AccountOptions::default().share;
+        Allowance { share, memory: None, concurrent: None, time: None, rules: Vec::new() }
+    }
+}
+
+/// A tenant as it was declared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tenant {
+    /// What it may take as a whole.
+    pub allowance: Allowance,
+    /// Its users, and what each may take of that.
+    pub users: BTreeMap<String, Allowance>,
+}
+
+/// Who pays for a query, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Payer {
+    pub tenant: TenantNo,
+    pub user: UserNo,
+}
+
+/// Who a session speaks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Speaker {
+    pub tenant: Option<String>,
+    pub user: Option<String>,
+    /// The numbers, and as of which change they are right.
+    found: Option<(u64, Payer)>,
+}
+
+impl Speaker {
+    pub fn of(tenant: Option<String>, user: Option<String>) -> Speaker {
+        Speaker { tenant, user, found: None }
+    }
+    /// Who pays, asked anew after each change.
+    pub fn payer(&self, accounts: &Accounts) -> Payer {
+        match self.found {
+            Some((changes, payer)) if changes == accounts.changes.load(Ordering::Acquire) => payer,
+            _ => accounts.payer(self),
+        }
+    }
+    /// Remembers who pays.
+    pub fn settle(&mut self, accounts: &Accounts) {
+        let changes = accounts.changes.load(Ordering::Acquire);
+        if self.found.is_none_or(|(then, _)| then != changes) {
+            self.found = Some((changes, accounts.payer(self)));
+        }
+    }
+}
+
+/// Everyone that pays.
+pub(crate) struct Accounts {
+    table: Mutex<Table>,
+    /// Counts changes of who belongs to whom.
+    changes: AtomicU64,
+    /// Where it is kept; nowhere for a database in memory.
+    kept: Option<(Arc<dyn Disk>, PathBuf)>,
+}
+
+#[derive(Default)]
+struct Table {
+    declared: BTreeMap<String, Tenant>,
+    tenants: Numbers<String>,
+    users: Numbers<(TenantNo, String)>,
+}
+
+/// Numbers by name, from 0, at most so many.
+struct Numbers<K> {
+    names: Vec<K>,
+    numbers: HashMap<K, u32, foldhash::fast::RandomState>,
+}
+
+impl<K> Default for Numbers<K> {
+    fn default() -> Numbers<K> {
+        Numbers { names: Vec::new(), numbers: HashMap::default() }
+    }
+}
+
+impl<K: Clone + Eq + std::hash::Hash> Numbers<K> {
+    /// The number of this name; beyond `count_max` all get 0.
+    fn of(&mut self, name: &K, count_max: usize) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        if self.names.len() >= count_max {
+            return 0;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.numbers.insert(name.clone(), number);
+        number
+    }
+}
+
+impl Table {
+    fn tenant(&mut self, name: &str) -> TenantNo {
+        self.tenants.of(&name.to_string(), TENANTS_MAX)
+    }
+    /// Number 0 stands for a tenant's queries without a user.
+    fn user(&mut self, tenant: TenantNo, name: &str) -> UserNo {
+        self.users.of(&(tenant, name.to_string()), USERS_MAX) + 1
+    }
+    fn tenant_of(&self, user: &str) -> Option<&str> {
+        let mut declared = self.declared.iter();
+        declared.find(|(_, tenant)| tenant.users.contains_key(user)).map(|(name, _)| name.as_str())
+    }
+}
+
+impl Accounts {
+    /// What the folder keeps, told to the runtime.
+    pub fn open(kept: Option<(Arc<dyn Disk>, PathBuf)>, runtime: &Runtime) -> Result<Accounts, Error> {
+        let mut table = Table::default();
+        table.tenant(DEFAULT_TENANT);
+        if let Some((disk, folder)) = &kept {
+            for command in file::read(&**disk, folder)? {
+                change(&mut table.declared, &command)?;
+            }
+        }
+        let accounts = Accounts { table: Mutex::new(table), changes: AtomicU64::new(0), kept };
+        let mut table = accounts.table.lock();
+        let names: Vec<String> = table.declared.keys().cloned().collect();
+        names.iter().for_each(|name| tell(&mut table, name, runtime));
+        drop(table);
+        Ok(accounts)
+    }
+
+    /// Carries out a command: in the file first, so that what was answered stays. Returns whether anything changed.
+    pub fn carry_out(&self, command: &AccountCommand, runtime: &Runtime) -> Result<bool, Error> {
+        let mut table = self.table.lock();
+        let mut declared = table.declared.clone();
+        if !change(&mut declared, command)? {
+            return Ok(false);
+        }
+        if let Some((disk, folder)) = &self.kept {
+            file::write(&**disk, folder, &declared)?;
+        }
+        let before = std::mem::replace(&mut table.declared, declared);
+        let names = before.keys().chain(table.declared.keys());
+        let touched = |name: &&String| before.get(*name) != table.declared.get(*name);
+        let mut touched: Vec<String> = names.filter(touched).cloned().collect();
+        touched.dedup();
+        // Users that went get what everyone has.
+        for (name, user) in
+            before.iter().flat_map(|(name, tenant)| tenant.users.keys().map(move |user| (name, user)))
+        {
+            if !table.declared.get(name).is_some_and(|tenant| tenant.users.contains_key(user)) {
+                let number = table.tenant(name);
+                let user = table.user(number, user);
+                runtime.set_user(number, user, &AccountOptions::default());
+            }
+        }
+        touched.iter().for_each(|name| tell(&mut table, name, runtime));
+        self.changes.fetch_add(1, Ordering::Release);
+        Ok(true)
+    }
+
+    /// All declared tenants by name.
+    pub fn declared(&self) -> BTreeMap<String, Tenant> {
+        self.table.lock().declared.clone()
+    }
+
+    /// Names by number: of a tenant, and of its user.
+    pub fn names(&self, tenant: TenantNo, user: UserNo) -> (String, Option<String>) {
+        let table = self.table.lock();
+        let name = table.tenants.names.get(tenant as usize).cloned().unwrap_or_default();
+        let user = user.checked_sub(1).and_then(|at| table.users.names.get(at as usize));
+        (name, user.map(|(_, name)| name.clone()))
+    }
+
+    /// The number of a tenant by name.
+    pub fn tenant(&self, name: &str) -> TenantNo {
+        self.table.lock().tenant(name)
+    }
+
+    /// A user pays from the account of its tenant, or is a tenant of its own.
+    fn payer(&self, speaker: &Speaker) -> Payer {
+        let mut table = self.table.lock();
+        let own = speaker.user.as_deref().map(|user| table.tenant_of(user).unwrap_or(user).to_string());
+        let Some(name) = speaker.tenant.clone().or(own) else { return Payer::default() };
+        let tenant = table.tenant(&name);
+        let user = speaker.user.as_deref().map_or(0, |user| table.user(tenant, user));
+        Payer { tenant, user }
+    }
+}
+
+/// Tells the runtime what a tenant and its users may take; what everyone has, if it is not declared any more.
+fn tell(table: &mut Table, name: &str, runtime: &Runtime) {
+    let number = table.tenant(name);
+    let Some(tenant) = table.declared.get(name).cloned() else {
+        return runtime.set_tenant(number, &AccountOptions::default());
+    };
+    let options = options(&tenant.allowance, table);
+    runtime.set_tenant(number, &options);
+    for (user, allowance) in &tenant.users {
+        let options = self::options(allowance, table);
+        let user = table.user(number, user);
+        runtime.set_user(number, user, &options);
+    }
+}
+
+fn options(allowance: &Allowance, table: &mut Table) -> AccountOptions {
+    AccountOptions {
+        share: allowance.share,
+        queries_max: allowance.concurrent,
+        bytes_max: allowance.memory,
+        time_max: allowance.time,
+        rules: allowance.rules.iter().map(|rule| runtime_rule(rule, table)).collect(),
+    }
+}
+
+fn runtime_rule(rule: &RunawayRule, table: &mut Table) -> Rule {
+    let time = Duration::from_millis(rule.beyond);
+    let beyond = match rule.measure {
+        Measure::Time => Threshold::Age(time),
+        Measure::Cpu => Threshold::Cpu(time),
+        Measure::Rows => Threshold::Rows(rule.beyond),
+        Measure::Memory => Threshold::Bytes(rule.beyond),
+    };
+    let then = match &rule.then {
+        Remedy::Kill => Action::Kill,
+        Remedy::Slow(weight) => Action::Slow { weight: *weight },
+        Remedy::Move(tenant) => Action::MoveTo(table.tenant(tenant)),
+    };
+    Rule { beyond, then }
+}
+
+// --- commands ---
+
+/// Changes what is declared; returns whether anything changed.
+fn change(declared: &mut BTreeMap<String, Tenant>, command: &AccountCommand) -> Result<bool, Error> {
+    match command {
+        AccountCommand::CreateTenant { name, if_not_exists, settings } => {
+            if declared.contains_key(&**name) {
+                return if *if_not_exists { Ok(false) } else { Err(exists(name)) };
+            }
+            check_name(name)?;
+            if declared.len() + 1 >= TENANTS_MAX {
+                let message = format!("there are {TENANTS_MAX} tenants already, which is the limit");
+                return Err(
+                    Error::new(ARGUMENT, message).hint("SHOW TENANTS lists them; DROP TENANT removes one")
+                );
+            }
+            let mut tenant = Tenant::default();
+            set(&mut tenant.allowance, settings)?;
+            declared.insert(name.to_string(), tenant);
+        }
+        AccountCommand::AlterTenant { name, if_exists, settings } => match declared.get_mut(&**name) {
+            Some(tenant) => set(&mut tenant.allowance, settings)?,
+            None if *if_exists => return Ok(false),
+            None => return Err(missing(name, declared)),
+        },
+        AccountCommand::AddUser { tenant, user, settings } => {
+            check_name(user)?;
+            let count = declared.values().map(|tenant| tenant.users.len()).sum::<usize>();
+            let Some(found) = declared.get_mut(&**tenant) else { return Err(missing(tenant, declared)) };
+            if count >= USERS_MAX - 1 {
+                let message = format!("tenants have {USERS_MAX} users already, which is the limit");
+                return Err(Error::new(ARGUMENT, message));
+            }
+            set(found.users.entry(user.to_string()).or_default(), settings)?;
+            for (_, other) in declared.iter_mut().filter(|(name, _)| **name != **tenant) {
+                other.users.remove(&**user);
+            }
+        }
+        AccountCommand::RemoveUser { tenant, user } => {
+            let Some(found) = declared.get_mut(&**tenant) else { return Err(missing(tenant, declared)) };
+            if found.users.remove(&**user).is_none() {
+                let message = format!("tenant `{tenant}` has no user `{user}`");
+                return Err(
+                    Error::new(NOT_FOUND, message).hint("SHOW TENANTS lists tenants with their users")
+                );
+            }
+        }
+        AccountCommand::DropTenant { name, if_exists } => {
+            if declared.remove(&**name).is_none() {
+                return if *if_exists { Ok(false) } else { Err(missing(name, declared)) };
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn set(allowance: &mut Allowance, settings: &[Setting]) -> Result<(), Error> {
+    for setting in settings {
+        match setting {
+            Setting::Share(share) => allowance.share = *share,
+            Setting::Memory(bytes) => allowance.memory = *bytes,
+            Setting::Concurrent(count) => allowance.concurrent = *count,
+            Setting::Time(ms) => allowance.time = ms.map(Duration::from_millis),
+            Setting::Rule(_) if allowance.rules.len() >= RULES_MAX => {
+                let message = format!("there are {RULES_MAX} rules already, which is the limit");
+                return Err(Error::new(ARGUMENT, message).hint("begin anew with SET NO RULES, RULE …"));
+            }
+            Setting::Rule(rule) => allowance.rules.push(rule.clone()),
+            Setting::NoRules => allowance.rules.clear(),
+        }
+    }
+    Ok(())
+}
+
+/// The settings that make an allowance of what everyone has.
+pub(crate) fn settings(allowance: &Allowance) -> Vec<Setting> {
+    let everyone = Allowance::default();
+    let mut settings = Vec::new();
+    if allowance.share != everyone.share {
+        settings.push(Setting::Share(allowance.share));
+    }
+    settings.extend(allowance.memory.map(|bytes| Setting::Memory(Some(bytes))));
+    settings.extend(allowance.concurrent.map(|count| Setting::Concurrent(Some(count))));
+    settings.extend(allowance.time.map(|time| Setting::Time(Some(time.as_millis() as u64))));
+    settings.extend(allowance.rules.iter().cloned().map(Setting::Rule));
+    settings
+}
+
+const ARGUMENT: &str = "Neo.ClientError.Statement.ArgumentError";
+const NOT_FOUND: &str = "Neo.ClientError.Statement.EntityNotFound";
+
+fn check_name(name: &Name) -> Result<(), Error> {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+        return Err(Error::new(
+            ARGUMENT,
+            format!("a name is 1 to {NAME_BYTES_MAX} bytes of printable characters"),
+        ));
+    }
+    Ok(())
+}
+
+fn exists(name: &str) -> Error {
+    Error::new(ARGUMENT, format!("there is a tenant `{name}` already"))
+        .hint("change it with ALTER TENANT, or write IF NOT EXISTS")
+}
+
+fn missing(name: &str, declared: &BTreeMap<String, Tenant>) -> Error {
+    let known: Vec<&str> = declared.keys().map(String::as_str).take(5).collect();
+    let hint = match known.is_empty() {
+        true => "there is none yet; CREATE TENANT makes one".to_string(),
+        false => format!("known: {}; CREATE TENANT makes one", known.join(", ")),
+    };
+    Error::new(NOT_FOUND, format!("there is no tenant `{name}`")).hint(hint)
+}

@@ -1,0 +1,161 @@
+//! How a sub-query or a repeated body runs as a scope: what is chosen for it, or asked for by a hint.
+//!
+//! A scope (Banyan, section 3) is a piece of plan of which instances are made at run time: one for some rows of the plan around it, or one
+//! for each round of a loop. Each instance can be ended by itself, and policies say which instance, and which operator in it, runs first.
+
+use crate::expr::Expr;
+use std::fmt;
+
+/// Which instance of a scope runs first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum InstanceOrder {
+    /// All take turns.
+    #[default]
+    Fifo,
+    /// The oldest, or of a loop the earliest round.
+    Bfs,
+    /// The youngest, or of a loop the latest round.
+    Dfs,
+    /// The one whose outer row has the least value of this, or with `true` the greatest; for sub-queries only.
+    By(Box<Expr>, bool),
+}
+
+/// Which operator of an instance runs first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OperatorOrder {
+    /// All take turns.
+    Fifo,
+    /// The one nearest to where rows come in.
+    Bfs,
+    /// The one nearest to where rows go out.
+    #[default]
+    Dfs,
+}
+
+/// What a hint asks for, or a whole statement for all its scopes; what it leaves open is chosen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScopeHint {
+    /// `OFF`: no instance is ended before its time, all instances and operators take turns.
+    pub off: bool,
+    /// Order of instances.
+    pub order: Option<InstanceOrder>,
+    /// Order of operators within an instance.
+    pub within: Option<OperatorOrder>,
+    /// `MAX n`: instances that live at once on an executor (the paper's `MAX_SI`).
+    pub instances_max: Option<u32>,
+    /// `ROWS n`: rows of one instance.
+    pub rows: Option<u32>,
+}
+
+/// Why a scope is as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScopeReason {
+    /// Nothing was weighed: the usual.
+    #[default]
+    Usual,
+    /// Little is done for a row: many rows share an instance, which ends the work for each as it has enough.
+    SmallWork,
+    /// Much is done for a row and the first answer ends it: few rows share an instance.
+    EarlyExit,
+    /// Rounds go deep first, since few rows are wanted of many.
+    FewWanted,
+    /// Rounds go level by level, since all rows are wanted.
+    AllWanted,
+    /// A hint said so.
+    Hint,
+    /// `scopes = off` said so.
+    Off,
+}
+
+/// How a scope runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scope {
+    /// Is the work for a row ended once there is enough of it?
+    pub early: bool,
+    /// Rows of one instance; as many as come together where absent.
+    pub rows: Option<u32>,
+    /// Which instance runs first.
+    pub order: InstanceOrder,
+    /// Which operator in it.
+    pub within: OperatorOrder,
+    /// Instances that live at once on an executor; the usual few where absent.
+    pub instances_max: Option<u32>,
+    /// Why.
+    pub reason: ScopeReason,
+}
+
+impl Default for Scope {
+    fn default() -> Scope {
+        Scope {
+            early: true,
+            rows: None,
+            order: InstanceOrder::Fifo,
+            within: OperatorOrder::Dfs,
+            instances_max: None,
+            reason: ScopeReason::Usual,
+        }
+    }
+}
+
+impl Scope {
+    /// Nothing ended before its time, everything in turns: what a dataflow without scopes does.
+    pub fn off(reason: ScopeReason) -> Scope {
+        Scope { early: false, within: OperatorOrder::Fifo, reason, ..Scope::default() }
+    }
+    /// As a hint asks, the usual in what it leaves open.
+    pub fn hinted(hint: Option<ScopeHint>) -> Scope {
+        let Some(hint) = hint else { return Scope::default() };
+        let base = if hint.off { Scope::off(ScopeReason::Hint) } else { Scope::default() };
+        Scope {
+            order: hint.order.unwrap_or(base.order),
+            within: hint.within.unwrap_or(base.within),
+            instances_max: hint.instances_max,
+            rows: hint.rows,
+            reason: ScopeReason::Hint,
+            ..base
+        }
+    }
+    /// Whether a hint said how it runs, so that nothing is left to choose.
+    pub fn is_told(&self) -> bool {
+        matches!(self.reason, ScopeReason::Hint | ScopeReason::Off)
+    }
+}
+
+/// The hint of a whole statement, as [`crate::Statement::hints`] holds it: all its scopes are off.
+pub const SCOPES_OFF: &str = "scopes = off";
+
+impl fmt::Display for InstanceOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            InstanceOrder::Fifo => "FIFO",
+            InstanceOrder::Bfs => "BFS",
+            InstanceOrder::Dfs => "DFS",
+            InstanceOrder::By(_, false) => "BY",
+            InstanceOrder::By(_, true) => "BY DESC",
+        })
+    }
+}
+
+impl fmt::Display for OperatorOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OperatorOrder::Fifo => "FIFO",
+            OperatorOrder::Bfs => "BFS",
+            OperatorOrder::Dfs => "DFS",
+        })
+    }
+}
+
+impl fmt::Display for ScopeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ScopeReason::Usual => "the usual",
+            ScopeReason::SmallWork => "little work a row",
+            ScopeReason::EarlyExit => "much work a row, the first answer ends it",
+            ScopeReason::FewWanted => "few rows are wanted",
+            ScopeReason::AllWanted => "all rows are wanted",
+            ScopeReason::Hint => "a hint",
+            ScopeReason::Off => "scopes = off",
+        })
+    }
+}
