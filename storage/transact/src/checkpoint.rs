@@ -48,9 +48,11 @@ impl Engine {
         }
         let (report, lease) =
             self.write_checkpoint(&snapshot, Stand { at, logged_bytes, beside_log: false })?;
-        let committer = shared.committer.lock();
-        shared.past.renew(&shared.store, lease);
+        let mut committer = shared.alone();
+        let renewed = committer.tip.leased(lease);
+        shared.reshape(&mut committer, renewed);
         shared.store.trim();
+        committer.tip = shared.store.current();
         drop(committer);
         self.give_up_behind_checkpoint();
         Ok(report)
@@ -64,9 +66,12 @@ impl Engine {
             return;
         }
         for chunk in shared.store.chunks_to_compact() {
-            let committer = shared.committer.lock();
-            shared.store.compact(chunk);
-            drop(committer);
+            let mut committer = shared.committer.lock();
+            shared.make_ready(&mut committer);
+            // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
+            if let Ok(folded) = committer.tip.fold(chunk) {
+                shared.reshape(&mut committer, folded);
+            }
         }
     }
 

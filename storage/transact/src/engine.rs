@@ -1,42 +1,29 @@
-//! The engine of commits: validates, orders, logs, publishes.
+//! The engine: what transactions of one database share, and the doors to it.
 //!
 //! ```text
-//!   commit ─┐
-//!   commit ─┼─> queue ─> one committer: validate, apply ─> append + sync ─> publish ─> feed
-//!   commit ─┘            (one of those who wait leads, and takes the whole queue)
+//!   commit -> validate, apply (one at a time) -> fly (many) -> append + sync (one group at a time) -> publish -> feed
 //! ```
 //!
-//! Idea: group commit by turns. A committing thread queues its changes; if nobody leads it leads, takes everything queued and settles
-//! it, so one sync serves all that arrived while the last one ran. Who was settled leaves at once, without waiting for the next group.
-//! Each commit passes through a gatekeeper, which stamps it as it queues; the bank gives it a place that extends the order of the stamps.
-//! Invariants: a snapshot is published only after its records are synced; places strictly increase; a record in the log applies to the
-//! snapshot of the record before it; a name is in a record that is synced before or with the first that uses it.
+//! How a commit gets its place is in `commit`, how it gets onto the disk and into view in `flight`. Invariant: a snapshot is published
+//! only after its records are synced. Locks are taken in this order: committer, flight, feeds.
 
-use crate::conflicts::Conflicts;
-use crate::feed::{CommitRecord, Feed, Feeds};
-use crate::footprint::footprint;
+use crate::commit::{Basis, Committer, Input, Refusal};
+use crate::feed::{Feed, Feeds, Waker};
+use crate::flight::Flight;
 use crate::history::Point;
 use crate::kept::Files;
 use crate::past::Past;
 use crate::reads::Inner as Reads;
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
-use crate::transaction::explain;
-use crate::{Mode, OpenOptions, TransactError, Transaction, constraints, record, refine};
+use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
-use order::{Bank, BankCounts, Gatekeepers, Stamp};
+use order::{BankCounts, Gatekeepers};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
-
-/// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
-const FORGET_AT_KEYS: usize = 1 << 16;
-/// A group takes no further transaction once its records have so many bytes: one sync pays for them anyhow, and memory is bounded.
-const GROUP_BYTES_ENOUGH: usize = 64 << 20;
-/// Bytes one record may have, so that it fits into what the log takes at once, behind a group that was just not enough.
-pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * GROUP_BYTES_ENOUGH;
 
 /// The transaction engine of one database. Cheap to clone.
 #[derive(Clone)]
@@ -48,12 +35,14 @@ pub(crate) struct Shared {
     pub store: Store,
     pub backing: Arc<dyn BackingStore>,
     pub clock: Arc<dyn Clock>,
-    queue: Mutex<Queue>,
-    /// A group was settled.
-    settled: Condvar,
+    pub gatekeepers: Mutex<Gatekeepers>,
     pub committer: Mutex<Committer>,
-    active: Mutex<BTreeMap<u64, usize>>,
-    feeds: Mutex<Feeds>,
+    pub flight: Mutex<Flight>,
+    /// A group has landed, or failed.
+    pub all_landed: Condvar,
+    /// Snapshots that writing transactions began with, and how many did.
+    pub active: Mutex<BTreeMap<u64, usize>>,
+    pub feeds: Mutex<Feeds>,
     pub checkpointing: Mutex<()>,
     pub past: Past,
     pub turns: Turns,
@@ -62,76 +51,9 @@ pub(crate) struct Shared {
     pub anchor_log_bytes: u64,
     /// Place of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
-    commits: AtomicU64,
-    groups: AtomicU64,
-    conflicts: AtomicU64,
-}
-
-pub(crate) struct Committer {
-    bank: Bank,
-    conflicts: Conflicts,
-    last_time_micros: u64,
-    /// Keys at which what no open transaction can conflict with is forgotten next.
-    forget_at_keys: usize,
-}
-
-struct Queue {
-    waiting: Vec<Arc<Pending>>,
-    gatekeepers: Gatekeepers,
-    /// Somebody settles a group now.
-    led: bool,
-}
-
-/// What a transaction began with.
-#[derive(Clone, Copy)]
-pub(crate) struct Basis {
-    place: u64,
-    labels: usize,
-    edge_types: usize,
-}
-
-impl Basis {
-    pub fn of(snapshot: &Snapshot) -> Basis {
-        let names = snapshot.catalog().names();
-        Basis { place: snapshot.place(), labels: names.labels().len(), edge_types: names.edge_types().len() }
-    }
-    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. New ones are rare: whoever
-    /// began before one tries again.
-    fn knows_names_of(&self, current: &Snapshot) -> bool {
-        let now = Basis::of(current);
-        self.place == now.place || (self.labels == now.labels && self.edge_types == now.edge_types)
-    }
-}
-
-struct Pending {
-    input: Mutex<Option<Input>>,
-    outcome: Mutex<Option<Result<u64, TransactError>>>,
-    /// It waits for somebody's turn to end, and is then tried again.
-    held: AtomicBool,
-    /// What it read, if it was refused because of that.
-    refused: Mutex<Option<Reads>>,
-}
-
-/// What is to be committed.
-struct Input {
-    changes: Vec<Change>,
-    reads: Reads,
-    base: Basis,
-    stamp: Stamp,
-    turn: Option<u64>,
-}
-
-/// Why a commit does not happen now.
-enum Refusal {
-    /// Somebody's turn comes first.
-    Held,
-    Failed(TransactError),
-}
-
-impl<E: Into<TransactError>> From<E> for Refusal {
-    fn from(error: E) -> Refusal {
-        Refusal::Failed(error.into())
-    }
+    pub commits: AtomicU64,
+    pub groups: AtomicU64,
+    pub conflicts: AtomicU64,
 }
 
 /// Counters of an engine since it was opened.
@@ -152,30 +74,25 @@ impl Engine {
         past: Past,
         options: &OpenOptions,
     ) -> Engine {
-        let place = store.current().place();
         let gatekeepers = Gatekeepers::new(options.gatekeepers);
-        let (clock, store_options) = (options.clock.clone(), options.store);
-        let committer = Committer {
-            // A bulk load that was cut short may have taken a place of the log.
-            bank: Bank::new(&gatekeepers, place.max(backing.last_place())),
-            conflicts: Conflicts::starting_at(place),
-            last_time_micros: past.newest(&store).1.time_micros,
-            forget_at_keys: FORGET_AT_KEYS,
-        };
+        // A bulk load that was cut short may have taken a place of the log.
+        let (log_place, time_micros) = (backing.last_place(), past.newest(&store).1.time_micros);
+        let committer = Committer::new(&gatekeepers, store.current(), log_place, time_micros);
         let shared = Shared {
             store,
             backing,
-            clock,
-            queue: Mutex::new(Queue { waiting: Vec::new(), gatekeepers, led: false }),
-            settled: Condvar::new(),
+            clock: options.clock.clone(),
+            gatekeepers: Mutex::new(gatekeepers),
             committer: Mutex::new(committer),
+            flight: Mutex::default(),
+            all_landed: Condvar::new(),
             active: Mutex::default(),
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
             past,
             turns: Turns::default(),
             files: Files::default(),
-            store_options,
+            store_options: options.store,
             anchor_log_bytes: options.anchor_log_bytes,
             checkpointed: AtomicU64::new(0),
             commits: AtomicU64::new(0),
@@ -213,7 +130,8 @@ impl Engine {
             let reserved = if refused.turn.is_some() { everything } else { reads };
             let turn = self.shared.turns.take(reserved, refused.age_ns());
             // What was accepted before the turn is published before the snapshot is taken.
-            drop(self.shared.committer.lock());
+            let accepted = self.shared.committer.lock().tip.place();
+            self.shared.land(accepted);
             turn
         });
         let mut again = self.begin_at(gatekeeper, refused.mode());
@@ -222,9 +140,13 @@ impl Engine {
     }
     /// Every commit from now on, with the snapshot it begins after.
     pub fn subscribe(&self) -> (Snapshot, Feed) {
-        let _committer = self.shared.committer.lock();
+        self.subscribe_waking(None)
+    }
+    /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read.
+    pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Feed) {
+        let _nothing_lands = self.shared.flight.lock();
         let snapshot = self.snapshot();
-        let feed = self.shared.feeds.lock().subscribe(snapshot.place());
+        let feed = self.shared.feeds.lock().subscribe(snapshot.place(), waker);
         (snapshot, feed)
     }
     /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads.
@@ -232,17 +154,19 @@ impl Engine {
         &self,
         make: impl FnOnce(&Snapshot) -> Result<Vec<Change>, TransactError>,
     ) -> Result<u64, TransactError> {
-        let mut committer = self.shared.committer.lock();
-        let current = self.snapshot();
+        let mut committer = self.shared.alone();
+        let current = committer.tip.clone();
         let changes = make(&current)?;
         if changes.is_empty() {
             return Ok(current.place());
         }
-        let stamp = self.shared.queue.lock().gatekeepers.stamp(0, self.shared.clock.now_ns() / 1_000);
         let (reads, base) = (Reads::default(), Basis::of(&current));
-        let pending = Arc::new(Pending::new(Input { changes, reads, base, stamp, turn: Some(EXEMPT) }));
-        self.shared.commit_group(&mut committer, std::slice::from_ref(&pending));
-        pending.take_outcome()
+        let mut input = Input { changes, reads, base, stamp: self.shared.stamp(0), turn: Some(EXEMPT) };
+        match self.shared.accept(&mut committer, &mut input) {
+            Ok((waiting, leads)) => self.shared.await_landing(&waiting, leads),
+            Err(Refusal::Failed(error)) => Err(error),
+            Err(Refusal::Held) => unreachable!("catalogue commands are exempt from turns"),
+        }
     }
     /// What happened since the engine was opened.
     pub fn counts(&self) -> CommitCounts {
@@ -266,236 +190,10 @@ impl Engine {
     }
 }
 
-impl Committer {
-    /// Goes on from the snapshot of this place, above what the log has taken; transactions that began before it are tried again.
-    pub fn jump_to(&mut self, place: u64, log_place: u64) {
-        self.bank.next_epoch(place.max(log_place));
-        self.conflicts = Conflicts::starting_at(place);
-    }
-    /// No commit from now on is earlier than this.
-    pub fn not_before(&mut self, micros: u64) {
-        self.last_time_micros = self.last_time_micros.max(micros);
-    }
-}
-
-impl Pending {
-    fn new(input: Input) -> Pending {
-        Pending {
-            input: Mutex::new(Some(input)),
-            outcome: Mutex::default(),
-            held: AtomicBool::new(false),
-            refused: Mutex::default(),
-        }
-    }
-    /// Need it wait no longer for the committer?
-    fn is_seen_to(&self) -> bool {
-        self.held.load(Ordering::Acquire) || self.outcome.lock().is_some()
-    }
-    fn take_outcome(&self) -> Result<u64, TransactError> {
-        self.outcome.lock().take().expect("the committer settles every transaction it takes")
-    }
-}
-
-/// Held by whoever leads: the lead ends, and those who wait are woken, even if a panic ends the group.
-struct Leading<'a>(&'a Shared);
-
-impl Drop for Leading<'_> {
-    fn drop(&mut self) {
-        self.0.queue.lock().led = false;
-        self.0.settled.notify_all();
-    }
-}
-
-/// A transaction that passed validation, waiting for the log.
-struct Accepted<'a> {
-    pending: &'a Pending,
-    record: Arc<CommitRecord>,
-    payload: Vec<u8>,
-}
-
 impl Shared {
-    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back.
-    pub fn commit(
-        &self,
-        changes: Vec<Change>,
-        reads: Reads,
-        base: Basis,
-        (gatekeeper, turn): (usize, Option<u64>),
-    ) -> (Result<u64, TransactError>, Option<Reads>) {
-        let now_us = self.clock.now_ns() / 1_000;
-        let stamp = self.queue.lock().gatekeepers.stamp(gatekeeper, now_us);
-        let pending = Arc::new(Pending::new(Input { changes, reads, base, stamp, turn }));
-        loop {
-            self.settle(&pending);
-            if !pending.held.swap(false, Ordering::AcqRel) {
-                return (pending.take_outcome(), pending.refused.lock().take());
-            }
-            self.turns.wait_for_end();
-        }
-    }
-
-    /// Queues a transaction, and leads a group or waits for who does, until it is settled or held back.
-    fn settle(&self, pending: &Arc<Pending>) {
-        let mut queue = self.queue.lock();
-        queue.waiting.push(pending.clone());
-        while queue.led && !pending.is_seen_to() {
-            self.settled.wait(&mut queue);
-        }
-        if !pending.is_seen_to() {
-            queue.led = true;
-            drop(queue);
-            let _leading = Leading(self);
-            // Whoever arrived while the lock was awaited goes along.
-            let mut committer = self.committer.lock();
-            let mut queue = self.queue.lock();
-            let group = std::mem::take(&mut queue.waiting);
-            committer.bank.exchange(&mut queue.gatekeepers);
-            drop(queue);
-            self.commit_group(&mut committer, &group);
-        }
-    }
-
-    fn commit_group(&self, committer: &mut Committer, mut group: &[Arc<Pending>]) {
-        while !group.is_empty() {
-            let settled = self.commit_some(committer, group);
-            group = &group[settled..];
-        }
-    }
-
-    /// Settles transactions from the front of a group, as many as go into one append; how many those were.
-    fn commit_some(&self, committer: &mut Committer, group: &[Arc<Pending>]) -> usize {
-        let mut current = self.store.current();
-        let (names, mark) = self.store.names().undurable();
-        let mut names: Vec<Change> = names.into_iter().map(Change::DefineName).collect();
-        let mut accepted: Vec<Accepted<'_>> = Vec::with_capacity(group.len());
-        let mut bytes = 0;
-        let mut settled = 0;
-        for pending in group {
-            if bytes >= GROUP_BYTES_ENOUGH {
-                break;
-            }
-            settled += 1;
-            let mut input = pending.input.lock().take().expect("a transaction is committed once");
-            match self.accept(committer, &current, &names, &mut input) {
-                Ok((next, record, payload)) => {
-                    names.clear();
-                    bytes += payload.len() + durable::RECORD_FRAME_BYTES;
-                    current = next;
-                    accepted.push(Accepted { pending, record: Arc::new(record), payload });
-                }
-                Err(Refusal::Held) => {
-                    *pending.input.lock() = Some(input);
-                    pending.held.store(true, Ordering::Release);
-                }
-                Err(Refusal::Failed(error)) => {
-                    self.conflicts.fetch_add(error.is_retryable() as u64, Ordering::Relaxed);
-                    *pending.refused.lock() = error.is_retryable().then_some(input.reads);
-                    *pending.outcome.lock() = Some(Err(error));
-                }
-            }
-        }
-        if accepted.is_empty() {
-            return settled;
-        }
-        let records: Vec<(u64, &[u8])> =
-            accepted.iter().map(|one| (one.record.place, one.payload.as_slice())).collect();
-        match self.backing.append_and_sync(&records) {
-            Ok(()) => {
-                self.store.names().mark_durable(mark);
-                self.past.logged(bytes as u64);
-                self.publish(current, &accepted);
-            }
-            Err(error) => {
-                committer.jump_to(self.store.current().place(), self.backing.last_place());
-                accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Err(error.clone().into())));
-            }
-        }
-        self.forget_old(committer);
-        settled
-    }
-
-    /// Validates one transaction against all before it, and applies it.
-    fn accept(
-        &self,
-        committer: &mut Committer,
-        current: &Snapshot,
-        names: &[Change],
-        input: &mut Input,
-    ) -> Result<(Snapshot, CommitRecord, Vec<u8>), Refusal> {
-        let Input { changes, reads, base, stamp, turn } = input;
-        if !base.knows_names_of(current) {
-            let what = "a label or relationship type that it could not know came into being meanwhile";
-            return Err(TransactError::Conflict { what }.into());
-        }
-        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
-        if !committer.bank.admits(stamp) {
-            *stamp = committer.bank.restamp(&mut self.queue.lock().gatekeepers, stamp);
-        }
-        let place = committer.bank.take();
-        let time_micros = self.clock.wall_us().max(committer.last_time_micros);
-        let applied = current
-            .apply(place, &[changes.as_slice()])
-            .map_err(|error| explain(error, current).into())
-            .and_then(|next| {
-                constraints::check(changes, &next)?;
-                let footprint = footprint(changes, current, &next)?;
-                if self.turns.holds_back(*turn, &footprint) {
-                    return Err(Refusal::Held);
-                }
-                let mut changes = std::mem::take(changes);
-                // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
-                changes.splice(0..0, names.iter().cloned());
-                let record = CommitRecord { place, time_micros, changes };
-                let payload = record::encode(&record);
-                if payload.len() > RECORD_BYTES_MAX {
-                    return Err(TransactError::TooLarge.into());
-                }
-                Ok((footprint, next, record, payload))
-            });
-        match applied {
-            Ok((footprint, next, record, payload)) => {
-                let alone = committer.bank.is_alone();
-                let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
-                committer.bank.settle(stamp.clone(), touched);
-                committer.conflicts.record(place, footprint);
-                committer.last_time_micros = time_micros;
-                Ok((next, record, payload))
-            }
-            Err(error) => {
-                committer.bank.withdraw(place);
-                Err(error)
-            }
-        }
-    }
-
-    fn publish(&self, current: Snapshot, accepted: &[Accepted<'_>]) {
-        let point =
-            |one: &Accepted<'_>| Point { place: one.record.place, time_micros: one.record.time_micros };
-        let (Some(first), Some(last)) = (accepted.first(), accepted.last()) else { return };
-        self.past.publish(&self.store, current, point(first), point(last));
-        self.commits.fetch_add(accepted.len() as u64, Ordering::Relaxed);
-        self.groups.fetch_add(1, Ordering::Relaxed);
-        let mut feeds = self.feeds.lock();
-        if !feeds.is_empty() {
-            feeds.publish(&accepted.iter().map(|one| one.record.clone()).collect::<Vec<_>>());
-        }
-        drop(feeds);
-        accepted.iter().for_each(|one| *one.pending.outcome.lock() = Some(Ok(one.record.place)));
-    }
-
-    fn forget_old(&self, committer: &mut Committer) {
-        if committer.conflicts.len() > committer.forget_at_keys {
-            let active = self.active.lock();
-            let oldest = active.keys().next().copied().unwrap_or_else(|| self.store.current().place());
-            committer.conflicts.forget_until(oldest);
-            // Going through all keys is paid for by as many written since.
-            committer.forget_at_keys = FORGET_AT_KEYS.max(2 * committer.conflicts.len());
-        }
-    }
-
     /// The present, after which every commit is later than this.
     pub fn no_commit_until_after(&self, micros: u64) -> (Snapshot, Point) {
-        let mut committer = self.committer.lock();
+        let mut committer = self.alone();
         committer.not_before(micros.saturating_add(1));
         self.past.newest(&self.store)
     }

@@ -140,7 +140,7 @@ impl fmt::Display for TransactError {
             }
             TransactError::Schema { what } => write!(f, "{what}"),
             TransactError::TooLarge => {
-                let (changes, bytes) = (crate::CHANGES_MAX, crate::engine::RECORD_BYTES_MAX);
+                let (changes, bytes) = (crate::CHANGES_MAX, crate::flight::RECORD_BYTES_MAX);
                 write!(f, "the transaction has more than {changes} changes or {bytes} bytes of them")
             }
             TransactError::Store(error) => write!(f, "{error}"),

@@ -39,10 +39,23 @@ struct Queue {
     ended: Option<FeedEnd>,
 }
 
+/// Called after commits were handed to a subscriber; it must return at once.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     ready: Condvar,
+    waker: Option<Waker>,
+}
+
+impl Shared {
+    fn wake(&self) {
+        self.ready.notify_all();
+        if let Some(waker) = &self.waker {
+            waker();
+        }
+    }
 }
 
 /// A subscription; dropping it ends it.
@@ -74,8 +87,8 @@ pub(crate) struct Feeds {
 }
 
 impl Feeds {
-    pub fn subscribe(&mut self, from: u64) -> Feed {
-        let shared = Arc::new(Shared::default());
+    pub fn subscribe(&mut self, from: u64, waker: Option<Waker>) -> Feed {
+        let shared = Arc::new(Shared { waker, ..Shared::default() });
         self.subscribers.push(Arc::downgrade(&shared));
         Feed { shared, from }
     }
@@ -92,14 +105,16 @@ impl Feeds {
             } else {
                 queue.records.extend(records.iter().cloned());
             }
-            shared.ready.notify_all();
-            queue.ended.is_none()
+            let goes_on = queue.ended.is_none();
+            drop(queue);
+            shared.wake();
+            goes_on
         });
     }
     pub fn close(&mut self) {
         for shared in self.subscribers.drain(..).filter_map(|subscriber| subscriber.upgrade()) {
             shared.queue.lock().ended = Some(FeedEnd::Closed);
-            shared.ready.notify_all();
+            shared.wake();
         }
     }
 }

@@ -141,7 +141,7 @@ impl Engine {
         ahead: Option<Ahead<'_>>,
     ) -> Result<CheckpointReport, TransactError> {
         let shared = &self.shared;
-        let mut committer = shared.committer.lock();
+        let mut committer = shared.alone();
         let (current, newest) = shared.past.newest(&shared.store);
         let place = current.place().max(shared.backing.last_place()) + 1;
         let next = make(&current, place)?;
@@ -158,13 +158,13 @@ impl Engine {
                     self.finish_checkpoint(sink, written.with(earlier), &next, files, stand)
                 });
                 let lease = finished.inspect_err(|_| {
-                    committer.jump_to(current.place(), shared.backing.last_place());
+                    committer.jump_to(current.clone(), shared.backing.last_place());
                 })?;
                 next.leased(lease)
             }
         };
         // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
-        committer.jump_to(place, place);
+        committer.jump_to(next.clone(), place);
         committer.not_before(at.time_micros);
         shared.past.publish(&shared.store, next, at, at);
         self.close_feeds();

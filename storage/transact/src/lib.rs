@@ -10,15 +10,17 @@
 //!   T2: reads {y}  writes {x}     snapshot 7 ............. commit: y was written at 8 -> conflict, try again
 //! ```
 //!
-//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`] (group commit), [`open`] (recovery and
+//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
 //! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), [`Feed`].
 
 mod checkpoint;
+mod commit;
 mod conflicts;
 mod constraints;
 mod engine;
 mod error;
 mod feed;
+mod flight;
 mod footprint;
 mod history;
 mod install;
@@ -37,7 +39,7 @@ pub use checkpoint::CheckpointReport;
 pub use durable::{BackupReport, backup, restore};
 pub use engine::{CommitCounts, Engine};
 pub use error::TransactError;
-pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd};
+pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use history::{History, Moment, Point};
 pub use install::Load;
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};

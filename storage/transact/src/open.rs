@@ -100,7 +100,10 @@ pub fn open_backing(
     }
     let engine = Engine::new(store, backing, past, options);
     let shared = &engine.shared;
-    shared.past.renew(&shared.store, shared.files.checkpointed(base.place, stored));
+    let mut committer = shared.committer.lock();
+    let leased = committer.tip.leased(shared.files.checkpointed(base.place, stored));
+    shared.reshape(&mut committer, leased);
+    drop(committer);
     if let Some(place) = report.checkpoint {
         shared.set_checkpointed_place(place);
     }

@@ -101,10 +101,10 @@ impl Past {
             newest.recent.push_back(Known { snapshot, at: last, until: None });
         }
     }
-    /// Replaces the current snapshot by the same graph under another lease. No commit may happen meanwhile.
-    pub fn renew(&self, store: &Store, lease: store::Lease) {
+    /// Replaces the current snapshot by the same graph in another shape. No commit may land meanwhile.
+    pub fn reshape(&self, store: &Store, graph: Snapshot) {
         let _newest = self.newest.lock();
-        store.publish(store.current().leased(lease));
+        store.publish(graph);
     }
     /// So many bytes of records were appended to the log.
     pub fn logged(&self, bytes: u64) {

@@ -5,7 +5,8 @@
 //! Invariant: no lock is held between calls; all methods take `&self`, so that operators may share the transaction.
 //! Cost: a write is a push; a refresh copies the touched chunks' spines once.
 
-use crate::engine::{Basis, Shared};
+use crate::commit::Basis;
+use crate::engine::Shared;
 use crate::footprint::labels;
 use crate::reads::Inner as Reads;
 use crate::{ReadSet, TransactError, constraints};

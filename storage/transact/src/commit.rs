@@ -1,0 +1,207 @@
+//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and put into flight.
+//!
+//! Each thread does this for its own transaction, under the committer's lock, and then waits for the landing without it. Invariants:
+//! places strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
+//! is synced before or with the first that uses it.
+
+use crate::conflicts::Conflicts;
+use crate::engine::Shared;
+use crate::feed::CommitRecord;
+use crate::flight::{Accepted, RECORD_BYTES_MAX, Waiting};
+use crate::footprint::footprint;
+use crate::reads::Inner as Reads;
+use crate::transaction::explain;
+use crate::{TransactError, constraints, record, refine};
+use order::{Bank, Gatekeepers, Stamp};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{Change, NameCounts, Snapshot};
+
+/// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
+const FORGET_AT_KEYS: usize = 1 << 16;
+
+/// What a transaction began with.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis {
+    place: u64,
+    labels: usize,
+    edge_types: usize,
+}
+
+impl Basis {
+    pub fn of(snapshot: &Snapshot) -> Basis {
+        let names = snapshot.catalog().names();
+        Basis { place: snapshot.place(), labels: names.labels().len(), edge_types: names.edge_types().len() }
+    }
+    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. New ones are rare: whoever
+    /// began before one tries again.
+    fn knows_names_of(&self, current: &Snapshot) -> bool {
+        let now = Basis::of(current);
+        self.place == now.place || (self.labels == now.labels && self.edge_types == now.edge_types)
+    }
+}
+
+/// What is to be committed.
+pub(crate) struct Input {
+    pub changes: Vec<Change>,
+    pub reads: Reads,
+    pub base: Basis,
+    pub stamp: Stamp,
+    pub turn: Option<u64>,
+}
+
+/// Why a commit does not happen now.
+pub(crate) enum Refusal {
+    /// Somebody's turn comes first.
+    Held,
+    Failed(TransactError),
+}
+
+impl<E: Into<TransactError>> From<E> for Refusal {
+    fn from(error: E) -> Refusal {
+        Refusal::Failed(error.into())
+    }
+}
+
+/// Who accepts commits, one after the other.
+pub(crate) struct Committer {
+    pub bank: Bank,
+    /// The graph with all that was accepted: what the next commit builds upon.
+    pub tip: Snapshot,
+    conflicts: Conflicts,
+    last_time_micros: u64,
+    /// Names that accepted records define.
+    named: Option<NameCounts>,
+    /// Keys at which what no open transaction can conflict with is forgotten next.
+    forget_at_keys: usize,
+}
+
+impl Committer {
+    /// Goes on from `tip`, in a log that has taken places up to `log_place`.
+    pub fn new(gatekeepers: &Gatekeepers, tip: Snapshot, log_place: u64, last_time_micros: u64) -> Committer {
+        let place = tip.place();
+        Committer {
+            bank: Bank::new(gatekeepers, place.max(log_place)),
+            tip,
+            conflicts: Conflicts::starting_at(place),
+            last_time_micros,
+            named: None,
+            forget_at_keys: FORGET_AT_KEYS,
+        }
+    }
+    /// Goes on from this snapshot, above what the log has taken; transactions that began before it are tried again.
+    pub fn jump_to(&mut self, tip: Snapshot, log_place: u64) {
+        self.bank.next_epoch(tip.place().max(log_place));
+        self.conflicts = Conflicts::starting_at(tip.place());
+        self.named = None;
+        self.tip = tip;
+    }
+    /// No commit from now on is earlier than this.
+    pub fn not_before(&mut self, micros: u64) {
+        self.last_time_micros = self.last_time_micros.max(micros);
+    }
+}
+
+impl Shared {
+    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back.
+    pub fn commit(
+        &self,
+        changes: Vec<Change>,
+        reads: Reads,
+        base: Basis,
+        (gatekeeper, turn): (usize, Option<u64>),
+    ) -> (Result<u64, TransactError>, Option<Reads>) {
+        let stamp = self.stamp(gatekeeper);
+        let mut input = Input { changes, reads, base, stamp, turn };
+        loop {
+            let mut committer = self.committer.lock();
+            let accepted = self.accept(&mut committer, &mut input);
+            drop(committer);
+            match accepted {
+                Ok((waiting, leads)) => return (self.await_landing(&waiting, leads), None),
+                Err(Refusal::Held) => self.turns.wait_for_end(),
+                Err(Refusal::Failed(error)) => {
+                    self.conflicts.fetch_add(u64::from(error.is_retryable()), Ordering::Relaxed);
+                    let reads = error.is_retryable().then_some(input.reads);
+                    return (Err(error), reads);
+                }
+            }
+        }
+    }
+
+    /// A stamp of now.
+    pub fn stamp(&self, gatekeeper: usize) -> Stamp {
+        let now_us = self.clock.now_ns() / 1_000;
+        self.gatekeepers.lock().stamp(gatekeeper, now_us)
+    }
+
+    /// Validates a transaction, applies it behind all that were accepted, and puts it into flight: whom to wait by, and whether to lead.
+    pub fn accept(
+        &self,
+        committer: &mut Committer,
+        input: &mut Input,
+    ) -> Result<(Arc<Waiting>, bool), Refusal> {
+        self.make_ready(committer);
+        let Input { reads, base, stamp, .. } = input;
+        if !base.knows_names_of(&committer.tip) {
+            let what = "a label or relationship type that it could not know came into being meanwhile";
+            return Err(TransactError::Conflict { what }.into());
+        }
+        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
+        if !committer.bank.is_alone() {
+            committer.bank.exchange(&mut self.gatekeepers.lock());
+        }
+        if !committer.bank.admits(stamp) {
+            *stamp = committer.bank.restamp(&mut self.gatekeepers.lock(), stamp);
+        }
+        let place = committer.bank.take();
+        let applied = self.apply(committer, place, input);
+        if applied.is_err() {
+            committer.bank.withdraw(place);
+        }
+        let waiting = self.take_off(applied?, committer)?;
+        self.forget_old(committer);
+        Ok(waiting)
+    }
+
+    /// Applies a valid transaction at its place, and remembers what it wrote.
+    fn apply(&self, committer: &mut Committer, place: u64, input: &mut Input) -> Result<Accepted, Refusal> {
+        let Input { changes, reads, stamp, turn, .. } = input;
+        let tip = &committer.tip;
+        let next = tip.apply(place, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
+        constraints::check(changes, &next)?;
+        let footprint = footprint(changes, tip, &next)?;
+        if self.turns.holds_back(*turn, &footprint) {
+            return Err(Refusal::Held);
+        }
+        let (names, named) = self.store.names().undurable();
+        let mut changes = std::mem::take(changes);
+        if committer.named != Some(named) {
+            // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
+            changes.splice(0..0, names.into_iter().map(Change::DefineName));
+        }
+        let time_micros = self.clock.wall_us().max(committer.last_time_micros);
+        let record = Arc::new(CommitRecord { place, time_micros, changes });
+        let payload = record::encode(&record);
+        if payload.len() > RECORD_BYTES_MAX {
+            return Err(TransactError::TooLarge.into());
+        }
+        let alone = committer.bank.is_alone();
+        let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
+        committer.bank.settle(stamp.clone(), touched);
+        committer.conflicts.record(place, footprint);
+        (committer.last_time_micros, committer.named) = (time_micros, Some(named));
+        committer.tip = next.clone();
+        Ok(Accepted { record, payload, snapshot: next, named })
+    }
+
+    fn forget_old(&self, committer: &mut Committer) {
+        if committer.conflicts.len() > committer.forget_at_keys {
+            let active = self.active.lock();
+            let oldest = active.keys().next().copied().unwrap_or_else(|| self.store.current().place());
+            committer.conflicts.forget_until(oldest);
+            // Going through all keys is paid for by as many written since.
+            committer.forget_at_keys = FORGET_AT_KEYS.max(2 * committer.conflicts.len());
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Commits in flight: accepted, built upon by the next, not yet on disk, seen by nobody.
+//!
+//! ```text
+//!   accept  --a--b--c---d-e----f--g--h---->      each on its own thread, behind the last one accepted
+//!   log        |- a -||- b c -||-- d e f --||    one append and sync at a time, of all that were accepted by then
+//!   seen              a        b c          d e f
+//! ```
+//! Idea: while one group is synced the next is validated and applied, so the disk waits for nobody's thinking. Who finds nobody leading
+//! leads: appends and syncs all that fly, makes the last of them the present, names the first of those who came meanwhile as the next
+//! leader, and wakes each of its group by a signal of its own. Who has landed leaves at once.
+//!
+//! Invariants: records land in the order of their places; nothing is seen or acknowledged before its sync; what was accepted behind a group
+//! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything land is alone.
+//! Cost: a thread sleeps and is woken once a commit. Bounded by [`FLIGHT_BYTES_ENOUGH`].
+
+use crate::TransactError;
+use crate::commit::Committer;
+use crate::engine::Shared;
+use crate::feed::CommitRecord;
+use crate::history::Point;
+use durable::DurableError;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{NameCounts, Snapshot};
+
+/// Nothing more is accepted once records of so many bytes fly: one sync pays for them anyhow, and memory is bounded.
+const FLIGHT_BYTES_ENOUGH: usize = 64 << 20;
+/// Bytes one record may have, so that it fits into what the log takes at once, behind a flight that was just not enough.
+pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * FLIGHT_BYTES_ENOUGH;
+
+/// A commit in flight.
+pub(crate) struct Accepted {
+    pub record: Arc<CommitRecord>,
+    /// Its bytes for the log.
+    pub payload: Vec<u8>,
+    /// The graph with it, and with all before it.
+    pub snapshot: Snapshot,
+    /// Names that are on disk with it.
+    pub named: NameCounts,
+}
+
+impl Accepted {
+    fn point(&self) -> Point {
+        Point { place: self.record.place, time_micros: self.record.time_micros }
+    }
+}
+
+/// All that fly, by place.
+#[derive(Default)]
+pub(crate) struct Flight {
+    all: VecDeque<(Accepted, Arc<Waiting>)>,
+    bytes: usize,
+    /// Somebody appends and syncs, or was told to.
+    led: bool,
+    /// What those behind a group that failed are told, until the committer has gone back to what is on disk.
+    failure: Option<DurableError>,
+}
+
+/// Whoever waits for a commit to land.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    news: Mutex<Option<News>>,
+    came: Condvar,
+}
+
+enum News {
+    /// It is its turn to lead.
+    Lead,
+    Landed(Result<u64, TransactError>),
+}
+
+impl Waiting {
+    fn tell(&self, news: News) {
+        *self.news.lock() = Some(news);
+        self.came.notify_one();
+    }
+    fn wait(&self) -> News {
+        let mut news = self.news.lock();
+        loop {
+            match news.take() {
+                Some(news) => return news,
+                None => self.came.wait(&mut news),
+            }
+        }
+    }
+}
+
+/// Held by whoever leads: if a panic ends it, everything in flight fails, and nobody waits for ever.
+struct Leading<'a>(&'a Shared);
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        let cause = "the thread that wrote the log panicked".to_string();
+        self.0.fail(0, &DurableError::Poisoned { cause });
+    }
+}
+
+impl Shared {
+    /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more in flight.
+    pub fn make_ready(&self, committer: &mut Committer) {
+        let flight = self.flight.lock();
+        let (is_full, has_failed) = (flight.bytes >= FLIGHT_BYTES_ENOUGH, flight.failure.is_some());
+        drop(flight);
+        if is_full {
+            self.land(u64::MAX);
+        }
+        if is_full || has_failed {
+            self.go_back(committer);
+        }
+    }
+
+    /// Takes a commit into the flight, behind all others. An error if the flight it was built upon has failed.
+    pub fn take_off(
+        &self,
+        accepted: Accepted,
+        _committer: &mut Committer,
+    ) -> Result<(Arc<Waiting>, bool), TransactError> {
+        let mut flight = self.flight.lock();
+        if let Some(failure) = &flight.failure {
+            return Err(failure.clone().into());
+        }
+        debug_assert!(flight.all.back().is_none_or(|(last, _)| last.record.place < accepted.record.place));
+        let waiting = Arc::new(Waiting::default());
+        flight.bytes += accepted.payload.len() + durable::RECORD_FRAME_BYTES;
+        flight.all.push_back((accepted, waiting.clone()));
+        Ok((waiting, !std::mem::replace(&mut flight.led, true)))
+    }
+
+    /// Waits for a commit to land, and leads where that is due.
+    pub fn await_landing(&self, waiting: &Waiting, mut leads: bool) -> Result<u64, TransactError> {
+        loop {
+            if leads {
+                self.lead();
+            }
+            match waiting.wait() {
+                News::Landed(outcome) => return outcome,
+                News::Lead => leads = true,
+            }
+        }
+    }
+
+    /// Appends and syncs all that fly now, and makes them the present.
+    fn lead(&self) {
+        let panics = Leading(self);
+        let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (accepted, _) in &mut self.flight.lock().all {
+            group.push((accepted.record.place, std::mem::take(&mut accepted.payload)));
+        }
+        let records: Vec<(u64, &[u8])> =
+            group.iter().map(|(place, payload)| (*place, payload.as_slice())).collect();
+        let bytes = |payload: &[u8]| payload.len() + durable::RECORD_FRAME_BYTES;
+        let bytes = records.iter().map(|(_, payload)| bytes(payload)).sum();
+        let outcome = self.backing.append_and_sync(&records);
+        std::mem::forget(panics);
+        match outcome {
+            Ok(()) => self.landed(group.len(), bytes),
+            Err(error) => self.fail(group.len(), &error),
+        }
+    }
+
+    /// The first `count` are on disk.
+    fn landed(&self, count: usize, bytes: usize) {
+        let mut flight = self.flight.lock();
+        let group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
+        flight.bytes -= bytes;
+        if let (Some((first, _)), Some((last, _))) = (group.first(), group.last()) {
+            self.store.names().mark_durable(last.named);
+            self.past.logged(bytes as u64);
+            self.past.publish(&self.store, last.snapshot.clone(), first.point(), last.point());
+            let mut feeds = self.feeds.lock();
+            if !feeds.is_empty() {
+                feeds.publish(&group.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
+            }
+        }
+        self.commits.fetch_add(count as u64, Ordering::Relaxed);
+        self.groups.fetch_add(1, Ordering::Relaxed);
+        let next = flight.all.front().map(|(_, waiting)| waiting.clone());
+        flight.led = next.is_some();
+        drop(flight);
+        self.all_landed.notify_all();
+        // First, since the disk waits for it.
+        next.inspect(|next| next.tell(News::Lead));
+        for (accepted, waiting) in group {
+            waiting.tell(News::Landed(Ok(accepted.record.place)));
+        }
+    }
+
+    /// The first `count` failed, and so does everything behind them.
+    fn fail(&self, count: usize, error: &DurableError) {
+        let behind = match error {
+            // Nothing of them was ever written.
+            DurableError::Unconfirmed { cause } => DurableError::Poisoned { cause: cause.to_string() },
+            other => other.clone(),
+        };
+        let mut flight = self.flight.lock();
+        let all = std::mem::take(&mut flight.all);
+        (flight.bytes, flight.led) = (0, false);
+        flight.failure = Some(behind.clone());
+        drop(flight);
+        self.all_landed.notify_all();
+        for (at, (_, waiting)) in all.into_iter().enumerate() {
+            let error = if at < count { error.clone() } else { behind.clone() };
+            waiting.tell(News::Landed(Err(error.into())));
+        }
+    }
+
+    /// Goes back to what is on disk, if a group has failed.
+    fn go_back(&self, committer: &mut Committer) {
+        if self.flight.lock().failure.take().is_some() {
+            committer.jump_to(self.store.current(), self.backing.last_place());
+        }
+    }
+
+    /// Waits until nothing up to this place is in flight.
+    pub fn land(&self, place: u64) {
+        let mut flight = self.flight.lock();
+        while flight.all.front().is_some_and(|(first, _)| first.record.place <= place) {
+            if std::mem::replace(&mut flight.led, true) {
+                self.all_landed.wait(&mut flight);
+            } else {
+                drop(flight);
+                self.lead();
+                flight = self.flight.lock();
+            }
+        }
+    }
+
+    /// The committer, with nothing in flight: no commit happens while it is held, and what it builds upon is the present.
+    pub fn alone(&self) -> MutexGuard<'_, Committer> {
+        let mut committer = self.committer.lock();
+        self.land(u64::MAX);
+        self.go_back(&mut committer);
+        committer
+    }
+
+    /// Replaces what the next commit builds upon by the same graph in another shape; readers see it with the last that flies.
+    pub fn reshape(&self, committer: &mut Committer, graph: Snapshot) {
+        debug_assert_eq!(committer.tip.place(), graph.place());
+        let mut flight = self.flight.lock();
+        if flight.failure.is_some() {
+            return;
+        }
+        committer.tip = graph.clone();
+        match flight.all.back_mut() {
+            Some((last, _)) => last.snapshot = graph,
+            None => self.past.reshape(&self.store, graph),
+        }
+    }
+}
