@@ -1,30 +1,20 @@
 //! A level of a breadth-first search from the other side: each vertex not yet seen looks for one parent in the frontier.
 //!
 //! Idea: when the frontier holds a good part of all edges, most of them lead to vertices already seen, while an unseen vertex meets a
-//! parent after a few tries and looks no further (Beamer, Asanović and Patterson, "Direction-optimizing breadth-first search"). The
-//! thresholds are the paper's. Invariant: the frontier's bitmap is the level being expanded. Cost: a bit per vertex more.
+//! parent after a few tries and looks no further; `direction` says when. Invariant: the frontier's bitmap is the level being expanded. Cost: a bit per vertex more.
 
 use crate::adjacency::Adjacency;
+use crate::direction::{Direction, SINGLE, Side};
 use crate::frontier::{Bitmap, Found};
 use crate::work::Work;
-
-/// The frontier's edges are more than one in so many of those not yet handled: from here on the search looks from below.
-const ALPHA: u64 = 14;
-/// The frontier holds less than one in so many of all vertices: the search looks from above again.
-const BETA: u64 = 18;
-/// Below one vertex in so many the frontier's edges are not even counted.
-const COUNTED_SHARE: u64 = 256;
 
 /// The way back, and where a level from below stands.
 pub(crate) struct BottomUp<A> {
     against: A,
     frontier: Bitmap,
-    /// Edges of the graph, roughly, that no frontier has had.
-    edges_left: u64,
+    direction: Direction,
     /// The level is taken from below, and is not over.
     sweeping: bool,
-    /// Levels are taken from below.
-    below: bool,
     vertex: u32,
     edge_cursor: usize,
     scratch: Vec<u32>,
@@ -33,33 +23,22 @@ pub(crate) struct BottomUp<A> {
 impl<A: Adjacency> BottomUp<A> {
     /// None where the graph does not know how many edges it has.
     pub(crate) fn new(against: A) -> Option<BottomUp<A>> {
-        let edges_left = against.edges_estimate()?;
+        let direction = Direction::new(SINGLE, against.vertex_bound(), against.edges_estimate()?);
         let frontier = Bitmap::new(0);
-        let (sweeping, below, vertex, edge_cursor) = (false, false, 0, 0);
-        Some(BottomUp {
-            against,
-            frontier,
-            edges_left,
-            sweeping,
-            below,
-            vertex,
-            edge_cursor,
-            scratch: Vec::new(),
-        })
+        let (sweeping, vertex, edge_cursor) = (false, 0, 0);
+        Some(BottomUp { against, frontier, direction, sweeping, vertex, edge_cursor, scratch: Vec::new() })
     }
 
     /// Chooses the side for the level `frontier`; true for this one.
     pub(crate) fn begin_level(&mut self, frontier: &[u32], graph: &A) -> bool {
-        let (count, bound) = (frontier.len() as u64, u64::from(graph.vertex_bound()));
-        if count * COUNTED_SHARE < bound {
-            self.below = false;
-            return false;
-        }
-        let edges: u64 = frontier.iter().map(|vertex| u64::from(graph.degree(*vertex))).sum();
-        let many = edges > self.edges_left / ALPHA;
-        self.below = if self.below { count * BETA >= bound } else { many };
-        self.edges_left = self.edges_left.saturating_sub(edges);
-        if self.below {
+        let count = frontier.len() as u64;
+        let edges = if self.direction.asks_edges(count) {
+            frontier.iter().map(|vertex| u64::from(graph.degree(*vertex))).sum()
+        } else {
+            0
+        };
+        let below = self.direction.choose(count, edges) == Side::Below;
+        if below {
             if self.frontier.bytes() == 0 {
                 self.frontier = Bitmap::new(graph.vertex_bound());
             }
@@ -69,7 +48,7 @@ impl<A: Adjacency> BottomUp<A> {
             });
             (self.sweeping, self.vertex, self.edge_cursor) = (true, 0, 0);
         }
-        self.below
+        below
     }
 
     pub(crate) fn is_sweeping(&self) -> bool {

@@ -83,18 +83,24 @@ impl Found {
         }
     }
 
-    /// Adds the vertices of `piece` that are new and admitted, each once.
+    /// Adds those of `piece` that are not seen yet: which are not is said by `is_seen`, and `take` sees one and says whether it counts.
     #[inline(always)]
-    pub(crate) fn absorb(&mut self, piece: &[u32], visited: &mut Bitmap, admits: impl Fn(u32) -> bool) {
+    pub(crate) fn absorb<S>(
+        &mut self,
+        piece: &[u32],
+        seen: &mut S,
+        is_seen: impl Fn(&S, u32) -> bool,
+        take: impl Fn(&mut S, u32) -> bool,
+    ) {
         self.make_room(piece.len());
         let mut end = self.used;
         for &vertex in piece {
             self.room[end] = vertex;
-            end += !visited.contains(vertex) as usize;
+            end += !is_seen(seen, vertex) as usize;
         }
         for at in self.used..end {
             let vertex = self.room[at];
-            if visited.insert(vertex) && admits(vertex) {
+            if take(seen, vertex) {
                 self.room[self.used] = vertex;
                 self.used += 1;
             }
@@ -110,6 +116,12 @@ impl Found {
     /// The vertices at these positions, to be put into another order.
     pub(crate) fn part(&mut self, positions: std::ops::Range<usize>) -> &mut [u32] {
         &mut self.room[positions]
+    }
+
+    /// Takes them all out.
+    pub(crate) fn take(&mut self) -> Vec<u32> {
+        self.room.truncate(std::mem::take(&mut self.used));
+        std::mem::take(&mut self.room)
     }
 
     /// Forgets the first `count` vertices.

@@ -8,8 +8,8 @@
 //!
 //! | question | search |
 //! |---|---|
-//! | which distinct vertices lie within so many hops of these sources? | [`Reach`], by several workers [`SharedReach`] |
-//! | the same for each of many sources? | [`LanesReach`], 64 in one |
+//! | which distinct vertices lie within so many hops of these sources? | [`Reach`] |
+//! | the same for each of many sources, by several workers? | [`Dispatcher`], by a [`DispatchPolicy`] |
 //! | one shortest path, or all, between two vertices? | [`ShortestPair`], [`AllShortestPair`] |
 //! | shortest paths from one source to all or some? | [`ShortestFrom`] |
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |
@@ -44,11 +44,14 @@ mod distances;
 mod frontier;
 mod morsel;
 
+mod direction;
+
 mod bottom_up;
-mod lanes;
 mod reach;
 mod returns;
-mod shared;
+
+mod answers;
+mod dispatch;
 
 mod lister;
 mod shortest_from;
@@ -61,19 +64,21 @@ mod weighted;
 mod pattern;
 
 pub use adjacency::{Adjacency, EdgeScratch};
+pub use answers::{Answers, Run};
+pub use dispatch::{
+    DispatchPolicy, Dispatcher, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Occasion, SEARCHES_OPEN_MAX,
+    Sharing, Turn, Worker,
+};
 pub use distances::Distances;
 pub use error::PathError;
 pub use filtered::Filtered;
 pub use hops::{Hops, Orientation};
-pub use lanes::{LANES_MAX, LaneEnds, LanesReach};
 pub use lister::Listing;
-pub use morsel::{Morsel, MorselDispatcher, MorselPolicy};
 pub use path::Path;
 pub use pattern::{
     Choice, Conditions, PATTERN_STATES_MAX, Part, PathPattern, PatternGraph, PatternPath, PatternSearch,
 };
 pub use reach::{Keep, Reach};
-pub use shared::{SharedReach, Turn};
 pub use shortest_from::{PathList, ShortestFrom, Targets};
 pub use shortest_pair::{AllShortestPair, ShortestPair};
 pub use trails::{Guide, PathMode, TRAIL_HOPS_MAX, Toward, TrailBatch, Trails};

@@ -45,6 +45,11 @@ impl MorselDispatcher {
         MorselDispatcher { policy, count, drawn: AtomicUsize::new(0), finished: AtomicUsize::new(0) }
     }
 
+    /// Positions in the level.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The next morsel, if one is left.
     pub fn draw(&self) -> Option<Morsel> {
         // The look before the addition keeps waiting workers from counting to overflow.

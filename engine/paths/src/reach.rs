@@ -269,7 +269,12 @@ impl<A: Adjacency> Reach<A> {
         let Reach { graph, scratch, visited, found, edge_cursor, .. } = self;
         let rest = &graph.neighbours(vertex, scratch)[*edge_cursor..];
         let piece = work.piece(rest.len());
-        found.absorb(&rest[..piece], visited, |far| graph.admits_vertex(far));
+        found.absorb(
+            &rest[..piece],
+            visited,
+            |visited, far| visited.contains(far),
+            |visited, far| visited.insert(far) && graph.admits_vertex(far),
+        );
         (piece, piece == rest.len())
     }
 

@@ -7,14 +7,12 @@ extern crate tanglewood_paths as paths;
 #[allow(dead_code, reason = "shared with the tests of limits")]
 mod twins;
 
-use paths::csr::Csr;
 use paths::{
-    AllShortestPair, Hops, Keep, Listing, MorselPolicy, Orientation, Path, PathMode, Progress, Reach,
-    SharedReach, ShortestFrom, ShortestPair, Targets, Toward, TrailBatch, Trails, Turn, WeightedShortest,
-    Work,
+    AllShortestPair, Hops, Keep, Listing, Path, PathMode, Progress, Reach, ShortestFrom, ShortestPair,
+    Targets, Toward, TrailBatch, Trails, WeightedShortest, Work,
 };
 use std::collections::BTreeMap;
-use twins::{Case, Chance};
+use twins::{Case, Chance, NoSeventh, dense};
 
 /// Enough that each rare branch occurs; about ten seconds without optimisation.
 const CASES: u64 = 1500;
@@ -70,47 +68,6 @@ fn reach_finds_the_ends_of_all_trails() {
     assert!(returns[0] > 100 && returns[1] > 100, "paths back to a source are not rare: {returns:?}");
 }
 
-/// Refuses every seventh vertex, and no edge.
-#[derive(Clone)]
-struct NoSeventh<'a>(&'a paths::csr::Csr);
-
-impl paths::Adjacency for NoSeventh<'_> {
-    fn vertex_bound(&self) -> u32 {
-        self.0.vertex_bound()
-    }
-    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
-        self.0.neighbours(vertex, scratch)
-    }
-    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut paths::EdgeScratch) -> (&'a [u32], &'a [u64]) {
-        self.0.edges(vertex, scratch)
-    }
-    fn degree(&self, vertex: u32) -> u32 {
-        self.0.degree(vertex)
-    }
-    fn edges_estimate(&self) -> Option<u64> {
-        self.0.edges_estimate()
-    }
-    fn admits_vertex(&self, vertex: u32) -> bool {
-        vertex % 7 != 3
-    }
-}
-
-/// A random graph of up to so many edges a vertex, half of the vertices without one that leads to them, with a line through all or
-/// none: its orientation, and its lists along and against it.
-fn dense(chance: &mut Chance, vertices: u32, share: u64, with_line: bool) -> (Orientation, Csr, Csr) {
-    let edges: Vec<(u32, u32)> = (0..chance.below(share * u64::from(vertices)))
-        .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
-        .chain((1..vertices).filter(|_| with_line).map(|vertex| (vertex - 1, vertex)))
-        .collect();
-    if chance.below(2) == 0 {
-        (Orientation::Directed, Csr::outgoing(vertices, &edges), Csr::incoming(vertices, &edges))
-    } else {
-        let both = Csr::undirected(vertices, &edges);
-        (Orientation::Undirected, both.clone(), both)
-    }
-}
-
-/// Graphs dense enough that most of their levels are taken from below, some only until the tail.
 #[test]
 fn a_search_from_below_finds_what_one_from_above_finds() {
     for seed in 0..300 {
@@ -141,47 +98,6 @@ fn a_search_from_below_finds_what_one_from_above_finds() {
     }
 }
 
-#[test]
-fn lanes_find_what_as_many_searches_find() {
-    for seed in 0..300 {
-        let chance = &mut Chance(seed ^ 0x1A9E5);
-        let vertices = 2 + chance.below(200) as u32;
-        let (orientation, along, against) = dense(chance, vertices, 8, seed % 3 == 0);
-        let sources: Vec<u32> = (0..1 + chance.below(paths::LANES_MAX as u64))
-            .map(|_| chance.below(vertices.into()) as u32)
-            .collect();
-        let hops = hops_of(chance);
-        let mut wanted = Vec::new();
-        for (lane, source) in sources.iter().enumerate() {
-            let mut reach =
-                Reach::new(NoSeventh(&along), &[*source], hops, orientation, Keep::Levels).unwrap();
-            while reach.step(&mut Work::unlimited()).unwrap() == Progress::More {}
-            let (mut ends, mut distances) = (Vec::new(), Vec::new());
-            while reach.drain_ends(&mut ends, &mut distances, 1_000) > 0 {}
-            wanted.extend(ends.into_iter().zip(distances).map(|(end, distance)| (lane as u8, end, distance)));
-        }
-        wanted.sort_unstable();
-        for both_ways in [false, true] {
-            let mut lanes = paths::LanesReach::new(NoSeventh(&along), &sources, hops, orientation).unwrap();
-            if both_ways {
-                lanes = lanes.both_ways(NoSeventh(&against));
-            }
-            let mut found = paths::LaneEnds::default();
-            let room = 1 + chance.below(50) as usize;
-            while lanes.step(&mut quota(chance), &mut found, room).unwrap() == Progress::More {}
-            let ends = found.ends.iter().zip(&found.distances);
-            let mut answer: Vec<_> = found
-                .lanes
-                .iter()
-                .zip(ends)
-                .map(|(lane, (end, distance))| (*lane, *end, *distance))
-                .collect();
-            answer.sort_unstable();
-            assert_eq!(answer, wanted, "seed {seed} {hops:?} {orientation:?} {sources:?} {both_ways}");
-        }
-    }
-}
-
 fn check_ends(keep: Keep, twin: &BTreeMap<u32, u32>, ends: Vec<u32>, distances: Vec<u32>, story: &str) {
     let mut found: Vec<(u32, u32)> = ends.into_iter().zip(distances).collect();
     found.sort_unstable();
@@ -192,33 +108,6 @@ fn check_ends(keep: Keep, twin: &BTreeMap<u32, u32>, ends: Vec<u32>, distances: 
             assert_eq!(found, twin.keys().copied().collect::<Vec<_>>(), "{story}");
         }
         Keep::Count => assert!(found.is_empty()),
-    }
-}
-
-#[test]
-fn shared_reach_finds_the_same_with_any_number_of_workers() {
-    for seed in 0..CASES {
-        let case = Case::random(seed, 7, 8);
-        let chance = &mut Chance(seed ^ 0x5BA2ED);
-        let sources: Vec<u32> =
-            (0..1 + chance.below(3)).map(|_| chance.below(case.vertices as u64) as u32).collect();
-        let (hops, workers) = (hops_of(chance), 1 + chance.below(3) as usize);
-        let twin = ends_by_trails(&case, &sources, hops);
-        let crew = (workers, MorselPolicy { vertices_max: 1 + chance.below(3) as usize });
-        let keep = [Keep::Levels, Keep::Ends, Keep::Count][chance.below(3) as usize];
-        let reach = SharedReach::new(case.forward(), &sources, hops, case.orientation, keep, crew).unwrap();
-        let (mut ends, mut distances) = (Vec::new(), Vec::new());
-        loop {
-            let turn = reach.work_on(chance.below(workers as u64) as usize, &mut quota(chance)).unwrap();
-            reach.drain_ends(&mut ends, &mut distances, chance.below(3) as usize);
-            if turn == Turn::Done {
-                break;
-            }
-        }
-        while reach.drain_ends(&mut ends, &mut distances, 2) > 0 {}
-        let story = format!("{case:?} from {sources:?} {hops:?} {workers} workers");
-        assert_eq!(reach.ends_count(), twin.len() as u64, "{story}");
-        check_ends(keep, &twin, ends, distances, &story);
     }
 }
 

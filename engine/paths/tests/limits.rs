@@ -8,9 +8,9 @@ mod twins;
 
 use paths::csr::Csr;
 use paths::{
-    Adjacency, AllShortestPair, EdgeScratch, Hops, Keep, Listing, MorselPolicy, Orientation, PathError,
-    PathMode, Progress, Reach, SharedReach, ShortestFrom, ShortestPair, TRAIL_HOPS_MAX, Targets, TrailBatch,
-    Trails, Turn, WeightedShortest, Work,
+    Adjacency, AllShortestPair, Answers, Dispatcher, EdgeScratch, Hops, Keep, Listing, Orientation,
+    PathError, PathMode, Progress, Reach, ShortestFrom, ShortestPair, TRAIL_HOPS_MAX, Targets, TrailBatch,
+    Trails, WeightedShortest, Work, Worker,
 };
 use std::sync::atomic::{AtomicU32, Ordering};
 use twins::Chance;
@@ -150,45 +150,6 @@ fn a_quarter_of_a_trillion_shortest_paths_are_listed_lazily() {
     assert!(all.bytes() < 100_000, "{}", all.bytes());
 }
 
-#[test]
-fn threads_find_what_one_finds() {
-    let graph = Csr::undirected(50_000, &random_edges(50_000, 300_000, 3));
-    for hops in [Hops::new(0, 3), Hops::new(1, 3), Hops::any()] {
-        let mut alone = Reach::new(&graph, &[0, 77], hops, Orientation::Undirected, Keep::Levels).unwrap();
-        alone.step(&mut Work::unlimited()).unwrap();
-        let crew = (4, MorselPolicy { vertices_max: 16 });
-        let shared =
-            SharedReach::new(&graph, &[0, 77], hops, Orientation::Undirected, Keep::Levels, crew).unwrap();
-        std::thread::scope(|scope| {
-            for worker in 0..4 {
-                let shared = &shared;
-                scope.spawn(move || {
-                    loop {
-                        match shared.work_on(worker, &mut Work::new(300)).unwrap() {
-                            Turn::Done => break,
-                            Turn::Idle => std::thread::yield_now(),
-                            Turn::More => {}
-                        }
-                    }
-                });
-            }
-        });
-        let sorted = |drain: &mut dyn FnMut(&mut Vec<u32>, &mut Vec<u32>)| {
-            let (mut ends, mut distances) = (Vec::new(), Vec::new());
-            drain(&mut ends, &mut distances);
-            let mut rows: Vec<_> = ends.into_iter().zip(distances).collect();
-            rows.sort_unstable();
-            rows
-        };
-        let one =
-            sorted(&mut |ends, distances| drop(alone.drain_ends(ends, distances, 1_000_000).to_string()));
-        let many =
-            sorted(&mut |ends, distances| drop(shared.drain_ends(ends, distances, 1_000_000).to_string()));
-        assert_eq!(one, many);
-        assert_eq!(shared.ends_count(), alone.ends_count());
-    }
-}
-
 /// Fails for good after some reads.
 struct Failing(Csr, AtomicU32);
 
@@ -229,9 +190,12 @@ fn a_failing_graph_is_never_a_short_answer() {
         let failed = Err(PathError::GraphFailed);
         let any = Hops::any();
         assert_eq!(Reach::new(graph(), &[0], any, both, Keep::Ends).unwrap().step(&mut work), failed);
-        let crew = (1, MorselPolicy::default());
-        let shared = SharedReach::new(graph(), &[0], any, both, Keep::Ends, crew).unwrap();
-        assert_eq!(shared.work_on(0, &mut work), Err(PathError::GraphFailed));
+        for policy in ["nT1S", "nTkMS(1)"] {
+            let shared =
+                Dispatcher::new(graph(), &[0, 1], any, both, Keep::Ends, policy.parse().unwrap()).unwrap();
+            let turn = shared.work_on(&mut Worker::new(0), &mut work, &mut Answers::default(), u64::MAX);
+            assert_eq!(turn, Err(PathError::GraphFailed));
+        }
         let one = std::sync::Arc::new(graph());
         let mut from = ShortestFrom::new(one.clone(), one, 0, Targets::All, any, both).unwrap();
         assert_eq!(from.step(&mut work), failed);

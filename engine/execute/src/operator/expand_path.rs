@@ -3,7 +3,8 @@
 //! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: what is not asked for is
 //! never listed. Which search, is decided by what is asked: distinct ends are a breadth-first search, shortest paths between bound
 //! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration, guided towards the far end
-//! where that is bound. The far end's labels filter what comes out. Many rows that ask for ends by distance share one search.
+//! where that is bound. The far end's labels filter what comes out. Rows that ask for ends by distance go to all executors, see
+//! `dispatched`; inside sub-queries many of them share one search, see `lanes`.
 
 use crate::ExecuteError;
 use crate::adjacency::{EdgeCondition, Walk};
@@ -22,6 +23,7 @@ use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
 use store::Snapshot;
 
+mod dispatched;
 mod lanes;
 mod search;
 
@@ -48,6 +50,10 @@ pub(crate) struct Expansion {
     keep_to: bool,
     /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
     shares: bool,
+    /// How sources are dispatched, where that was asked for.
+    policy: Option<paths::DispatchPolicy>,
+    /// Bytes the statement may hold.
+    bytes_max: u64,
 }
 
 /// What is known once the view is taken.
@@ -315,6 +321,8 @@ pub(crate) fn compile(
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
         shares: false,
+        policy: None,
+        bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
     };
     plan.shares = lanes::fits(&plan) && matches!(&feed, Feed::Rows(stream) if !stream.ordered);
     let plan = Arc::new(plan);
@@ -322,6 +330,9 @@ pub(crate) fn compile(
     columns.extend(node.edges.filter(|_| plan.keep_edges));
     columns.extend(node.length.filter(|_| plan.keep_length));
     columns.extend(Some(node.to).filter(|_| plan.keep_to));
+    if dispatched::may(compiler, &plan, &feed) {
+        return Ok(dispatched::attach(compiler, &feed, required, &columns, plan));
+    }
     let make = move || ExpandPath {
         plan: plan.clone(),
         bound: None,

@@ -50,6 +50,47 @@ impl Adjacency for Scrambled {
     }
 }
 
+/// Refuses every seventh vertex, and no edge.
+#[derive(Clone)]
+pub struct NoSeventh<'a>(pub &'a Csr);
+
+impl Adjacency for NoSeventh<'_> {
+    fn vertex_bound(&self) -> u32 {
+        self.0.vertex_bound()
+    }
+    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
+        self.0.neighbours(vertex, scratch)
+    }
+    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
+        self.0.edges(vertex, scratch)
+    }
+    fn degree(&self, vertex: u32) -> u32 {
+        self.0.degree(vertex)
+    }
+    fn edges_estimate(&self) -> Option<u64> {
+        self.0.edges_estimate()
+    }
+    fn admits_vertex(&self, vertex: u32) -> bool {
+        vertex % 7 != 3
+    }
+}
+
+/// A random graph of up to so many edges a vertex, half of the vertices without one that leads to them, with a line through all or
+/// none: its orientation, and its lists along and against it.
+pub fn dense(chance: &mut Chance, vertices: u32, share: u64, with_line: bool) -> (Orientation, Csr, Csr) {
+    let edges: Vec<(u32, u32)> = (0..chance.below(share * u64::from(vertices)))
+        .map(|_| (chance.below(vertices.into()) as u32, chance.below(u64::from(vertices / 2 + 1)) as u32))
+        .chain((1..vertices).filter(|_| with_line).map(|vertex| (vertex - 1, vertex)))
+        .collect();
+    if chance.below(2) == 0 {
+        (Orientation::Directed, Csr::outgoing(vertices, &edges), Csr::incoming(vertices, &edges))
+    } else {
+        let both = Csr::undirected(vertices, &edges);
+        (Orientation::Undirected, both.clone(), both)
+    }
+}
+
+/// Graphs dense enough that most of their levels are taken from below, some only until the tail.
 /// One random case: a multigraph with self-loops and parallel edges, perhaps with predicates.
 pub struct Case {
     pub seed: u64,

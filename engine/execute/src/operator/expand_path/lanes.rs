@@ -1,22 +1,15 @@
-//! Many rows at once: their breadth-first searches as lanes of one, where each row asks for all its ends by distance.
-//!
-//! Which rows share a search is chosen here: as many as there are lanes, at least [`LANE_ROWS_MIN`], and only for walks long enough that
-//! searches meet. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
+//! Many rows at once inside a sub-query, where an operator works alone: their searches as lanes of one, where each row asks for all its
+//! ends by distance. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
 
 use super::search::orientation;
-use super::{Bound, Expansion, Walks};
+use super::{Bound, Expansion, Walks, dispatched};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
 use model::{Batch, NO_VERTEX, VertexId};
-use paths::{LANES_MAX, LaneEnds, LanesReach, Work};
-use plan::pattern::{PathMode, Selector};
+use paths::{
+    Answers, DispatchPolicy, Dispatcher, Keep, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Turn, Work, Worker,
+};
 use std::sync::Arc;
-
-/// Fewer rows are searched one by one: lanes cost a word a vertex and direction, a search of its own two bits.
-const LANE_ROWS_MIN: usize = 4;
-
-/// Walks that end sooner seldom meet.
-const LANE_HOPS_MIN: u32 = 3;
 
 /// Edges one slice visits; an edge of a shared search costs a little more than one of a single search.
 const EDGES_PER_SLICE: u64 = 8_192;
@@ -25,13 +18,14 @@ type Along = Arc<Walk>;
 
 /// A shared search in progress.
 pub(super) struct Lanes {
-    search: LanesReach<Along>,
+    dispatcher: Dispatcher<Along>,
+    worker: Worker,
     walks: Walks,
     /// Input row of each lane.
     rows: Vec<u32>,
-    found: LaneEnds,
-    /// Answers taken so far.
-    taken: usize,
+    answers: Answers,
+    /// The run that is taken, and how much of it and of all ends was.
+    taken: (usize, u64, usize),
     /// The row behind the last lane's.
     pub(super) row_after: usize,
     is_done: bool,
@@ -39,15 +33,7 @@ pub(super) struct Lanes {
 
 /// Is a shared search right for what is asked, whatever the rows?
 pub(super) fn fits(plan: &Expansion) -> bool {
-    let by_distance = plan.hops.min <= 1 && plan.hops.max >= LANE_HOPS_MIN;
-    let each_end_once = plan.distinct_ends || plan.selector == Selector::AnyShortest;
-    let source_counts = plan.mode != PathMode::Acyclic || plan.hops.min == 0;
-    plan.to.is_none()
-        && plan.predicate.is_none()
-        && !plan.keep_edges
-        && by_distance
-        && each_end_once
-        && source_counts
+    dispatched::fits(plan) && plan.hops.max >= LANE_HOPS_MIN
 }
 
 impl Lanes {
@@ -59,7 +45,7 @@ impl Lanes {
         row: usize,
         walks: impl FnOnce() -> Walks,
     ) -> Try<Option<Lanes>> {
-        if batch.len() - row < LANE_ROWS_MIN {
+        if batch.len() - row < LANE_SOURCES_MIN {
             return Ok(None);
         }
         let (mut rows, mut sources, mut row_after) = (Vec::new(), Vec::new(), row);
@@ -73,14 +59,17 @@ impl Lanes {
             }
             row_after += 1;
         }
-        if sources.len() < LANE_ROWS_MIN {
+        if sources.len() < LANE_SOURCES_MIN {
             return Ok(None);
         }
         let walks = walks();
-        let search = LanesReach::new(walks.along.clone(), &sources, plan.hops, orientation(plan))?;
-        let search = search.both_ways(walks.against.clone());
-        let found = LaneEnds::default();
-        Ok(Some(Lanes { search, walks, rows, found, taken: 0, row_after, is_done: false }))
+        let along = walks.along.clone();
+        let policy = DispatchPolicy::all_threads_lanes(1);
+        let dispatcher =
+            Dispatcher::new(along, &sources, plan.hops, orientation(plan), Keep::Levels, policy)?;
+        let dispatcher = dispatcher.both_ways(walks.against.clone());
+        let (worker, answers, taken) = (Worker::new(0), Answers::default(), (0, 0, 0));
+        Ok(Some(Lanes { dispatcher, worker, walks, rows, answers, taken, row_after, is_done: false }))
     }
 
     /// A slice of work; `take` gets input row, end and distance of up to `rows_max` answers.
@@ -89,27 +78,38 @@ impl Lanes {
         rows_max: usize,
         mut take: impl FnMut(u32, VertexId, u32) -> Try<()>,
     ) -> Try<Progress> {
-        if self.taken == self.found.len() && !self.is_done {
-            self.found.clear();
-            self.taken = 0;
-            let outcome = self.search.step(&mut Work::new(EDGES_PER_SLICE), &mut self.found, rows_max);
+        if self.taken.0 == self.answers.runs.len() && !self.is_done {
+            self.answers.clear();
+            self.taken = (0, 0, 0);
+            let mut work = Work::new(EDGES_PER_SLICE);
+            let outcome =
+                self.dispatcher.work_on(&mut self.worker, &mut work, &mut self.answers, rows_max as u64);
             let failures = [&self.walks.along, &self.walks.against];
             if let Some(failure) = failures.iter().find_map(|walk| walk.take_failure()) {
                 return Err(failure);
             }
-            self.is_done = outcome? == paths::Progress::Done;
+            self.is_done = outcome? == Turn::Done;
         }
-        let until = self.found.len().min(self.taken + rows_max);
-        for at in std::mem::replace(&mut self.taken, until)..until {
-            let row = self.rows[usize::from(self.found.lanes[at])];
-            take(row, VertexId::from_dense(self.found.ends[at]), self.found.distances[at])?;
+        let mut left = rows_max;
+        while let Some(run) = self.answers.runs.get(self.taken.0).copied()
+            && left > 0
+        {
+            let (at, given, ends) = self.taken;
+            let count = (run.count - given).min(left as u64) as usize;
+            for end in &self.answers.ends[ends..ends + count] {
+                take(self.rows[run.source as usize], VertexId::from_dense(*end), run.distance)?;
+            }
+            let is_over = given + count as u64 == run.count;
+            self.taken =
+                if is_over { (at + 1, 0, ends + count) } else { (at, given + count as u64, ends + count) };
+            left -= count;
         }
-        let done = self.is_done && self.taken == self.found.len();
+        let done = self.is_done && self.taken.0 == self.answers.runs.len();
         Ok(if done { Progress::Done } else { Progress::More })
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.search.bytes() + self.found.ends.capacity() * 9
+        self.dispatcher.bytes() + self.answers.bytes()
     }
 }

@@ -1,0 +1,346 @@
+//! Ends by distance for many rows, on all executors: the sources of a batch go to one dispatcher of `paths`, and twins of the operator
+//! draw its morsels within their quotas.
+//!
+//! A batch begins at home alone; the peers are invited once it has proved to be work. Each twin hands on the ends that it came upon, so
+//! rows come out in no order. An answer is a run: the ends of one source at one distance. A long run is a batch whose other
+//! columns are constant, and where not even the ends are asked for it is only as long as it says.
+
+use super::search::orientation;
+use super::{Bound, Expansion, Walks, keep_end};
+use crate::adjacency::Walk;
+use crate::compile::Compiler;
+use crate::labels::LabelCheck;
+use crate::operator::expand::edge_types;
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use crate::turn::{Here, Try};
+use dataflow::{Context, Flow, Operator, Outcome};
+use model::{Batch, Column, NO_VERTEX, Nulls, Value, VertexId};
+use parking_lot::Mutex;
+use paths::{Answers, DispatchPolicy, Dispatcher, Keep, Occasion, Turn, Work, Worker};
+use plan::pattern::{PathMode, Selector};
+use std::sync::Arc;
+
+/// Edges one slice visits between two looks at the clock: some tens of microseconds.
+const EDGES_PER_SLICE: u64 = 16_384;
+/// Peers are invited when so many edges were visited: about the time it takes to wake one, several times over.
+const EDGES_ALONE_MAX: u64 = 65_536;
+/// Answers taken at once.
+const ANSWERS_MAX: u64 = 8_192;
+/// Rows in a batch that holds nothing but their number.
+const COUNTED_ROWS_MAX: usize = 32_768;
+
+type Along = Arc<Walk>;
+
+/// A batch whose rows are searched.
+struct Job {
+    batch: Batch,
+    /// Input row of each source.
+    rows: Vec<u32>,
+    walks: Walks,
+    dispatcher: Dispatcher<Along>,
+}
+
+/// What the twins share.
+#[derive(Default)]
+pub(super) struct Jobs {
+    open: Mutex<Vec<Arc<Job>>>,
+}
+
+pub(super) struct Dispatched {
+    plan: Arc<Expansion>,
+    carry: Arc<[usize]>,
+    here: Here,
+    jobs: Arc<Jobs>,
+    bound: Option<Bound>,
+    job: Option<Arc<Job>>,
+    worker: Option<Worker>,
+    /// The job is a batch of this twin's own.
+    is_mine: bool,
+    has_invited: bool,
+    answers: Answers,
+    /// The run that is handed on, and how much of it and of all ends was.
+    given: (usize, u64, usize),
+    charged: usize,
+    rows: Vec<u32>,
+    ends: Vec<VertexId>,
+    lengths: Vec<i64>,
+}
+
+/// Do searches by distance answer what is asked, whatever the rows?
+pub(super) fn fits(plan: &Expansion) -> bool {
+    let each_end_once = plan.distinct_ends || plan.selector == Selector::AnyShortest;
+    let source_counts = plan.mode != PathMode::Acyclic || plan.hops.min == 0;
+    plan.to.is_none()
+        && plan.predicate.is_none()
+        && !plan.keep_edges
+        && plan.hops.min <= 1
+        && each_end_once
+        && source_counts
+}
+
+impl Dispatched {
+    fn new(plan: Arc<Expansion>, carry: Arc<[usize]>, here: Here, jobs: Arc<Jobs>) -> Dispatched {
+        Dispatched {
+            plan,
+            carry,
+            here,
+            jobs,
+            bound: None,
+            job: None,
+            worker: None,
+            is_mine: false,
+            has_invited: false,
+            answers: Answers::default(),
+            given: (0, 0, 0),
+            charged: 0,
+            rows: Vec::new(),
+            ends: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
+
+    fn bind(&mut self) {
+        if self.bound.is_none() {
+            let snapshot = self.here.snapshot().clone();
+            let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
+            let labels = LabelCheck::new(&self.plan.labels, &snapshot);
+            self.here.environment.record(|reads| labels.record(reads));
+            self.bound = Some(Bound { types, labels, snapshot });
+        }
+    }
+
+    /// Are the ends themselves looked at, or only counted?
+    fn lists_ends(&self) -> bool {
+        self.plan.keep_to || self.bound.as_ref().is_some_and(|bound| !bound.labels.is_any())
+    }
+
+    fn begin(&mut self, batch: Batch, context: &Context<'_, Rows>) -> Try<Option<Job>> {
+        self.bind();
+        let keep = if self.lists_ends() { Keep::Levels } else { Keep::Count };
+        let Some(bound) = &self.bound else { return Ok(None) };
+        let (mut rows, mut sources) = (Vec::new(), Vec::new());
+        for row in 0..batch.len() {
+            let vertex: Option<VertexId> = batch.column(self.plan.from).vertex(row);
+            if let Some(vertex) = vertex.filter(|vertex| *vertex != NO_VERTEX)
+                && vertex.dense() < bound.snapshot.vertex_bound()
+            {
+                rows.push(row as u32);
+                sources.push(vertex.dense());
+            }
+        }
+        // No such edges at all: of a path without any there are none, but for those of no edge, which need no search.
+        let (types, hops) = match &bound.types {
+            Some(types) => (types.clone(), self.plan.hops),
+            None if self.plan.hops.min == 0 => (Arc::default(), paths::Hops::new(0, 0)),
+            None => return Ok(None),
+        };
+        let environment = &self.here.environment;
+        let walk = |direction| Arc::new(Walk::new(&bound.snapshot, &types, direction, None, environment));
+        let walks = Walks { along: walk(self.plan.direction), against: walk(self.plan.direction.reversed()) };
+        let occasion = Occasion {
+            sources: sources.len(),
+            workers: context.executors(),
+            vertices: u64::from(bound.snapshot.vertex_bound()),
+            edges: paths::Adjacency::edges_estimate(&*walks.along).unwrap_or(0),
+            bytes_per_end: 0,
+            hops_max: hops.max,
+            bytes_max: self.plan.bytes_max,
+        };
+        let policy = self.plan.policy.unwrap_or_else(|| DispatchPolicy::choose(&occasion));
+        let along = walks.along.clone();
+        let dispatcher = Dispatcher::new(along, &sources, hops, orientation(&self.plan), keep, policy)?;
+        let dispatcher = dispatcher.both_ways(walks.against.clone());
+        Ok(Some(Job { batch, rows, walks, dispatcher }))
+    }
+
+    fn take_up(&mut self, job: Arc<Job>, is_mine: bool, context: &Context<'_, Rows>) {
+        self.worker = Some(Worker::new(context.executor()));
+        (self.job, self.is_mine, self.has_invited) = (Some(job), is_mine, false);
+    }
+
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        loop {
+            let Some(job) = self.job.clone() else {
+                let open = self.jobs.open.lock().first().cloned();
+                let Some(open) = open else { return Ok(Flow::Ready) };
+                self.bind();
+                self.take_up(open, false, context);
+                continue;
+            };
+            while self.hand_on(&job, context)? {
+                if context.should_yield() {
+                    return Ok(Flow::Again);
+                }
+            }
+            let Some(worker) = &mut self.worker else { return Ok(Flow::Ready) };
+            let mut work = Work::new(EDGES_PER_SLICE);
+            let outcome = job.dispatcher.work_on(worker, &mut work, &mut self.answers, ANSWERS_MAX);
+            let failures = [&job.walks.along, &job.walks.against];
+            if let Some(failure) = failures.iter().find_map(|walk| walk.take_failure()) {
+                return Err(failure);
+            }
+            let turn = outcome?;
+            self.account(&job, context)?;
+            match turn {
+                Turn::Done if self.answers.is_empty() => self.leave(&job),
+                Turn::Idle if self.answers.is_empty() => return Ok(Flow::Waiting),
+                _ if context.should_yield() => return Ok(Flow::Again),
+                _ => {}
+            }
+        }
+    }
+
+    /// The job is over.
+    fn leave(&mut self, job: &Arc<Job>) {
+        self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
+        (self.job, self.worker) = (None, None);
+    }
+
+    /// Who began a batch pays for what it holds, and calls for help when it is work.
+    fn account(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
+        if !self.is_mine {
+            return Ok(());
+        }
+        let bytes = job.dispatcher.bytes() + self.answers.bytes();
+        if bytes > self.charged {
+            context.charge(bytes - self.charged)?;
+        } else {
+            context.release(self.charged - bytes);
+        }
+        self.charged = bytes;
+        if !self.has_invited && context.executors() > 1 && job.dispatcher.edges_visited() > EDGES_ALONE_MAX {
+            self.has_invited = true;
+            self.jobs.open.lock().push(job.clone());
+            context.invite_peers();
+        }
+        Ok(())
+    }
+
+    /// Sends one batch of answers; false once there are none.
+    fn hand_on(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> Try<bool> {
+        let rows_max = self.here.environment.batch_rows;
+        while let Some(run) = self.answers.runs.get(self.given.0).copied() {
+            let left = run.count - self.given.1;
+            let row = job.rows[run.source as usize];
+            if !self.lists_ends() {
+                let is_bare = self.carry.is_empty();
+                let most = if is_bare { COUNTED_ROWS_MAX } else { rows_max };
+                let count = left.min(most as u64);
+                self.skip(count, 0, left);
+                if is_bare || count as usize == rows_max {
+                    self.send_alike(job, row, run.distance, count as usize, context);
+                    return Ok(true);
+                }
+                self.rows.resize(self.rows.len() + count as usize, row);
+                if self.plan.keep_length {
+                    self.lengths.resize(self.lengths.len() + count as usize, i64::from(run.distance));
+                }
+            } else {
+                let count = left.min(rows_max.saturating_sub(self.rows.len()) as u64) as usize;
+                self.take_ends(row, run.distance, count)?;
+                self.skip(count as u64, count, left);
+            }
+            if self.rows.len() >= rows_max {
+                self.send(job, context);
+                return Ok(true);
+            }
+        }
+        self.answers.clear();
+        self.given = (0, 0, 0);
+        if self.rows.is_empty() {
+            return Ok(false);
+        }
+        self.send(job, context);
+        Ok(true)
+    }
+
+    /// So many of the run, of which so many were left, and of the ends are given.
+    fn skip(&mut self, count: u64, ends: usize, left: u64) {
+        let (at, given, given_ends) = self.given;
+        let next = if count == left { (at + 1, 0) } else { (at, given + count) };
+        self.given = (next.0, next.1, given_ends + ends);
+    }
+
+    fn take_ends(&mut self, row: u32, distance: u32, count: usize) -> Try<()> {
+        let Some(bound) = &mut self.bound else { return Ok(()) };
+        let ends = &self.answers.ends[self.given.2..self.given.2 + count];
+        if bound.labels.is_any() {
+            self.rows.resize(self.rows.len() + count, row);
+            self.ends.extend(ends.iter().map(|end| VertexId::from_dense(*end)));
+            if self.plan.keep_length {
+                self.lengths.resize(self.lengths.len() + count, i64::from(distance));
+            }
+            return Ok(());
+        }
+        for end in ends {
+            let end = VertexId::from_dense(*end);
+            if bound.labels.admits(end, &bound.snapshot)? {
+                self.rows.push(row);
+                keep_end(&self.plan, &mut self.ends, &mut self.lengths, end, distance);
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
+        let mut output = job.batch.project(&self.carry).select(std::mem::take(&mut self.rows));
+        if self.plan.keep_length {
+            output.push(Column::Int(std::mem::take(&mut self.lengths), Nulls::none()));
+        }
+        if self.plan.keep_to {
+            output.push(Column::Vertex(std::mem::take(&mut self.ends), Nulls::none()));
+        }
+        context.send(Rows(output));
+    }
+
+    /// A batch of rows that are all the same.
+    fn send_alike(&self, job: &Job, row: u32, distance: u32, count: usize, context: &mut Context<'_, Rows>) {
+        let mut output = if self.carry.is_empty() {
+            Batch::new(Vec::new(), count)
+        } else {
+            job.batch.project(&self.carry).select(vec![row; count])
+        };
+        if self.plan.keep_length {
+            output.push(Column::Constant(Value::Int(i64::from(distance)), count));
+        }
+        context.send(Rows(output));
+    }
+}
+
+impl Operator<Rows> for Dispatched {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if let Some(job) = self.begin(batch, context)? {
+            self.take_up(Arc::new(job), true, context);
+        }
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+}
+
+/// Puts the operator behind its feed; `new` are the columns it adds.
+pub(super) fn attach(
+    compiler: &mut Compiler,
+    feed: &Feed,
+    required: &crate::liveness::VarSet,
+    new: &[plan::Var],
+    plan: Arc<Expansion>,
+) -> Stream {
+    let (carry, mut layout) = compiler.carry(&feed.layout(), required);
+    new.iter().for_each(|variable| {
+        layout.push(*variable);
+    });
+    let environment = compiler.environment.clone();
+    let jobs = Arc::new(Jobs::default());
+    let make = move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone());
+    let stream = compiler.attach("ExpandPath", feed, layout, make);
+    Stream { fans_out: true, parallel: stream.parallel || compiler.executors > 1, ..stream }
+}
+
+/// May the rows behind this feed be handed on by any executor?
+pub(super) fn may(compiler: &Compiler, plan: &Expansion, feed: &Feed) -> bool {
+    let is_ordered = matches!(feed, Feed::Rows(stream) if stream.ordered);
+    fits(plan) && compiler.inside.is_none() && !is_ordered
+}

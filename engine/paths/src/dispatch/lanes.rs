@@ -1,0 +1,320 @@
+//! Up to 64 sources in one search: a bit a source, a word a vertex.
+//!
+//! Idea: searches that meet at a vertex on the same level cross its edges together, once (Then et al., "The more the merrier: efficient
+//! multi-source graph traversal"; the paper's nTkMS). Where a level holds a good part of all edges, each vertex that some lane has not
+//! seen gathers its lanes from below instead, and stops when it has all.
+//! Invariant: at depth `d` the words of `frontiers[d % 2]` hold the lanes that reached a vertex at `d`, those of the other what is
+//! reached from there; `seen` holds all before `d`, and `d` once that level is settled. Words of no vertex in the frontier are empty.
+//! Cost: an edge once a level and set of lanes, at best once for all; three words a vertex touched.
+
+use super::ground::{Ground, merge, words};
+use super::policy::LANES_MAX;
+use super::search::{Own, Part, Waiting};
+use super::single::{in_bound, joined};
+use super::stage::{Kind, Stage, Task};
+use crate::adjacency::Adjacency;
+use crate::answers::Answers;
+use crate::direction::{Direction, LANES, Side};
+use crate::frontier::{Bitmap, is_dense, put_in_order};
+use crate::work::Work;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The largest level that is put into order: some two milliseconds.
+const ORDERED_MAX: usize = 1 << 20;
+
+pub(super) struct Lanes {
+    pub(super) sources: Vec<u32>,
+    /// Position of the first among all sources.
+    first: u32,
+    all: u64,
+    is_source: Bitmap,
+    seen: Vec<AtomicU64>,
+    frontiers: [Vec<AtomicU64>; 2],
+    direction: Mutex<Direction>,
+}
+
+impl Lanes {
+    pub(super) fn new<A: Adjacency>(ground: &Ground<A>, sources: &[u32], first: u32) -> Lanes {
+        debug_assert!(sources.len() <= LANES_MAX && !sources.is_empty());
+        let bound = ground.graph.vertex_bound();
+        let mut is_source = Bitmap::new(bound);
+        let frontiers = [words(bound), words(bound)];
+        for (lane, source) in sources.iter().enumerate() {
+            is_source.insert(*source);
+            merge::<false>(&frontiers[0][*source as usize], 1 << lane);
+        }
+        Lanes {
+            sources: sources.to_vec(),
+            first,
+            all: u64::MAX >> (LANES_MAX - sources.len()),
+            is_source,
+            seen: words(bound),
+            frontiers,
+            direction: Mutex::new(Direction::new(LANES, bound, ground.edges)),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let [even, odd] = &self.frontiers;
+        self.is_source.bytes() + (self.seen.capacity() + even.capacity() + odd.capacity()) * 8
+    }
+
+    /// The sources are the level at depth 0.
+    pub(super) fn first(&self) -> Stage {
+        let mut list = self.sources.clone();
+        list.sort_unstable();
+        list.dedup();
+        let count = list.len();
+        Stage::new(Kind::Settle, 0, Arc::new(list), Arc::default(), count)
+    }
+
+    pub(super) fn run<A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        task: &mut Task,
+        own: &mut Own,
+        work: &mut Work<'_>,
+        answers: (&mut Answers, u64),
+    ) {
+        match (task.stage.kind, task.stage.is_shared()) {
+            (Kind::Settle, _) => self.settle(ground, task, own, work, answers),
+            (Kind::Gather, _) => self.gather(ground, task, own, work),
+            (_, true) => self.expand::<true, A>(ground, task, own, work),
+            (_, false) => self.expand::<false, A>(ground, task, own, work),
+        }
+    }
+
+    fn expand<const SHARED: bool, A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        task: &mut Task,
+        own: &mut Own,
+        work: &mut Work<'_>,
+    ) {
+        let stage = task.stage.clone();
+        let even = stage.depth as usize % 2;
+        let (now, next) = (&self.frontiers[even], &self.frontiers[1 - even]);
+        while !task.is_done() && !work.is_over() {
+            let vertex = stage.list[task.at];
+            let lanes = now[vertex as usize].load(Ordering::Relaxed);
+            if lanes == 0 {
+                task.next_position();
+                continue;
+            }
+            let rest = &ground.graph.neighbours(vertex, &mut own.scratch)[task.edge_cursor..];
+            let piece = work.piece(rest.len());
+            for far in &rest[..piece] {
+                let at = *far as usize;
+                let new = lanes & !self.seen[at].load(Ordering::Relaxed);
+                if new & !next[at].load(Ordering::Relaxed) != 0 && merge::<SHARED>(&next[at], new) == 0 {
+                    own.found.push(*far);
+                }
+            }
+            work.charge(piece);
+            if piece == rest.len() {
+                task.next_position();
+            } else {
+                task.edge_cursor += piece;
+            }
+        }
+    }
+
+    fn gather<A: Adjacency>(&self, ground: &Ground<A>, task: &mut Task, own: &mut Own, work: &mut Work<'_>) {
+        let Some(against) = &ground.against else { return task.at = task.morsel.positions.end };
+        let even = task.stage.depth as usize % 2;
+        let (now, next) = (&self.frontiers[even], &self.frontiers[1 - even]);
+        while !task.is_done() && !work.is_over() {
+            let mut left = task.left.unwrap_or_else(|| in_bound(task.at, ground.graph.vertex_bound()));
+            let mut tried = 0;
+            while left != 0 {
+                let vertex = task.at as u32 * 64 + left.trailing_zeros();
+                let at = vertex as usize;
+                let wanted = self.all & !self.seen[at].load(Ordering::Relaxed);
+                if wanted != 0 {
+                    let rest = &against.neighbours(vertex, &mut own.scratch)[task.edge_cursor..];
+                    let piece = work.piece(rest.len());
+                    let before = if task.edge_cursor > 0 { next[at].load(Ordering::Relaxed) } else { 0 };
+                    let mut lanes = before;
+                    for near in &rest[..piece] {
+                        tried += 1;
+                        lanes |= now[*near as usize].load(Ordering::Relaxed) & wanted;
+                        if lanes == wanted {
+                            break;
+                        }
+                    }
+                    if lanes != before {
+                        next[at].store(lanes, Ordering::Relaxed);
+                        if before == 0 {
+                            own.found.push(vertex);
+                        }
+                    }
+                    if lanes != wanted && piece < rest.len() {
+                        task.edge_cursor += piece;
+                        break;
+                    }
+                    if rest.is_empty() && task.edge_cursor == 0 {
+                        self.seen[at].store(self.all, Ordering::Relaxed);
+                    }
+                    task.edge_cursor = 0;
+                }
+                left &= left - 1;
+            }
+            work.charge(tried);
+            if left == 0 {
+                task.next_position();
+            } else {
+                task.left = Some(left);
+            }
+        }
+    }
+
+    /// Turns what was touched into a level and its answers, and forgets the level before.
+    fn settle<A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        task: &mut Task,
+        own: &mut Own,
+        work: &mut Work<'_>,
+        (answers, count_max): (&mut Answers, u64),
+    ) {
+        let stage = task.stage.clone();
+        let even = stage.depth as usize % 2;
+        let (now, last) = (&self.frontiers[even], &self.frontiers[1 - even]);
+        let (is_start, returns) = (stage.depth == 0, ground.sources_return());
+        let are_ends = !is_start || ground.hops.min == 0;
+        let (sums, lists) = (ground.against.is_some(), ground.lists_ends());
+        let mut held = answers.count();
+        while !task.is_done() && !work.is_over() && held < count_max {
+            let at = task.at;
+            task.next_position();
+            let Some(&vertex) = stage.list.get(at) else {
+                last[stage.old[at - stage.list.len()] as usize].store(0, Ordering::Relaxed);
+                continue;
+            };
+            work.charge(0);
+            let mut lanes = now[vertex as usize].load(Ordering::Relaxed);
+            // A source that will be met again is not seen yet.
+            if !(is_start && returns) {
+                merge::<false>(&self.seen[vertex as usize], lanes);
+            }
+            if !is_start && !ground.graph.admits_vertex(vertex) {
+                now[vertex as usize].store(0, Ordering::Relaxed);
+                continue;
+            }
+            if are_ends && lists {
+                held += u64::from(lanes.count_ones());
+                own.buckets.push(lanes, vertex);
+            } else if are_ends {
+                own.tallies.push(lanes);
+            }
+            if returns && !is_start && self.is_source.contains(vertex) {
+                lanes &= !self.lanes_of(vertex);
+                now[vertex as usize].store(lanes, Ordering::Relaxed);
+            }
+            if sums {
+                own.edges += u64::from(ground.graph.degree(vertex));
+            }
+        }
+        if lists {
+            own.buckets.flush(self.first, stage.depth, answers);
+        }
+    }
+
+    fn lanes_of(&self, vertex: u32) -> u64 {
+        let is_source = |lane: &usize| self.sources[*lane] == vertex;
+        (0..self.sources.len()).filter(is_source).fold(0, |of, lane| of | 1 << lane)
+    }
+
+    pub(super) fn next<A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        stage: &Stage,
+        parts: Vec<Part>,
+        waiting: &mut Waiting,
+    ) -> Option<Stage> {
+        if stage.kind == Kind::Return {
+            return Some(self.first());
+        }
+        if stage.kind != Kind::Settle {
+            let mut list = joined(parts, stage.kind == Kind::Gather);
+            let bound = ground.graph.vertex_bound();
+            if stage.kind == Kind::Expand && list.len() <= ORDERED_MAX && is_dense(list.len(), bound) {
+                put_in_order(&mut list, &mut Bitmap::new(bound));
+            }
+            let count = list.len() + stage.list.len();
+            return Some(Stage::new(
+                Kind::Settle,
+                stage.depth + 1,
+                Arc::new(list),
+                stage.list.clone(),
+                count,
+            ));
+        }
+        let edges: u64 = parts.iter().map(|part| part.edges).sum();
+        for part in &parts {
+            for (lane, count) in part.tallies.iter().enumerate() {
+                waiting.tally(self.first + lane as u32, stage.depth, *count);
+            }
+        }
+        let count = stage.list.len();
+        if count == 0 || stage.depth >= ground.hops.max {
+            return None;
+        }
+        let side = self.direction.lock().choose_among_all(count as u64, edges);
+        let below = side == Side::Below && ground.against.is_some();
+        let (kind, positions) =
+            if below { (Kind::Gather, self.seen.len().div_ceil(64)) } else { (Kind::Expand, count) };
+        Some(Stage::new(kind, stage.depth, stage.list.clone(), Arc::default(), positions))
+    }
+}
+
+/// Ends by lane, until they are answered.
+#[derive(Default)]
+pub(super) struct Buckets {
+    lanes: Vec<Vec<u32>>,
+    filled: u64,
+}
+
+impl Buckets {
+    #[inline(always)]
+    fn push(&mut self, mut lanes: u64, vertex: u32) {
+        if self.lanes.is_empty() {
+            self.lanes.resize_with(LANES_MAX, Vec::new);
+        }
+        self.filled |= lanes;
+        while lanes != 0 {
+            self.lanes[lanes.trailing_zeros() as usize].push(vertex);
+            lanes &= lanes - 1;
+        }
+    }
+    fn flush(&mut self, first: u32, distance: u32, answers: &mut Answers) {
+        while self.filled != 0 {
+            let lane = self.filled.trailing_zeros();
+            self.filled &= self.filled - 1;
+            answers.push(first + lane, distance, &self.lanes[lane as usize]);
+            self.lanes[lane as usize].clear();
+        }
+    }
+}
+
+/// Ends counted by lane.
+#[derive(Default)]
+pub(super) struct Tallies(Vec<u64>);
+
+impl Tallies {
+    #[inline(always)]
+    fn push(&mut self, mut lanes: u64) {
+        if self.0.is_empty() {
+            self.0.resize(LANES_MAX, 0);
+        }
+        while lanes != 0 {
+            self.0[lanes.trailing_zeros() as usize] += 1;
+            lanes &= lanes - 1;
+        }
+    }
+    pub(super) fn take(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.0)
+    }
+}
