@@ -14,6 +14,7 @@
 //! parts, [`backup()`] copies them while they are used, [`verify()`] reads everything and tells the truth about it.
 
 mod backing;
+mod double;
 mod local;
 mod volatile;
 
@@ -37,6 +38,7 @@ pub use backing::{BackingStore, CheckpointSink, Record, Records};
 pub use backup::{BackupReport, backup, is_backup, restore};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};
+pub use double::{Meddled, Meddler};
 pub use error::{DurableError, DurableResult};
 pub use folder::{Folder, OpenMode};
 pub use header::FORMAT_VERSION;

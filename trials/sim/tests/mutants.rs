@@ -2,9 +2,7 @@
 //! were changed afterwards. Each must be found out, and the same run without the bug must be clean.
 #![allow(clippy::unwrap_used)]
 
-use durable::{
-    BackingStore, BlobRef, CheckpointSink, DurableResult, LocalFolder, LogOptions, OpenMode, Records,
-};
+use durable::{BackingStore, DurableResult, LocalFolder, LogOptions, Meddled, Meddler, OpenMode};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,60 +47,26 @@ fn every_kind_of_read_that_is_not_validated_is_found_out() {
     }
 }
 
-/// A store that says synced when it has only taken note: the last group is written when the next one comes.
+/// Says synced when it has only taken note: the last group is written when the next one comes.
+#[derive(Default)]
 struct Liar {
-    inner: LocalFolder,
     held: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
-impl Liar {
-    fn write_held(&self) -> DurableResult<()> {
-        let held = std::mem::take(&mut *self.held.lock());
-        let records: Vec<(u64, &[u8])> =
+impl Meddler for Liar {
+    fn append_and_sync(&self, inner: &LocalFolder, records: &[(u64, &[u8])]) -> DurableResult<()> {
+        let mut held = self.held.lock();
+        let before: Vec<(u64, &[u8])> =
             held.iter().map(|(place, payload)| (*place, payload.as_slice())).collect();
-        if records.is_empty() { Ok(()) } else { self.inner.append_and_sync(&records) }
-    }
-}
-
-impl BackingStore for Liar {
-    fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
-        self.write_held()?;
-        *self.held.lock() = records.iter().map(|(place, payload)| (*place, payload.to_vec())).collect();
+        if !before.is_empty() {
+            inner.append_and_sync(&before)?;
+        }
+        *held = records.iter().map(|(place, payload)| (*place, payload.to_vec())).collect();
         Ok(())
     }
-    fn sync(&self) -> DurableResult<()> {
-        Ok(())
-    }
-    fn recover(&self, from_place: u64) -> DurableResult<Records> {
-        self.inner.recover(from_place)
-    }
-    fn last_place(&self) -> u64 {
+    fn last_place(&self, inner: &LocalFolder) -> u64 {
         let held = self.held.lock().last().map(|(place, _)| *place);
-        held.unwrap_or_else(|| self.inner.last_place())
-    }
-    fn truncate_before(&self, place: u64) -> DurableResult<()> {
-        self.inner.truncate_before(place)
-    }
-    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
-        self.inner.begin_checkpoint(place)
-    }
-    fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
-        self.inner.latest_checkpoint()
-    }
-    fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
-        self.inner.read_blob(blob)
-    }
-    fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
-        self.inner.retire(live_files)
-    }
-    fn is_durable(&self) -> bool {
-        true
-    }
-    fn log_bytes(&self) -> u64 {
-        self.inner.log_bytes()
-    }
-    fn close(&self) -> DurableResult<()> {
-        self.inner.close()
+        held.unwrap_or_else(|| inner.last_place())
     }
 }
 
@@ -111,7 +75,7 @@ fn open(disk: &SimDisk, lies: bool) -> Engine {
     let inner =
         LocalFolder::open(Arc::new(disk.clone()), Path::new("/db"), mode, LogOptions::default()).unwrap();
     let backing: Arc<dyn BackingStore> = match lies {
-        true => Arc::new(Liar { inner, held: Mutex::default() }),
+        true => Arc::new(Meddled::new(inner, Liar::default())),
         false => Arc::new(inner),
     };
     transact::open_backing(backing, &OpenOptions::default()).unwrap().0
