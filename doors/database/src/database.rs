@@ -4,6 +4,7 @@ use crate::accounts::{Accounts, Payer, Tenant};
 use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
+use crate::standing::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, Session};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
@@ -36,6 +37,7 @@ struct Inner {
     recovery: RecoveryReport,
     accounts: Accounts,
     housekeeping: Housekeeping,
+    standing: StandingQueries,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -110,6 +112,7 @@ impl Database {
             )
         })?;
         let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
+        let standing = StandingQueries::new(::standing::Keeper::new(engine.clone()));
         let inner = Inner {
             engine,
             runtime,
@@ -120,6 +123,7 @@ impl Database {
             recovery,
             accounts,
             housekeeping: Housekeeping::default(),
+            standing,
             sessions: AtomicUsize::new(0),
         };
         Ok(Database { inner: Arc::new(inner) })
@@ -241,6 +245,7 @@ impl Database {
     /// Closes the database in order, with a checkpoint. Without it everything acknowledged is safe all the same, in the log.
     pub fn close(self) -> Result<(), Error> {
         self.inner.housekeeping.finish();
+        self.inner.standing.keeper.close();
         Ok(self.engine().close()?)
     }
     /// Why the last checkpoint in the background failed, if it did. Nothing is lost by it, but the log grows.
@@ -291,6 +296,9 @@ impl Database {
         }
     }
 
+    pub(crate) fn standing_queries(&self) -> &StandingQueries {
+        &self.inner.standing
+    }
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.inner.accounts
     }

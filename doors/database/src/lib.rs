@@ -21,6 +21,7 @@ mod params;
 mod profile;
 mod result;
 mod session;
+mod standing;
 
 pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
 pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
@@ -37,4 +38,5 @@ pub use plan::explain::PlanDescription;
 pub use profile::plan_value;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
 pub use session::{Limits, Session};
+pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd};
 pub use transact::{BackupReport, History, Mode, Moment, Point};

@@ -35,7 +35,7 @@ pub use error::PlanError;
 pub use estimate::{estimate, estimates};
 pub use expr::{Expr, LabelExpr, Var};
 pub use functions::{AggregateFunction, Function};
-pub use optimize::optimize;
+pub use optimize::{normalize, optimize};
 pub use pattern::{Pattern, PatternEdge, PatternVertex};
 pub use statement::{Statement, StatementKind};
 pub use statistics::Planning;

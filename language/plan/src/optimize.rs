@@ -21,8 +21,10 @@ use crate::rewrite::optional_match::optional_match;
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
+use crate::rewrite::scopes::scopes;
 use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
+use crate::scope::SCOPES_OFF;
 use crate::statement::{InTransactions, Statement, StatementKind};
 use crate::statistics::Planning;
 
@@ -39,15 +41,24 @@ pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Sta
     let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
     let mut names = Names::new(&mut statement.variables);
     rewrite(plan, &kept, planning, &mut names)?;
+    let off = statement.hints.iter().any(|hint| hint == SCOPES_OFF);
+    scopes(plan, planning, off);
     Ok(statement)
 }
 
-fn rewrite(
-    plan: &mut Plan,
-    kept: &[Var],
-    planning: &dyn Planning,
-    names: &mut Names<'_>,
-) -> Result<(), PlanError> {
+/// Turns a lowered statement into one whose patterns are unordered still, but whole: sub-queries are plans, optional patterns are
+/// applies, and conditions stand with the patterns they speak of. What keeps answers up to date starts from this form.
+///
+/// Errors: `PlanTooLarge` beyond the limits of [`crate::error`].
+pub fn normalize(mut statement: Statement) -> Result<Statement, PlanError> {
+    if let StatementKind::Query { plan, .. } = &mut statement.kind {
+        gather(plan, &mut Names::new(&mut statement.variables))?;
+    }
+    Ok(statement)
+}
+
+/// The rewrites that need to know nothing of the graph.
+fn gather(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> {
     check(plan)?;
     fold_constants(plan);
     // Everything inside expressions must be plan before filters are moved, or a filter would be moved away from its sub-query.
@@ -58,6 +69,16 @@ fn rewrite(
     simplify_paths(plan);
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
     push_filters(plan);
+    Ok(())
+}
+
+fn rewrite(
+    plan: &mut Plan,
+    kept: &[Var],
+    planning: &dyn Planning,
+    names: &mut Names<'_>,
+) -> Result<(), PlanError> {
+    gather(plan, names)?;
     let planning = &Named::new(planning, plan);
     // What is only counted is taken out before it is ordered: its start is a pattern of one vertex, ordered like any other.
     count_matches(plan, planning, names);

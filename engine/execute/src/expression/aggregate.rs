@@ -150,6 +150,22 @@ impl Aggregator {
         Ok(())
     }
 
+    /// Takes `count` integers by their sum, where somebody has kept it.
+    ///
+    /// # Errors
+    /// When this is neither a sum nor an average.
+    pub fn add_integers(&mut self, count: i64, total: i128) -> Result<(), EvalError> {
+        match &mut self.state {
+            State::Sum(sum) => {
+                sum.count += count;
+                sum.integers += total;
+                sum.has_number |= count > 0;
+            }
+            _ => return Err(EvalError::internal(format!("{} is no sum", self.function.name()))),
+        }
+        Ok(())
+    }
+
     /// Takes one value; null is passed over.
     ///
     /// # Errors

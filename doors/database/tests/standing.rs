@@ -1,0 +1,144 @@
+//! The law of standing queries: what a subscriber has accumulated at a commit is what the query answers on the snapshot of that commit.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tanglewood_database::{Database, Event, MEMORY, Options, Params, Row, Session, Subscription, Value};
+use world::chance::Chance;
+
+type Rows = BTreeMap<String, isize>;
+
+/// Every supported shape; `{n}` is not replaced, the texts stand as users write them.
+const SHAPES: &[&str] = &[
+    "MATCH (a:P) RETURN a.x AS x",
+    "MATCH (a:P) WHERE a.x > 3 RETURN id(a) AS a, a.x + 1 AS y",
+    "MATCH (a) RETURN id(a) AS a, labels(a) AS l",
+    "MATCH (a:P)-[r:R]->(b) RETURN id(a) AS a, id(r) AS r, b.x AS x",
+    "MATCH (a:P)-[:R]->(b:Q) RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a)-[:R]-(b) RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a)-[r]->(b) WHERE r.w > 2 RETURN id(a) AS a, type(r) AS t, r.w AS w",
+    "MATCH (a)-[:R]->(b)-[:S]->(c) RETURN id(a) AS a, id(c) AS c",
+    "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN id(a) AS a, id(b) AS b, id(c) AS c",
+    "MATCH (a)-[:R]->(a) RETURN id(a) AS a",
+    "MATCH (a:P {x: 4})-[:R]->(b) RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a:P), (b:Q) WHERE a.x = b.x RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a:P) RETURN count(*) AS n, sum(a.x) AS s, min(a.x) AS lo, max(a.x) AS hi, avg(a.x) AS m",
+    "MATCH (a:P)-[:R]->(b) RETURN a.x AS x, count(b) AS n, count(DISTINCT b.x) AS d",
+    "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n WHERE n > 1 RETURN id(a) AS a, n",
+    "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n MATCH (a)-[:S]->(c) RETURN id(a) AS a, n, id(c) AS c",
+    "MATCH (a:P) OPTIONAL MATCH (a)-[:R]->(b:Q) RETURN id(a) AS a, id(b) AS b, b.x AS x",
+    "MATCH (a:P) WHERE EXISTS { (a)-[:R]->(:Q) } RETURN id(a) AS a",
+    "MATCH (a:P) WHERE NOT EXISTS { MATCH (a)-[:R]->(b) WHERE b.x > 3 } RETURN id(a) AS a",
+    "MATCH (a:P) RETURN id(a) AS a, COUNT { (a)-[:R]->() } AS n",
+    "MATCH (a:P)-[:R]->(b) RETURN DISTINCT b.x AS x",
+    "MATCH (a:P) RETURN id(a) AS a UNION MATCH (b:Q) RETURN id(b) AS a",
+    "MATCH (a:P) RETURN id(a) AS a UNION ALL MATCH (b:Q) RETURN id(b) AS a",
+    "MATCH (a) WHERE a.x IS NOT NULL RETURN id(a) AS a, a.x AS x ORDER BY x DESC, a LIMIT 3",
+    "MATCH (a:P)-[:R]->(b) WITH b, count(*) AS n ORDER BY n DESC, id(b) LIMIT 2 RETURN id(b) AS b, n",
+    "UNWIND [1, 2, 3] AS i MATCH (a:P) WHERE a.x = i RETURN i, id(a) AS a",
+    "MATCH (a:P|Q) WHERE a:P AND NOT a:Q RETURN id(a) AS a",
+    "MATCH (a:P) CALL (a) { MATCH (a)-[:R]->(b) RETURN sum(b.x) AS s } RETURN id(a) AS a, s",
+    "MATCH (a:P) RETURN id(a) AS a, properties(a) AS p, keys(a) AS k",
+    "RETURN 1 AS one",
+    "MATCH (a:Z)-[:NEVER]->(b) RETURN count(*) AS n",
+];
+
+fn shown(value: &Value) -> String {
+    format!("{value:?}")
+}
+
+fn expected(session: &mut Session, text: &str) -> Rows {
+    let result = session.query(text, Params::new()).unwrap();
+    let mut rows = Rows::new();
+    for row in result.rows().unwrap() {
+        let row: Vec<String> = row.iter().map(shown).collect();
+        *rows.entry(row.join(" | ")).or_insert(0) += 1;
+    }
+    rows
+}
+
+/// A subscriber with what it has accumulated.
+struct Reader {
+    subscription: Subscription,
+    rows: Rows,
+    place: u64,
+}
+
+impl Reader {
+    fn take(&mut self, rows: &[(Row, isize)]) {
+        for (row, diff) in rows {
+            let columns = self.subscription.columns().iter();
+            let row: Vec<String> = columns.map(|column| shown(&row.values()[column.at])).collect();
+            let count = self.rows.entry(row.join(" | ")).or_insert(0);
+            *count += diff;
+        }
+        self.rows.retain(|_, count| *count != 0);
+    }
+    fn read_to(&mut self, place: u64) {
+        while self.place < place {
+            let event = self.subscription.next(Duration::from_secs(20)).unwrap().expect("told in time");
+            assert!(
+                event.place() > self.place || matches!(event, Event::Snapshot { .. }),
+                "places only rise"
+            );
+            self.place = event.place();
+            match event {
+                Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.take(&rows),
+                Event::Progress { .. } => {}
+            }
+        }
+    }
+}
+
+fn commit(session: &mut Session, chance: &mut Chance) {
+    let mut pick = |bound: u64| chance.below(bound);
+    let (x, w, n) = (pick(6), pick(5), pick(40));
+    let label = ["P", "Q", "P:Q"][pick(3) as usize];
+    let kind = ["R", "S", "R"][pick(3) as usize];
+    let text = match pick(12) {
+        0 | 1 => format!("CREATE (:{label} {{x: {x}, n: {n}}})"),
+        2 => format!("CREATE (a:P {{x: {x}}})-[:R {{w: {w}}}]->(b:{label} {{x: {w}}})"),
+        3..=5 => format!(
+            "MATCH (a), (b) WITH a, b ORDER BY (id(a) * 31 + id(b) * 17 + {n}) % 101 LIMIT 1 CREATE (a)-[:{kind} {{w: {w}}}]->(b)"
+        ),
+        6 => format!("MATCH (a)-[r]->() WITH r ORDER BY (id(r) * 7 + {n}) % 53 LIMIT 1 DELETE r"),
+        7 => format!("MATCH (a) WITH a ORDER BY (id(a) * 13 + {n}) % 37 LIMIT 1 DETACH DELETE a"),
+        8 => format!("MATCH (a) WITH a ORDER BY (id(a) * 11 + {n}) % 41 LIMIT 2 SET a.x = {x}"),
+        9 => format!("MATCH (a) WITH a ORDER BY (id(a) * 11 + {n}) % 43 LIMIT 1 SET a:{label} REMOVE a.x"),
+        10 => format!("MATCH (a) WITH a ORDER BY (id(a) * 3 + {n}) % 43 LIMIT 1 REMOVE a:P"),
+        _ => format!("MATCH ()-[r]->() WITH r ORDER BY (id(r) * 5 + {n}) % 47 LIMIT 1 SET r.w = {w}"),
+    };
+    session.query(&text, Params::new()).unwrap().rows().unwrap();
+}
+
+#[test]
+fn what_is_accumulated_is_what_the_query_answers() {
+    let seeds: u64 =
+        std::env::var("TANGLEWOOD_STANDING_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
+    for seed in 0..seeds {
+        let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+        let mut chance = Chance::seeded(seed);
+        let mut session = database.session();
+        if seed % 2 == 1 {
+            session.query("CREATE INDEX FOR (p:P) ON (p.x)", Params::new()).unwrap().rows().unwrap();
+        }
+        (0..30).for_each(|_| commit(&mut session, &mut chance));
+        let mut readers: Vec<Reader> = Vec::new();
+        for (number, text) in SHAPES.iter().enumerate() {
+            let name = format!("q{number}");
+            database.create_standing(&name, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let subscription = database.subscribe(&name, None, true).unwrap();
+            readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
+        }
+        for round in 0..60 {
+            commit(&mut session, &mut chance);
+            let place = database.snapshot().place();
+            for (reader, text) in readers.iter_mut().zip(SHAPES) {
+                reader.read_to(place);
+                let expected = expected(&mut session, text);
+                assert_eq!(reader.rows, expected, "seed {seed}, round {round}: {text}");
+            }
+        }
+    }
+}

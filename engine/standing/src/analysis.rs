@@ -1,0 +1,475 @@
+//! From a plan to the shape of a standing query, or to the reason why it cannot be one.
+//!
+//! Idea: what an inner plan of an `Apply` is run for are the distinct values of its imports, and these values are carried through
+//! the inner plan as columns (through projections, groupings and orderings alike), so that its rows can be joined back. The
+//! parameters of the statement are carried in the same way, from the outermost input: so one network answers for any number of
+//! arguments.
+
+use crate::StandingError;
+use crate::demand::{Demand, over_columns, unsteady};
+use crate::join::{Atom, Join, JoinBuilder};
+use crate::shape::{Attribute, Combining, OutputColumn, Shape, Step, StepKind, StepNo};
+use model::Value;
+use plan::algebra::*;
+use plan::expr::Name;
+use plan::{AggregateFunction, Expr, Statement, StatementKind, Var};
+use std::collections::HashMap;
+use store::Snapshot;
+
+/// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
+///
+/// # Errors
+/// [`StandingError::Unsupported`], which names the part that cannot be maintained.
+pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shape, StandingError> {
+    let StatementKind::Query { plan, columns } = &statement.kind else {
+        return Err(StandingError::unsupported("a command"));
+    };
+    if statement.writes() {
+        return Err(StandingError::unsupported_but(
+            "a statement that writes",
+            "it may only MATCH and RETURN",
+        ));
+    }
+    if statement.as_of.is_some() {
+        return Err(StandingError::unsupported("the past (AS OF)"));
+    }
+    if columns.is_empty() {
+        return Err(StandingError::unsupported_but("a statement without RETURN", "end it with RETURN"));
+    }
+    let answer: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+    let mut next = statement.variables.len() as u32;
+    let mut fresh = || {
+        next += 1;
+        Var(next - 1)
+    };
+    let parameters: HashMap<Name, Var> =
+        statement.parameters.iter().map(|name| (name.clone(), fresh())).collect();
+    let layout = statement.parameters.iter().map(|name| parameters[name]).collect::<Vec<_>>();
+    let mut analysis = Analysis {
+        snapshot,
+        demand: Demand::of(plan, &answer),
+        parameters,
+        attributes: HashMap::new(),
+        next,
+        steps: vec![Step { kind: StepKind::Arguments, layout: layout.clone() }],
+    };
+    let context = Context { argument: 0, carried: layout };
+    let output = analysis.step(plan, &context)?;
+    let position = |analysis: &Analysis<'_>, var: Var| {
+        analysis.steps[output].layout.iter().position(|other| *other == var)
+    };
+    let columns = columns.iter().map(|(title, var)| {
+        let column = position(&analysis, *var)
+            .ok_or_else(|| StandingError::unsupported(format!("the column {title}")))?;
+        let content = analysis.attributes.get(&(*var, Attribute::Content)).copied();
+        let content = content.and_then(|content| position(&analysis, content));
+        Ok(OutputColumn { title: title.clone(), column, content })
+    });
+    let columns = columns.collect::<Result<_, StandingError>>()?;
+    Ok(Shape { steps: analysis.steps, output, columns })
+}
+
+/// Where an inner plan starts.
+struct Context {
+    /// The step whose rows it is run for.
+    argument: StepNo,
+    /// Columns that every row must keep.
+    carried: Vec<Var>,
+}
+
+struct Analysis<'a> {
+    snapshot: &'a Snapshot,
+    demand: Demand,
+    parameters: HashMap<Name, Var>,
+    attributes: HashMap<(Var, Attribute), Var>,
+    next: u32,
+    steps: Vec<Step>,
+}
+
+impl Analysis<'_> {
+    fn add(&mut self, kind: StepKind, layout: Vec<Var>) -> StepNo {
+        self.steps.push(Step { kind, layout });
+        self.steps.len() - 1
+    }
+    fn layout(&self, step: StepNo) -> &[Var] {
+        &self.steps[step].layout
+    }
+    fn attribute(&mut self, var: Var, attribute: &Attribute) -> Var {
+        let Analysis { attributes, next, .. } = self;
+        *attributes.entry((var, attribute.clone())).or_insert_with(|| {
+            *next += 1;
+            Var(*next - 1)
+        })
+    }
+    /// The expression over the columns of `layout`.
+    fn expression(&self, expr: &Expr, layout: &[Var]) -> Result<Expr, StandingError> {
+        if let Some(function) = unsteady(expr) {
+            return Err(StandingError::unsupported_but(
+                format!("{function}(), which differs from moment to moment,"),
+                "pass the time as a parameter or store it as a property",
+            ));
+        }
+        let column = |var: Var, attribute: &Attribute| {
+            let column = self.attributes.get(&(var, attribute.clone())).copied();
+            column.filter(|column| layout.contains(column))
+        };
+        Ok(over_columns(expr, &column, &|name| self.parameters.get(name).copied()))
+    }
+
+    fn step(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
+        match plan {
+            Plan::Unit | Plan::Argument(_) => Ok(context.argument),
+            Plan::Match(_) | Plan::Filter(_) => self.pattern(plan, context),
+            Plan::Extend(node) => {
+                let input = self.step(&node.input, context)?;
+                let kept = self.layout(input).to_vec();
+                let items =
+                    kept.iter().map(|var| (*var, Expr::Variable(*var))).chain(node.items.iter().cloned());
+                self.map(input, items.collect(), &[])
+            }
+            Plan::Project(node) => {
+                let input = self.step(&node.input, context)?;
+                self.map(input, node.items.clone(), &context.carried)
+            }
+            Plan::Distinct(node) => {
+                let input = self.step(&node.input, context)?;
+                let items = node.columns.iter().map(|var| (*var, Expr::Variable(*var))).collect();
+                let input = self.map(input, items, &context.carried)?;
+                let layout = self.layout(input).to_vec();
+                Ok(self.add(StepKind::Distinct { input }, layout))
+            }
+            Plan::Aggregate(node) => self.aggregate(node, context),
+            Plan::Sort(node) => self.step(&node.input, context),
+            Plan::Limit(_) | Plan::Skip(_) => self.top(plan, context),
+            Plan::Unwind(node) => {
+                let input = self.step(&node.input, context)?;
+                let list = self.expression(&node.list, self.layout(input))?;
+                let layout = [self.layout(input), &[node.variable]].concat();
+                Ok(self.add(StepKind::Unwind { input, list }, layout))
+            }
+            Plan::Join(node) => {
+                let (left, right) = (self.step(&node.build, context)?, self.step(&node.probe, context)?);
+                Ok(self.combine(
+                    left,
+                    right,
+                    &[node.on.clone(), context.carried.clone()].concat(),
+                    CombineAs::Inner,
+                ))
+            }
+            Plan::Union(node) => self.union(node, context),
+            Plan::Apply(node) => self.apply(node, context),
+            Plan::CallProcedure(node) => Err(StandingError::unsupported(format!("CALL {}", node.name))),
+            Plan::ExpandPattern(_) => Err(StandingError::unsupported_but(
+                "a quantified path pattern of several parts",
+                "write its lengths out, or use a variable-length relationship",
+            )),
+            other => Err(StandingError::unsupported(format!("the operator {}", plan::explain::name(other)))),
+        }
+    }
+
+    /// Computes these columns, and with each that is an entity under a new name its attributes.
+    fn map(
+        &mut self,
+        input: StepNo,
+        items: Vec<(Var, Expr)>,
+        carried: &[Var],
+    ) -> Result<StepNo, StandingError> {
+        let from = self.layout(input).to_vec();
+        let (mut layout, mut computed) = (Vec::new(), Vec::new());
+        let mut keep = |var: Var, expr: Expr| {
+            if !layout.contains(&var) {
+                layout.push(var);
+                computed.push(expr);
+            }
+        };
+        for (var, expr) in &items {
+            keep(*var, self.expression(expr, &from)?);
+            let Expr::Variable(old) = expr else { continue };
+            let wanted: Vec<Attribute> = self.demand.on(*var).cloned().collect();
+            for attribute in wanted {
+                let held = self.attributes.get(&(*old, attribute.clone())).copied();
+                if let Some(held) = held.filter(|held| from.contains(held)) {
+                    keep(self.attribute(*var, &attribute), Expr::Variable(held));
+                }
+            }
+        }
+        for var in carried.iter().filter(|var| from.contains(var)) {
+            keep(*var, Expr::Variable(*var));
+        }
+        Ok(self.add(StepKind::Map { input, items: computed }, layout))
+    }
+
+    fn aggregate(&mut self, node: &Aggregate, context: &Context) -> Result<StepNo, StandingError> {
+        let input = self.step(&node.input, context)?;
+        let from = self.layout(input).to_vec();
+        let keyed = self.map(input, node.keys.clone(), &context.carried)?;
+        let Some(Step { kind: StepKind::Map { mut items, .. }, layout: keys }) = self.steps.pop() else {
+            unreachable!("{keyed} is the map that was just added")
+        };
+        let mut calls = Vec::new();
+        for (_, call) in &node.aggregates {
+            let first = items.len();
+            for argument in &call.arguments {
+                items.push(self.expression(argument, &from)?);
+            }
+            calls.push((call.clone(), (first..items.len()).collect()));
+        }
+        let mut layout = keys.clone();
+        while layout.len() < items.len() {
+            layout.push(Var(self.next));
+            self.next += 1;
+        }
+        let input = self.add(StepKind::Map { input, items }, layout);
+        // Without keys of its own there is one row for each run, also where there is nothing to count.
+        let whole = if node.keys.is_empty() { Some(self.whole(&keys, context)?) } else { None };
+        let layout = keys.iter().copied().chain(node.aggregates.iter().map(|(var, _)| *var)).collect();
+        Ok(self.add(StepKind::Aggregate { input, keys: keys.len(), calls, whole }, layout))
+    }
+    /// The rows an inner plan is run for, as these columns.
+    fn whole(&mut self, columns: &[Var], context: &Context) -> Result<StepNo, StandingError> {
+        let items = columns.iter().map(|var| (*var, Expr::Variable(*var))).collect();
+        let all = self.map(context.argument, items, &[])?;
+        let layout = self.layout(all).to_vec();
+        Ok(self.add(StepKind::Distinct { input: all }, layout))
+    }
+
+    fn top(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
+        let (mut skip, mut limit, mut at) = (0, None, plan);
+        loop {
+            match at {
+                Plan::Limit(node) => {
+                    let count = constant(&node.count, "LIMIT")?;
+                    limit = Some(limit.map_or(count, |limit: usize| limit.min(count)));
+                    at = &node.input;
+                }
+                Plan::Skip(node) => {
+                    skip += constant(&node.count, "SKIP")?;
+                    at = &node.input;
+                }
+                _ => break,
+            }
+        }
+        // LIMIT counts what SKIP left, and it stands above it.
+        let sort = match at {
+            Plan::Sort(sort) => sort,
+            _ => {
+                return Err(StandingError::unsupported_but(
+                    "LIMIT or SKIP without ORDER BY, which keeps rows at random,",
+                    "add an ORDER BY before it",
+                ));
+            }
+        };
+        let input = self.step(&sort.input, context)?;
+        let from = self.layout(input).to_vec();
+        let mut items: Vec<(Var, Expr)> = from.iter().map(|var| (*var, Expr::Variable(*var))).collect();
+        let mut keys = Vec::new();
+        for key in &sort.keys {
+            keys.push((items.len(), key.descending));
+            items.push((Var(self.next), key.expr.clone()));
+            self.next += 1;
+        }
+        let width = from.len();
+        let sorted = self.map(input, items, &[])?;
+        // Attributes may have been put between; the keys stand where the map put them.
+        let layout = self.layout(sorted).to_vec();
+        let first = self.next - sort.keys.len() as u32;
+        let place = |number: usize| layout.iter().position(|var| *var == Var(first + number as u32));
+        let keys =
+            keys.iter().enumerate().filter_map(|(number, (_, down))| Some((place(number)?, *down))).collect();
+        let group =
+            context.carried.iter().filter_map(|var| layout.iter().position(|other| other == var)).collect();
+        debug_assert!(width <= layout.len());
+        Ok(self.add(StepKind::Top { input: sorted, group, keys, skip, limit }, layout))
+    }
+
+    fn union(&mut self, node: &Union, context: &Context) -> Result<StepNo, StandingError> {
+        let (left, right) = (self.step(&node.left, context)?, self.step(&node.right, context)?);
+        let side = |of: fn(&(Var, Var, Var)) -> Var| -> Vec<(Var, Expr)> {
+            node.columns.iter().map(|all| (all.0, Expr::Variable(of(all)))).collect()
+        };
+        let left = self.map(left, side(|all| all.1), &context.carried)?;
+        let right = self.map(right, side(|all| all.2), &context.carried)?;
+        let layout = self.layout(left).to_vec();
+        if layout != self.layout(right) {
+            return Err(StandingError::unsupported_but(
+                "a UNION of nodes or relationships with other values",
+                "return properties instead",
+            ));
+        }
+        let union = self.add(StepKind::Union { left, right }, layout.clone());
+        Ok(if node.distinct { self.add(StepKind::Distinct { input: union }, layout) } else { union })
+    }
+
+    fn apply(&mut self, node: &Apply, context: &Context) -> Result<StepNo, StandingError> {
+        let input = self.step(&node.input, context)?;
+        let imports: Vec<Var> = node.imports.iter().chain(&context.carried).copied().collect();
+        let items = imports.iter().map(|var| (*var, Expr::Variable(*var))).collect();
+        let rows = self.map(input, items, &[])?;
+        let carried = self.layout(rows).to_vec();
+        let argument = self.add(StepKind::Distinct { input: rows }, carried.clone());
+        let inner = self.step(&node.inner, &Context { argument, carried: carried.clone() })?;
+        // The carried columns under the names that they have outside.
+        match &node.kind {
+            ApplyKind::Inner(_) => Ok(self.combine(input, inner, &carried, CombineAs::Inner)),
+            ApplyKind::Optional(_) => Ok(self.combine(input, inner, &carried, CombineAs::Optional)),
+            ApplyKind::Semi => Ok(self.combine(input, inner, &carried, CombineAs::Plain(Combining::Semi))),
+            ApplyKind::Anti => Ok(self.combine(input, inner, &carried, CombineAs::Plain(Combining::Anti))),
+            ApplyKind::Exists(var) => {
+                let found = self.combine(input, inner, &carried, CombineAs::Plain(Combining::Exists));
+                self.steps[found].layout.push(*var);
+                Ok(found)
+            }
+            ApplyKind::Count(var) => {
+                let call = AggregateCall {
+                    function: AggregateFunction::CountRows,
+                    arguments: Vec::new(),
+                    distinct: false,
+                };
+                self.gathered(input, inner, &carried, *var, call, Value::Int(0))
+            }
+            ApplyKind::Collect { list, column } => {
+                let arguments = vec![Expr::Variable(*column)];
+                let call = AggregateCall { function: AggregateFunction::Collect, arguments, distinct: false };
+                self.gathered(input, inner, &carried, *list, call, Value::list(Vec::new()))
+            }
+            ApplyKind::Unit => Err(StandingError::unsupported("a sub-query without RETURN")),
+        }
+    }
+    /// The left rows with an aggregate of the right rows that belong to each.
+    fn gathered(
+        &mut self,
+        left: StepNo,
+        right: StepNo,
+        on: &[Var],
+        var: Var,
+        call: AggregateCall,
+        otherwise: Value,
+    ) -> Result<StepNo, StandingError> {
+        let from = self.layout(right).to_vec();
+        let mut items: Vec<(Var, Expr)> = on.iter().map(|key| (*key, Expr::Variable(*key))).collect();
+        let arguments: Vec<usize> = (on.len()..on.len() + call.arguments.len()).collect();
+        for argument in &call.arguments {
+            items.push((Var(self.next), argument.clone()));
+            self.next += 1;
+        }
+        debug_assert!(on.iter().all(|key| from.contains(key)));
+        let layout: Vec<Var> = items.iter().map(|(key, _)| *key).collect();
+        let computed: Result<Vec<Expr>, _> =
+            items.iter().map(|(_, expr)| self.expression(expr, &from)).collect();
+        let input = self.add(StepKind::Map { input: right, items: computed? }, layout);
+        let grouped = [on, &[var]].concat();
+        let kind = StepKind::Aggregate { input, keys: on.len(), calls: vec![(call, arguments)], whole: None };
+        let grouped = self.add(kind, grouped);
+        let number = on.len();
+        let found = self.combine(left, grouped, on, CombineAs::Plain(Combining::OrElse(number, otherwise)));
+        self.steps[found].layout.push(var);
+        Ok(found)
+    }
+    fn combine(&mut self, left: StepNo, right: StepNo, on: &[Var], how: CombineAs) -> StepNo {
+        let (ours, theirs) = (self.layout(left).to_vec(), self.layout(right).to_vec());
+        let place = |layout: &[Var], var: &Var| layout.iter().position(|other| other == var);
+        let pairs: Vec<(usize, usize)> =
+            on.iter().filter_map(|var| Some((place(&ours, var)?, place(&theirs, var)?))).collect();
+        let new: Vec<usize> = (0..theirs.len()).filter(|column| !ours.contains(&theirs[*column])).collect();
+        let wider = || ours.iter().copied().chain(new.iter().map(|column| theirs[*column])).collect();
+        let (kind, layout) = match how {
+            CombineAs::Inner => (Combining::Inner(new.clone()), wider()),
+            CombineAs::Optional => (Combining::Optional(new.clone()), wider()),
+            CombineAs::Plain(kind) => (kind, ours.clone()),
+        };
+        self.add(StepKind::Combine { left, right, on: pairs, kind }, layout)
+    }
+
+    /// A chain of patterns and conditions becomes one join.
+    fn pattern(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
+        let (mut at, mut patterns, mut predicates) = (plan, Vec::new(), Vec::new());
+        loop {
+            match at {
+                Plan::Match(node) if !node.optional => {
+                    patterns.push(&node.pattern);
+                    at = &node.input;
+                }
+                Plan::Filter(node) => {
+                    predicates.push(&node.predicate);
+                    at = &node.input;
+                }
+                _ => break,
+            }
+        }
+        let input = self.step(at, context)?;
+        if patterns.is_empty() {
+            let layout = self.layout(input).to_vec();
+            let predicate = Expr::all(predicates.into_iter().cloned());
+            let predicate = self.expression(&predicate, &layout)?;
+            return Ok(self.add(StepKind::Filter { input, predicate }, layout));
+        }
+        let mut join = JoinBuilder::new(input, self.layout(input));
+        for pattern in patterns.iter().rev() {
+            self.atoms(pattern, &mut join)?;
+        }
+        let layout = join.layout().to_vec();
+        let own = patterns.iter().flat_map(|pattern| &pattern.predicates);
+        for predicate in own.chain(predicates) {
+            for conjunct in self.expression(predicate, &layout)?.conjuncts() {
+                join.require(conjunct)?;
+            }
+        }
+        let join: Join = join.finish(self.snapshot)?;
+        let layout = join.layout.clone();
+        Ok(self.add(StepKind::Join(Box::new(join)), layout))
+    }
+    fn atoms(&mut self, pattern: &plan::Pattern, join: &mut JoinBuilder) -> Result<(), StandingError> {
+        let mut entities: Vec<(Var, bool)> = Vec::new();
+        for vertex in &pattern.vertices {
+            join.atom(Atom::Vertex { vertex: vertex.variable, labels: vertex.labels.clone() })?;
+            entities.push((vertex.variable, true));
+        }
+        let mut single = Vec::new();
+        for edge in &pattern.edges {
+            if edge.run.is_some() {
+                return Err(StandingError::unsupported_but(
+                    "a relationship of variable length",
+                    "write its lengths out as patterns joined by UNION",
+                ));
+            }
+            join.atom(Atom::Edge {
+                edge: edge.variable,
+                from: edge.from,
+                to: edge.to,
+                types: edge.types.clone(),
+                direction: edge.direction,
+            })?;
+            single.push(edge.variable);
+            entities.push((edge.variable, false));
+        }
+        if single.len() > 1 {
+            join.require(Expr::EdgesDistinct(single))?;
+        }
+        for (var, is_vertex) in entities {
+            let wanted: Vec<Attribute> = self.demand.on(var).cloned().collect();
+            for attribute in wanted {
+                let column = self.attribute(var, &attribute);
+                join.atom(Atom::Attribute { of: var, is_vertex, attribute, column })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+enum CombineAs {
+    Inner,
+    Optional,
+    Plain(Combining),
+}
+
+fn constant(expr: &Expr, what: &str) -> Result<usize, StandingError> {
+    match expr {
+        Expr::Literal(constant) => match constant.0 {
+            Value::Int(count) if count >= 0 => Ok(count as usize),
+            _ => Err(StandingError::unsupported(format!("{what} that is no number"))),
+        },
+        _ => {
+            Err(StandingError::unsupported_but(format!("{what} by an expression"), "write the number itself"))
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Why a query cannot be kept up to date, or ceased to be.
+
+use std::fmt;
+
+/// Why a standing query was refused, or ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StandingError {
+    /// Its answer cannot be maintained; says what, and what to do instead.
+    Unsupported {
+        /// What stands in the way.
+        what: String,
+        /// What to write instead, where there is something.
+        hint: Option<&'static str>,
+    },
+    /// An expression failed on a row.
+    Failed(String),
+    /// The answer, or what is kept for it, passed a limit.
+    TooLarge {
+        /// Which.
+        what: &'static str,
+        /// Its value.
+        limit: usize,
+    },
+    /// There are [`crate::QUERIES_MAX`] queries.
+    TooMany,
+    /// The graph could not be read.
+    Storage(String),
+    /// There is no standing query of this name.
+    NoSuchQuery(String),
+    /// There is one of this name already.
+    NameTaken(String),
+    /// The place to go on from lies ahead of the newest commit.
+    Unreached {
+        /// Where the subscriber wants to go on.
+        from: u64,
+        /// The newest commit.
+        newest: u64,
+    },
+    /// What changed since then is not known any more.
+    Forgotten {
+        /// Where the subscriber wants to go on.
+        from: u64,
+        /// The earliest place to go on from.
+        oldest: u64,
+    },
+}
+
+impl StandingError {
+    pub(crate) fn unsupported(what: impl Into<String>) -> StandingError {
+        StandingError::Unsupported { what: what.into(), hint: None }
+    }
+    pub(crate) fn unsupported_but(what: impl Into<String>, hint: &'static str) -> StandingError {
+        StandingError::Unsupported { what: what.into(), hint: Some(hint) }
+    }
+    /// What the user may do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StandingError::Unsupported { hint, .. } => *hint,
+            StandingError::TooLarge { .. } => {
+                Some("ask for less: an aggregate, or the top rows by ORDER BY and LIMIT")
+            }
+            StandingError::TooMany => {
+                Some("drop standing queries that nobody reads; SHOW STANDING QUERIES lists them")
+            }
+            StandingError::Failed(_) => {
+                Some("drop it, and create it again with a condition that keeps such rows out")
+            }
+            StandingError::NoSuchQuery(_) => Some("SHOW STANDING QUERIES lists those there are"),
+            StandingError::NameTaken(_) => Some("choose another name, or DROP STANDING QUERY first"),
+            StandingError::Unreached { .. } => Some("resume from a place that this database handed out"),
+            StandingError::Forgotten { .. } => {
+                Some("subscribe with the snapshot first, or keep more history")
+            }
+            StandingError::Storage(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for StandingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StandingError::Unsupported { what, .. } => write!(f, "{what} cannot be kept up to date"),
+            StandingError::Failed(why) => write!(f, "an expression failed: {why}"),
+            StandingError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
+            StandingError::TooMany => {
+                write!(f, "there are {} standing queries, no more are allowed", crate::QUERIES_MAX)
+            }
+            StandingError::Storage(why) => write!(f, "the graph could not be read: {why}"),
+            StandingError::NoSuchQuery(name) => write!(f, "there is no standing query named {name}"),
+            StandingError::NameTaken(name) => write!(f, "there is a standing query named {name} already"),
+            StandingError::Unreached { from, newest } => {
+                write!(f, "commit {from} has not happened: the newest is {newest}")
+            }
+            StandingError::Forgotten { from, oldest } => {
+                write!(
+                    f,
+                    "what changed since commit {from} is forgotten: changes are remembered from {oldest} on"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for StandingError {}
+
+impl From<store::StoreError> for StandingError {
+    fn from(error: store::StoreError) -> StandingError {
+        StandingError::Storage(error.to_string())
+    }
+}
+
+impl From<execute::expression::EvalError> for StandingError {
+    fn from(error: execute::expression::EvalError) -> StandingError {
+        StandingError::Failed(error.to_string())
+    }
+}

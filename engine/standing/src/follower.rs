@@ -1,0 +1,91 @@
+//! Following the commits: the view of the graph moves with them, tick by tick.
+
+use crate::StandingError;
+use crate::view::{Tick, Touched, View};
+use std::sync::Arc;
+use std::time::Duration;
+use transact::{CommitRecord, Engine, Feed, FeedEnd, Waker};
+
+/// How long the change feed may take to tell of a commit that is visible already, before it is asked again.
+const FEED_PATIENCE: Duration = Duration::from_millis(1);
+
+/// A commit as queries meet it.
+pub(crate) struct Step {
+    pub tick: Tick,
+    pub place: u64,
+    pub time_micros: u64,
+    pub touched: Touched,
+}
+
+/// The view, and what feeds it.
+pub(crate) struct Follower {
+    pub view: View,
+    pub tick: Tick,
+    /// The last commit that was absorbed.
+    pub place: u64,
+    feed: Feed,
+    waker: Option<Waker>,
+}
+
+/// What became of the commits that were asked for.
+pub(crate) enum Gathered {
+    /// These, in order.
+    Steps(Vec<Step>),
+    /// The graph was replaced (a bulk load), or the feed could not be kept up with: begin anew from the newest snapshot.
+    Anew,
+}
+
+impl Follower {
+    /// From the present on. `waker` is called when there are commits to gather.
+    pub fn begin(engine: &Engine, waker: Option<Waker>) -> Follower {
+        let (snapshot, feed) = engine.subscribe_waking(waker.clone());
+        let place = snapshot.place();
+        Follower { view: View::new(snapshot), tick: 1, place, feed, waker }
+    }
+    /// Who is woken when there are commits to gather.
+    pub fn waker(&self) -> Option<Waker> {
+        self.waker.clone()
+    }
+    /// Takes up the commits that came since.
+    pub fn gather(&mut self, engine: &Engine) -> Result<Gathered, StandingError> {
+        let mut records: Vec<Arc<CommitRecord>> = Vec::new();
+        let mut target = engine.snapshot();
+        // A commit is visible before the feed tells of it, and the feed may tell of later ones than the snapshot holds.
+        loop {
+            let last = records.last().map_or(self.place, |record| record.place);
+            if last == target.place() {
+                break;
+            }
+            if last > target.place() {
+                target = engine.snapshot();
+                continue;
+            }
+            match self.feed.next(FEED_PATIENCE) {
+                Ok(Some(record)) => records.push(record),
+                Ok(None) => {}
+                Err(FeedEnd::Closed | FeedEnd::Lagged) => return Ok(Gathered::Anew),
+            }
+        }
+        if records.is_empty() {
+            return Ok(Gathered::Steps(Vec::new()));
+        }
+        self.view.expect(target);
+        let mut steps = Vec::with_capacity(records.len());
+        for record in records {
+            self.tick += 1;
+            let touched = self.view.absorb(self.tick, &record.changes)?;
+            self.place = record.place;
+            steps.push(Step {
+                tick: self.tick,
+                place: record.place,
+                time_micros: record.time_micros,
+                touched,
+            });
+        }
+        Ok(Gathered::Steps(steps))
+    }
+    /// All queries have taken up what was gathered: the newest snapshot is the base from now on.
+    pub fn settle(&mut self) {
+        self.view.rebase();
+    }
+}

@@ -1,0 +1,521 @@
+//! Following a route: block by block, each look-up extends the rows of a block by what it finds.
+
+use super::route::Lookup;
+use super::{Atom, Join, SlotNo};
+use crate::StandingError;
+use crate::evaluate::Evaluator;
+use crate::limits::BLOCK_ROWS;
+use crate::row::Row;
+use crate::shape::Attribute;
+use crate::table::HashMap;
+use crate::view::{Tick, Touched, View};
+use model::schema::{IndexId, SchemaTarget};
+use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use plan::expr::LabelExpr;
+use std::sync::Arc;
+use store::{Catalog, LabelFilter};
+
+/// The numbers of an atom's names, as far as the graph knows them by now.
+#[derive(Debug)]
+pub(crate) enum Resolved {
+    Vertex(LabelFilter),
+    /// `None` where no such type exists.
+    Edge(Option<Vec<EdgeTypeId>>),
+    Property(Option<KeyId>),
+    Other,
+}
+
+/// True for no label set.
+fn nothing() -> LabelFilter {
+    LabelFilter::Or(Vec::new())
+}
+
+fn filter(labels: &LabelExpr, catalog: &Catalog) -> LabelFilter {
+    match labels {
+        LabelExpr::Any => LabelFilter::Any,
+        LabelExpr::Has(name) => catalog.label(name).map_or_else(nothing, LabelFilter::Has),
+        LabelExpr::Some => {
+            let labels = catalog.names().labels().len() as u16;
+            LabelFilter::Or((0..labels).map(|label| LabelFilter::Has(LabelId(label))).collect())
+        }
+        LabelExpr::And(a, b) => LabelFilter::And(vec![filter(a, catalog), filter(b, catalog)]),
+        LabelExpr::Or(a, b) => LabelFilter::Or(vec![filter(a, catalog), filter(b, catalog)]),
+        LabelExpr::Not(a) => LabelFilter::Not(Box::new(filter(a, catalog))),
+    }
+}
+
+impl<V: Copy> Atom<V> {
+    /// Binds its names.
+    pub(crate) fn resolve(&self, catalog: &Catalog) -> Resolved {
+        match self {
+            Atom::Vertex { labels, .. } => Resolved::Vertex(filter(labels, catalog)),
+            Atom::Edge { types, .. } if types.is_empty() => Resolved::Edge(Some(Vec::new())),
+            Atom::Edge { types, .. } => {
+                let known: Vec<EdgeTypeId> =
+                    types.iter().filter_map(|name| catalog.edge_type(name)).collect();
+                Resolved::Edge((!known.is_empty()).then_some(known))
+            }
+            Atom::Attribute { attribute: Attribute::Property(key), .. } => {
+                Resolved::Property(catalog.key(key))
+            }
+            Atom::Attribute { .. } => Resolved::Other,
+        }
+    }
+}
+
+/// What one commit changes in the relation of an atom: bindings of its variables, in their order, come (+1) and go (-1).
+pub(crate) fn changes_of<V: Copy>(
+    atom: &Atom<V>,
+    names: &Resolved,
+    view: &View,
+    tick: Tick,
+    touched: &Touched,
+) -> Result<Vec<(Row, isize)>, StandingError> {
+    let before = tick - 1;
+    let mut found = Vec::new();
+    match (atom, names) {
+        (Atom::Vertex { .. }, Resolved::Vertex(filter)) => {
+            for vertex in &touched.vertices {
+                match (view.passes(*vertex, filter, before)?, view.passes(*vertex, filter, tick)?) {
+                    (false, true) => found.push((Row::new([Value::Vertex(*vertex)]), 1)),
+                    (true, false) => found.push((Row::new([Value::Vertex(*vertex)]), -1)),
+                    _ => {}
+                }
+            }
+        }
+        (Atom::Edge { direction, .. }, Resolved::Edge(Some(types))) => {
+            for edge in touched.edges.iter().filter(|edge| is_of(**edge, types)) {
+                // An id may have been given anew, so it is this very edge that is asked for.
+                let is_there = |tick| Ok::<_, StandingError>(view.edge(edge.id, tick)? == Some(*edge));
+                let diff = match (is_there(before)?, is_there(tick)?) {
+                    (false, true) => 1,
+                    (true, false) => -1,
+                    _ => continue,
+                };
+                let value = Value::Edge(Arc::new(*edge));
+                let (source, target) = (Value::Vertex(edge.source), Value::Vertex(edge.target));
+                if *direction != Direction::In {
+                    found.push((Row::new([value.clone(), source.clone(), target.clone()]), diff));
+                }
+                if *direction == Direction::In
+                    || (*direction == Direction::Both && edge.source != edge.target)
+                {
+                    found.push((Row::new([value, target, source]), diff));
+                }
+            }
+        }
+        (Atom::Attribute { is_vertex, attribute, .. }, names) => {
+            let mut note = |entity: Value| {
+                let (old, new) = (
+                    attribute_of(&entity, attribute, names, view, before)?,
+                    attribute_of(&entity, attribute, names, view, tick)?,
+                );
+                if !same(&old, &new) {
+                    found.extend(old.map(|old| (Row::new([entity.clone(), old]), -1)));
+                    found.extend(new.map(|new| (Row::new([entity.clone(), new]), 1)));
+                }
+                Ok::<_, StandingError>(())
+            };
+            let wants = |key: &KeyId| match (attribute, names) {
+                (Attribute::Property(_), Resolved::Property(own)) => *own == Some(*key),
+                (Attribute::Content, _) => true,
+                _ => false,
+            };
+            if *is_vertex {
+                let mut vertices = touched.vertices.clone();
+                vertices.extend(
+                    touched.properties.iter().filter(|(_, key)| wants(key)).map(|(vertex, _)| *vertex),
+                );
+                vertices.sort_unstable();
+                vertices.dedup();
+                vertices.into_iter().try_for_each(|vertex| note(Value::Vertex(vertex)))?;
+            } else {
+                let mut edges = touched.edges.clone();
+                edges.extend(
+                    touched.edge_properties.iter().filter(|(_, key)| wants(key)).map(|(edge, _)| *edge),
+                );
+                edges.sort_unstable();
+                edges.dedup();
+                edges.into_iter().try_for_each(|edge| note(Value::Edge(Arc::new(edge))))?;
+            }
+        }
+        _ => {}
+    }
+    Ok(found)
+}
+
+/// Values that are one to `=` may still be told apart by those who read them.
+fn same(a: &Option<Value>, b: &Option<Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.value_type() == b.value_type() && model::compare::equivalent(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn is_of(edge: EdgeRef, types: &[EdgeTypeId]) -> bool {
+    types.is_empty() || types.contains(&edge.id.edge_type())
+}
+
+/// The attribute of a vertex or edge; none where the entity does not exist.
+fn attribute_of(
+    entity: &Value,
+    attribute: &Attribute,
+    names: &Resolved,
+    view: &View,
+    tick: Tick,
+) -> Result<Option<Value>, StandingError> {
+    let key = match names {
+        Resolved::Property(key) => *key,
+        _ => None,
+    };
+    match entity {
+        Value::Vertex(vertex) => {
+            let Some(labels) = view.label_names(*vertex, tick)? else { return Ok(None) };
+            Ok(Some(match attribute {
+                Attribute::Property(_) => match key {
+                    Some(key) => view.property(*vertex, key, tick)?,
+                    None => Value::Null,
+                },
+                Attribute::Labels => labels,
+                Attribute::Content => Value::list(vec![labels, view.properties(*vertex, tick)?]),
+            }))
+        }
+        Value::Edge(edge) => {
+            if view.edge(edge.id, tick)? != Some(**edge) {
+                return Ok(None);
+            }
+            let types = || Value::list(vec![Value::String(view.type_name(edge.id.edge_type()))]);
+            Ok(Some(match attribute {
+                Attribute::Property(_) => match key {
+                    Some(key) => view.edge_property(edge.id, key, tick)?,
+                    None => Value::Null,
+                },
+                Attribute::Labels => types(),
+                Attribute::Content => Value::list(vec![types(), view.edge_properties(edge.id, tick)?]),
+            }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The rows of the input so far, by what routes ask them for.
+#[derive(Default)]
+pub(crate) struct InputIndex {
+    by: Vec<(Vec<usize>, HashMap<Row, Vec<(Row, isize)>>)>,
+}
+
+impl InputIndex {
+    /// An index for every way in which the routes of a join ask.
+    pub fn for_join(join: &Join) -> InputIndex {
+        let mut index = InputIndex::default();
+        for lookup in join.routes.iter().flat_map(|route| &route.lookups) {
+            if let Lookup::Input(pairs) = lookup {
+                let columns = columns_of(pairs);
+                if !index.by.iter().any(|(other, _)| *other == columns) {
+                    index.by.push((columns, HashMap::default()));
+                }
+            }
+        }
+        index
+    }
+    /// Takes up a change of the input.
+    pub fn apply(&mut self, row: &Row, diff: isize) {
+        for (columns, rows) in &mut self.by {
+            let key = row.pick(columns);
+            let held = rows.entry(key.clone()).or_default();
+            match held.iter_mut().find(|(other, _)| other == row) {
+                Some(other) => other.1 += diff,
+                None => held.push((row.clone(), diff)),
+            }
+            held.retain(|(_, count)| *count != 0);
+            if held.is_empty() {
+                rows.remove(&key);
+            }
+        }
+    }
+    fn rows(&self, columns: &[usize], key: &Row) -> &[(Row, isize)] {
+        let found = self.by.iter().find(|(other, _)| other == columns);
+        found.and_then(|(_, rows)| rows.get(key)).map_or(&[], |rows| rows)
+    }
+}
+
+fn columns_of(pairs: &[(usize, SlotNo)]) -> Vec<usize> {
+    pairs.iter().map(|(column, _)| *column).collect()
+}
+
+/// Rows that are worked on together; slots that are not bound yet hold null.
+struct Block {
+    width: usize,
+    values: Vec<Value>,
+    diffs: Vec<isize>,
+}
+
+impl Block {
+    fn new(width: usize) -> Block {
+        Block { width, values: Vec::new(), diffs: Vec::new() }
+    }
+    fn len(&self) -> usize {
+        self.diffs.len()
+    }
+    fn row(&self, row: usize) -> &[Value] {
+        &self.values[row * self.width..(row + 1) * self.width]
+    }
+    fn clear(&mut self) {
+        self.values.clear();
+        self.diffs.clear();
+    }
+    /// A copy of the row, of which these slots are changed.
+    fn push(&mut self, row: &[Value], diff: isize, bound: impl IntoIterator<Item = (SlotNo, Value)>) {
+        let start = self.values.len();
+        self.values.extend_from_slice(row);
+        for (slot, value) in bound {
+            self.values[start + slot] = value;
+        }
+        self.diffs.push(diff);
+    }
+}
+
+/// One change being completed.
+pub(crate) struct Run<'a> {
+    pub join: &'a Join,
+    pub names: &'a [Resolved],
+    pub view: &'a View,
+    pub input: &'a InputIndex,
+    pub conditions: &'a [Evaluator],
+    pub tick: Tick,
+    /// Which relation changed.
+    pub relation: usize,
+}
+
+/// Is told each row of the answer that comes or goes.
+pub(crate) type Emit<'e> = dyn FnMut(Row, isize) + 'e;
+
+impl Run<'_> {
+    /// Completes these changes of the relation.
+    pub fn complete(&self, changes: &[(Row, isize)], emit: &mut Emit<'_>) -> Result<(), StandingError> {
+        let width = self.join.layout.len() + self.join.constants.len();
+        let mut empty = vec![Value::Null; self.join.layout.len()];
+        empty.extend_from_slice(&self.join.constants);
+        let slots: Vec<SlotNo> = match self.relation.checked_sub(1) {
+            Some(atom) => self.join.atoms[atom].variables(),
+            None => (0..self.join.input_width).collect(),
+        };
+        for part in changes.chunks(BLOCK_ROWS) {
+            let mut block = Block::new(width);
+            for (row, diff) in part {
+                let bound = slots.iter().copied().zip(row.values().iter().cloned());
+                // A loop binds one variable twice: (a)-[r]->(a) only where both are the same.
+                if agree(&slots, row.values()) {
+                    block.push(&empty, *diff, bound);
+                }
+            }
+            self.go(0, &block, emit)?;
+        }
+        Ok(())
+    }
+    /// When a relation is read: those before the changed one as they were.
+    fn tick_of(&self, atom: usize) -> Tick {
+        if atom + 1 > self.relation { self.tick } else { self.tick - 1 }
+    }
+    fn go(&self, depth: usize, block: &Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
+        if block.len() == 0 {
+            return Ok(());
+        }
+        let Some(lookup) = self.join.routes[self.relation].lookups.get(depth) else {
+            let width = self.join.layout.len();
+            (0..block.len()).for_each(|row| {
+                emit(Row::new(block.row(row)[..width].iter().cloned()), block.diffs[row]);
+            });
+            return Ok(());
+        };
+        let mut next = Block::new(block.width);
+        if let Lookup::Condition(condition) = lookup {
+            let reads = &self.join.conditions[*condition].reads;
+            let rows = (0..block.len()).map(|row| block.row(row));
+            let passing = self.conditions[*condition].select(reads, rows)?;
+            passing
+                .into_iter()
+                .for_each(|row| next.push(block.row(row as usize), block.diffs[row as usize], []));
+            return self.go(depth + 1, &next, emit);
+        }
+        for row in 0..block.len() {
+            self.extend(lookup, block.row(row), block.diffs[row], &mut next)?;
+            if next.len() >= BLOCK_ROWS {
+                self.go(depth + 1, &next, emit)?;
+                next.clear();
+            }
+        }
+        self.go(depth + 1, &next, emit)
+    }
+    fn extend(
+        &self,
+        lookup: &Lookup,
+        row: &[Value],
+        diff: isize,
+        next: &mut Block,
+    ) -> Result<(), StandingError> {
+        match lookup {
+            Lookup::Scan(atom) => {
+                let (Atom::Vertex { vertex, .. }, Resolved::Vertex(filter)) =
+                    (&self.join.atoms[*atom], &self.names[*atom])
+                else {
+                    unreachable!("only vertices are scanned")
+                };
+                for found in self.view.scan(filter, self.tick_of(*atom))? {
+                    next.push(row, diff, [(*vertex, Value::Vertex(found))]);
+                }
+            }
+            Lookup::Seek { vertex, attribute, value } => {
+                self.seek(*vertex, *attribute, &row[*value], row, diff, next)?
+            }
+            Lookup::Check(atom) => {
+                let (Atom::Vertex { vertex, .. }, Resolved::Vertex(filter)) =
+                    (&self.join.atoms[*atom], &self.names[*atom])
+                else {
+                    unreachable!("only vertices are checked")
+                };
+                if let Value::Vertex(vertex) = row[*vertex]
+                    && self.view.passes(vertex, filter, self.tick_of(*atom))?
+                {
+                    next.push(row, diff, []);
+                }
+            }
+            Lookup::Attribute(atom) => {
+                let Atom::Attribute { of, attribute, column, .. } = &self.join.atoms[*atom] else {
+                    unreachable!("only attributes are read")
+                };
+                let tick = self.tick_of(*atom);
+                if let Some(value) = attribute_of(&row[*of], attribute, &self.names[*atom], self.view, tick)?
+                {
+                    next.push(row, diff, [(*column, value)]);
+                }
+            }
+            Lookup::Edge(atom) => {
+                let Atom::Edge { edge, from, to, direction, .. } = &self.join.atoms[*atom] else {
+                    unreachable!("only edges are looked up so")
+                };
+                let (Resolved::Edge(Some(types)), Value::Edge(edge)) = (&self.names[*atom], &row[*edge])
+                else {
+                    return Ok(());
+                };
+                if is_of(**edge, types) && self.view.edge(edge.id, self.tick_of(*atom))? == Some(**edge) {
+                    for (here, there) in ways(edge, *direction) {
+                        self.bind_ends(row, diff, &[(*from, here), (*to, there)], next);
+                    }
+                }
+            }
+            Lookup::Expand { atom, backwards } => self.expand(*atom, *backwards, row, diff, next)?,
+            Lookup::Input(pairs) => {
+                let key = Row::new(pairs.iter().map(|(_, slot)| row[*slot].clone()));
+                for (found, count) in self.input.rows(&columns_of(pairs), &key) {
+                    next.push(row, diff * count, found.values().iter().cloned().enumerate());
+                }
+            }
+            Lookup::Condition(_) => unreachable!("conditions take whole blocks"),
+        }
+        Ok(())
+    }
+    fn seek(
+        &self,
+        vertex_atom: usize,
+        attribute: usize,
+        value: &Value,
+        row: &[Value],
+        diff: isize,
+        next: &mut Block,
+    ) -> Result<(), StandingError> {
+        let (Atom::Vertex { vertex, labels }, Resolved::Vertex(filter)) =
+            (&self.join.atoms[vertex_atom], &self.names[vertex_atom])
+        else {
+            unreachable!("only vertices are sought")
+        };
+        let (Atom::Attribute { column, .. }, Resolved::Property(Some(key))) =
+            (&self.join.atoms[attribute], &self.names[attribute])
+        else {
+            return Ok(());
+        };
+        if value.is_null() {
+            return Ok(());
+        }
+        // The two relations may be read at different ticks.
+        let (tick, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
+        for found in self.view.candidates(filter, self.index(labels, *key), *key, value, tick)? {
+            if !self.view.passes(found, filter, tick)? || self.view.labels(found, value_tick)?.is_none() {
+                continue;
+            }
+            let held = self.view.property(found, *key, value_tick)?;
+            if model::compare::equivalent(&held, value) {
+                next.push(row, diff, [(*vertex, Value::Vertex(found)), (*column, held)]);
+            }
+        }
+        Ok(())
+    }
+    fn index(&self, labels: &LabelExpr, key: KeyId) -> Option<IndexId> {
+        let catalog = self.view.base_catalog();
+        let labels = labels.required();
+        let mut labels = labels.iter().filter_map(|label| catalog.label(label));
+        labels.find_map(|label| catalog.index_for(SchemaTarget::Vertices(label), &[key]))
+    }
+    fn expand(
+        &self,
+        atom: usize,
+        backwards: bool,
+        row: &[Value],
+        diff: isize,
+        next: &mut Block,
+    ) -> Result<(), StandingError> {
+        let (Atom::Edge { edge, from, to, direction, .. }, Resolved::Edge(types)) =
+            (&self.join.atoms[atom], &self.names[atom])
+        else {
+            unreachable!("only edges are expanded")
+        };
+        let Some(types) = types else { return Ok(()) };
+        let (near, far, direction) =
+            if backwards { (*to, *from, direction.reversed()) } else { (*from, *to, *direction) };
+        let Value::Vertex(here) = row[near] else { return Ok(()) };
+        let into = match &row[far] {
+            Value::Vertex(there) => Some(*there),
+            Value::Null if near == far => Some(here),
+            Value::Null => None,
+            _ => return Ok(()),
+        };
+        self.view.edges(here, types, direction, self.tick_of(atom), |found| {
+            let there = if found.source == here { found.target } else { found.source };
+            if into.is_none_or(|into| into == there) {
+                let bound = [(*edge, Value::Edge(Arc::new(found))), (far, Value::Vertex(there))];
+                next.push(row, diff, bound);
+            }
+        })
+    }
+    /// The row with its ends, where it does not say otherwise already.
+    fn bind_ends(&self, row: &[Value], diff: isize, ends: &[(SlotNo, VertexId)], next: &mut Block) {
+        let holds = |(slot, vertex): &(SlotNo, VertexId)| match &row[*slot] {
+            Value::Null => true,
+            Value::Vertex(other) => other == vertex,
+            _ => false,
+        };
+        let loops = ends[0].0 != ends[1].0 || ends[0].1 == ends[1].1;
+        if loops && ends.iter().all(holds) {
+            next.push(row, diff, ends.iter().map(|(slot, vertex)| (*slot, Value::Vertex(*vertex))));
+        }
+    }
+}
+
+fn ways(edge: &EdgeRef, direction: Direction) -> Vec<(VertexId, VertexId)> {
+    let (forth, back) = ((edge.source, edge.target), (edge.target, edge.source));
+    match direction {
+        Direction::Out => vec![forth],
+        Direction::In => vec![back],
+        Direction::Both if edge.source == edge.target => vec![forth],
+        Direction::Both => vec![forth, back],
+    }
+}
+
+/// Do slots that occur twice get the same value?
+fn agree(slots: &[SlotNo], values: &[Value]) -> bool {
+    (1..slots.len()).all(|later| {
+        let earlier = slots[..later].iter().position(|slot| *slot == slots[later]);
+        earlier.is_none_or(|earlier| model::compare::equivalent(&values[earlier], &values[later]))
+    })
+}

@@ -1,0 +1,56 @@
+//! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
+
+use super::Join;
+use super::run::{InputIndex, Resolved, Run, changes_of};
+use crate::StandingError;
+use crate::evaluate::{Evaluator, Surroundings};
+use crate::network::{Changes, Turn};
+use std::sync::Arc;
+use store::NameTable;
+
+/// A join at work.
+pub(crate) struct JoinState {
+    join: Join,
+    conditions: Vec<Evaluator>,
+    input: InputIndex,
+    /// The atoms' names as of this table of names.
+    names: Option<(Arc<NameTable>, Vec<Resolved>)>,
+}
+
+impl JoinState {
+    /// A join that has seen no input yet.
+    pub fn new(join: Join, surroundings: &Surroundings) -> Result<JoinState, StandingError> {
+        let compile = |condition: &super::Condition| surroundings.compile(&condition.expr, &join.layout);
+        let conditions = join.conditions.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(JoinState { conditions, input: InputIndex::for_join(&join), join, names: None })
+    }
+    /// Changes of the answer that follow from those of the graph and of the input at this tick.
+    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+        let table = turn.view.newest().catalog().names();
+        if !self.names.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, table)) {
+            let catalog = turn.view.newest().catalog();
+            let resolved = self.join.atoms.iter().map(|atom| atom.resolve(catalog)).collect();
+            self.names = Some((table.clone(), resolved));
+        }
+        let names = self.names.as_ref().map_or(&[][..], |(_, names)| names);
+        let mut found = Changes::default();
+        if let Some(touched) = turn.touched {
+            for (number, (atom, name)) in self.join.atoms.iter().zip(names).enumerate() {
+                let changes = changes_of(atom, name, turn.view, turn.tick, touched)?;
+                if !changes.is_empty() {
+                    self.run(turn, names, number + 1)
+                        .complete(&changes, &mut |row, diff| found.push((row, diff)))?;
+                }
+            }
+        }
+        if !input.is_empty() {
+            self.run(turn, names, 0).complete(input, &mut |row, diff| found.push((row, diff)))?;
+            input.iter().for_each(|(row, diff)| self.input.apply(row, *diff));
+        }
+        Ok(found)
+    }
+    fn run<'a>(&'a self, turn: &'a Turn<'_>, names: &'a [Resolved], relation: usize) -> Run<'a> {
+        let JoinState { join, conditions, input, .. } = self;
+        Run { join, names, view: turn.view, input, conditions, tick: turn.tick, relation }
+    }
+}

@@ -1,0 +1,33 @@
+//! # standing: answers that stay true while the graph changes
+//!
+//! A standing query is a Cypher query whose answer is kept: after each commit its subscribers are told which rows came and which
+//! went. The law: the differences up to a commit add up to what the query would answer on the snapshot of that commit.
+//!
+//! Nothing of the graph is copied. A query reads the store's own snapshots, corrected by the few changes that the present turn is
+//! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
+//!
+//! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
+//! (patterns), [`operator`] (steps with state), [`network`] (all steps of a query), [`follower`] (the change feed), [`keeper`] (all
+//! queries of a database), [`subscription`] (who is told).
+
+mod analysis;
+mod demand;
+mod error;
+mod evaluate;
+mod follower;
+mod join;
+mod keeper;
+mod limits;
+mod network;
+mod operator;
+mod row;
+mod shape;
+mod subscription;
+mod table;
+mod view;
+
+pub use error::StandingError;
+pub use keeper::{Keeper, Standing, TurnEnd};
+pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
+pub use row::Row;
+pub use subscription::{Column, Event, Subscription, SubscriptionEnd};

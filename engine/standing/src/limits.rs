@@ -1,0 +1,14 @@
+//! Every bound of the room, by name.
+
+/// Rows that a join hands from one step to the next at a time.
+pub(crate) const BLOCK_ROWS: usize = 1_024;
+/// Standing queries of one database.
+pub const QUERIES_MAX: usize = 10_000;
+/// Rows and differences that may wait for one subscriber; one that falls further behind is cut off.
+pub const SUBSCRIBER_ROWS_MAX: usize = 1 << 20;
+/// Differences that a query remembers, so that a subscriber who comes back can go on where it was.
+pub const REMEMBERED_ROWS_MAX: usize = 1 << 18;
+/// Rows that the answer of one query may have.
+pub const RESULT_ROWS_MAX: usize = 64 << 20;
+/// Parts of a pattern: vertices, edges and what is read of them.
+pub(crate) const ATOMS_MAX: usize = 256;

@@ -1,0 +1,11 @@
+//! The steps that keep state: one file each, and each with an obvious twin in the tests: the whole input, computed anew.
+
+mod aggregate;
+mod combine;
+mod distinct;
+mod top;
+
+pub(crate) use aggregate::Aggregate;
+pub(crate) use combine::Combine;
+pub(crate) use distinct::Distinct;
+pub(crate) use top::Top;

@@ -1,0 +1,165 @@
+//! Groups and their aggregates, kept up to date row by row.
+//!
+//! Counts and sums of integers are kept as such; min and max keep the values in order; the others keep their values and are
+//! computed anew when the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
+
+use crate::StandingError;
+use crate::network::Changes;
+use crate::row::Row;
+use crate::table::{HashMap, HashSet};
+use execute::expression::Aggregator;
+use model::Value;
+use plan::AggregateFunction;
+use plan::algebra::AggregateCall;
+use std::collections::BTreeMap;
+
+/// What one call keeps of one group.
+enum Kept {
+    /// Rows, or values that are not null.
+    Count(isize),
+    /// Integers by their sum, other values as they are.
+    Sum { count: isize, integers: i128, others: BTreeMap<Row, isize> },
+    /// Values in order (percentiles: with their second argument), so many times each.
+    Values(BTreeMap<Row, isize>),
+}
+
+struct Group {
+    rows: isize,
+    is_whole: bool,
+    kept: Vec<Kept>,
+    shown: Option<Row>,
+}
+
+/// All groups.
+pub(crate) struct Aggregate {
+    keys: Vec<usize>,
+    calls: Vec<(AggregateCall, Vec<usize>)>,
+    groups: HashMap<Row, Group>,
+}
+
+impl Kept {
+    fn new(call: &AggregateCall) -> Kept {
+        match call.function {
+            AggregateFunction::CountRows => Kept::Count(0),
+            AggregateFunction::Count if !call.distinct => Kept::Count(0),
+            AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
+                Kept::Sum { count: 0, integers: 0, others: BTreeMap::new() }
+            }
+            _ => Kept::Values(BTreeMap::new()),
+        }
+    }
+    fn update(&mut self, arguments: Option<Row>, diff: isize) {
+        let is_null = arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
+        match (self, arguments) {
+            (Kept::Count(count), _) if !is_null => *count += diff,
+            (Kept::Sum { count, integers, others }, Some(row)) if !is_null => match &row.values()[0] {
+                Value::Int(int) => {
+                    *integers += i128::from(*int) * diff as i128;
+                    *count += diff;
+                }
+                _ => keep(others, row, diff),
+            },
+            (Kept::Values(values), Some(row)) if !is_null => keep(values, row, diff),
+            _ => {}
+        }
+    }
+    fn value(&self, call: &AggregateCall) -> Result<Value, StandingError> {
+        match self {
+            Kept::Count(count) => Ok(Value::Int(*count as i64)),
+            Kept::Sum { count, integers, others } => {
+                let mut aggregator = Aggregator::new(call.function, false);
+                if *count > 0 {
+                    aggregator.add_integers(*count as i64, *integers)?;
+                }
+                for (row, times) in others {
+                    (0..*times).try_for_each(|_| aggregator.add(row.values()[0].clone()))?;
+                }
+                Ok(aggregator.finish()?)
+            }
+            Kept::Values(values) => {
+                let mut aggregator = Aggregator::new(call.function, call.distinct);
+                let extremes = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
+                let mut feed = |row: &Row, count: isize| {
+                    let carried: Vec<_> = row.values().iter().map(single).collect();
+                    (0..count.max(0)).try_for_each(|_| aggregator.update(&carried, 0))
+                };
+                if extremes {
+                    let ends = [values.first_key_value(), values.last_key_value()];
+                    ends.into_iter().flatten().try_for_each(|(row, _)| feed(row, 1))?;
+                } else {
+                    let count = |count: isize| if call.distinct { 1 } else { count };
+                    values.iter().try_for_each(|(row, times)| feed(row, count(*times)))?;
+                }
+                Ok(aggregator.finish()?)
+            }
+        }
+    }
+}
+
+fn single(value: &Value) -> model::batch::Carried {
+    model::batch::Carried::new(model::Column::Constant(value.clone(), 1))
+}
+
+fn keep(values: &mut BTreeMap<Row, isize>, row: Row, diff: isize) {
+    let count = values.entry(row.clone()).or_insert(0);
+    *count += diff;
+    if *count == 0 {
+        values.remove(&row);
+    }
+}
+
+impl Aggregate {
+    /// Groups by the first `keys` columns.
+    pub fn new(keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>) -> Aggregate {
+        Aggregate { keys: (0..keys).collect(), calls, groups: HashMap::default() }
+    }
+    fn group(&mut self, key: &Row) -> &mut Group {
+        let calls = &self.calls;
+        self.groups.entry(key.clone()).or_insert_with(|| Group {
+            rows: 0,
+            is_whole: false,
+            kept: calls.iter().map(|(call, _)| Kept::new(call)).collect(),
+            shown: None,
+        })
+    }
+    /// Groups that look different now: as they were (gone) and as they are (new).
+    pub fn advance(&mut self, input: &Changes, whole: Option<&Changes>) -> Result<Changes, StandingError> {
+        let mut touched = HashSet::default();
+        for (key, diff) in whole.into_iter().flatten() {
+            self.group(key).is_whole = *diff > 0;
+            touched.insert(key.clone());
+        }
+        for (row, diff) in input {
+            let key = row.pick(&self.keys);
+            let arguments: Vec<Option<Row>> = self
+                .calls
+                .iter()
+                .map(|(_, columns)| (!columns.is_empty()).then(|| row.pick(columns)))
+                .collect();
+            let group = self.group(&key);
+            group.rows += diff;
+            for (kept, arguments) in group.kept.iter_mut().zip(arguments) {
+                kept.update(arguments, *diff);
+            }
+            touched.insert(key);
+        }
+        let mut found = Changes::new();
+        for key in touched {
+            let Some(group) = self.groups.get_mut(&key) else { continue };
+            let lives = group.rows != 0 || group.is_whole;
+            let now = if lives {
+                let values = group.kept.iter().zip(&self.calls).map(|(kept, (call, _))| kept.value(call));
+                Some(key.join(&values.collect::<Result<Vec<_>, _>>()?))
+            } else {
+                None
+            };
+            found.extend(group.shown.take().map(|row| (row, -1)));
+            found.extend(now.clone().map(|row| (row, 1)));
+            group.shown = now;
+            if !lives {
+                self.groups.remove(&key);
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,93 @@
+//! The shape of a standing query: a list of steps, each a collection of rows computed from earlier ones.
+//!
+//! This is what `analysis` makes of a plan and what `network` builds operators from. Every property that an expression reads has
+//! become a column by then (an [`Attribute`] of a vertex or edge), so a row's columns are all that a row depends on.
+
+use crate::join::Join;
+use plan::algebra::AggregateCall;
+use plan::expr::Name;
+use plan::{Expr, Var};
+
+/// Number of a step.
+pub(crate) type StepNo = usize;
+
+/// What can be asked of a vertex or an edge.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Attribute {
+    /// One property; null where it is absent.
+    Property(Name),
+    /// Names of a vertex's labels, or that of an edge's type, as a list.
+    Labels,
+    /// A list of two: the names as in `Labels`, and the map of all properties.
+    Content,
+}
+
+/// A collection of rows.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub kind: StepKind,
+    /// The variable in each column.
+    pub layout: Vec<Var>,
+}
+
+/// How its rows come about.
+#[derive(Debug)]
+pub(crate) enum StepKind {
+    /// One row for each set of arguments; columns are the parameters.
+    Arguments,
+    /// Embeddings of a pattern for each input row.
+    Join(Box<Join>),
+    /// Rows for which it is true.
+    Filter { input: StepNo, predicate: Expr },
+    /// Computed columns, one for each of the layout.
+    Map { input: StepNo, items: Vec<Expr> },
+    /// One row for each element of the list, which is the last column.
+    Unwind { input: StepNo, list: Expr },
+    /// Each row once.
+    Distinct { input: StepNo },
+    /// The first `keys` columns of the input, then the aggregates. Each aggregate takes its arguments from the columns of the input
+    /// that its entry names. The rows of `whole`, where it is given, are the groups that are there even without input.
+    Aggregate { input: StepNo, keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>, whole: Option<StepNo> },
+    /// The first rows of each group, in order of the keys (column, largest first).
+    Top { input: StepNo, group: Vec<usize>, keys: Vec<(usize, bool)>, skip: usize, limit: Option<usize> },
+    /// Rows of both; same layout.
+    Union { left: StepNo, right: StepNo },
+    /// Rows of the left with those of the right that agree on `on` (left column, right column).
+    Combine { left: StepNo, right: StepNo, on: Vec<(usize, usize)>, kind: Combining },
+}
+
+/// What becomes of two rows that agree, and of a row alone.
+#[derive(Debug, Clone)]
+pub(crate) enum Combining {
+    /// The left row, then these columns of the right one.
+    Inner(Vec<usize>),
+    /// Likewise, and nulls where there is no right row.
+    Optional(Vec<usize>),
+    /// The left row, where there is a right one.
+    Semi,
+    /// The left row, where there is none.
+    Anti,
+    /// The left row, and whether there is a right one.
+    Exists,
+    /// The left row, then the one column of the right that holds a number or list, or this where there is no right row.
+    OrElse(usize, model::Value),
+}
+
+/// A column of the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OutputColumn {
+    pub title: Name,
+    /// Where it stands in the rows of the last step.
+    pub column: usize,
+    /// Where the content of the entity in it stands, if it is one.
+    pub content: Option<usize>,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub steps: Vec<Step>,
+    /// The step of which the rows are the answer.
+    pub output: StepNo,
+    pub columns: Vec<OutputColumn>,
+}

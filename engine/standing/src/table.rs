@@ -1,0 +1,8 @@
+//! Hash tables, all with one quick hasher.
+
+use foldhash::fast::FixedState;
+
+/// A hash map.
+pub(crate) type HashMap<K, V> = hashbrown::HashMap<K, V, FixedState>;
+/// A hash set.
+pub(crate) type HashSet<K> = hashbrown::HashSet<K, FixedState>;

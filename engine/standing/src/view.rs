@@ -1,0 +1,315 @@
+//! The graph as of any tick of the present turn, without a copy of it.
+//!
+//! Idea: a snapshot of the store is the *base*; what was committed since is a small *delta* that knows the tick of each change. A
+//! read at tick `t` is the base, corrected by what the delta says up to `t`. When no query has anything left to read in the past,
+//! the newest snapshot becomes the base and the delta is empty again: so nothing is held but what the store holds anyway.
+//!
+//! Ticks number the commits (and other events) in the order in which the queries see them; see `runner`.
+
+use crate::StandingError;
+use crate::table::{HashMap, HashSet};
+use model::schema::IndexId;
+use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use store::{AdjacencyView, Catalog, Change, LabelFilter, Snapshot};
+
+/// Number of an event, in the order in which queries see them.
+pub(crate) type Tick = u64;
+
+/// What one thing was, from which tick on; the last entry of a tick counts.
+type Timeline<T> = Vec<(Tick, T)>;
+
+#[derive(Default)]
+struct Delta {
+    vertices: HashMap<VertexId, Timeline<Option<LabelSetId>>>,
+    properties: HashMap<(VertexId, KeyId), Timeline<Value>>,
+    edges: HashMap<EdgeId, Timeline<Option<EdgeRef>>>,
+    edge_properties: HashMap<(EdgeId, KeyId), Timeline<Value>>,
+    /// Edges born at a vertex, at either end.
+    born: HashMap<VertexId, Vec<(Tick, EdgeRef)>>,
+    /// Vertices of which a base edge went.
+    lost: HashSet<VertexId>,
+}
+
+/// What one commit touched; each thing once.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    /// Born, gone, or with other labels.
+    pub vertices: Vec<VertexId>,
+    /// Of vertices.
+    pub properties: Vec<(VertexId, KeyId)>,
+    /// Born or gone.
+    pub edges: Vec<EdgeRef>,
+    /// Of edges.
+    pub edge_properties: Vec<(EdgeRef, KeyId)>,
+}
+
+/// The graph as of any tick since its base.
+pub(crate) struct View {
+    base: Snapshot,
+    /// Knows every name that the delta may use.
+    newest: Snapshot,
+    delta: Delta,
+    /// Made when first asked for.
+    adjacency: Mutex<HashMap<(Vec<EdgeTypeId>, Direction), AdjacencyView>>,
+}
+
+fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
+    let timeline = timeline?;
+    let after = timeline.partition_point(|(since, _)| *since <= tick);
+    after.checked_sub(1).map(|last| &timeline[last].1)
+}
+
+fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
+    match timeline.last_mut() {
+        Some(last) if last.0 == tick => last.1 = value,
+        _ => timeline.push((tick, value)),
+    }
+}
+
+impl View {
+    pub fn new(base: Snapshot) -> View {
+        View { newest: base.clone(), base, delta: Delta::default(), adjacency: Mutex::default() }
+    }
+    /// The snapshot that knows the newest names.
+    pub fn newest(&self) -> &Snapshot {
+        &self.newest
+    }
+    /// Commits of which the names must be known are about to come.
+    pub fn expect(&mut self, newest: Snapshot) {
+        self.newest = newest;
+    }
+    /// From now on the graph is read as of `newest`, which holds all that was absorbed and nothing else.
+    pub fn rebase(&mut self) {
+        self.base = self.newest.clone();
+        self.delta = Delta::default();
+        self.adjacency.get_mut().clear();
+    }
+
+    /// Takes up the changes of one commit, which are seen from `tick` on.
+    pub fn absorb(&mut self, tick: Tick, changes: &[Change]) -> Result<Touched, StandingError> {
+        let mut touched = Touched::default();
+        for change in changes {
+            match change {
+                Change::CreateVertex { id, labels, properties } => {
+                    put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
+                    for (key, value) in properties {
+                        put(self.delta.properties.entry((*id, *key)).or_default(), tick, value.clone());
+                    }
+                    touched.vertices.push(*id);
+                }
+                Change::DeleteVertex { id } => {
+                    put(self.delta.vertices.entry(*id).or_default(), tick, None);
+                    touched.vertices.push(*id);
+                }
+                Change::SetLabels { id, labels } => {
+                    put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
+                    touched.vertices.push(*id);
+                }
+                Change::SetProperty { id, key, value } => {
+                    put(self.delta.properties.entry((*id, *key)).or_default(), tick, value.clone());
+                    touched.properties.push((*id, *key));
+                }
+                Change::CreateEdge { edge, properties } => self.bear(tick, *edge, properties, &mut touched),
+                Change::DeleteEdge { edge } => {
+                    put(self.delta.edges.entry(edge.id).or_default(), tick, None);
+                    self.delta.lost.extend([edge.source, edge.target]);
+                    touched.edges.push(*edge);
+                }
+                Change::SetEdgeProperty { edge, key, value } => {
+                    put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
+                    touched.edge_properties.push((*edge, *key));
+                }
+                Change::DefineName(_) | Change::CreateIndex(_) | Change::DropIndex(_) => {}
+                Change::CreateConstraint(_) | Change::DropConstraint(_) => {}
+            }
+        }
+        touched.vertices.sort_unstable();
+        touched.vertices.dedup();
+        touched.properties.sort_unstable();
+        touched.properties.dedup();
+        touched.edges.sort_unstable();
+        touched.edges.dedup();
+        touched.edge_properties.sort_unstable();
+        touched.edge_properties.dedup();
+        Ok(touched)
+    }
+    fn bear(&mut self, tick: Tick, edge: EdgeRef, properties: &[(KeyId, Value)], touched: &mut Touched) {
+        put(self.delta.edges.entry(edge.id).or_default(), tick, Some(edge));
+        self.delta.born.entry(edge.source).or_default().push((tick, edge));
+        if edge.target != edge.source {
+            self.delta.born.entry(edge.target).or_default().push((tick, edge));
+        }
+        for (key, value) in properties {
+            put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
+        }
+        touched.edges.push(edge);
+    }
+
+    /// Labels of a vertex; none where there is no such vertex.
+    pub fn labels(&self, vertex: VertexId, tick: Tick) -> Result<Option<LabelSetId>, StandingError> {
+        match at(self.delta.vertices.get(&vertex), tick) {
+            Some(labels) => Ok(*labels),
+            None if self.base.exists(vertex)? => Ok(Some(self.base.labels(vertex)?)),
+            None => Ok(None),
+        }
+    }
+    /// Does the vertex exist and pass the filter?
+    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter, tick: Tick) -> Result<bool, StandingError> {
+        let catalog = self.newest.catalog();
+        Ok(self.labels(vertex, tick)?.is_some_and(|set| filter.accepts(catalog.labels_of(set))))
+    }
+    /// Names of a vertex's labels, in order of their names; none where there is no such vertex.
+    pub fn label_names(&self, vertex: VertexId, tick: Tick) -> Result<Option<Value>, StandingError> {
+        let Some(set) = self.labels(vertex, tick)? else { return Ok(None) };
+        let catalog = self.newest.catalog();
+        let names = catalog.labels_of(set).iter().filter_map(|label| catalog.label_name(*label));
+        Ok(Some(Value::list(names.map(|name| Value::String(name.clone())).collect())))
+    }
+    /// A property of a vertex that exists at `tick`.
+    pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
+        match at(self.delta.properties.get(&(vertex, key)), tick) {
+            Some(value) => Ok(value.clone()),
+            None => Ok(self.base.property(vertex, key)?),
+        }
+    }
+    /// All properties of a vertex that exists at `tick`, by name.
+    pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StandingError> {
+        let mut found: HashMap<KeyId, Value> = self.base.properties(vertex)?.into_iter().collect();
+        // Few: what one turn of commits wrote.
+        for ((_, key), timeline) in self.delta.properties.iter().filter(|((id, _), _)| *id == vertex) {
+            if let Some(value) = at(Some(timeline), tick) {
+                found.insert(*key, value.clone());
+            }
+        }
+        Ok(self.named(found))
+    }
+    fn named(&self, found: HashMap<KeyId, Value>) -> Value {
+        let catalog = self.newest.catalog();
+        let present = found.into_iter().filter(|(_, value)| !value.is_null());
+        Value::map(present.filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value))))
+    }
+
+    /// The edge of this id, if there is one.
+    pub fn edge(&self, edge: EdgeId, tick: Tick) -> Result<Option<EdgeRef>, StandingError> {
+        match at(self.delta.edges.get(&edge), tick) {
+            Some(state) => Ok(*state),
+            None => Ok(self.base.edge(edge)?),
+        }
+    }
+    /// When the delta says that the edge was born, if it does.
+    fn birth(&self, edge: EdgeId, tick: Tick) -> Option<Tick> {
+        let timeline = self.delta.edges.get(&edge)?;
+        timeline
+            .iter()
+            .rev()
+            .find(|(since, state)| *since <= tick && state.is_some())
+            .map(|(since, _)| *since)
+    }
+    /// A property of an edge that exists at `tick`.
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
+        let birth = self.birth(edge, tick);
+        let written = self.delta.edge_properties.get(&(edge, key));
+        let written = written.and_then(|all| {
+            let after = all.partition_point(|(since, _)| *since <= tick);
+            after.checked_sub(1).map(|last| &all[last])
+        });
+        match (written, birth) {
+            (Some((since, value)), birth) if birth.is_none_or(|birth| *since >= birth) => Ok(value.clone()),
+            // Whatever the base holds belongs to an edge that had this id before.
+            (_, Some(_)) => Ok(Value::Null),
+            (_, None) => Ok(self.base.edge_property(edge, key)?),
+        }
+    }
+    /// All properties of an edge that exists at `tick`, by name.
+    pub fn edge_properties(&self, edge: EdgeId, tick: Tick) -> Result<Value, StandingError> {
+        let mut keys: Vec<KeyId> = Vec::new();
+        if self.birth(edge, tick).is_none() {
+            keys.extend(self.base.edge_properties(edge)?.into_iter().map(|(key, _)| key));
+        }
+        keys.extend(self.delta.edge_properties.keys().filter(|(id, _)| *id == edge).map(|(_, key)| *key));
+        let found: Result<_, StandingError> =
+            keys.into_iter().map(|key| Ok((key, self.edge_property(edge, key, tick)?))).collect();
+        Ok(self.named(found?))
+    }
+
+    /// Calls `found` with each edge of these types (none: all) at a vertex in this direction, in stored direction; a loop comes once.
+    pub fn edges(
+        &self,
+        vertex: VertexId,
+        types: &[EdgeTypeId],
+        direction: Direction,
+        tick: Tick,
+        mut found: impl FnMut(EdgeRef),
+    ) -> Result<(), StandingError> {
+        let born = self.delta.born.get(&vertex);
+        let checks = born.is_some() || self.delta.lost.contains(&vertex);
+        if vertex.0 < self.base.vertex_bound() as u64 {
+            let mut views = self.adjacency.lock();
+            let view = views
+                .entry((types.to_vec(), direction))
+                .or_insert_with(|| self.base.adjacency(types, direction));
+            view.for_each_edge(vertex.dense(), |edge| {
+                if !checks || at(self.delta.edges.get(&edge.id), tick).is_none() {
+                    found(edge)
+                }
+            })?;
+        }
+        for (since, edge) in born.into_iter().flatten().filter(|(since, _)| *since <= tick) {
+            let lives = at(self.delta.edges.get(&edge.id), tick).is_some_and(|state| *state == Some(*edge))
+                && self.birth(edge.id, tick) == Some(*since);
+            let seen = match direction {
+                Direction::Out => edge.source == vertex,
+                Direction::In => edge.target == vertex,
+                Direction::Both => true,
+            };
+            if lives && seen && (types.is_empty() || types.contains(&edge.id.edge_type())) {
+                found(*edge)
+            }
+        }
+        Ok(())
+    }
+    /// Vertices that pass the filter.
+    pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StandingError> {
+        let mut found = Vec::new();
+        for chunk in self.base.scan_chunks(filter) {
+            self.base.scan_chunk(chunk, filter, &mut found)?;
+        }
+        if !self.delta.vertices.is_empty() {
+            found.retain(|vertex| !self.delta.vertices.contains_key(vertex));
+            for vertex in self.delta.vertices.keys() {
+                if self.passes(*vertex, filter, tick)? {
+                    found.push(*vertex);
+                }
+            }
+        }
+        Ok(found)
+    }
+    /// Vertices among which are all that pass the filter and of which the property equals `value`, at this tick or any other since
+    /// the base: through the index, if there is one.
+    pub fn candidates(
+        &self,
+        filter: &LabelFilter,
+        index: Option<IndexId>,
+        key: KeyId,
+        value: &Value,
+        tick: Tick,
+    ) -> Result<Vec<VertexId>, StandingError> {
+        let Some(index) = index else { return self.scan(filter, tick) };
+        let mut found = self.base.seek(index, std::slice::from_ref(value))?;
+        found.extend(self.delta.properties.keys().filter(|(_, other)| *other == key).map(|(id, _)| *id));
+        found.extend(self.delta.vertices.keys());
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+    /// Names and indexes of the base.
+    pub fn base_catalog(&self) -> &Catalog {
+        self.base.catalog()
+    }
+    /// Name of an edge's type.
+    pub fn type_name(&self, edge_type: EdgeTypeId) -> Arc<str> {
+        self.newest.catalog().edge_type_name(edge_type).cloned().unwrap_or_else(|| "".into())
+    }
+}
