@@ -1,33 +1,37 @@
 //! What is thrown away early: all that feeds a limit, a scope instance that has its answer, a loop that found what it looked for.
 //!
-//! Outside scopes everything thrown away is settled like work that was done, so completion stays exact: the closed vertices complete in
-//! their order, from the sources down, and the limit gets its `on_completion`. Inside, an instance goes as a whole, with its operators,
-//! their mailboxes and all instances within, at a cost of what is alive of it; nothing is sent and nobody is asked.
+//! Outside scopes, and in instances that span executors, everything thrown away is settled like work that was done, so completion stays
+//! exact: the closed vertices complete in their order, from the sources down, and the limit hears of the end. Other instances go as a whole,
+//! with their operators, mailboxes and all instances within, at a cost of what is alive of them; nothing is sent and nobody is asked.
 
 use crate::Message;
 use crate::graph::Inner;
+use crate::level::{Account, Level};
 use crate::local::{Here, drop_quietly};
-use crate::progress::Account;
 use crate::station::Item;
-use crate::tree::{At, ROOT};
+use crate::tree::At;
 use std::collections::VecDeque;
 
 impl<M: Message> Here<'_, M> {
     /// Some vertices and scopes were closed: drops their operators and messages, and the messages of the limit that closed them.
-    pub(crate) fn purge_closed(&mut self) {
-        let shared = self.shared;
-        for (place, member) in shared.graph.scopes[ROOT].members.iter().enumerate() {
-            let at = At { node: ROOT, place };
+    pub(crate) fn purge_closed(&mut self, level: &Level) {
+        let Some(node) = self.node_if(level) else { return };
+        let scopes = &self.shared.graph.scopes;
+        for (place, member) in scopes[level.scope].members.iter().enumerate() {
+            let at = At { node, place };
             match (*member, self.local.tree.is_occupied(at)) {
-                (Inner::Vertex(vertex), true) if shared.progress.is_closed(vertex) => self.drop_closed(at),
-                (Inner::Vertex(vertex), true) if shared.progress.refuses(vertex) => self.drop_messages(at),
-                (Inner::Scope(scope), _) if shared.progress.is_scope_closed(scope) => self.drop_crowd(at),
+                (Inner::Vertex(_), true) if level.is_closed(place) => self.drop_closed(at),
+                (Inner::Vertex(_), true) if level.refuses(place) => self.drop_messages(at),
+                // What spans executors is told by itself.
+                (Inner::Scope(scope), _) if level.is_closed(place) && !scopes[scope].wide => {
+                    self.drop_crowd(at)
+                }
                 _ => {}
             }
         }
     }
 
-    /// Drops all work of an operator outside scopes whose vertex is closed, and settles its accounts.
+    /// Drops all work of an operator whose vertex is closed, and settles its accounts.
     pub(crate) fn drop_closed(&mut self, at: At) {
         self.unschedule(at);
         self.end_left_open(at);
@@ -44,14 +48,14 @@ impl<M: Message> Here<'_, M> {
         self.shared.ledger.release(vertex, charged);
         for item in inbox {
             match item {
-                Item::Message(delivery) => self.discard(vertex, delivery),
+                Item::Message(delivery) => self.discard(at.node, vertex, delivery),
                 Item::Resume => accounts.push(Account::Work),
                 Item::Completion(_, account) => accounts.push(account),
                 Item::Acknowledge => accounts.push(Account::Ack),
                 Item::End => {}
             }
         }
-        accounts.into_iter().for_each(|account| self.shared.settle(vertex, account));
+        accounts.into_iter().for_each(|account| self.settle(at.node, vertex, account));
     }
 
     /// Drops the messages in a mailbox, nothing else.
@@ -69,7 +73,7 @@ impl<M: Message> Here<'_, M> {
             Item::Message(delivery) => Some(delivery),
             _ => None,
         });
-        messages.chain(held).for_each(|delivery| self.discard(vertex, delivery));
+        messages.chain(held).for_each(|delivery| self.discard(at.node, vertex, delivery));
     }
 
     /// A vertex inside a scope needs no more input in this instance: what leads only to it goes.
@@ -92,6 +96,9 @@ impl<M: Message> Here<'_, M> {
 
     /// An instance is finished: it goes with all it holds.
     pub(crate) fn cancel_instance(&mut self, node: usize) {
+        if let Some(level) = self.level(node) {
+            return self.shared.cancel_level(level);
+        }
         self.local.tally.scope(self.local.tree.node(node).scope).cancelled += 1;
         self.empty_node(node);
         self.instance_done(node);
@@ -101,15 +108,18 @@ impl<M: Message> Here<'_, M> {
     pub(crate) fn cancel_scope(&mut self, node: usize) {
         let there = self.local.tree.node(node);
         let (parent, scope) = (there.parent, &self.shared.graph.scopes[there.scope]);
+        if let Some(level) = self.level(parent).filter(|_| scope.wide) {
+            return self.shared.finish_scope(level, there.scope);
+        }
         let at = At { node: parent, place: scope.place };
         self.local.tree.seat(at).refuses = scope.is_loop();
         self.drop_crowd(at);
-        if parent != ROOT && self.local.tree.crowd(parent, scope.place).entered {
+        if self.level(parent).is_none() && self.local.tree.crowd(parent, scope.place).entered {
             self.seat_done(at);
         }
     }
 
-    fn empty_node(&mut self, node: usize) {
+    pub(crate) fn empty_node(&mut self, node: usize) {
         for place in 0..self.local.tree.node(node).seats.len() {
             self.empty_seat(At { node, place });
         }

@@ -1,14 +1,16 @@
 //! What an operator may ask of the runtime during a call.
 
 use crate::graph::{Crossing, Edge};
+use crate::level::{Account, Level};
 use crate::limits::SPREAD_LOCAL_MESSAGES_MAX;
 use crate::line::Between;
 use crate::links::Command;
 use crate::local::Here;
-use crate::progress::Account;
 use crate::station::{Head, Opened, Wish};
 use crate::tree::ROOT;
 use crate::{Failure, Message, Route, Tag};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The runtime, as seen by one operator during one call.
 pub struct Context<'a, M: Message> {
@@ -162,8 +164,8 @@ impl<'a, M: Message> Context<'a, M> {
         }
     }
 
-    /// Calls `resume` once on this vertex's instance on every other executor (made if need be). Inside a scope it does nothing, for a
-    /// scope instance lives on one executor.
+    /// Calls `resume` once on this vertex's operator on every other executor (made if need be). Inside a narrow scope it does nothing,
+    /// for an instance lives on one executor.
     pub fn invite_peers(&mut self) {
         if let Seat::Executor(call) = &mut self.seat {
             call.invite_peers();
@@ -215,46 +217,96 @@ impl<M: Message> Call<'_, M> {
         }
         let Some(at) = self.edge(output) else { return };
         let edge = &shared.graph.edges[at];
+        if let Crossing::Enter(scope) = edge.crossing {
+            assert!(
+                shared.graph.scopes[scope].is_loop(),
+                "output {output} leads into a branch scope: open an instance and send tagged"
+            );
+        }
+        if shared.graph.vertices[edge.to].wide {
+            if let Some(level) = self.level_beyond(edge) {
+                self.route(edge, &level, message);
+            }
+        } else if let Some(node) = self.node_beyond(edge) {
+            self.here.deliver(edge.to, edge.port, node, message);
+        }
+    }
+
+    /// The narrow instance that an edge leads to from here; of a loop, made if need be.
+    fn node_beyond(&mut self, edge: &Edge<M>) -> Option<usize> {
         let node = self.head.node;
-        let to = match edge.crossing {
+        match edge.crossing {
             Crossing::Inside => Some(node),
             Crossing::Leave => Some(self.here.local.tree.node(node).parent),
             Crossing::Back => self.here.next_iteration(node),
-            Crossing::Enter(scope) => {
-                assert!(
-                    shared.graph.scopes[scope].is_loop(),
-                    "output {output} leads into a branch scope: open an instance and send tagged"
-                );
-                self.here.first_iteration(node, scope)
-            }
-        };
-        if let Some(to) = to {
-            self.forward(edge, to, message);
+            Crossing::Enter(scope) => self.here.first_iteration(node, scope),
+        }
+    }
+
+    /// The instance that spans executors that an edge leads to from here; of a loop, made if need be.
+    fn level_beyond(&mut self, edge: &Edge<M>) -> Option<Arc<Level>> {
+        let (shared, node) = (self.here.shared, self.head.node);
+        let parent = self.here.local.tree.node(node).parent;
+        let of =
+            |node: usize| self.here.level(node).expect("wide vertices lie in instances that span executors");
+        match edge.crossing {
+            Crossing::Inside => Some(of(node).clone()),
+            Crossing::Leave => Some(of(parent).clone()),
+            Crossing::Back => shared.iteration(of(parent), of(node).scope, of(node).tag.number() + 1),
+            Crossing::Enter(scope) => shared.iteration(of(node), scope, 1),
         }
     }
 
     fn send_tagged(&mut self, output: usize, tag: Tag, message: M) {
         self.count_sent(&message);
-        if let Some(at) = self.edge(output) {
-            self.check_tag(at, tag);
-            let edge = &self.here.shared.graph.edges[at];
-            if let Some(node) = self.here.local.tree.find(tag.node(), tag.number()) {
-                self.forward(edge, node, message);
-            }
+        let Some(at) = self.edge(output) else { return };
+        let edge = &self.here.shared.graph.edges[at];
+        let Some(node) = self.instance(edge, tag) else { return };
+        match self.here.level(node).cloned() {
+            Some(level) => self.route(edge, &level, message),
+            None => self.here.deliver(edge.to, edge.port, node, message),
         }
     }
 
+    /// The node of an instance that this operator opened, if it still lives.
+    fn instance(&self, edge: &Edge<M>, tag: Tag) -> Option<usize> {
+        let tree = &self.here.local.tree;
+        let found =
+            tree.find(tag.node(), tag.number()).filter(|node| tree.node(*node).parent == self.head.node);
+        assert!(
+            matches!(edge.crossing, Crossing::Enter(_))
+                && (found.is_some() || tag.is_child_of(self.head.tag)),
+            "instance {tag:?} was not opened by this operator for that output"
+        );
+        found
+    }
+
     fn open_instance(&mut self, rank: u64) -> Tag {
-        let number = self.here.local.instance_next;
-        self.here.local.instance_next =
-            number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
-        let graph = &self.here.shared.graph;
-        let vertex = &graph.vertices[self.head.vertex];
+        let shared = self.here.shared;
+        let vertex = &shared.graph.vertices[self.head.vertex];
         let scope = *vertex.opens.first().expect("an output of an ingress leads into its branch scope");
-        let node = self.here.open_node(self.head.node, scope, number, rank);
-        for edge in vertex.outputs.iter().flatten() {
-            if graph.edges[*edge].crossing == Crossing::Enter(scope) {
-                self.head.open.push(Opened { edge: *edge as u32, node: node as u32, number });
+        let (node, number) = match self.here.level(self.head.node).filter(|_| shared.graph.scopes[scope].wide)
+        {
+            Some(level) => {
+                let number = shared.instance_next.fetch_add(1, Ordering::Relaxed);
+                let level = shared.open_level(level, scope, number, rank);
+                (self.here.node_of(&level), number)
+            }
+            None => {
+                let number = self.here.local.instance_next;
+                let next =
+                    number.checked_add(1).expect("fewer than 2^32 scope instances a query and executor");
+                self.here.local.instance_next = next;
+                (self.here.open_node(self.head.node, scope, number, rank), number)
+            }
+        };
+        for edge in &shared.graph.scopes[scope].entries {
+            let opened = Opened { edge: *edge as u32, node: node as u32, number };
+            if shared.graph.edges[*edge].from == self.head.vertex {
+                self.head.open.push(opened);
+            } else {
+                // Another ingress of the scope, which has instances of its own.
+                self.here.end_entry(opened);
             }
         }
         self.here.local.tree.node(node).tag
@@ -262,7 +314,7 @@ impl<M: Message> Call<'_, M> {
 
     fn end_instance(&mut self, output: usize, tag: Tag) {
         if let Some(edge) = self.edge(output) {
-            self.check_tag(edge, tag);
+            let _ = self.instance(&self.here.shared.graph.edges[edge], tag);
             let opened = Opened { edge: edge as u32, node: tag.node(), number: tag.number() };
             if let Some(place) = self.head.open.iter().rposition(|open| *open == opened) {
                 self.head.open.swap_remove(place);
@@ -275,7 +327,7 @@ impl<M: Message> Call<'_, M> {
         self.here.shared.is_stopped()
             || self.here.local.fault.is_some()
             || self.head.wish != Wish::None
-            || self.here.is_called_off(self.head.vertex)
+            || self.here.is_called_off(self.head.vertex, self.head.node)
             || self.here.outputs_full(self.head.vertex)
             || self.is_crowded()
             || self.here.local.pace.look() >= self.until_ns
@@ -286,19 +338,18 @@ impl<M: Message> Call<'_, M> {
     }
 
     fn invite_peers(&mut self) {
-        if !self.head.tag.is_root() {
-            return;
-        }
-        let (shared, vertex) = (self.here.shared, self.head.vertex);
-        for executor in (0..shared.executors()).filter(|executor| *executor != self.here.local.me) {
-            shared.progress.begin(vertex, Account::Work);
-            shared.links.post(executor, Command::Invite { query: shared.clone(), vertex });
+        let (shared, vertex, me) = (self.here.shared, self.head.vertex, self.here.local.me);
+        let Some(level) = self.here.level(self.head.node) else { return };
+        for executor in (0..shared.executors()).filter(|executor| *executor != me) {
+            level.begin(shared.graph.vertices[vertex].place, Account::Work);
+            let (query, level) = (shared.clone(), level.clone());
+            shared.links.post(executor, Command::Invite { query, level, vertex });
         }
     }
 
     fn close_inputs(&mut self) {
-        if self.head.node == ROOT {
-            self.here.shared.close_inputs(self.head.vertex);
+        if let Some(level) = self.here.level(self.head.node) {
+            self.here.shared.close_inputs(level, self.head.vertex);
         } else if self.head.wish == Wish::None {
             self.head.wish = Wish::CloseInputs;
         }
@@ -319,61 +370,51 @@ impl<M: Message> Call<'_, M> {
         self.here.shared.graph.vertices[self.head.vertex].outputs.get(output).copied().flatten()
     }
 
-    /// The edge enters a branch scope, and the tag is of an instance within this one.
-    fn check_tag(&self, edge: usize, tag: Tag) {
-        let enters = matches!(self.here.shared.graph.edges[edge].crossing, Crossing::Enter(_));
-        assert!(
-            enters && tag.is_child_of(self.head.tag),
-            "instance {tag:?} was not opened by this operator for that output"
-        );
-    }
-
     fn count_sent(&mut self, message: &M) {
         let counts = self.here.local.tally.vertex(self.head.vertex);
         counts.rows_out += message.rows() as u64;
         counts.batches += 1;
     }
 
-    /// Puts a message into an instance of this scope or of one next to it.
-    fn forward(&mut self, edge: &Edge<M>, node: usize, message: M) {
-        if node != ROOT {
-            return self.here.deliver(edge.to, edge.port, node, message);
-        }
+    /// Sends a message into an instance that spans executors, to where its edge says.
+    fn route(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M) {
         let (shared, me) = (self.here.shared, self.here.local.me);
         match &edge.route {
-            Route::Local => self.carry(edge, me, message),
-            Route::Gather => self.carry(edge, shared.home, message),
+            Route::Local => self.carry(edge, level, me, message),
+            Route::Gather => self.carry(edge, level, shared.home, message),
             Route::Spread => {
                 let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
                 let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
                 let least = || (0..shared.executors()).min_by_key(length).unwrap_or(me);
                 let to = if busy { least() } else { me };
-                self.carry(edge, to, message);
+                self.carry(edge, level, to, message);
             }
             Route::Partition(split) => {
                 for (part, message) in split(message, shared.executors()) {
-                    self.carry(edge, part % shared.executors(), message);
+                    self.carry(edge, level, part % shared.executors(), message);
                 }
             }
         }
     }
 
-    /// Counts a message at its receiver outside scopes and puts it there, or on its way.
-    fn carry(&mut self, edge: &Edge<M>, executor: usize, message: M) {
+    /// Counts a message at its receiver and puts it there, or on its way.
+    fn carry(&mut self, edge: &Edge<M>, level: &Arc<Level>, executor: usize, message: M) {
         let shared = self.here.shared;
         let (vertex, port) = (edge.to, edge.port);
-        if shared.progress.refuses(vertex) {
+        let there = &shared.graph.vertices[vertex];
+        if level.refuses(there.place) {
             return;
         }
-        shared.progress.begin(vertex, Account::Port(port));
-        if !shared.graph.vertices[vertex].elastic[port] {
+        level.begin(there.place, Account::Port(port));
+        if !there.elastic[port] {
             shared.enqueued(vertex, port, executor);
         }
         if executor == self.here.local.me {
-            self.here.deliver(vertex, port, ROOT, message);
+            let node = self.here.node_of(level);
+            self.here.deliver(vertex, port, node, message);
         } else {
-            let query = shared.clone();
-            shared.links.post(executor, Command::Deliver { query, vertex, port, message });
+            let (query, level) = (shared.clone(), level.clone());
+            shared.links.post(executor, Command::Deliver { query, level, vertex, port, message });
         }
     }
 }

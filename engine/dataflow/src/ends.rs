@@ -11,17 +11,17 @@
 //! an instance ends               once all its seats are done; of a loop, the next iteration has then had all its input
 //! ```
 //!
-//! So no operator is made only to pass an end on. The outermost level, which spans executors, is `progress`: there an outermost instance
-//! counts as one piece of work.
+//! So no operator is made only to pass an end on. Instances that span executors, and the outermost level, are tracked by `progress`: there
+//! one of these instances counts as one piece of work.
 
 use crate::Message;
 use crate::graph::{Crossing, Inner};
 use crate::local::Here;
 use crate::station::{Item, Opened};
-use crate::tree::{At, ROOT};
+use crate::tree::At;
 
 impl<M: Message> Here<'_, M> {
-    /// A new instance of a scope within an instance of its parent.
+    /// A new instance of a narrow scope within an instance of its parent.
     pub(crate) fn open_node(&mut self, parent: usize, scope: usize, number: u32, rank: u64) -> usize {
         self.count_opened(parent, scope);
         self.local.tree.open(&self.shared.graph.scopes, parent, scope, number, rank)
@@ -29,8 +29,8 @@ impl<M: Message> Here<'_, M> {
 
     fn count_opened(&mut self, parent: usize, scope: usize) {
         self.local.tally.scope(scope).opened += 1;
-        if parent == ROOT {
-            self.shared.progress.instance_opened(scope);
+        if let Some(level) = self.level(parent) {
+            level.instance_opened(self.shared.graph.scopes[scope].place);
         }
     }
 
@@ -60,7 +60,7 @@ impl<M: Message> Here<'_, M> {
     fn takes_no_iteration(&self, parent: usize, scope: usize) -> bool {
         let place = self.shared.graph.scopes[scope].place;
         self.local.tree.node(parent).seats[place].refuses
-            || parent == ROOT && self.shared.progress.is_scope_closed(scope)
+            || self.level(parent).is_some_and(|level| level.is_finished(place))
     }
 
     /// A token comes to a member of `node` on its in-edge (of a scope: its entry) number `arrival`.
@@ -147,7 +147,7 @@ impl<M: Message> Here<'_, M> {
     fn look_emptied(&mut self, node: usize, scope: usize) {
         let place = self.shared.graph.scopes[scope].place;
         let crowd = self.local.tree.crowd(node, place);
-        if node != ROOT && crowd.entered && crowd.members.is_empty() {
+        if self.level(node).is_none() && crowd.entered && crowd.members.is_empty() {
             self.seat_done(At { node, place });
         }
     }
@@ -203,16 +203,18 @@ impl<M: Message> Here<'_, M> {
         let (scope, parent) = (there.scope, there.parent);
         self.local.fed.retain(|fed| *fed != node);
         self.local.tree.remove(&self.shared.graph.scopes, node);
-        if parent == ROOT {
-            self.shared.instance_gone(scope);
+        if let Some(level) = self.level(parent) {
+            self.shared.instance_gone(level, scope);
         }
     }
 
     /// The ingress says that an instance it opened gets nothing more on this edge.
     pub(crate) fn end_entry(&mut self, opened: Opened) {
         let edge = &self.shared.graph.edges[opened.edge as usize];
-        if let Some(node) = self.local.tree.find(opened.node, opened.number) {
-            self.end_arrives(node, Inner::Vertex(edge.to), edge.in_place);
+        let Some(node) = self.local.tree.find(opened.node, opened.number) else { return };
+        match self.level(node) {
+            Some(level) => self.shared.feeder_complete(level, opened.edge as usize),
+            None => self.end_arrives(node, Inner::Vertex(edge.to), edge.in_place),
         }
     }
 

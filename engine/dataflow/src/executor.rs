@@ -7,7 +7,6 @@ use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLA
 use crate::links::{Command, Links, Shared};
 use crate::local::{Here, LocalQuery, drop_quietly};
 use crate::tenants::{Owner, Payer, Tenants, Work};
-use crate::tree::ROOT;
 use crate::turn::Turn;
 use crate::{Message, Root, RootStatus};
 use std::cmp::Reverse;
@@ -105,22 +104,33 @@ impl<M: Message> Executor<M> {
                     self.take_in(&query);
                 }
             }
-            Command::Deliver { query, vertex, port, message } => {
-                self.with_query(&query, |mut here| here.deliver(vertex, port, ROOT, message));
+            Command::Deliver { query, level, vertex, port, message } => {
+                self.with_query(&query, |mut here| {
+                    let node = here.node_of(&level);
+                    here.deliver(vertex, port, node, message);
+                });
             }
-            Command::Exhausted { query, vertex, port } => {
-                self.with_query(&query, |mut here| here.exhausted(vertex, port));
+            Command::Exhausted { query, level, vertex, port } => {
+                self.with_query(&query, |mut here| here.exhausted(&level, vertex, port));
             }
-            Command::Entered { query, scope } => {
-                self.with_query(&query, |mut here| here.scope_fed(ROOT, scope));
+            Command::Entered { query, level, scope } => self.with_query(&query, |mut here| {
+                if let Some(node) = here.node_if(&level) {
+                    here.scope_fed(node, scope);
+                }
+            }),
+            Command::CreateEmpty { query, level, vertex } => {
+                self.with_query(&query, |mut here| here.create_empty(&level, vertex));
             }
-            Command::CreateEmpty { query, vertex } => {
-                self.with_query(&query, |mut here| here.create_empty(vertex))
+            Command::Invite { query, level, vertex } => {
+                self.with_query(&query, |mut here| here.resume_later(&level, vertex));
             }
-            Command::Invite { query, vertex } => {
-                self.with_query(&query, |mut here| here.resume_later(vertex))
+            Command::Closed { query, level } => self.with_query(&query, |mut here| here.purge_closed(&level)),
+            Command::Feed { query, level } => query.feed(&level),
+            Command::Over { query, level } => {
+                if self.queries.contains_key(&query.id) {
+                    self.with_query(&query, |mut here| here.forget_level(&level));
+                }
             }
-            Command::Closed(query) => self.with_query(&query, |mut here| here.purge_closed()),
             Command::Stop(id) => self.forget(id),
             Command::Nudge(id) => {
                 if let Some(local) = self.queries.get_mut(&id) {

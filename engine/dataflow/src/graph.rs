@@ -54,9 +54,16 @@ pub struct ScopeOptions {
     pub inter: InterPolicy,
     /// Which member of an instance runs first.
     pub intra: IntraPolicy,
-    /// Instances that may live at once on one executor within one enclosing instance (the paper's `MAX_SI`): an ingress that holds none
-    /// open is not run while there are as many; of a loop only the earliest so many iterations run. None for no limit.
+    /// Instances that may live at once within one enclosing instance (the paper's `MAX_SI`; of a narrow scope on one executor): an
+    /// ingress that holds none open is not run while there are as many; of a loop only the earliest so many iterations run. None for no
+    /// limit.
     pub instances_max: Option<u32>,
+    /// Each instance spans all executors: its edges may have any route, its vertices an operator on each executor that a message reaches.
+    /// That is for a few instances with much work in each. An instance of a narrow scope, the default, lives where it was opened, and
+    /// costs so little that there may be one for each row. A wide scope does not lie in a narrow one.
+    pub wide: bool,
+    /// What to call it in profiles.
+    pub name: String,
 }
 
 impl ScopeOptions {
@@ -67,6 +74,14 @@ impl ScopeOptions {
     /// A loop scope with the default policies.
     pub fn iteration() -> ScopeOptions {
         ScopeOptions { kind: ScopeKind::Loop, ..ScopeOptions::default() }
+    }
+    /// The same, with instances that span executors.
+    pub fn wide(self) -> ScopeOptions {
+        ScopeOptions { wide: true, ..self }
+    }
+    /// The same, with a name for profiles.
+    pub fn named(self, name: impl Into<String>) -> ScopeOptions {
+        ScopeOptions { name: name.into(), ..self }
     }
 }
 
@@ -120,7 +135,7 @@ impl VertexOptions {
 /// Splits one message into parts, each for one of `parts` receivers. Empty parts should be left out.
 pub type Partition<M> = Arc<dyn Fn(M, usize) -> Vec<(usize, M)> + Send + Sync>;
 
-/// Where messages on an edge go. Edges inside, into, and within a scope must be `Local`; an edge that leaves to the root may be any.
+/// Where messages on an edge go. An edge whose receiver lies in a narrow scope must be `Local`.
 pub enum Route<M> {
     /// To the twin on the same executor, in order.
     Local,
@@ -165,12 +180,14 @@ pub enum GraphError {
     NoSuchPort(String, usize),
     /// An output has two edges: a message goes to one place (a copying operator has two outputs).
     OutputTwice(String, usize),
-    /// An edge skips a scope border, or a route inside a scope is not local.
+    /// An edge skips a scope border, or a route into a narrow scope is not local.
     Border(String, String),
     /// A backward edge does not stay in one loop scope.
     Backward(String, String),
     /// A source lies inside a scope, where nothing could start it.
     SourceInScope(String),
+    /// This scope is wide and lies in one that is not.
+    WideInNarrow(usize),
     /// Scopes nest too deeply.
     TooDeep(usize),
     /// Too many vertices, ports, or edges into one vertex.
@@ -199,6 +216,9 @@ impl fmt::Display for GraphError {
             }
             GraphError::SourceInScope(name) => {
                 write!(f, "the source `{name}` lies inside a scope, where nothing could start it")
+            }
+            GraphError::WideInNarrow(scope) => {
+                write!(f, "scope {scope} spans executors and the scope around it does not")
             }
             GraphError::TooDeep(depth) => {
                 write!(f, "scopes nest {depth} deep, at most {SCOPE_DEPTH_MAX} are allowed")
@@ -246,6 +266,8 @@ pub(crate) struct Vertex<M> {
     pub(crate) name: String,
     pub(crate) options: VertexOptions,
     pub(crate) factory: Factory<M>,
+    /// Its instances span executors: it lies outside scopes or in a wide one.
+    pub(crate) wide: bool,
     /// The scope it lies in, and its place among that scope's members.
     pub(crate) scope: usize,
     pub(crate) place: usize,
@@ -275,13 +297,13 @@ pub(crate) enum Inner {
 /// A scope; number 0 is the whole graph.
 pub(crate) struct Scope {
     pub(crate) options: ScopeOptions,
+    /// Its instances span executors.
+    pub(crate) wide: bool,
     pub(crate) parent: usize,
     /// Its place among the parent's members.
     pub(crate) place: usize,
     /// Number of scopes around its members: 1 for a scope directly inside the graph.
     pub(crate) depth: usize,
-    /// The outermost scope around it, or itself; 0 for the graph.
-    pub(crate) outermost: usize,
     /// What lies directly inside, from upstream to downstream.
     pub(crate) members: Vec<Inner>,
     /// Places of members by precedence, the first first, and the precedence of each place; empty for first in, first out.
@@ -308,10 +330,6 @@ impl<M: Message> Graph<M> {
     pub(crate) fn ports(&self) -> usize {
         self.vertices.last().map_or(0, |vertex| vertex.ports_before + vertex.options.ports)
     }
-    /// The outermost scope around a vertex; 0, the graph, if there is none.
-    pub(crate) fn scope_around(&self, vertex: usize) -> usize {
-        self.scopes[self.vertices[vertex].scope].outermost
-    }
 }
 
 /// Collects a graph.
@@ -331,7 +349,7 @@ impl<M: Message> Default for GraphBuilder<M> {
 impl<M: Message> GraphBuilder<M> {
     /// An empty graph.
     pub fn new() -> GraphBuilder<M> {
-        let root = Scope::new(ScopeOptions::default(), 0, 0, 0);
+        let root = Scope::new(ScopeOptions::default(), 0, 0);
         GraphBuilder { vertices: Vec::new(), edges: Vec::new(), scopes: vec![root], output: None }
     }
 
@@ -356,8 +374,7 @@ impl<M: Message> GraphBuilder<M> {
     pub fn scope_with(&mut self, parent: ScopeNo, options: ScopeOptions) -> ScopeNo {
         let number = self.scopes.len();
         let around = &self.scopes[parent.0];
-        let outermost = if parent == ScopeNo::ROOT { number } else { around.outermost };
-        self.scopes.push(Scope::new(options, parent.0, around.depth + 1, outermost));
+        self.scopes.push(Scope::new(options, parent.0, around.depth + 1));
         ScopeNo(number)
     }
 
@@ -372,6 +389,7 @@ impl<M: Message> GraphBuilder<M> {
             elastic: vec![false; options.ports],
             scope,
             place: 0,
+            wide: self.scopes[scope].wide,
             depth: self.scopes[scope].depth,
             options,
             factory: Box::new(factory),
@@ -392,7 +410,19 @@ impl<M: Message> GraphBuilder<M> {
 
     /// Adds a backward edge between two vertices of one loop scope: what is sent along it goes to the next iteration.
     pub fn connect_back(&mut self, from: VertexNo, output: usize, to: VertexNo, port: usize) {
-        self.add_edge(from, output, to, port, Route::Local, Crossing::Back);
+        self.connect_back_by(from, output, to, port, Route::Local);
+    }
+
+    /// As [`connect_back`](Self::connect_back), by a route: in a wide loop an iteration's work may be shared out anew.
+    pub fn connect_back_by(
+        &mut self,
+        from: VertexNo,
+        output: usize,
+        to: VertexNo,
+        port: usize,
+        route: Route<M>,
+    ) {
+        self.add_edge(from, output, to, port, route, Crossing::Back);
     }
 
     fn add_edge(
@@ -415,13 +445,13 @@ impl<M: Message> GraphBuilder<M> {
 }
 
 impl Scope {
-    fn new(options: ScopeOptions, parent: usize, depth: usize, outermost: usize) -> Scope {
+    fn new(options: ScopeOptions, parent: usize, depth: usize) -> Scope {
         Scope {
+            wide: options.wide || depth == 0,
             options,
             parent,
             place: 0,
             depth,
-            outermost,
             members: Vec::new(),
             by_precedence: Vec::new(),
             precedence: Vec::new(),

@@ -48,6 +48,7 @@ mod closing;
 mod ends;
 mod executor;
 pub mod ledger;
+mod level;
 mod line;
 mod links;
 mod local;

@@ -5,6 +5,7 @@
 //! and the others are at most a few per vertex, port and query.
 
 use crate::accounts::{AccountOptions, Admission};
+use crate::level::Level;
 use crate::query::QueryShared;
 use crate::root::Root;
 use crate::{Message, TenantNo, UserNo};
@@ -22,18 +23,22 @@ pub(crate) enum Command<M: Message> {
     Start(Shared<M>),
     /// Keep an eye on the deadline of a query that waits to be let in. To the home executor.
     Hold(Shared<M>),
-    /// A message from another executor; always outside scopes.
-    Deliver { query: Shared<M>, vertex: usize, port: usize, message: M },
+    /// A message from another executor, in a scope instance that spans executors or outside scopes.
+    Deliver { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize, message: M },
     /// Nothing more comes on this port, anywhere.
-    Exhausted { query: Shared<M>, vertex: usize, port: usize },
-    /// All ports are exhausted and no instance was ever made: make one.
-    CreateEmpty { query: Shared<M>, vertex: usize },
-    /// Nothing more enters this outermost scope, anywhere.
-    Entered { query: Shared<M>, scope: usize },
-    /// `resume` the instance here.
-    Invite { query: Shared<M>, vertex: usize },
-    /// Some vertices or scopes were closed by a limit: drop what they hold.
-    Closed(Shared<M>),
+    Exhausted { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize },
+    /// All ports are exhausted and no operator was ever made: make one.
+    CreateEmpty { query: Shared<M>, level: Arc<Level>, vertex: usize },
+    /// Nothing more enters this narrow scope, anywhere.
+    Entered { query: Shared<M>, level: Arc<Level>, scope: usize },
+    /// `resume` the operator here.
+    Invite { query: Shared<M>, level: Arc<Level>, vertex: usize },
+    /// Some vertices or scopes were closed: drop what they hold.
+    Closed { query: Shared<M>, level: Arc<Level> },
+    /// An iteration gets nothing more. To the home executor, which has no other part in it.
+    Feed { query: Shared<M>, level: Arc<Level> },
+    /// A scope instance is over, everywhere.
+    Over { query: Shared<M>, level: Arc<Level> },
     /// The query ended: drop everything of it.
     Stop(u64),
     /// Something this executor waited for happened.

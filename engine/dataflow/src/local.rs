@@ -7,16 +7,18 @@
 
 use crate::graph::Inner;
 use crate::ledger::BudgetExceeded;
+use crate::level::{Account, Level};
 use crate::links::Shared;
 use crate::pace::Pace;
-use crate::progress::Account;
 use crate::rules::Rule;
 use crate::station::{Delivery, Item, Place, Station};
 use crate::tally::Tally;
 use crate::tenants::Owner;
 use crate::tree::{At, ROOT, Tree};
 use crate::{Failure, Fault, Message};
+use hashbrown::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// A query on an executor, and how the executor deals with it.
 pub(crate) struct LocalQuery<M: Message> {
@@ -38,7 +40,9 @@ pub(crate) struct LocalQuery<M: Message> {
 pub(crate) struct Local<M: Message> {
     pub(crate) me: usize,
     pub(crate) tree: Tree<M>,
-    /// Counted messages at the ports of vertices inside scopes; see `QueryShared::queue_place`.
+    /// The nodes of instances that span executors, by the number of their level.
+    wide: HashMap<u64, usize, foldhash::fast::FixedState>,
+    /// Counted messages at the ports of vertices inside narrow scopes; see `QueryShared::queue_place`.
     pub(crate) queued: Vec<usize>,
     pub(crate) waiting: Vec<At>,
     pub(crate) instance_next: u32,
@@ -61,7 +65,8 @@ impl<M: Message> LocalQuery<M> {
         let graph = &shared.graph;
         let local = Local {
             me,
-            tree: Tree::new(&graph.scopes),
+            tree: Tree::new(&graph.scopes, &shared.root),
+            wide: HashMap::default(),
             queued: vec![0; graph.ports()],
             waiting: Vec::new(),
             instance_next: 0,
@@ -84,6 +89,39 @@ impl<M: Message> Here<'_, M> {
         Here { shared: self.shared, local: self.local }
     }
 
+    /// The node of an instance that spans executors, if it is here.
+    pub(crate) fn node_if(&self, level: &Level) -> Option<usize> {
+        if level.number == 0 { Some(ROOT) } else { self.local.wide.get(&level.number).copied() }
+    }
+
+    /// The node of an instance that spans executors, made if need be, with those around it.
+    pub(crate) fn node_of(&mut self, level: &Arc<Level>) -> usize {
+        if let Some(node) = self.node_if(level) {
+            return node;
+        }
+        let parent = level.parent.as_ref().expect("every level but the root's lies in another");
+        let parent = self.node_of(parent);
+        let scopes = &self.shared.graph.scopes;
+        let node = self.local.tree.open(scopes, parent, level.scope, level.tag.number(), level.rank);
+        self.local.tree.set_level(node, level);
+        self.local.wide.insert(level.number, node);
+        level.arrive(self.local.me);
+        node
+    }
+
+    /// An instance that spans executors is over.
+    pub(crate) fn forget_level(&mut self, level: &Level) {
+        if let Some(node) = self.local.wide.remove(&level.number) {
+            self.empty_node(node);
+            self.local.tree.remove(&self.shared.graph.scopes, node);
+        }
+    }
+
+    /// The level of a node, if its instance spans executors.
+    pub(crate) fn level(&self, node: usize) -> Option<&Arc<Level>> {
+        self.local.tree.node(node).level.as_ref()
+    }
+
     /// The seat of a vertex in an instance.
     pub(crate) fn at(&self, vertex: usize, node: usize) -> At {
         At { node, place: self.shared.graph.vertices[vertex].place }
@@ -104,15 +142,16 @@ impl<M: Message> Here<'_, M> {
         assert_eq!(node.scope, there.scope, "a message's instance fits its receiver's scope");
         let tag = node.tag;
         let gated = there.options.port_order > 0;
-        let open = !gated || (at.node != ROOT && self.lower_ports_ended(vertex, at.node));
+        let level = node.level.clone();
+        let open = !gated || (level.is_none() && self.lower_ports_ended(vertex, at.node));
         let seat = self.local.tree.seat(at);
         seat.occupied = true;
         seat.station.get_or_insert_with(|| Box::new(Station::new())).move_in(vertex, tag, at.node, open);
         self.local.tally.vertex(vertex).operators += 1;
-        if at.node == ROOT {
-            self.shared.progress.instance_made(vertex, self.local.me);
+        if let Some(level) = level {
+            level.operator_made(at.place, self.local.me);
             for port in 0..there.options.ports {
-                if self.shared.progress.is_exhausted(vertex, port) {
+                if level.is_exhausted(at.place, port) {
                     self.push_completion(at, port, Account::Free);
                 }
             }
@@ -144,27 +183,27 @@ impl<M: Message> Here<'_, M> {
 
     /// True if messages for this vertex in this instance are thrown away.
     pub(crate) fn refuses(&mut self, vertex: usize, node: usize) -> bool {
-        if node == ROOT {
-            return self.shared.progress.refuses(vertex);
-        }
         let at = self.at(vertex, node);
+        if let Some(level) = self.level(node) {
+            return level.refuses(at.place);
+        }
         let seat = self.local.tree.seat(at);
         seat.closed || seat.refuses || seat.done
     }
 
-    /// Takes a message. One for a vertex outside scopes is already counted at the port's progress and, unless the port is elastic, at
-    /// its queue.
+    /// Takes a message. One for an instance that spans executors is already counted at the port's progress and, unless the port is
+    /// elastic, at its queue.
     pub(crate) fn deliver(&mut self, vertex: usize, port: usize, node: usize, message: M) {
         let there = &self.shared.graph.vertices[vertex];
         let (elastic, order) = (there.elastic[port], there.options.port_order);
         let mut delivery = Delivery { port, message, counted: !elastic, charged: 0 };
         if self.refuses(vertex, node) {
-            if node == ROOT {
-                self.discard(vertex, delivery);
+            if there.wide {
+                self.discard(node, vertex, delivery);
             }
             return;
         }
-        if node != ROOT && !elastic {
+        if !there.wide && !elastic {
             self.local.queued[there.ports_before + port] += 1;
         }
         if elastic {
@@ -186,7 +225,7 @@ impl<M: Message> Here<'_, M> {
     pub(crate) fn unqueue(&mut self, vertex: usize, delivery: Delivery<M>) -> (usize, M) {
         let there = &self.shared.graph.vertices[vertex];
         if delivery.counted {
-            if there.depth == 0 {
+            if there.wide {
                 self.shared.dequeued(vertex, delivery.port, self.local.me);
             } else {
                 self.local.queued[there.ports_before + delivery.port] -= 1;
@@ -198,16 +237,16 @@ impl<M: Message> Here<'_, M> {
         (delivery.port, delivery.message)
     }
 
-    pub(crate) fn discard(&mut self, vertex: usize, delivery: Delivery<M>) {
+    pub(crate) fn discard(&mut self, node: usize, vertex: usize, delivery: Delivery<M>) {
         let (port, message) = self.unqueue(vertex, delivery);
         drop(message);
-        self.settle(vertex, Account::Port(port));
+        self.settle(node, vertex, Account::Port(port));
     }
 
-    /// A piece of work is over. Inside scopes nothing is counted: the outermost instance is, as one piece of work.
-    pub(crate) fn settle(&self, vertex: usize, account: Account) {
-        if self.shared.graph.vertices[vertex].depth == 0 {
-            self.shared.settle(vertex, account);
+    /// A piece of work is over. Inside narrow scopes nothing is counted: the instance is, as one piece of work.
+    pub(crate) fn settle(&self, node: usize, vertex: usize, account: Account) {
+        if let Some(level) = self.level(node) {
+            self.shared.settle(level, vertex, account);
         }
     }
 
@@ -215,37 +254,38 @@ impl<M: Message> Here<'_, M> {
     pub(crate) fn start(&mut self) {
         for vertex in 0..self.shared.graph.vertices.len() {
             if self.shared.graph.vertices[vertex].options.source {
-                self.resume_later(vertex);
+                self.resume_later(&self.shared.root, vertex);
             }
         }
     }
 
     /// `resume` for a source at the start or an invited peer; counted as work already.
-    pub(crate) fn resume_later(&mut self, vertex: usize) {
-        if self.shared.progress.is_closed(vertex) {
-            return self.shared.settle(vertex, Account::Work);
+    pub(crate) fn resume_later(&mut self, level: &Arc<Level>, vertex: usize) {
+        if level.is_closed(self.shared.graph.vertices[vertex].place) {
+            return self.shared.settle(level, vertex, Account::Work);
         }
-        self.station(vertex, ROOT).inbox.push_back(Item::Resume);
-        self.make_ready(self.at(vertex, ROOT));
+        let node = self.node_of(level);
+        self.station(vertex, node).inbox.push_back(Item::Resume);
+        self.make_ready(self.at(vertex, node));
     }
 
     /// A port is exhausted; an acknowledgement is owed.
-    pub(crate) fn exhausted(&mut self, vertex: usize, port: usize) {
-        let at = self.at(vertex, ROOT);
-        if self.local.tree.is_occupied(at) && !self.shared.progress.is_closed(vertex) {
-            self.push_completion(at, port, Account::Ack);
-        } else {
-            self.shared.settle(vertex, Account::Ack);
+    pub(crate) fn exhausted(&mut self, level: &Arc<Level>, vertex: usize, port: usize) {
+        let at = self.node_if(level).map(|node| self.at(vertex, node));
+        match at.filter(|at| self.local.tree.is_occupied(*at) && !level.is_closed(at.place)) {
+            Some(at) => self.push_completion(at, port, Account::Ack),
+            None => self.shared.settle(level, vertex, Account::Ack),
         }
     }
 
     /// No message ever came for this vertex, and it wants to hear of the end; an acknowledgement is owed.
-    pub(crate) fn create_empty(&mut self, vertex: usize) {
-        if self.shared.progress.is_closed(vertex) {
-            return self.shared.settle(vertex, Account::Ack);
+    pub(crate) fn create_empty(&mut self, level: &Arc<Level>, vertex: usize) {
+        if level.is_closed(self.shared.graph.vertices[vertex].place) {
+            return self.shared.settle(level, vertex, Account::Ack);
         }
-        self.station(vertex, ROOT).inbox.push_back(Item::Acknowledge);
-        self.make_ready(self.at(vertex, ROOT));
+        let node = self.node_of(level);
+        self.station(vertex, node).inbox.push_back(Item::Acknowledge);
+        self.make_ready(self.at(vertex, node));
     }
 
     /// The operator there has something to do, if it has.

@@ -3,10 +3,10 @@
 use crate::accounts::Accounts;
 use crate::graph::{Edge, Graph};
 use crate::ledger::{BudgetExceeded, Ledger};
+use crate::level::Level;
 use crate::limits::MAILBOX_MESSAGES_MAX;
-use crate::links::{Command, Links, Shared};
+use crate::links::{Command, Links};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::rules::{Action, Rule, Taken};
 use crate::runtime::QueryOptions;
 use crate::stride::SHARE_DEFAULT;
@@ -35,7 +35,11 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) deadline_ns: u64,
     pub(crate) graph: Graph<M>,
     pub(crate) links: Arc<Links<M>>,
-    pub(crate) progress: Progress,
+    /// The outermost level: what lies outside all scopes.
+    pub(crate) root: Arc<Level>,
+    pub(crate) level_next: AtomicU64,
+    /// Numbers of instances of wide branch scopes.
+    pub(crate) instance_next: AtomicU32,
     pub(crate) ledger: Ledger,
     pub(crate) output: Output<M>,
     pub(crate) stats: Vec<VertexStats>,
@@ -76,7 +80,9 @@ impl<M: Message> QueryShared<M> {
             home,
             started_ns,
             deadline_ns: started_ns.saturating_add(time_max_ns),
-            progress: Progress::new(&graph, executors),
+            root: Level::root(&graph, executors),
+            level_next: AtomicU64::new(1),
+            instance_next: AtomicU32::new(0),
             ledger: Ledger::new(options.bytes_max, graph.vertices.len(), accounts.clone()),
             accounts,
             output: Output::new(options.output_batches_max),
@@ -171,25 +177,8 @@ impl<M: Message> QueryShared<M> {
     /// An executor takes the query in; false if the query has ended already.
     pub(crate) fn touch(&self, executor: usize) -> bool {
         self.touched[executor].store(true, Ordering::SeqCst);
+        self.root.arrive(executor);
         !self.is_stopped()
-    }
-
-    /// Tells every executor that holds the query that nothing more enters an outermost scope.
-    pub(crate) fn post_entered(self: &Shared<M>, scope: usize) {
-        for executor in 0..self.executors() {
-            if self.touched[executor].load(Ordering::SeqCst) {
-                self.links.post(executor, Command::Entered { query: self.clone(), scope });
-            }
-        }
-    }
-
-    /// Tells every executor that holds the query that some vertices or scopes were closed.
-    pub(crate) fn post_closed(self: &Shared<M>) {
-        for executor in 0..self.executors() {
-            if self.touched[executor].load(Ordering::SeqCst) {
-                self.links.post(executor, Command::Closed(self.clone()));
-            }
-        }
     }
 
     fn queue_place(&self, vertex: usize, port: usize, executor: usize) -> &AtomicUsize {
@@ -292,5 +281,11 @@ impl<M: Message> QueryShared<M> {
             bytes_peak: self.ledger.peak(number),
         };
         self.stats.iter().enumerate().map(profile).collect()
+    }
+}
+
+impl<M: Message> Drop for QueryShared<M> {
+    fn drop(&mut self) {
+        self.root.dissolve();
     }
 }

@@ -7,7 +7,7 @@
 //! A station stays in its seat when the scope instance is over, with its mailbox and, if it can serve again, its operator: the next
 //! instance that takes the seat allocates nothing.
 
-use crate::progress::Account;
+use crate::level::Account;
 use crate::tree::ROOT;
 use crate::{Message, Operator, Tag};
 use std::collections::VecDeque;
@@ -88,8 +88,9 @@ pub(crate) struct Station<M: Message> {
     /// What the unfinished call was counted as, and whether it ends the scope instance here.
     pub(crate) current: Option<(Account, bool)>,
     pub(crate) place: Place,
-    /// Ports whose completion was put into the inbox.
+    /// Ports whose completion was put into the inbox, and those it was called for.
     pub(crate) completions: u32,
+    pub(crate) told: u32,
     /// The end of its scope instance was put into the inbox.
     pub(crate) ending: bool,
 }
@@ -107,6 +108,7 @@ impl<M: Message> Station<M> {
             current: None,
             place: Place::Idle,
             completions: 0,
+            told: 0,
             ending: false,
         }
     }
@@ -114,7 +116,7 @@ impl<M: Message> Station<M> {
     /// Takes up work in a scope instance; what it held before was taken out.
     pub(crate) fn move_in(&mut self, vertex: usize, tag: Tag, node: usize, gate_open: bool) {
         (self.head.vertex, self.head.tag, self.head.node) = (vertex, tag, node);
-        (self.gate_open, self.completions, self.ending) = (gate_open, 0, false);
+        (self.gate_open, self.completions, self.told, self.ending) = (gate_open, 0, 0, false);
     }
 
     /// Empties it for the next; the operator stays.

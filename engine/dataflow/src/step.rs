@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::ledger::BudgetExceeded;
+use crate::level::Account;
 use crate::local::Here;
-use crate::progress::Account;
 use crate::station::{Item, Place, Station, Wish};
-use crate::tree::At;
+use crate::tree::{At, ROOT};
 use crate::{Fault, Flow, Message, Outcome};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +34,7 @@ impl<M: Message> Here<'_, M> {
                 self.local.tree.seat(at).station = Some(station);
                 self.after_call(at, vertex, flow, wish);
                 if flow == Flow::Ready && !ends {
-                    self.settle(vertex, account);
+                    self.settle(at.node, vertex, account);
                 }
             }
         }
@@ -54,8 +54,12 @@ impl<M: Message> Here<'_, M> {
         match wish {
             Wish::None => {}
             Wish::CloseInputs => self.close_inputs(vertex, node),
-            Wish::FinishInstance => return self.cancel_instance(node),
-            Wish::FinishScope => return self.cancel_scope(node),
+            Wish::FinishInstance => self.cancel_instance(node),
+            Wish::FinishScope => self.cancel_scope(node),
+        }
+        // Cancelled with its instance, by itself.
+        if !self.local.tree.is_occupied(at) {
+            return;
         }
         if self.is_closed(vertex, node) {
             return self.drop_closed(at);
@@ -119,7 +123,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     fn call_item(&mut self, station: &mut Station<M>, item: Item<M>, until_ns: u64) -> Outcome {
-        let Station { head, operator, .. } = station;
+        let Station { head, operator, told, .. } = station;
         let vertex = head.vertex;
         let item = match item {
             // The inputs were closed while it waited.
@@ -140,8 +144,18 @@ impl<M: Message> Here<'_, M> {
                 operator.receive(port, message, &mut Context::new(self.again(), head, until_ns))
             }
             Item::Resume => operator.resume(&mut Context::new(self.again(), head, until_ns)),
-            Item::Completion(port, _) => {
+            Item::Completion(port, _) if head.node == ROOT => {
                 operator.on_completion(port, &mut Context::new(self.again(), head, until_ns))
+            }
+            // Inside a scope that spans executors the end of the last port is the end of the instance.
+            Item::Completion(port, _) => {
+                *told |= 1 << port;
+                let ports = self.shared.graph.vertices[vertex].options.ports;
+                if u64::from(*told) != (1_u64 << ports) - 1 {
+                    return Ok(Flow::Ready);
+                }
+                let tag = head.tag;
+                operator.on_instance_end(tag, &mut Context::new(self.again(), head, until_ns))
             }
             Item::End => {
                 let tag = head.tag;

@@ -16,11 +16,13 @@
 
 use crate::Message;
 use crate::graph::{Inner, Scope};
+use crate::level::Level;
 use crate::limits::SPARE_NODES_MAX;
 use crate::message::Tag;
 use crate::policy::{InterPolicy, IntraPolicy};
 use crate::ready::{Link, Links, NO_NODE, Order, ReadyInstances, ReadySeats};
 use crate::station::Station;
+use std::sync::Arc;
 
 /// The node of the whole query.
 pub(crate) const ROOT: usize = 0;
@@ -67,6 +69,10 @@ pub(crate) struct Node<M: Message> {
     pub(crate) number: u32,
     pub(crate) rank: u64,
     pub(crate) live: bool,
+    /// Of an instance that spans executors: what they share.
+    pub(crate) level: Option<Arc<Level>>,
+    /// Of one that does not: the seat of the outermost such instance around it, in the instance that does.
+    pub(crate) around: At,
     pub(crate) seats: Vec<Seat<M>>,
     pub(crate) ready: ReadySeats,
     /// Seats that are not done.
@@ -123,13 +129,18 @@ fn named(node: u32) -> Option<usize> {
 }
 
 impl<M: Message> Tree<M> {
-    pub(crate) fn new(scopes: &[Scope]) -> Tree<M> {
+    pub(crate) fn new(scopes: &[Scope], root: &Arc<Level>) -> Tree<M> {
         let free = scopes.iter().map(|_| Vec::new()).collect();
         let mut tree = Tree { nodes: Vec::new(), free };
         tree.add(scopes, 0, Tag::ROOT, ROOT, 0, 0);
+        tree.set_level(ROOT, root);
         tree
     }
 
+    /// The instance spans executors.
+    pub(crate) fn set_level(&mut self, node: usize, level: &Arc<Level>) {
+        self.nodes[node].level = Some(level.clone());
+    }
     pub(crate) fn node(&self, node: usize) -> &Node<M> {
         &self.nodes[node]
     }
@@ -209,13 +220,17 @@ impl<M: Message> Tree<M> {
         rank: u64,
     ) -> usize {
         let members = &scopes[scope].members;
+        let around = match self.nodes.get(parent) {
+            Some(around) if around.level.is_none() => around.around,
+            _ => At { node: parent, place: scopes[scope].place },
+        };
         let ordered = !matches!(scopes[scope].options.intra, IntraPolicy::Fifo);
         let at = match self.free[scope].pop() {
             Some(at) => at as usize,
             None => {
                 let seats = members.iter().map(|member| Seat::new(*member, scopes)).collect();
                 let (ready, left, member) = (ReadySeats::default(), 0, 0);
-                let (live, next, link) = (true, NO_NODE, Link::NONE);
+                let (live, next, link, level) = (true, NO_NODE, Link::NONE, None);
                 self.nodes.push(Node {
                     scope,
                     tag,
@@ -223,6 +238,8 @@ impl<M: Message> Tree<M> {
                     number,
                     rank,
                     live,
+                    level,
+                    around,
                     seats,
                     ready,
                     left,
@@ -237,7 +254,7 @@ impl<M: Message> Tree<M> {
         node.seats.iter_mut().for_each(Seat::reset);
         node.ready.reset(members.len(), ordered);
         (node.tag, node.parent, node.number, node.rank) = (tag.at_node(at as u32), parent, number, rank);
-        (node.left, node.live, node.next) = (members.len(), true, NO_NODE);
+        (node.left, node.live, node.next, node.around) = (members.len(), true, NO_NODE, around);
         at
     }
 
@@ -257,6 +274,7 @@ impl<M: Message> Tree<M> {
             self.nodes[moved as usize].member = member;
         }
         self.nodes[node].live = false;
+        self.nodes[node].level = None;
         self.free[scope].push(node as u32);
         if self.free[scope].len() > SPARE_NODES_MAX {
             self.nodes[node].seats.iter_mut().for_each(|seat| seat.station = None);

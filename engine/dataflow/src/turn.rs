@@ -112,7 +112,7 @@ impl<M: Message> Here<'_, M> {
         shared.graph.vertices[vertex].outputs.iter().flatten().any(|at| {
             let edge = &shared.graph.edges[*at];
             let to = &shared.graph.vertices[edge.to];
-            if to.depth == 0 {
+            if to.wide {
                 shared.edge_full(edge, self.local.me)
             } else {
                 self.local.queued[to.ports_before + edge.port] >= MAILBOX_MESSAGES_MAX
@@ -125,7 +125,10 @@ impl<M: Message> Here<'_, M> {
         let graph = &self.shared.graph;
         graph.vertices[vertex].opens.iter().any(|scope| {
             let scope = &graph.scopes[*scope];
-            let live = || self.local.tree.crowd(node, scope.place).members.len();
+            let live = || match self.level(node).filter(|_| scope.wide) {
+                Some(level) => level.live(scope.place),
+                None => self.local.tree.crowd(node, scope.place).members.len(),
+            };
             scope.options.instances_max.is_some_and(|max| live() >= max as usize)
         })
     }
@@ -134,6 +137,10 @@ impl<M: Message> Here<'_, M> {
     fn latest_iteration(&self, node: usize, scope: usize) -> u32 {
         let scope = &self.shared.graph.scopes[scope];
         match scope.options.instances_max {
+            Some(max) if scope.wide && scope.is_loop() => {
+                let earliest = self.level(node).map_or(1, |level| level.earliest(scope.place));
+                earliest.saturating_add(max.max(1) - 1)
+            }
             Some(max) if scope.is_loop() => {
                 let members = self.local.tree.crowd(node, scope.place).members.iter();
                 let earliest = members.map(|member| self.local.tree.node(*member as usize).number).min();
@@ -143,17 +150,23 @@ impl<M: Message> Here<'_, M> {
         }
     }
 
-    /// True if this vertex leads into a scope whose instances are all cancelled from outside, or is itself cancelled.
-    pub(crate) fn is_called_off(&self, vertex: usize) -> bool {
-        let progress = &self.shared.progress;
-        progress.is_closed(vertex) || progress.is_scope_closed(self.shared.graph.scope_around(vertex))
+    /// True if this vertex's instance, or its part of the level around it, is cancelled.
+    pub(crate) fn is_called_off(&self, vertex: usize, node: usize) -> bool {
+        match self.level(node) {
+            Some(level) => level.is_closed(self.shared.graph.vertices[vertex].place),
+            None => {
+                let around = self.local.tree.node(node).around;
+                self.level(around.node).is_some_and(|level| level.is_closed(around.place))
+            }
+        }
     }
 
     /// True if vertex `vertex` in `node` is not to run any more.
     pub(crate) fn is_closed(&self, vertex: usize, node: usize) -> bool {
-        if node == ROOT {
-            return self.shared.progress.is_closed(vertex);
+        let place = self.shared.graph.vertices[vertex].place;
+        match self.level(node) {
+            Some(level) => level.is_closed(place),
+            None => self.local.tree.node(node).seats[place].closed,
         }
-        self.local.tree.node(node).seats[self.shared.graph.vertices[vertex].place].closed
     }
 }

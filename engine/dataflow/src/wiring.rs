@@ -58,18 +58,24 @@ impl<M: Message> GraphBuilder<M> {
         Ok(())
     }
 
-    /// An edge stays in its scope, enters a child scope, or leaves to the parent; it is local unless it runs or leaves to the root.
+    /// An edge stays in its scope, enters a child scope, or leaves to the parent; it is local unless its receiver's instances span
+    /// executors.
     fn check_borders(&mut self) -> Result<(), GraphError> {
+        if let Some(scope) = (1..self.scopes.len())
+            .find(|at| self.scopes[*at].wide && !self.scopes[self.scopes[*at].parent].wide)
+        {
+            return Err(GraphError::WideInNarrow(scope));
+        }
         for index in 0..self.edges.len() {
             let Edge { from, to, crossing, .. } = self.edges[index];
             let (inside, outside) = (self.vertices[from].scope, self.vertices[to].scope);
+            let local = self.scopes[outside].wide || matches!(self.edges[index].route, Route::Local);
             if crossing == Crossing::Back {
-                if inside != outside || !self.scopes[inside].is_loop() {
+                if inside != outside || !self.scopes[inside].is_loop() || !local {
                     return Err(GraphError::Backward(self.name(from), self.name(to)));
                 }
                 continue;
             }
-            let local = outside == 0 || matches!(self.edges[index].route, Route::Local);
             self.edges[index].crossing = if inside == outside {
                 Crossing::Inside
             } else if outside != 0 && self.scopes[outside].parent == inside {

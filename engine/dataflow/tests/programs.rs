@@ -5,6 +5,8 @@
 //! Where(body)  a branch scope: an instance a row, cancelled at the first row that the body yields; the row stays if there is one
 //! Repeat(body) a loop scope: rows go round up to so many times; every round's rows, or the last's, come out
 //! ```
+//!
+//! About half the scopes that may are wide: their instances span executors, and their edges take any route.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
@@ -15,6 +17,7 @@ use dataflow::{
     Context, Fault, Flow, GraphBuilder, InterPolicy, IntraPolicy, Member, Operator, Outcome, QueryOptions,
     Route, ScopeKind, ScopeNo, ScopeOptions, Tag, VertexNo, VertexOptions,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -211,6 +214,7 @@ struct Build {
     graph: GraphBuilder<Rows>,
     counts: Counts,
     random: Random,
+    wide: HashSet<ScopeNo>,
 }
 
 impl Build {
@@ -234,19 +238,46 @@ impl Build {
         };
         let intra = intra(&mut self.random);
         let instances_max = self.random.one_in(2).then(|| 1 + self.random.below(4) as u32);
-        self.graph.scope_with(parent, ScopeOptions { kind, inter, intra, instances_max })
+        let wide = self.wide.contains(&parent) && self.random.one_in(2);
+        let options = ScopeOptions { kind, inter, intra, instances_max, wide, name: String::new() };
+        let scope = self.graph.scope_with(parent, options);
+        if wide {
+            self.wide.insert(scope);
+        }
+        scope
     }
 
     fn program(&mut self, program: &[Step], scope: ScopeNo) -> (VertexNo, VertexNo) {
         let parts: Vec<_> = program.iter().map(|step| self.step(step, scope)).collect();
         for pair in parts.windows(2) {
-            self.graph.connect(pair[0].1, 0, pair[1].0, 0, self.route(scope));
+            let route = self.route(scope);
+            self.graph.connect(pair[0].1, 0, pair[1].0, 0, route);
         }
         (parts[0].0, parts[parts.len() - 1].1)
     }
 
-    fn route(&self, scope: ScopeNo) -> Route<Rows> {
-        if scope == ScopeNo::ROOT { Route::Spread } else { Route::Local }
+    /// Any route that messages into this scope may take.
+    fn route(&mut self, scope: ScopeNo) -> Route<Rows> {
+        if !self.wide.contains(&scope) {
+            return Route::Local;
+        }
+        let messages = self.counts.messages.clone();
+        match self.random.below(4) {
+            0 => Route::Local,
+            1 => Route::Gather,
+            2 => Route::Spread,
+            _ => Route::Partition(Arc::new(move |message: Rows, parts| {
+                let part = |row: &u64| (*row as usize) % parts;
+                let rows = |at| message.rows.iter().copied().filter(|row| part(row) == at).collect();
+                let all = (0..parts).map(|at| (at, Rows::new(rows(at), &messages)));
+                all.filter(|(_, message)| !message.rows.is_empty()).collect()
+            })),
+        }
+    }
+
+    /// To one operator.
+    fn gather(&self, scope: ScopeNo) -> Route<Rows> {
+        if self.wide.contains(&scope) { Route::Gather } else { Route::Local }
     }
 
     fn step(&mut self, step: &Step, scope: ScopeNo) -> (VertexNo, VertexNo) {
@@ -272,9 +303,10 @@ impl Build {
                     Close { row: None, found: false, eager, counts, _ticket }
                 });
                 let (first, last) = self.program(body, inner);
-                self.graph.connect(open, 0, close, 0, Route::Local);
-                self.graph.connect(open, 1, first, 0, Route::Local);
-                self.graph.connect(last, 0, close, 1, Route::Local);
+                let (gather, route) = (self.gather(inner), self.route(inner));
+                self.graph.connect(open, 0, close, 0, gather.clone());
+                self.graph.connect(open, 1, first, 0, route);
+                self.graph.connect(last, 0, close, 1, gather);
                 (open, close)
             }
             Step::Repeat { body, rounds, emit } => {
@@ -288,9 +320,11 @@ impl Build {
                     Router { rounds, emit, counts, _ticket }
                 });
                 let (first, last) = self.program(body, inner);
-                self.graph.connect(enter, 0, first, 0, Route::Local);
-                self.graph.connect(last, 0, router, 0, Route::Local);
-                self.graph.connect_back(router, 1, first, 0);
+                let routes = [self.route(inner), self.route(inner), self.route(inner)];
+                let [enters, inside, back] = routes;
+                self.graph.connect(enter, 0, first, 0, enters);
+                self.graph.connect(last, 0, router, 0, inside);
+                self.graph.connect_back_by(router, 1, first, 0, back);
                 (enter, router)
             }
         }
@@ -322,7 +356,12 @@ fn submit(
     counts: &Counts,
     seed: u64,
 ) -> dataflow::QueryHandle<Rows> {
-    let mut build = Build { graph: GraphBuilder::new(), counts: counts.clone(), random: Random(seed) };
+    let mut build = Build {
+        graph: GraphBuilder::new(),
+        counts: counts.clone(),
+        random: Random(seed),
+        wide: [ScopeNo::ROOT].into(),
+    };
     let policy = intra(&mut build.random);
     build.graph.policy(policy);
     let source = build.vertex("Source", VertexOptions::source(), move |counts| Source(rows.clone(), counts));
