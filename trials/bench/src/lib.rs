@@ -27,13 +27,15 @@ use std::path::Path;
 type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 
 /// Every bench: its name, what it measures, and its entry.
-const BENCHES: [(&str, &str, Bench); 10] = [
+const BENCHES: [(&str, &str, Bench); 12] = [
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),
     ("store-tao", "many clients with the mix of TAO", store::tao::run),
+    ("store-commits", "commits a second beside the bare log", store::tao::commits),
+    ("store-stalls", "how long a commit takes beside chores", store::stalls::run),
     ("store-readers", "readers beside a writer, scans of a dirty graph", store::readers::run),
     ("store-memory", "bytes an edge", store::memory::run),
     ("store-recovery", "a million commits replayed", store::recovery::run),

@@ -9,6 +9,7 @@ pub mod readers;
 pub mod recovery;
 pub mod size;
 pub mod social_graph;
+pub mod stalls;
 pub mod tao;
 
 use crate::data;
@@ -22,6 +23,8 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     bulk::run(data, report)?;
     memory::run(data, report)?;
     tao::run(data, report)?;
+    tao::commits(data, report)?;
+    stalls::run(data, report)?;
     readers::run(data, report)?;
     recovery::run(data, report)?;
     size::run(data, report)?;

@@ -20,6 +20,10 @@ impl Samples {
     pub fn push(&mut self, time_ms: f64) {
         self.times_ms.push(time_ms);
     }
+    /// Takes back the time added last.
+    pub fn pop(&mut self) {
+        self.times_ms.pop();
+    }
     /// Adds the times of another.
     pub fn extend(&mut self, other: &Samples) {
         self.times_ms.extend_from_slice(&other.times_ms);

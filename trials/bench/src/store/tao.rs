@@ -17,7 +17,7 @@ use client::{Client, Done};
 use database::{Database, ImportOptions, Options};
 use mix::{Mix, Operation};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use twin::{Digest, History, Twin};
 use world::clock::monotonic_ns;
 use world::files;
@@ -42,18 +42,33 @@ const BARE_LOG_PART_TARGET: f64 = 0.7;
 const TURNS: usize = 3;
 const TURN_NS: u64 = 3_000_000_000;
 
-/// Runs the mixes.
+/// The network as a file of edges, in a folder with room for databases, and its twin.
+struct Network {
+    place: files::TemporaryFolder,
+    edges: PathBuf,
+    twin: Twin,
+}
+
+impl Network {
+    /// None where there is no data.
+    fn open(data: Option<&Path>, report: &mut Report) -> Result<Option<Network>, String> {
+        let Some(folder) = data else {
+            report.skipped("TAO mix", "it needs --data with a folder that holds ego-twitter.txt.zst");
+            return Ok(None);
+        };
+        let text = data::text(folder, NETWORK)?;
+        let place = super::scratch("tao")?;
+        let edges = place.path().join("edges.txt");
+        files::write_bytes(&edges, text.as_bytes()).map_err(|error| error.to_string())?;
+        let twin = Twin::read(&text)?;
+        Ok(Some(Network { place, edges, twin }))
+    }
+}
+
+/// Runs the mix itself.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
-    let Some(folder) = data else {
-        report.skipped("TAO mix", "it needs --data with a folder that holds ego-twitter.txt.zst");
-        return Ok(());
-    };
-    let text = data::text(folder, NETWORK)?;
-    let place = super::scratch("tao")?;
-    let edges = place.path().join("edges.txt");
-    files::write_bytes(&edges, text.as_bytes()).map_err(|error| error.to_string())?;
     report.section("TAO mix (99.8 % reads), 8 clients, SNAP ego-Twitter");
-    let mut twin = Twin::read(&text)?;
+    let Some(Network { place, edges, mut twin }) = Network::open(data, report)? else { return Ok(()) };
     report.note(format!("{} vertices, {} edges, seed {SEED}", twin.ids.end(), twin.edge_count()));
     let database = loaded(&edges, &place.path().join("reads"))?;
     let ours = measure(&database, &mut twin, Mix::TAO, MEASURED_NS)?;
@@ -63,6 +78,13 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let target = format!("at least {OPERATIONS_TARGET:.0} operations/s");
     report.figure("TAO mix", &shown, &target, ours.rate() >= OPERATIONS_TARGET);
     beside_rivals(&ours, &edges, place.path(), report);
+    Ok(())
+}
+
+/// Its operations with a quarter of writes.
+pub fn commits(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    report.section("TAO operations with 25 % writes, 8 clients, durable, in turns with the bare log");
+    let Some(Network { place, edges, mut twin }) = Network::open(data, report)? else { return Ok(()) };
     quarter(&edges, place.path(), &mut twin, report)
 }
 
@@ -98,7 +120,6 @@ fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report
 
 /// A quarter of writes, durable, in turns with the bare log: as many writers, the same bytes.
 fn quarter(edges: &Path, place: &Path, twin: &mut Twin, report: &mut Report) -> Result<(), String> {
-    report.section("TAO operations with 25 % writes, 8 clients, durable, in turns with the bare log");
     let path = place.join("writes");
     let database = loaded(edges, &path)?;
     let mut turns = Vec::new();
