@@ -1,0 +1,317 @@
+//! Equality, comparability and order of objects, as the language's semantics define them.
+//!
+//! *Equality* never fails: objects of different types are not equal, numbers are compared by value, NaN equals nothing.
+//! *Comparability* (`P.lt` and its kin) is only defined within a type; across types, and with NaN, it is an error that a filter takes
+//! for "no" and that stays an error when negated: [`Truth`] is `None` then. *Orderability* is total: types have an order, and so has
+//! NaN. *Sameness*, which `dedup`, sets and the keys of maps use, is equality except that NaN is the same as itself.
+
+use crate::number::Number;
+use gremlin::{Compare, Object, Predicate, TextTest, Token};
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+/// True, false, or an error that cannot be told.
+pub type Truth = Option<bool>;
+
+/// Are they equal?
+pub fn equal(a: &Object, b: &Object) -> bool {
+    alike(a, b, false)
+}
+
+/// Are they the same, as elements of a set?
+pub fn same(a: &Object, b: &Object) -> bool {
+    alike(a, b, true)
+}
+
+fn alike(a: &Object, b: &Object, nan: bool) -> bool {
+    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+        return (nan && x.is_nan() && y.is_nan()) || x.compare(y) == Some(Ordering::Equal);
+    }
+    let all =
+        |a: &[Object], b: &[Object]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| alike(x, y, nan));
+    match (a, b) {
+        (Object::List(a), Object::List(b)) => all(a, b),
+        (Object::Set(a), Object::Set(b)) => {
+            a.len() == b.len() && a.iter().all(|x| b.iter().any(|y| alike(x, y, nan)))
+        }
+        (Object::Bulk(a), Object::Bulk(b)) => {
+            a.len() == b.len() && a.iter().all(|(x, n)| b.iter().any(|(y, m)| n == m && alike(x, y, nan)))
+        }
+        (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => {
+            let has =
+                |x: &(Object, Object)| b.iter().any(|y| alike(&x.0, &y.0, nan) && alike(&x.1, &y.1, nan));
+            a.len() == b.len() && a.iter().all(has)
+        }
+        (Object::Entry(a), Object::Entry(b)) => alike(&a.0, &b.0, nan) && alike(&a.1, &b.1, nan),
+        (Object::VertexProperty(a), Object::VertexProperty(b)) => {
+            a.vertex == b.vertex && a.key == b.key && a.place == b.place
+        }
+        (Object::Property(a), Object::Property(b)) => a.key == b.key && alike(&a.value, &b.value, nan),
+        (Object::Path(a), Object::Path(b)) => all(&a.objects, &b.objects),
+        (Object::DateTime(a), Object::DateTime(b)) => (a.seconds, a.nanos) == (b.seconds, b.nanos),
+        (Object::Edge(a), Object::Edge(b)) => a.id == b.id,
+        _ => a == b,
+    }
+}
+
+/// An object as an element of a set or a key of a map.
+#[derive(Clone, Debug)]
+pub struct Keyed(pub Object);
+
+impl PartialEq for Keyed {
+    fn eq(&self, other: &Keyed) -> bool {
+        same(&self.0, &other.0)
+    }
+}
+
+impl Eq for Keyed {}
+
+impl Hash for Keyed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash(&self.0, state);
+    }
+}
+
+fn hash<H: Hasher>(object: &Object, state: &mut H) {
+    if let Some(number) = Number::of(object) {
+        let number = number.as_f64();
+        // -0.0 is 0.0, and all NaN are one
+        return (if number == 0.0 {
+            0
+        } else if number.is_nan() {
+            1
+        } else {
+            number.to_bits()
+        })
+        .hash(state);
+    }
+    std::mem::discriminant(object).hash(state);
+    match object {
+        Object::Bool(truth) => truth.hash(state),
+        Object::String(text) => text.hash(state),
+        Object::Uuid(uuid) => uuid.hash(state),
+        Object::DateTime(instant) => (instant.seconds, instant.nanos).hash(state),
+        Object::List(elements) => elements.iter().for_each(|element| hash(element, state)),
+        Object::Set(elements) => elements.len().hash(state),
+        Object::Bulk(elements) => elements.len().hash(state),
+        Object::Path(path) => path.objects.iter().for_each(|element| hash(element, state)),
+        Object::Vertex(vertex) => vertex.hash(state),
+        Object::Edge(edge) => edge.id.hash(state),
+        Object::VertexProperty(property) => (property.vertex, &property.key, property.place).hash(state),
+        Object::Property(property) => property.key.hash(state),
+        Object::Token(token) => token.hash(state),
+        Object::Entry(entry) => hash(&entry.0, state),
+        // maps and trees differ in discriminant but not in sameness to each other only if both are maps: lengths suffice
+        Object::Map(pairs) | Object::Tree(pairs) => pairs.len().hash(state),
+        _ => {}
+    }
+}
+
+/// Compares two objects of one type; none where that is not defined.
+pub fn comparable(a: &Object, b: &Object) -> Option<Ordering> {
+    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+        return x.compare(y);
+    }
+    match (a, b) {
+        (Object::Null, Object::Null) => Some(Ordering::Equal),
+        (Object::Bool(a), Object::Bool(b)) => Some(a.cmp(b)),
+        (Object::String(a), Object::String(b)) => Some(a.cmp(b)),
+        (Object::Char(a), Object::Char(b)) => Some(a.cmp(b)),
+        (Object::Uuid(a), Object::Uuid(b)) => Some(a.cmp(b)),
+        (Object::DateTime(a), Object::DateTime(b)) => Some((a.seconds, a.nanos).cmp(&(b.seconds, b.nanos))),
+        (Object::Duration(a, n), Object::Duration(b, m)) => Some((a, n).cmp(&(b, m))),
+        (Object::Token(a), Object::Token(b)) if a.class() == b.class() => Some(a.cmp(b)),
+        (Object::List(a), Object::List(b)) => sequences(a, b, comparable),
+        (Object::Path(a), Object::Path(b)) => sequences(&a.objects, &b.objects, comparable),
+        (Object::Set(a), Object::Set(b)) => sequences(&sorted(a), &sorted(b), comparable),
+        (Object::Map(a), Object::Map(b)) => maps(a, b, comparable),
+        (Object::Vertex(a), Object::Vertex(b)) => Some(a.cmp(b)),
+        (Object::Edge(a), Object::Edge(b)) => Some(a.id.cmp(&b.id)),
+        (Object::VertexProperty(a), Object::VertexProperty(b)) => {
+            Some((a.vertex, &a.key, a.place).cmp(&(b.vertex, &b.key, b.place)))
+        }
+        (Object::Property(a), Object::Property(b)) => match a.key.cmp(&b.key) {
+            Ordering::Equal => comparable(&a.value, &b.value),
+            order => Some(order),
+        },
+        (Object::Entry(a), Object::Entry(b)) => match comparable(&a.0, &b.0)? {
+            Ordering::Equal => comparable(&a.1, &b.1),
+            order => Some(order),
+        },
+        _ => None,
+    }
+}
+
+fn sequences(a: &[Object], b: &[Object], by: fn(&Object, &Object) -> Option<Ordering>) -> Option<Ordering> {
+    for (x, y) in a.iter().zip(b) {
+        match by(x, y)? {
+            Ordering::Equal => {}
+            order => return Some(order),
+        }
+    }
+    Some(a.len().cmp(&b.len()))
+}
+
+fn sorted(elements: &[Object]) -> Vec<Object> {
+    let mut sorted = elements.to_vec();
+    sorted.sort_by(order);
+    sorted
+}
+
+fn maps(
+    a: &[(Object, Object)],
+    b: &[(Object, Object)],
+    by: fn(&Object, &Object) -> Option<Ordering>,
+) -> Option<Ordering> {
+    let flat = |pairs: &[(Object, Object)]| {
+        let mut pairs = pairs.to_vec();
+        pairs.sort_by(|x, y| order(&x.0, &y.0).then_with(|| order(&x.1, &y.1)));
+        pairs.into_iter().flat_map(|(key, value)| [key, value]).collect::<Vec<_>>()
+    };
+    sequences(&flat(a), &flat(b), by)
+}
+
+/// The total order.
+pub fn order(a: &Object, b: &Object) -> Ordering {
+    let (x, y) = (rank(a), rank(b));
+    if x != y {
+        return x.cmp(&y);
+    }
+    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+        return x.compare(y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()));
+    }
+    let total = |a: &Object, b: &Object| Some(order(a, b));
+    let found = match (a, b) {
+        (Object::List(a), Object::List(b)) => sequences(a, b, total),
+        (Object::Set(a), Object::Set(b)) => sequences(&sorted(a), &sorted(b), total),
+        (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => maps(a, b, total),
+        (Object::Path(a), Object::Path(b)) => sequences(&a.objects, &b.objects, total),
+        (Object::Property(a), Object::Property(b)) => {
+            Some(a.key.cmp(&b.key).then_with(|| order(&a.value, &b.value)))
+        }
+        (Object::Entry(a), Object::Entry(b)) => Some(order(&a.0, &b.0).then_with(|| order(&a.1, &b.1))),
+        _ => comparable(a, b),
+    };
+    found.unwrap_or(Ordering::Equal)
+}
+
+/// Place of a type in the order of types.
+fn rank(object: &Object) -> u8 {
+    match object {
+        Object::Null => 0,
+        Object::Bool(_) => 1,
+        object if Number::of(object).is_some() => 2,
+        Object::DateTime(_) | Object::Duration(..) => 3,
+        Object::String(_) | Object::Char(_) => 4,
+        Object::Uuid(_) => 5,
+        Object::Vertex(_) => 6,
+        Object::Edge(_) => 7,
+        Object::VertexProperty(_) => 8,
+        Object::Property(_) => 9,
+        Object::Path(_) => 10,
+        Object::Set(_) => 11,
+        Object::List(_) | Object::Bulk(_) => 12,
+        Object::Map(_) => 13,
+        _ => 14,
+    }
+}
+
+fn both(a: Truth, b: impl FnOnce() -> Truth) -> Truth {
+    match a {
+        Some(false) => Some(false),
+        Some(true) => b(),
+        None => b().filter(|truth| !truth),
+    }
+}
+
+fn either(a: Truth, b: impl FnOnce() -> Truth) -> Truth {
+    match a {
+        Some(true) => Some(true),
+        Some(false) => b(),
+        None => b().filter(|truth| *truth),
+    }
+}
+
+/// What a predicate says of an object.
+pub fn holds(predicate: &Predicate, object: &Object) -> Truth {
+    match predicate {
+        Predicate::Compare(how, value) => compare(*how, object, value),
+        Predicate::Within(values) => Some(values.iter().any(|value| equal(object, value))),
+        Predicate::Without(values) => Some(!values.iter().any(|value| equal(object, value))),
+        Predicate::Between(low, high) => {
+            both(compare(Compare::Gte, object, low), || compare(Compare::Lt, object, high))
+        }
+        Predicate::Inside(low, high) => {
+            both(compare(Compare::Gt, object, low), || compare(Compare::Lt, object, high))
+        }
+        Predicate::Outside(low, high) => {
+            either(compare(Compare::Lt, object, low), || compare(Compare::Gt, object, high))
+        }
+        Predicate::Text(test, value, negated) => text(*test, object, value).map(|truth| truth != *negated),
+        Predicate::TypeOf(kind) => Some(is_of_type(object, kind)),
+        Predicate::And(left, right) => both(holds(left, object), || holds(right, object)),
+        Predicate::Or(left, right) => either(holds(left, object), || holds(right, object)),
+        Predicate::Not(inner) => holds(inner, object).map(|truth| !truth),
+    }
+}
+
+/// Compares two objects as a predicate does.
+pub fn compare(how: Compare, a: &Object, b: &Object) -> Truth {
+    match how {
+        Compare::Eq => return Some(equal(a, b)),
+        Compare::Neq => return Some(!equal(a, b)),
+        _ => {}
+    }
+    let order = comparable(a, b)?;
+    Some(match how {
+        Compare::Lt => order.is_lt(),
+        Compare::Lte => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        _ => order.is_ge(),
+    })
+}
+
+fn text(test: TextTest, object: &Object, value: &Object) -> Truth {
+    let (object, value) = (object.as_str(), value.as_str());
+    let (Some(object), Some(value)) = (object, value) else { return Some(false) };
+    Some(match test {
+        TextTest::StartingWith => object.starts_with(value),
+        TextTest::EndingWith => object.ends_with(value),
+        TextTest::Containing => object.contains(value),
+        TextTest::Regex => regex::Regex::new(value).ok()?.is_match(object),
+    })
+}
+
+/// Is the object of the type a `GType` token or a name stands for?
+pub fn is_of_type(object: &Object, kind: &Object) -> bool {
+    let Object::Token(kind) = kind else { return kind.as_str() == Some(object.type_name()) };
+    match kind {
+        Token::GNumber => Number::of(object).is_some(),
+        Token::GNull => matches!(object, Object::Null),
+        Token::GBoolean => matches!(object, Object::Bool(_)),
+        Token::GByte => matches!(object, Object::Byte(_)),
+        Token::GShort => matches!(object, Object::Short(_)),
+        Token::GInt => matches!(object, Object::Int(_)),
+        Token::GLong => matches!(object, Object::Long(_)),
+        Token::GBigInt => matches!(object, Object::BigInt(_)),
+        Token::GFloat => matches!(object, Object::Float(_)),
+        Token::GDouble => matches!(object, Object::Double(_)),
+        Token::GBigDecimal => matches!(object, Object::BigDecimal(_)),
+        Token::GChar => matches!(object, Object::Char(_)),
+        Token::GString => matches!(object, Object::String(_)),
+        Token::GBinary => matches!(object, Object::Binary(_)),
+        Token::GUuid => matches!(object, Object::Uuid(_)),
+        Token::GDateTime => matches!(object, Object::DateTime(_)),
+        Token::GDuration => matches!(object, Object::Duration(..)),
+        Token::GList => matches!(object, Object::List(_)),
+        Token::GSet => matches!(object, Object::Set(_) | Object::Bulk(_)),
+        Token::GMap => matches!(object, Object::Map(_)),
+        Token::GVertex => matches!(object, Object::Vertex(_)),
+        Token::GEdge => matches!(object, Object::Edge(_)),
+        Token::GVertexProperty => matches!(object, Object::VertexProperty(_)),
+        Token::GProperty => matches!(object, Object::Property(_) | Object::VertexProperty(_)),
+        Token::GPath => matches!(object, Object::Path(_)),
+        Token::GTree => matches!(object, Object::Tree(_)),
+        _ => false,
+    }
+}

@@ -1,0 +1,250 @@
+//! A [`Traversal`] to a [`Program`]: modulators find their steps, arguments their meaning. What cannot be run is refused here, by the
+//! name of the step.
+
+mod branch;
+mod change;
+mod collect;
+mod modulate;
+mod pattern;
+mod source;
+mod walk;
+
+pub(crate) use pattern::named;
+pub use source::Setting;
+
+use crate::error::{Outcome, TraverseError};
+use crate::step::{Body, By, Given, Name, Program, Step};
+use gremlin::{Argument, Instruction, Object, Predicate, Token, Traversal};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What is compiled: a program, how it is set, and whether its traversers keep their paths.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The steps.
+    pub program: Program,
+    /// What the source says.
+    pub setting: Setting,
+    /// Does any step ask for the way?
+    pub keeps_path: bool,
+    /// Does any step change the graph?
+    pub writes: bool,
+}
+
+/// Compiles a traversal.
+pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
+    gremlin::check(traversal)?;
+    let compiler = Compiler::default();
+    let setting = compiler.setting(&traversal.source)?;
+    let compiler = Compiler { productive: setting.productive_by.clone(), ..compiler };
+    let mut program = compiler.program(&traversal.steps)?;
+    compiler.check_setting(&setting, traversal)?;
+    if let Some(Step::Inject { first, .. }) = program.steps.first_mut() {
+        *first = true;
+    }
+    let keeps_path = compiler.keeps_path.get();
+    Ok(Compiled { program, setting, keeps_path, writes: compiler.writes.get() })
+}
+
+#[derive(Default)]
+struct Compiler {
+    keeps_path: Cell<bool>,
+    writes: Cell<bool>,
+    /// `ProductiveByStrategy`: every `by` yields something, but for these keys.
+    productive: Option<Vec<Name>>,
+}
+
+/// The instructions of one program and how far they are read.
+struct Reader<'a> {
+    instructions: &'a [Instruction],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<&'a Instruction> {
+        self.instructions.get(self.at)
+    }
+    fn next(&mut self) -> Option<&'a Instruction> {
+        let next = self.peek();
+        self.at += usize::from(next.is_some());
+        next
+    }
+    /// Takes the instructions that follow now and have this name.
+    fn take(&mut self, name: &str) -> Option<&'a Instruction> {
+        self.peek().filter(|next| &*next.name == name).inspect(|_| self.at += 1)
+    }
+}
+
+impl Compiler {
+    fn body(&self, traversal: &Traversal) -> Outcome<Body> {
+        if let Some(instruction) = traversal.source.first() {
+            let message = format!("{} cannot stand in an anonymous traversal", instruction.name);
+            return Err(TraverseError::arguments(message, instruction.span));
+        }
+        Ok(Arc::new(self.program(&traversal.steps)?))
+    }
+
+    fn program(&self, instructions: &[Instruction]) -> Outcome<Program> {
+        if let Some(program) = self.infix(instructions)? {
+            return Ok(program);
+        }
+        let mut reader = Reader { instructions, at: 0 };
+        let mut steps = Vec::new();
+        while let Some(instruction) = reader.next() {
+            self.step(instruction, &mut reader, &mut steps)?;
+        }
+        Ok(program_of(steps))
+    }
+
+    /// `a.or().b`, `a.and().b`: `or` binds less than `and`.
+    fn infix(&self, instructions: &[Instruction]) -> Outcome<Option<Program>> {
+        for word in ["or", "and"] {
+            let is_infix = |at: &usize| {
+                let instruction = &instructions[*at];
+                &*instruction.name == word && instruction.arguments.is_empty()
+            };
+            let Some(at) = (0..instructions.len()).find(is_infix) else { continue };
+            // what comes before the filters that are joined stays outside: a leading V() or as()
+            let leading =
+                instructions[..at].iter().take_while(|one| matches!(&*one.name, "V" | "E" | "inject" | "as"));
+            let from = leading.count();
+            let parts = instructions[from..].split(|one| &*one.name == word && one.arguments.is_empty());
+            let bodies = parts.map(|part| self.program(part).map(Arc::new)).collect::<Outcome<Vec<_>>>()?;
+            let mut steps = self.program(&instructions[..from])?.steps;
+            steps.push(if word == "or" { Step::Or(bodies) } else { Step::And(bodies) });
+            return Ok(Some(program_of(steps)));
+        }
+        Ok(None)
+    }
+
+    fn step(&self, instruction: &Instruction, reader: &mut Reader<'_>, steps: &mut Vec<Step>) -> Outcome<()> {
+        let found = match self.walk(instruction, reader, steps)? {
+            Some(step) => Some(step),
+            None => match self.collect(instruction, reader)? {
+                Some(step) => Some(step),
+                None => match self.branch(instruction, reader)? {
+                    Some(step) => Some(step),
+                    None => self.change(instruction, reader, steps)?,
+                },
+            },
+        };
+        match found {
+            Some(step) => steps.push(step),
+            None => return Err(not_here(instruction)),
+        }
+        Ok(())
+    }
+
+    fn needs_path(&self) {
+        self.keeps_path.set(true);
+    }
+    fn writing(&self) {
+        self.writes.set(true);
+    }
+    fn given(&self, argument: &Argument) -> Outcome<Given> {
+        match argument {
+            Argument::Value(value) => Ok(Given::Value(value.clone())),
+            Argument::Traversal(nested) => Ok(Given::Body(self.body(nested)?)),
+            _ => Err(TraverseError::arguments("a value or a traversal is wanted", gremlin::Span::default())),
+        }
+    }
+    fn nested(&self, instruction: &Instruction, at: usize) -> Outcome<Body> {
+        match instruction.arguments.get(at) {
+            Some(Argument::Traversal(nested)) => self.body(nested),
+            _ => Err(wants(instruction, "a traversal")),
+        }
+    }
+    /// A traversal, or a predicate as `is(…)`.
+    fn test(&self, instruction: &Instruction, at: usize) -> Outcome<Body> {
+        match instruction.arguments.get(at) {
+            Some(Argument::Traversal(nested)) => self.body(nested),
+            Some(Argument::Predicate(predicate)) => {
+                Ok(Arc::new(program_of(vec![Step::Is(predicate.clone())])))
+            }
+            Some(Argument::Value(Object::Token(token))) if token.class() == "T" => {
+                Ok(Arc::new(program_of(vec![by_step(By::Token(*token))])))
+            }
+            _ => Err(wants(instruction, "a traversal or a predicate")),
+        }
+    }
+}
+
+fn program_of(steps: Vec<Step>) -> Program {
+    let gathers = steps.iter().any(gathers);
+    Program { steps, gathers }
+}
+
+/// Does a step wait for all its input?
+fn gathers(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Tail(_)
+            | Step::Sample { .. }
+            | Step::Order(_)
+            | Step::Reduce(_)
+            | Step::Fold(_)
+            | Step::Group { .. }
+            | Step::GroupCount { .. }
+            | Step::Tree { .. }
+            | Step::Barrier { .. }
+            | Step::Cap(_)
+            | Step::Aggregate { eager: true, .. }
+    )
+}
+
+/// A modulator as a step of its own.
+fn by_step(by: By) -> Step {
+    Step::Modulated(by)
+}
+
+fn wants(instruction: &Instruction, what: &str) -> TraverseError {
+    TraverseError::arguments(format!("the step {} wants {what}", instruction.name), instruction.span)
+}
+
+fn not_here(instruction: &Instruction) -> TraverseError {
+    let message = format!("the step {} cannot stand here", instruction.name);
+    TraverseError::arguments(message, instruction.span)
+}
+
+fn text(instruction: &Instruction, at: usize) -> Outcome<Name> {
+    match instruction.arguments.get(at) {
+        Some(Argument::Value(Object::String(text))) => Ok(text.clone()),
+        _ => Err(wants(instruction, "a text")),
+    }
+}
+
+/// All arguments from one on, as texts; a list of texts counts as its elements.
+fn texts(instruction: &Instruction, from: usize) -> Outcome<Vec<Name>> {
+    let mut found = Vec::new();
+    for argument in &instruction.arguments[from.min(instruction.arguments.len())..] {
+        match argument {
+            Argument::Value(Object::String(text)) => found.push(text.clone()),
+            Argument::Value(Object::Null) => {}
+            _ => return Err(wants(instruction, "texts")),
+        }
+    }
+    Ok(found)
+}
+
+fn whole(instruction: &Instruction, at: usize) -> Outcome<i64> {
+    let value = instruction.arguments.get(at).and_then(Argument::value).and_then(Object::as_long);
+    value.ok_or_else(|| wants(instruction, "a whole number"))
+}
+
+/// Is the first argument `Scope.local` (or `global`)? And how many arguments it takes.
+fn scope(instruction: &Instruction) -> (bool, usize) {
+    match instruction.arguments.first() {
+        Some(Argument::Value(Object::Token(Token::Local))) => (true, 1),
+        Some(Argument::Value(Object::Token(Token::Global))) => (false, 1),
+        _ => (false, 0),
+    }
+}
+
+/// A predicate, or the one that a value equals.
+fn predicate_of(argument: &Argument) -> Option<Predicate> {
+    match argument {
+        Argument::Predicate(predicate) => Some(predicate.clone()),
+        Argument::Value(value) => Some(Predicate::eq(value.clone())),
+        _ => None,
+    }
+}

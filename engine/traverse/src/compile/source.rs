@@ -1,0 +1,257 @@
+//! What a source says before its first step: sacks, side effects, strategies, options.
+
+use super::{Compiler, wants};
+use crate::error::{Outcome, TraverseError};
+use crate::step::{Body, Name};
+use gremlin::{Argument, GremlinError, Instruction, Object, Strategy, Token, Traversal};
+
+/// How a traversal is set.
+#[derive(Debug, Default)]
+pub struct Setting {
+    /// What every traverser carries at first, and how two sacks become one.
+    pub sack: Option<(Object, Option<Token>)>,
+    /// Side effects with their first value and how values are put to them.
+    pub sides: Vec<(Name, Object, Option<Token>)>,
+    /// `ReadOnlyStrategy`.
+    pub read_only: bool,
+    /// `SubgraphStrategy`.
+    pub subgraph: Option<Subgraph>,
+    /// `PartitionStrategy`.
+    pub partition: Option<Partition>,
+    /// `SeedStrategy`.
+    pub seed: Option<i64>,
+    /// `ProductiveByStrategy`, with the keys it does not hold for.
+    pub productive_by: Option<Vec<Name>>,
+    /// `withBulk(false)`.
+    pub no_bulk: bool,
+    /// `evaluationTimeout` in milliseconds, where `with` gives it.
+    pub timeout_ms: Option<u64>,
+}
+
+/// The part of the graph that is seen.
+#[derive(Debug, Default)]
+pub struct Subgraph {
+    /// Which vertices.
+    pub vertices: Option<Body>,
+    /// Which edges.
+    pub edges: Option<Body>,
+    /// Which properties of vertices.
+    pub properties: Option<Body>,
+    /// Does an edge need both its ends?
+    pub checks_ends: bool,
+}
+
+/// A part of the graph, told by a property.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// The key.
+    pub key: Name,
+    /// What is written to it.
+    pub write: Option<Object>,
+    /// What is read.
+    pub read: Vec<Object>,
+    /// Does it hold for properties of vertices too?
+    pub properties: bool,
+}
+
+/// Strategies that only say how a result is found, not which.
+const WITHOUT_EFFECT: &[&str] = &[
+    "AdjacentToIncidentStrategy",
+    "ByModulatorOptimizationStrategy",
+    "ComputerFinalizationStrategy",
+    "ComputerVerificationStrategy",
+    "ConnectiveStrategy",
+    "CountStrategy",
+    "EarlyLimitStrategy",
+    "FilterRankingStrategy",
+    "GraphFilterStrategy",
+    "HaltedTraverserStrategy",
+    "IdentityRemovalStrategy",
+    "IncidentToAdjacentStrategy",
+    "InlineFilterStrategy",
+    "LambdaRestrictionStrategy",
+    "LazyBarrierStrategy",
+    "MatchAlgorithmStrategy",
+    "MatchPredicateStrategy",
+    "MessagePassingReductionStrategy",
+    "OptionsStrategy",
+    "OrderLimitStrategy",
+    "PathProcessorStrategy",
+    "PathRetractionStrategy",
+    "ProfileStrategy",
+    "ReferenceElementStrategy",
+    "RepeatUnrollStrategy",
+    "StandardVerificationStrategy",
+    "VertexProgramRestrictionStrategy",
+    "TinkerGraphCountStrategy",
+    "TinkerGraphStepStrategy",
+    "ElementIdStrategy",
+    "VertexProgramDenyStrategy",
+];
+
+impl Compiler {
+    pub(super) fn setting(&self, source: &[Instruction]) -> Outcome<Setting> {
+        let mut setting = Setting::default();
+        for instruction in source {
+            let arguments = &instruction.arguments;
+            match &*instruction.name {
+                "withSack" => {
+                    let first = arguments.first().and_then(Argument::value).cloned();
+                    let first = first.ok_or_else(|| wants(instruction, "a value"))?;
+                    setting.sack = Some((first, arguments.iter().skip(1).find_map(operator)));
+                }
+                "withSideEffect" => match arguments.as_slice() {
+                    [Argument::Value(Object::String(name)), Argument::Value(value), rest @ ..] => {
+                        setting.sides.push((name.clone(), value.clone(), rest.first().and_then(operator)));
+                    }
+                    _ => return Err(wants(instruction, "a name and a value")),
+                },
+                "withStrategies" => {
+                    for argument in arguments {
+                        let Argument::Strategy(strategy) = argument else {
+                            return Err(wants(instruction, "strategies"));
+                        };
+                        self.strategy(&mut setting, strategy, instruction)?;
+                    }
+                }
+                "with" => option(&mut setting, arguments),
+                "withBulk" => {
+                    setting.no_bulk = arguments.first() == Some(&Argument::Value(Object::Bool(false)))
+                }
+                "withPath" => self.needs_path(),
+                "withoutStrategies" => {}
+                name => {
+                    let message = format!("the source instruction {name} is not supported");
+                    return Err(TraverseError::unsupported(message, instruction.span));
+                }
+            }
+        }
+        Ok(setting)
+    }
+
+    fn strategy(&self, setting: &mut Setting, strategy: &Strategy, at: &Instruction) -> Outcome<()> {
+        let value = |key: &str| {
+            let found = strategy.options.iter().find(|(known, _)| &**known == key);
+            found.and_then(|(_, option)| option.value()).cloned()
+        };
+        match &*strategy.name {
+            "ReadOnlyStrategy" => setting.read_only = true,
+            "SeedStrategy" => setting.seed = value("seed").and_then(|seed| seed.as_long()),
+            "ProductiveByStrategy" => {
+                setting.productive_by =
+                    Some(value("productiveKeys").map(|keys| names(&keys)).unwrap_or_default());
+            }
+            "SubgraphStrategy" => {
+                let body = |key: &str| match strategy.options.iter().find(|(known, _)| &**known == key) {
+                    Some((_, Argument::Traversal(nested))) => self.body(nested).map(Some),
+                    _ => Ok(None),
+                };
+                setting.subgraph = Some(Subgraph {
+                    vertices: body("vertices")?,
+                    edges: body("edges")?,
+                    properties: body("vertexProperties")?,
+                    checks_ends: value("checkAdjacentVertices") != Some(Object::Bool(false)),
+                });
+            }
+            "PartitionStrategy" => {
+                let Some(Object::String(key)) = value("partitionKey") else {
+                    return Err(wants(at, "a partitionKey for PartitionStrategy"));
+                };
+                setting.partition = Some(Partition {
+                    key,
+                    write: value("writePartition"),
+                    read: value("readPartitions").map(|list| elements(&list)).unwrap_or_default(),
+                    properties: value("includeMetaProperties") == Some(Object::Bool(true)),
+                });
+            }
+            "ReservedKeysVerificationStrategy" | "EdgeLabelVerificationStrategy" => {}
+            name if WITHOUT_EFFECT.contains(&name) => {}
+            name => {
+                let message = format!("the strategy {name} is not supported");
+                return Err(TraverseError::Request(GremlinError::unsupported(message, at.span)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What strategies forbid.
+    pub(super) fn check_setting(&self, setting: &Setting, traversal: &Traversal) -> Outcome<()> {
+        if setting.read_only && self.writes.get() {
+            return Err(TraverseError::step(
+                "ReadOnlyStrategy",
+                "The provided traversal has a mutating step and thus is not read only",
+            ));
+        }
+        for argument in traversal.source.iter().flat_map(|instruction| &instruction.arguments) {
+            let Argument::Strategy(strategy) = argument else { continue };
+            let throws = strategy.options.iter().any(|(key, option)| {
+                &**key == "throwException" && option.value() == Some(&Object::Bool(true))
+            });
+            let keys = strategy.options.iter().find(|(key, _)| &**key == "keys");
+            match &*strategy.name {
+                "ReservedKeysVerificationStrategy" if throws => {
+                    let keys = keys.and_then(|(_, option)| option.value()).map(names);
+                    let keys = keys.unwrap_or_else(|| vec!["id".into(), "label".into()]);
+                    reserved(traversal, &keys)?;
+                }
+                "EdgeLabelVerificationStrategy" if throws => unlabelled(traversal)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn operator(argument: &Argument) -> Option<Token> {
+    match argument {
+        Argument::Value(Object::Token(token)) if token.class() == "Operator" => Some(*token),
+        _ => None,
+    }
+}
+
+fn option(setting: &mut Setting, arguments: &[Argument]) {
+    if let [Argument::Value(Object::String(key)), Argument::Value(value)] = arguments
+        && matches!(&**key, "evaluationTimeout" | "scriptEvaluationTimeout")
+    {
+        setting.timeout_ms = value.as_long().and_then(|milliseconds| u64::try_from(milliseconds).ok());
+    }
+}
+
+fn elements(object: &Object) -> Vec<Object> {
+    match object {
+        Object::List(elements) | Object::Set(elements) => elements.to_vec(),
+        other => vec![other.clone()],
+    }
+}
+
+fn names(object: &Object) -> Vec<Name> {
+    elements(object).iter().filter_map(|element| element.as_str().map(Name::from)).collect()
+}
+
+/// A property whose key is reserved.
+fn reserved(traversal: &Traversal, keys: &[Name]) -> Outcome<()> {
+    for instruction in &traversal.steps {
+        let key = instruction.arguments.iter().find_map(|argument| argument.value().and_then(Object::as_str));
+        if &*instruction.name == "property" && key.is_some_and(|key| keys.iter().any(|known| **known == *key))
+        {
+            let message = format!("that is setting a property key to a reserved word: {}", key.unwrap_or(""));
+            return Err(TraverseError::step("ReservedKeysVerificationStrategy", message));
+        }
+    }
+    Ok(())
+}
+
+/// A step along edges that names no label.
+fn unlabelled(traversal: &Traversal) -> Outcome<()> {
+    for instruction in &traversal.steps {
+        let walks = matches!(&*instruction.name, "out" | "in" | "both" | "outE" | "inE" | "bothE");
+        if walks && instruction.arguments.is_empty() {
+            let message = format!(
+                "The provided traversal contains a vertex step without any specified edge label: {}",
+                instruction.name
+            );
+            return Err(TraverseError::step("EdgeLabelVerificationStrategy", message));
+        }
+    }
+    Ok(())
+}

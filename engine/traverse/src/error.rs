@@ -1,0 +1,68 @@
+//! What stops a traversal.
+
+use gremlin::{GremlinError, Span};
+use std::fmt;
+
+/// Why a traversal ended without its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TraverseError {
+    /// It cannot be run: an unknown step, arguments that do not fit, something not supported.
+    Request(GremlinError),
+    /// A step met an object it cannot work on.
+    Step {
+        /// Which step.
+        step: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// The step `fail` was reached.
+    Failed(String),
+    /// A named limit was reached.
+    Limit(String),
+    /// What the graph says.
+    Graph {
+        /// A stable code.
+        code: String,
+        /// What is wrong.
+        message: String,
+        /// May the same succeed when tried again?
+        retryable: bool,
+    },
+}
+
+/// The outcome of a part of a traversal.
+pub type Outcome<T> = Result<T, TraverseError>;
+
+impl TraverseError {
+    /// A step met an object it cannot work on.
+    pub fn step(step: &'static str, message: impl Into<String>) -> TraverseError {
+        TraverseError::Step { step, message: message.into() }
+    }
+    /// Arguments of a step do not fit.
+    pub fn arguments(message: impl Into<String>, span: Span) -> TraverseError {
+        TraverseError::Request(GremlinError::arguments(message, span))
+    }
+    /// Valid Gremlin that is not carried out.
+    pub fn unsupported(message: impl Into<String>, span: Span) -> TraverseError {
+        TraverseError::Request(GremlinError::unsupported(message, span))
+    }
+}
+
+impl From<GremlinError> for TraverseError {
+    fn from(error: GremlinError) -> TraverseError {
+        TraverseError::Request(error)
+    }
+}
+
+impl fmt::Display for TraverseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraverseError::Request(error) => write!(f, "{error}"),
+            TraverseError::Step { step, message } => write!(f, "{step}: {message}"),
+            TraverseError::Failed(message) => write!(f, "fail() step triggered: {message}"),
+            TraverseError::Limit(message) | TraverseError::Graph { message, .. } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for TraverseError {}

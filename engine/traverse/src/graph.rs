@@ -1,0 +1,100 @@
+//! What a traversal asks of the graph it walks: the one trait of this room, kept by whoever runs traversals.
+
+use crate::error::Outcome;
+use gremlin::{Cardinality, Object};
+use model::{Direction, EdgeRef, VertexId};
+use std::sync::Arc;
+
+/// One value of a vertex's property.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The value.
+    pub value: Object,
+    /// Properties of the property.
+    pub meta: Vec<(Arc<str>, Object)>,
+}
+
+impl Kept {
+    /// A value without properties of its own.
+    pub fn plain(value: Object) -> Kept {
+        Kept { value, meta: Vec::new() }
+    }
+}
+
+/// What is looked for among all vertices: conditions a graph may use an index for; the traversal tests what it must again.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// One of these labels; all, where there is none.
+    pub labels: Vec<Arc<str>>,
+    /// Keys that equal a value.
+    pub equal: Vec<(Arc<str>, Object)>,
+}
+
+/// A graph as traversals see it. Reads see the traversal's own writes.
+pub trait Graph {
+    /// Adds some vertices, among them in the end all that satisfy `wanted`. Begins at `cursor` 0; gives the cursor to go on with, none
+    /// at the end.
+    fn vertices(&self, wanted: &Wanted, cursor: u64, found: &mut Vec<VertexId>) -> Outcome<Option<u64>>;
+    /// Adds some edges; cursors as for vertices.
+    fn edges(&self, cursor: u64, found: &mut Vec<EdgeRef>) -> Outcome<Option<u64>>;
+    /// The vertex that a client calls by this id.
+    fn vertex_by_id(&self, id: &Object) -> Outcome<Option<VertexId>>;
+    /// The edge that a client calls by this id.
+    fn edge_by_id(&self, id: &Object) -> Outcome<Option<EdgeRef>>;
+    /// Is it there?
+    fn vertex_exists(&self, vertex: VertexId) -> Outcome<bool>;
+    /// Is it there?
+    fn edge_exists(&self, edge: &EdgeRef) -> Outcome<bool>;
+    /// Adds the edges of a vertex; a self-loop is met once in each direction. No types admit all.
+    fn adjacent(
+        &self,
+        vertex: VertexId,
+        direction: Direction,
+        types: &[Arc<str>],
+        found: &mut Vec<EdgeRef>,
+    ) -> Outcome<()>;
+    /// The id by which clients call it.
+    fn vertex_id(&self, vertex: VertexId) -> Outcome<Object>;
+    /// The id by which clients call it.
+    fn edge_id(&self, edge: &EdgeRef) -> Outcome<Object>;
+    /// Its labels, in the order of their names.
+    fn labels(&self, vertex: VertexId) -> Outcome<Vec<Arc<str>>>;
+    /// Its type.
+    fn edge_type(&self, edge: &EdgeRef) -> Outcome<Arc<str>>;
+    /// The values of one key.
+    fn property(&self, vertex: VertexId, key: &str) -> Outcome<Vec<Kept>>;
+    /// All keys with their values.
+    fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>>;
+    /// The value of one key.
+    fn edge_property(&self, edge: &EdgeRef, key: &str) -> Outcome<Option<Object>>;
+    /// All keys with their values.
+    fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>>;
+    /// Makes a vertex; `id` is what a client wants it to be called.
+    fn add_vertex(&self, labels: &[Arc<str>], id: Option<&Object>) -> Outcome<VertexId>;
+    /// Makes an edge.
+    fn add_edge(
+        &self,
+        kind: &str,
+        source: VertexId,
+        target: VertexId,
+        id: Option<&Object>,
+    ) -> Outcome<EdgeRef>;
+    /// Puts these values in the place of all values of a key; none removes it.
+    fn set_property(&self, vertex: VertexId, key: &str, values: &[Kept]) -> Outcome<()>;
+    /// Sets the value of a key; none removes it.
+    fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()>;
+    /// Removes a vertex and its edges.
+    fn remove_vertex(&self, vertex: VertexId) -> Outcome<()>;
+    /// Removes an edge.
+    fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()>;
+    /// How a key without a named cardinality is kept.
+    fn default_cardinality(&self) -> Cardinality;
+    /// May vertices keep several values of a key, and properties have properties?
+    fn keeps_many(&self) -> bool;
+    /// Asked now and then: an error ends the traversal (its client is gone, its time is up).
+    fn pause(&self) -> Outcome<()>;
+    /// A random number.
+    fn chance(&self) -> u64;
+    /// Seconds and nanoseconds since 1970, the same for the whole traversal.
+    fn now(&self) -> (i64, u32);
+}

@@ -1,0 +1,303 @@
+//! What gathers: reductions, folds, orders, samples, groups.
+
+use crate::compare::order;
+use crate::convert::elements_of;
+use crate::error::{Outcome, TraverseError};
+use crate::limits::COLLECTION_MAX;
+use crate::machine::{Machine, operate};
+use crate::number::{Arithmetic, Number, calculate, times};
+use crate::sides::Ordered;
+use crate::step::{By, Program, Reduce, SortBy};
+use crate::traverser::Traverser;
+use gremlin::{Decimal, Object, Token};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+impl Machine<'_> {
+    pub(crate) fn into_group(
+        &self,
+        groups: &mut Ordered<Vec<Traverser>>,
+        key: &By,
+        traverser: Traverser,
+    ) -> Outcome<()> {
+        if let Some(key) = self.by(key, &traverser)? {
+            groups.at(&key).push(traverser);
+        }
+        Ok(())
+    }
+    pub(crate) fn into_counts(
+        &self,
+        counts: &mut Ordered<u64>,
+        by: &By,
+        traverser: &Traverser,
+    ) -> Outcome<()> {
+        if let Some(key) = self.by(by, traverser)? {
+            *counts.at(&key) += traverser.bulk;
+        }
+        Ok(())
+    }
+    /// Groups as a map: each key with what its traversers come to.
+    pub(crate) fn group_map(&self, groups: &Ordered<Vec<Traverser>>, value: &Program) -> Outcome<Object> {
+        let mut pairs = Vec::with_capacity(groups.items.len());
+        for (key, members) in &groups.items {
+            if let Some(first) = self.run_all(value, members.clone())?.into_iter().next() {
+                pairs.push((key.clone(), first.object));
+            }
+        }
+        Ok(Object::map(pairs))
+    }
+
+    pub(crate) fn fold(
+        &self,
+        seed: Option<&(Object, Token)>,
+        gathered: Vec<Traverser>,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
+        let folded = match seed {
+            None => Object::list(unrolled(gathered)?),
+            Some((seed, operator)) => {
+                let mut folded = seed.clone();
+                for object in unrolled(gathered)? {
+                    folded = operate(*operator, &folded, &object)?;
+                }
+                folded
+            }
+        };
+        out.push(self.fresh(folded));
+        Ok(())
+    }
+
+    /// One object of all that were gathered; none of nothing but for a count.
+    pub(crate) fn reduce(
+        &self,
+        reduce: Reduce,
+        gathered: Vec<Traverser>,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
+        let all: Vec<(Object, u64)> = gathered.into_iter().map(|one| (one.object, one.bulk)).collect();
+        if let Some(object) = reduced(reduce, &all)? {
+            out.push(self.fresh(object));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn sorted(&self, keys: &[SortBy], gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+        let mut keyed = Vec::with_capacity(gathered.len());
+        'next: for traverser in gathered {
+            let mut values = Vec::with_capacity(keys.len());
+            for key in keys {
+                match self.by(&key.by, &traverser)? {
+                    Some(value) => values.push(value),
+                    None => continue 'next,
+                }
+            }
+            keyed.push((values, self.random(), traverser));
+        }
+        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1)));
+        Ok(keyed.into_iter().map(|(.., traverser)| traverser).collect())
+    }
+
+    /// So many by chance; with a modulator, the heavier the likelier.
+    pub(crate) fn sample(
+        &self,
+        count: u64,
+        by: Option<&By>,
+        gathered: Vec<Traverser>,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
+        let mut weighted = Vec::new();
+        for traverser in gathered {
+            let weight = match by {
+                None => Some(1.0),
+                Some(by) => self.by(by, &traverser)?.and_then(|value| Number::of(&value)).map(Number::as_f64),
+            };
+            if let Some(weight) = weight {
+                weighted.push((weight.max(0.0), traverser));
+            }
+        }
+        for _ in 0..count {
+            let total: f64 = weighted.iter().map(|(weight, traverser)| weight * traverser.bulk as f64).sum();
+            let mut at = self.chance() * total;
+            let chosen = weighted.iter().position(|(weight, traverser)| {
+                at -= weight * traverser.bulk as f64;
+                at < 0.0
+            });
+            let Some(chosen) = chosen else { break };
+            out.push(Traverser { bulk: 1, ..weighted[chosen].1.clone() });
+            weighted[chosen].1.bulk -= 1;
+            if weighted[chosen].1.bulk == 0 {
+                weighted.remove(chosen);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn barrier(
+        &self,
+        normalise_sacks: bool,
+        mut gathered: Vec<Traverser>,
+    ) -> Outcome<Vec<Traverser>> {
+        if let Some((_, Some(operator))) = &self.setting.sack {
+            gathered = self.merge_sacks(*operator, gathered)?;
+        }
+        if normalise_sacks {
+            let total: f64 = gathered
+                .iter()
+                .filter_map(|one| Some(Number::of(&one.sack)?.as_f64() * one.bulk as f64))
+                .sum();
+            for one in &mut gathered {
+                if let Some(sack) = Number::of(&one.sack) {
+                    one.sack = Object::Double(sack.as_f64() / total);
+                }
+            }
+        }
+        if self.keeps_path || self.setting.sack.is_some() {
+            return Ok(gathered);
+        }
+        let mut queue = gathered.into();
+        crate::pipeline::merge(&mut queue, self);
+        Ok(queue.into())
+    }
+    /// Traversers on one object become one, their sacks put together.
+    fn merge_sacks(&self, operator: Token, gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+        let mut merged = Ordered::<Option<Traverser>>::default();
+        for one in gathered {
+            let place = merged.at(&one.object);
+            *place = Some(match place.take() {
+                None => one,
+                Some(known) => {
+                    let sack = operate(operator, &known.sack, &one.sack)?;
+                    Traverser { bulk: known.bulk + one.bulk, sack, ..known }
+                }
+            });
+        }
+        Ok(merged.items.into_iter().filter_map(|(_, one)| one).collect())
+    }
+}
+
+/// Compares by the first key that differs.
+pub(crate) fn compare_keys(keys: &[SortBy], a: (&[Object], u64), b: (&[Object], u64)) -> Ordering {
+    for (at, key) in keys.iter().enumerate() {
+        let found = match key.order {
+            Token::Desc => order(&b.0[at], &a.0[at]),
+            Token::Shuffle => a.1.cmp(&b.1),
+            _ => order(&a.0[at], &b.0[at]),
+        };
+        if found != Ordering::Equal {
+            return found;
+        }
+    }
+    Ordering::Equal
+}
+
+/// Every object as often as its bulk.
+fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
+    let count: u64 = gathered.iter().map(|one| one.bulk).sum();
+    if count > COLLECTION_MAX as u64 {
+        return Err(TraverseError::Limit(format!("fold makes a list of more than {COLLECTION_MAX} objects")));
+    }
+    Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
+}
+
+/// One object of many, each with how often it is there.
+pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
+    if reduce == Reduce::Count {
+        return Ok(Some(Object::Long(all.iter().map(|(_, count)| *count).sum::<u64>() as i64)));
+    }
+    let known = || all.iter().filter(|(object, _)| *object != Object::Null);
+    let nothing = if all.is_empty() { None } else { Some(Object::Null) };
+    match reduce {
+        Reduce::Min => Ok(best(known(), Ordering::Less).or(nothing)),
+        Reduce::Max => Ok(best(known(), Ordering::Greater).or(nothing)),
+        Reduce::Sum => {
+            let mut sum: Option<Object> = None;
+            for (object, count) in known() {
+                let part = times("sum", object, *count)?;
+                sum = Some(match sum {
+                    Some(sum) => calculate("sum", Arithmetic::Add, &sum, &part)?,
+                    None => checked(part)?,
+                });
+            }
+            Ok(sum.or(nothing))
+        }
+        _ => mean(known()).map(|mean| mean.or(nothing)),
+    }
+}
+
+fn checked(object: Object) -> Outcome<Object> {
+    match Number::of(&object) {
+        Some(_) => Ok(object),
+        None => {
+            Err(TraverseError::step("sum", format!("{object} is a {}, not a number", object.type_name())))
+        }
+    }
+}
+
+fn best<'a>(all: impl Iterator<Item = &'a (Object, u64)>, wanted: Ordering) -> Option<Object> {
+    let mut best: Option<&Object> = None;
+    for (object, _) in all {
+        // NaN is passed over where there is a number
+        let is_nan = |object: &Object| Number::of(object).is_some_and(Number::is_nan);
+        best = match best {
+            None => Some(object),
+            Some(known) if is_nan(known) && !is_nan(object) => Some(object),
+            Some(_) if is_nan(object) => best,
+            Some(known) if order(object, known) == wanted => Some(object),
+            known => known,
+        };
+    }
+    best.cloned()
+}
+
+fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Object>> {
+    let (mut sum, mut count, mut decimal) = (None::<Object>, 0u64, false);
+    for (object, times_there) in all {
+        let wide = match Number::of(object) {
+            Some(Number::Whole(number, 128)) => {
+                decimal = true;
+                Object::BigDecimal(Arc::new(Decimal { unscaled: number, scale: 0 }))
+            }
+            Some(Number::Decimal(_)) => {
+                decimal = true;
+                object.clone()
+            }
+            Some(number) => Object::Double(number.as_f64()),
+            None => {
+                let message = format!("{object} is a {}, not a number", object.type_name());
+                return Err(TraverseError::step("mean", message));
+            }
+        };
+        let part = times("mean", &wide, *times_there)?;
+        sum = Some(match sum {
+            Some(sum) => calculate("mean", Arithmetic::Add, &sum, &part)?,
+            None => part,
+        });
+        count += times_there;
+    }
+    let Some(sum) = sum else { return Ok(None) };
+    let count = if decimal {
+        Object::BigDecimal(Arc::new(Decimal { unscaled: i128::from(count), scale: 0 }))
+    } else {
+        Object::Double(count as f64)
+    };
+    calculate("mean", Arithmetic::Divide, &sum, &count).map(Some)
+}
+
+/// A reduction of one object that holds others.
+pub(crate) fn reduced_locally(reduce: Reduce, object: &Object) -> Outcome<Option<Object>> {
+    let all = match object {
+        Object::Map(pairs) if reduce == Reduce::Count => return Ok(Some(Object::Long(pairs.len() as i64))),
+        Object::Bulk(bag) => bag.to_vec(),
+        other => match elements_of(other) {
+            Some(elements) => elements.into_iter().map(|element| (element, 1)).collect(),
+            None if reduce == Reduce::Count => {
+                return Ok(Some(Object::Long(i64::from(*other != Object::Null))));
+            }
+            None => vec![(other.clone(), 1)],
+        },
+    };
+    if reduce != Reduce::Count && all.is_empty() {
+        return Ok(None);
+    }
+    reduced(reduce, &all)
+}

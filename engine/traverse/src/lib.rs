@@ -1,0 +1,45 @@
+//! # traverse: the traverser machine
+//!
+//! Runs Gremlin as it is defined: traversers move from step to step, each with its object, its bulk, the way it came, its sack and
+//! its rounds. The room knows no store: it asks a [`Graph`], a trait it owns, and whoever opens a session implements that.
+//!
+//! ```text
+//!   Traversal --compile--> Program [V][has][out][repeat(Program)][order][path]
+//!                             |     queue before each step, at most a batch is taken at a time, from the deepest queue first:
+//!                             v     so that a limit behind stops the work before, and a repeat gives one round at a time
+//!                          Pipeline --> results
+//! ```
+//!
+//! Reading order: [`graph`] (what is asked of the graph), [`step`] (what is run), [`mod@compile`] (how a traversal becomes that),
+//! [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`, `convert`
+//! and `formula` know objects only.
+
+pub mod compare;
+pub mod compile;
+pub mod convert;
+pub mod error;
+pub mod formula;
+pub mod graph;
+pub mod limits;
+pub mod machine;
+pub mod number;
+pub mod pipeline;
+pub mod step;
+pub mod traverser;
+
+mod branches;
+mod by;
+mod changes;
+mod dispatch;
+mod elements;
+mod groups;
+mod matching;
+mod merging;
+mod shapes;
+mod sides;
+mod walks;
+
+pub use compile::{Compiled, compile};
+pub use error::{Outcome, TraverseError};
+pub use graph::{Graph, Kept, Wanted};
+pub use machine::Machine;

@@ -1,0 +1,214 @@
+//! What all steps of a running traversal share: the graph, the setting, the side effects, chance.
+
+use crate::compile::{Compiled, Setting};
+use crate::error::{Outcome, TraverseError};
+use crate::graph::Graph;
+use crate::limits::RUN_DEPTH_MAX;
+use crate::pipeline::Pipeline;
+use crate::sides::Sides;
+use crate::step::{By, Given, Program, Step};
+use crate::traverser::Traverser;
+use gremlin::{Object, Token};
+use model::{EdgeRef, VertexId};
+use std::cell::{Cell, RefCell};
+
+/// A running traversal.
+pub struct Machine<'g> {
+    pub(crate) graph: &'g dyn Graph,
+    pub(crate) setting: &'g Setting,
+    pub(crate) keeps_path: bool,
+    /// Traversers a step is given at a time.
+    pub(crate) batch: usize,
+    pub(crate) sides: RefCell<Sides>,
+    depth: Cell<usize>,
+    random: Cell<u64>,
+    /// Is a criterion of a subgraph asked, to which the whole graph is shown?
+    whole: Cell<bool>,
+}
+
+impl<'g> Machine<'g> {
+    /// A machine for a traversal over a graph.
+    pub fn new(graph: &'g dyn Graph, compiled: &'g Compiled) -> Machine<'g> {
+        let setting = &compiled.setting;
+        let random = setting.seed.map_or_else(|| graph.chance(), |seed| seed as u64);
+        Machine {
+            graph,
+            setting,
+            keeps_path: compiled.keeps_path,
+            batch: if is_watched(&compiled.program) { 1 } else { crate::limits::BATCH },
+            sides: RefCell::new(Sides::new(&setting.sides)),
+            depth: Cell::new(0),
+            random: Cell::new(random),
+            whole: Cell::new(false),
+        }
+    }
+    /// The pipeline of the whole traversal, ready to give its results.
+    pub fn start<'p>(&self, program: &'p Program) -> Pipeline<'p> {
+        let mut pipeline = Pipeline::new(program);
+        let sack = self.setting.sack.as_ref().map_or(Object::Null, |(first, _)| first.clone());
+        pipeline.push(Traverser::seed(sack));
+        pipeline
+    }
+
+    /// All traversers that a program makes of one.
+    pub(crate) fn run(&self, program: &Program, traverser: Traverser) -> Outcome<Vec<Traverser>> {
+        self.run_all(program, vec![traverser])
+    }
+    /// All traversers that a program makes of these.
+    pub(crate) fn run_all(&self, program: &Program, traversers: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+        self.deeper(|| {
+            let mut pipeline = Pipeline::new(program);
+            traversers.into_iter().for_each(|traverser| pipeline.push(traverser));
+            let mut all = Vec::new();
+            while let Some(some) = pipeline.next(self)? {
+                all.extend(some);
+            }
+            Ok(all)
+        })
+    }
+    /// The first traverser that a program makes of one.
+    pub(crate) fn first(&self, program: &Program, traverser: Traverser) -> Outcome<Option<Traverser>> {
+        self.deeper(|| {
+            let mut pipeline = Pipeline::new(program);
+            pipeline.push(traverser);
+            Ok(pipeline.next(self)?.and_then(|some| some.into_iter().next()))
+        })
+    }
+    /// Does a program make anything of it?
+    pub(crate) fn holds(&self, program: &Program, traverser: &Traverser) -> Outcome<bool> {
+        Ok(self.first(program, Traverser { bulk: 1, ..traverser.clone() })?.is_some())
+    }
+    fn deeper<T>(&self, inner: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        if self.depth.get() >= RUN_DEPTH_MAX {
+            return Err(TraverseError::Limit(format!("traversals are nested deeper than {RUN_DEPTH_MAX}")));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let outcome = inner();
+        self.depth.set(self.depth.get() - 1);
+        outcome
+    }
+
+    /// What a value given to a step is for this traverser: none where a traversal yields nothing.
+    pub(crate) fn given(&self, given: &Given, traverser: &Traverser) -> Outcome<Option<Object>> {
+        match given {
+            Given::Value(value) => Ok(Some(value.clone())),
+            Given::Body(body) => {
+                let start = Traverser { bulk: 1, ..traverser.clone() };
+                Ok(self.first(body, start)?.map(|found| found.object))
+            }
+        }
+    }
+    /// The modulator whose turn it is.
+    pub(crate) fn turn<'a>(&self, by: &'a [By], at: usize) -> &'a By {
+        if by.is_empty() { &By::Identity } else { &by[at % by.len()] }
+    }
+
+    /// A number from 0 up to 1.
+    pub(crate) fn chance(&self) -> f64 {
+        (self.random() >> 11) as f64 / (1u64 << 53) as f64
+    }
+    /// The next number of splitmix64.
+    pub(crate) fn random(&self) -> u64 {
+        let state = self.random.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Asks a criterion of an element, to which the whole graph is shown.
+    fn criterion(&self, program: &Program, object: Object) -> Outcome<bool> {
+        self.whole.set(true);
+        let outcome = self.holds(program, &Traverser::seed(Object::Null).to(object, self.keeps_path));
+        self.whole.set(false);
+        outcome
+    }
+    /// Is a vertex in the part of the graph that is seen?
+    pub(crate) fn sees_vertex(&self, vertex: VertexId) -> Outcome<bool> {
+        if self.whole.get() {
+            return Ok(true);
+        }
+        if let Some(partition) = &self.setting.partition {
+            let kept = self.graph.property(vertex, &partition.key)?;
+            if !kept.iter().any(|kept| partition.read.contains(&kept.value)) {
+                return Ok(false);
+            }
+        }
+        match self.setting.subgraph.as_ref().and_then(|subgraph| subgraph.vertices.as_ref()) {
+            Some(body) => self.criterion(body, Object::Vertex(vertex)),
+            None => Ok(true),
+        }
+    }
+    /// Is an edge in the part of the graph that is seen?
+    pub(crate) fn sees_edge(&self, edge: &EdgeRef) -> Outcome<bool> {
+        if self.whole.get() {
+            return Ok(true);
+        }
+        if let Some(partition) = &self.setting.partition {
+            let value = self.graph.edge_property(edge, &partition.key)?;
+            if !value.is_some_and(|value| partition.read.contains(&value)) {
+                return Ok(false);
+            }
+        }
+        let Some(subgraph) = &self.setting.subgraph else { return Ok(true) };
+        if let Some(body) = &subgraph.edges
+            && !self.criterion(body, Object::Edge((*edge).into()))?
+        {
+            return Ok(false);
+        }
+        Ok(!subgraph.checks_ends || (self.sees_vertex(edge.source)? && self.sees_vertex(edge.target)?))
+    }
+    /// Is a property of a vertex in the part of the graph that is seen?
+    pub(crate) fn sees_property(&self, property: &Object) -> Outcome<bool> {
+        match self.setting.subgraph.as_ref().and_then(|subgraph| subgraph.properties.as_ref()) {
+            Some(body) if !self.whole.get() => self.criterion(body, property.clone()),
+            _ => Ok(true),
+        }
+    }
+    /// Is all of the graph seen?
+    pub(crate) fn sees_all(&self) -> bool {
+        self.whole.get() || (self.setting.subgraph.is_none() && self.setting.partition.is_none())
+    }
+}
+
+/// Can anyone tell how far the steps before have come? Then traversers go one by one.
+fn is_watched(program: &Program) -> bool {
+    program.steps.iter().any(|step| match step {
+        Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
+        Step::Group { side: Some(_), .. }
+        | Step::GroupCount { side: Some(_), .. }
+        | Step::Tree { side: Some(_), .. } => true,
+        Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => is_watched(body),
+        Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(|body| is_watched(body)),
+        Step::Repeat(repeat) => is_watched(&repeat.body),
+        _ => false,
+    })
+}
+
+/// Puts one object to another by an operator of a sack or side effect.
+pub(crate) fn operate(operator: Token, left: &Object, right: &Object) -> Outcome<Object> {
+    use crate::number::Arithmetic::{Add, Divide, Multiply, Subtract};
+    use crate::number::calculate;
+    let truth = |object: &Object| match object {
+        Object::Bool(truth) => Ok(*truth),
+        other => {
+            Err(TraverseError::step("sack", format!("{other} is a {}, not a truth value", other.type_name())))
+        }
+    };
+    if *left == Object::Null && matches!(operator, Token::Sum | Token::Mult | Token::Minus | Token::Div) {
+        return Ok(right.clone());
+    }
+    Ok(match operator {
+        Token::Sum | Token::SumLong => calculate("sum", Add, left, right)?,
+        Token::Minus => calculate("minus", Subtract, left, right)?,
+        Token::Mult => calculate("mult", Multiply, left, right)?,
+        Token::Div => calculate("div", Divide, left, right)?,
+        Token::Min if crate::compare::order(right, left).is_lt() => right.clone(),
+        Token::Max if crate::compare::order(right, left).is_gt() => right.clone(),
+        Token::Min | Token::Max => left.clone(),
+        Token::And => Object::Bool(truth(left)? && truth(right)?),
+        Token::Or => Object::Bool(truth(left)? || truth(right)?),
+        Token::AddAll => crate::sides::add_all(left, right),
+        _ => right.clone(),
+    })
+}

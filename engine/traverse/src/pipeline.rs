@@ -1,0 +1,218 @@
+//! How a program runs: a queue before each step, the deepest first.
+//!
+//! Invariant: a step is given traversers only while no step behind it has any to work on, so whoever has seen enough (`limit`) stops
+//! all work before it, and a step that gathers answers when nothing before it can give more. A batch bounds what one turn does.
+
+use crate::branches::Rounds;
+use crate::compare::Keyed;
+use crate::error::{Outcome, TraverseError};
+use crate::limits::{MERGE_FROM, TRAVERSERS_MAX};
+use crate::machine::Machine;
+use crate::step::{Program, Step};
+use crate::traverser::Traverser;
+use foldhash::{HashMap, HashMapExt, HashSet};
+use gremlin::Object;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// What a step remembers.
+#[derive(Default)]
+pub(crate) enum State<'p> {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// How far a scan has come for a traverser.
+    Scan(Traverser, u64),
+    /// What was seen.
+    Seen(HashSet<Keyed>),
+    /// How many were seen.
+    Counted(u64),
+    /// What was gathered.
+    Gathered(Vec<Traverser>),
+    /// Whether it has answered.
+    Done,
+    /// Pipelines of its branches.
+    Branches(Vec<Pipeline<'p>>),
+    /// Rounds of a repeat.
+    Rounds(Box<Rounds<'p>>),
+}
+
+#[derive(Default)]
+pub(crate) struct Stage<'p> {
+    pub(crate) queue: VecDeque<Traverser>,
+    pub(crate) state: State<'p>,
+    /// Has it given what it gathered?
+    flushed: bool,
+}
+
+/// A program with its queues.
+pub struct Pipeline<'p> {
+    program: &'p Program,
+    pub(crate) stages: Vec<Stage<'p>>,
+    /// Steps before this one have nothing to give any more.
+    cut: usize,
+    out: Vec<Traverser>,
+}
+
+impl<'p> Pipeline<'p> {
+    /// A pipeline without traversers.
+    pub fn new(program: &'p Program) -> Pipeline<'p> {
+        let stages = program.steps.iter().map(|_| Stage::default()).collect();
+        Pipeline { program, stages, cut: 0, out: Vec::new() }
+    }
+    /// Gives a traverser to the first step.
+    pub fn push(&mut self, traverser: Traverser) {
+        match self.stages.first_mut() {
+            Some(first) if self.cut == 0 => first.queue.push_back(traverser),
+            Some(_) => {}
+            None => self.out.push(traverser),
+        }
+    }
+    /// The next results, none at the end.
+    pub fn next(&mut self, machine: &Machine<'_>) -> Outcome<Option<Vec<Traverser>>> {
+        loop {
+            if !self.out.is_empty() {
+                return Ok(Some(std::mem::take(&mut self.out)));
+            }
+            if !self.turn(machine)? && !self.flush(machine)? {
+                return Ok(None);
+            }
+        }
+    }
+    /// What can be had without gathering: all results so far.
+    pub(crate) fn drain(&mut self, machine: &Machine<'_>) -> Outcome<Vec<Traverser>> {
+        while self.turn(machine)? {}
+        Ok(std::mem::take(&mut self.out))
+    }
+    /// Has it nothing to do until it is given more?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.out.is_empty() && !self.stages.iter().any(Stage::has_work)
+    }
+    /// Forgets how many were counted: each round of a `repeat` counts anew.
+    pub(crate) fn count_anew(&mut self) {
+        self.cut = 0;
+        for stage in &mut self.stages {
+            if let State::Counted(_) = stage.state {
+                stage.state = State::Nothing;
+            }
+        }
+    }
+
+    /// One turn of the deepest step that has work; false where none has.
+    fn turn(&mut self, machine: &Machine<'_>) -> Outcome<bool> {
+        let deepest = (self.cut..self.stages.len()).rev().find(|at| self.stages[*at].has_work());
+        let Some(at) = deepest else { return Ok(false) };
+        machine.graph.pause()?;
+        let mut out = Vec::new();
+        let ended = self.work(machine, at, &mut out)?;
+        self.hand_on(machine, at, out)?;
+        if ended {
+            self.cut = at + 1;
+            self.stages[..=at]
+                .iter_mut()
+                .for_each(|stage| *stage = Stage { flushed: true, ..Stage::default() });
+        }
+        Ok(true)
+    }
+
+    /// Lets the first step that gathers answer; false where all have.
+    fn flush(&mut self, machine: &Machine<'_>) -> Outcome<bool> {
+        for at in self.cut..self.stages.len() {
+            if std::mem::replace(&mut self.stages[at].flushed, true) {
+                continue;
+            }
+            let mut out = Vec::new();
+            let step = &self.program.steps[at];
+            machine.flush(step, &mut self.stages[at], &mut out)?;
+            let answered = !out.is_empty();
+            self.hand_on(machine, at, out)?;
+            if answered {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn hand_on(&mut self, machine: &Machine<'_>, at: usize, out: Vec<Traverser>) -> Outcome<()> {
+        match self.stages.get_mut(at + 1) {
+            Some(next) => {
+                next.queue.extend(out);
+                if next.queue.len() > MERGE_FROM && machine.batch > 1 {
+                    merge(&mut next.queue, machine);
+                }
+                if next.queue.len() > TRAVERSERS_MAX {
+                    let message = format!("more than {TRAVERSERS_MAX} traversers wait for one step");
+                    return Err(TraverseError::Limit(message));
+                }
+            }
+            None => self.out.extend(out),
+        }
+        Ok(())
+    }
+
+    /// One turn of one step; true where it needs nothing more.
+    fn work(&mut self, machine: &Machine<'_>, at: usize, out: &mut Vec<Traverser>) -> Outcome<bool> {
+        let step = &self.program.steps[at];
+        let stage = &mut self.stages[at];
+        match step {
+            Step::Vertices { ids: None, wanted } => machine.scan_vertices(wanted, stage, out)?,
+            Step::Edges { ids: None } => machine.scan_edges(stage, out)?,
+            Step::Repeat(repeat) => machine.round(repeat, stage, out)?,
+            Step::Union(bodies) => machine.union(bodies, stage, out)?,
+            Step::Choose { by, options } => machine.choose(by, options, stage, out)?,
+            _ => {
+                for _ in 0..machine.batch {
+                    let Some(traverser) = stage.queue.pop_front() else { break };
+                    if machine.step(step, &mut stage.state, traverser, out)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Stage<'_> {
+    fn has_work(&self) -> bool {
+        !self.queue.is_empty()
+            || match &self.state {
+                State::Scan(..) => true,
+                State::Rounds(rounds) => rounds.has_work(),
+                State::Branches(branches) => branches.iter().any(|branch| !branch.is_idle()),
+                _ => false,
+            }
+    }
+}
+
+/// Puts traversers together that differ in nothing but their number.
+pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine<'_>) {
+    if machine.keeps_path || machine.setting.sack.is_some() || machine.setting.no_bulk {
+        return;
+    }
+    type Place = (Keyed, SmallVec<[u32; 1]>);
+    let mut places: HashMap<Place, usize> = HashMap::with_capacity(queue.len());
+    let mut merged: VecDeque<Traverser> = VecDeque::with_capacity(queue.len());
+    for traverser in queue.drain(..) {
+        let simple = matches!(
+            traverser.object,
+            Object::Vertex(_) | Object::Edge(_) | Object::String(_) | Object::Int(_) | Object::Long(_)
+        );
+        if !simple {
+            merged.push_back(traverser);
+            continue;
+        }
+        let rounds = traverser.loops.iter().map(|(_, rounds)| *rounds).collect();
+        match places.entry((Keyed(traverser.object.clone()), rounds)) {
+            std::collections::hash_map::Entry::Occupied(place) => {
+                let known = &mut merged[*place.get()];
+                known.bulk = known.bulk.saturating_add(traverser.bulk);
+            }
+            std::collections::hash_map::Entry::Vacant(place) => {
+                place.insert(merged.len());
+                merged.push_back(traverser);
+            }
+        }
+    }
+    *queue = merged;
+}

@@ -1,0 +1,284 @@
+//! Side effects: what steps put aside, and `cap` and `select` fetch.
+
+use crate::compare::Keyed;
+use crate::error::{Outcome, TraverseError};
+use crate::limits::COLLECTION_MAX;
+use crate::machine::{Machine, operate};
+use crate::step::{Body, By, Name, Step};
+use crate::traverser::Traverser;
+use foldhash::HashMap;
+use gremlin::{Object, Token};
+use std::sync::Arc;
+
+/// A map that remembers the order of its making.
+pub(crate) struct Ordered<V> {
+    places: HashMap<Keyed, usize>,
+    /// Keys with their values.
+    pub items: Vec<(Object, V)>,
+}
+
+impl<V> Default for Ordered<V> {
+    fn default() -> Ordered<V> {
+        Ordered { places: HashMap::default(), items: Vec::new() }
+    }
+}
+
+impl<V: Default> Ordered<V> {
+    /// The value of a key, made where it is new.
+    pub fn at(&mut self, key: &Object) -> &mut V {
+        let next = self.items.len();
+        let place = *self.places.entry(Keyed(key.clone())).or_insert(next);
+        if place == next {
+            self.items.push((key.clone(), V::default()));
+        }
+        &mut self.items[place].1
+    }
+}
+
+/// One side effect.
+enum Side {
+    /// A value, and how others are put to it.
+    Value(Object, Option<Token>),
+    /// A bag under construction.
+    Bag(Ordered<u64>),
+    /// Groups.
+    Groups(Ordered<Vec<Traverser>>, Body),
+    /// Counts.
+    Counts(Ordered<u64>),
+    /// A tree.
+    Tree(Vec<(Object, Object)>),
+}
+
+/// All of them, by name.
+#[derive(Default)]
+pub(crate) struct Sides {
+    named: HashMap<Name, Side>,
+}
+
+impl Sides {
+    pub fn new(given: &[(Name, Object, Option<Token>)]) -> Sides {
+        let named =
+            given.iter().map(|(name, value, operator)| (name.clone(), Side::Value(value.clone(), *operator)));
+        Sides { named: named.collect() }
+    }
+}
+
+/// All elements of both.
+pub(crate) fn add_all(left: &Object, right: &Object) -> Object {
+    let added = |object: &Object| crate::convert::elements_of(object).unwrap_or_else(|| vec![object.clone()]);
+    match (left, right) {
+        (Object::Map(pairs), Object::Map(more)) => {
+            let mut all = Ordered::<Object>::default();
+            for (key, value) in pairs.iter().chain(more.iter()) {
+                *all.at(key) = value.clone();
+            }
+            Object::map(all.items)
+        }
+        (Object::Set(elements), _) => crate::convert::set_of(elements.iter().cloned().chain(added(right))),
+        (Object::Bulk(_), _) => {
+            let mut bag = Ordered::<u64>::default();
+            added(left).iter().chain(&added(right)).for_each(|element| *bag.at(element) += 1);
+            Object::Bulk(Arc::new(bag.items))
+        }
+        _ => Object::list(added(left).into_iter().chain(added(right)).collect()),
+    }
+}
+
+/// Counts as a map.
+pub(crate) fn counts_map(counts: &Ordered<u64>) -> Object {
+    Object::map(counts.items.iter().map(|(key, count)| (key.clone(), Object::Long(*count as i64))).collect())
+}
+
+impl Machine<'_> {
+    /// Steps that put something aside.
+    pub(crate) fn effect(
+        &self,
+        step: &Step,
+        mut traverser: Traverser,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
+        match step {
+            Step::SideEffect(body) => {
+                self.run(body, traverser.clone())?;
+            }
+            Step::Aggregate { side, by, .. } => self.aggregate(side, by, &traverser)?,
+            Step::Sack { operator, by } => {
+                let by = by.as_ref().unwrap_or(&By::Identity);
+                // what has nothing to put to its sack goes no further
+                let Some(value) = self.by(by, &traverser)? else { return Ok(()) };
+                traverser.sack = operate(*operator, &traverser.sack, &value)?;
+            }
+            Step::Fail(message) => {
+                let message = message.as_ref().map_or("fail() step triggered", |message| message);
+                return Err(TraverseError::Failed(message.to_string()));
+            }
+            Step::Group { side: Some(side), grouping } => {
+                let new = || Side::Groups(Ordered::default(), grouping.value.clone());
+                let key = self.by(&grouping.key, &traverser)?;
+                if let Some(key) = key {
+                    self.with_side(side, new, |kept| {
+                        if let Side::Groups(groups, _) = kept {
+                            groups.at(&key).push(traverser.clone());
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Step::GroupCount { side: Some(side), by } => {
+                let key = self.by(by, &traverser)?;
+                if let Some(key) = key {
+                    self.with_side(
+                        side,
+                        || Side::Counts(Ordered::default()),
+                        |kept| {
+                            if let Side::Counts(counts) = kept {
+                                *counts.at(&key) += traverser.bulk;
+                            }
+                            Ok(())
+                        },
+                    )?;
+                }
+            }
+            Step::Tree { side: Some(side), by } => {
+                let way = self.tree_way(by, &traverser)?;
+                self.with_side(
+                    side,
+                    || Side::Tree(Vec::new()),
+                    |kept| {
+                        if let Side::Tree(tree) = kept {
+                            graft(tree, &way);
+                        }
+                        Ok(())
+                    },
+                )?;
+            }
+            _ => {}
+        }
+        out.push(traverser);
+        Ok(())
+    }
+
+    fn with_side(
+        &self,
+        name: &Name,
+        new: impl FnOnce() -> Side,
+        put: impl FnOnce(&mut Side) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let mut sides = self.sides.borrow_mut();
+        if !sides.named.contains_key(name) {
+            sides.named.insert(name.clone(), new());
+        }
+        match sides.named.get_mut(name) {
+            Some(side) => put(side),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts an object aside as often as its traverser's bulk.
+    pub(crate) fn aggregate(&self, name: &Name, by: &By, traverser: &Traverser) -> Outcome<()> {
+        let Some(object) = self.by(by, traverser)? else { return Ok(()) };
+        self.with_side(
+            name,
+            || Side::Bag(Ordered::default()),
+            |side| match side {
+                Side::Bag(bag) => {
+                    *bag.at(&object) += traverser.bulk;
+                    match bag.items.len() > COLLECTION_MAX {
+                        true => Err(TraverseError::Limit(format!(
+                            "aggregate keeps more than {COLLECTION_MAX} objects"
+                        ))),
+                        false => Ok(()),
+                    }
+                }
+                Side::Value(value, operator) => put(value, *operator, &object, traverser.bulk),
+                _ => Err(TraverseError::step("aggregate", format!("{name} is kept by another step"))),
+            },
+        )
+    }
+
+    /// What a side effect is now; none where there is none of the name.
+    pub(crate) fn side(&self, name: &str) -> Outcome<Option<Object>> {
+        let (groups, value) = match self.sides.borrow().named.get(name) {
+            None => return Ok(None),
+            Some(Side::Value(value, _)) => return Ok(Some(value.clone())),
+            Some(Side::Bag(bag)) => return Ok(Some(Object::Bulk(Arc::new(bag.items.clone())))),
+            Some(Side::Counts(counts)) => return Ok(Some(counts_map(counts))),
+            Some(Side::Tree(tree)) => return Ok(Some(Object::Tree(Arc::new(tree.clone())))),
+            Some(Side::Groups(groups, value)) => {
+                (Ordered { places: HashMap::default(), items: groups.items.clone() }, value.clone())
+            }
+        };
+        self.group_map(&groups, &value).map(Some)
+    }
+
+    pub(crate) fn cap(&self, names: &[Name]) -> Outcome<Traverser> {
+        let absent = || Object::Bulk(Arc::new(Vec::new()));
+        let object = match names {
+            [name] => self.side(name)?.unwrap_or_else(absent),
+            _ => {
+                let mut pairs = Vec::new();
+                for name in names {
+                    pairs.push((Object::String(name.clone()), self.side(name)?.unwrap_or_else(absent)));
+                }
+                Object::map(pairs)
+            }
+        };
+        Ok(self.fresh(object))
+    }
+
+    /// The objects of a way, each seen through the modulator whose turn it is.
+    pub(crate) fn tree_way(&self, by: &[By], traverser: &Traverser) -> Outcome<Vec<Object>> {
+        let mut way = Vec::new();
+        for (at, node) in traverser.way().into_iter().enumerate() {
+            let there = traverser.to(node.object.clone(), false);
+            match self.by(self.turn(by, at), &there)? {
+                Some(object) => way.push(object),
+                None => break,
+            }
+        }
+        Ok(way)
+    }
+    pub(crate) fn into_tree(
+        &self,
+        tree: &mut Vec<(Object, Object)>,
+        by: &[By],
+        traverser: &Traverser,
+    ) -> Outcome<()> {
+        graft(tree, &self.tree_way(by, traverser)?);
+        Ok(())
+    }
+}
+
+/// Adds a way to a tree.
+fn graft(tree: &mut Vec<(Object, Object)>, way: &[Object]) {
+    let Some((first, rest)) = way.split_first() else { return };
+    let place = match tree.iter().position(|(known, _)| crate::compare::same(known, first)) {
+        Some(place) => place,
+        None => {
+            tree.push((first.clone(), Object::Tree(Arc::new(Vec::new()))));
+            tree.len() - 1
+        }
+    };
+    if let Object::Tree(below) = &mut tree[place].1 {
+        graft(Arc::make_mut(below), rest);
+    }
+}
+
+/// Puts an object to a given side effect.
+fn put(value: &mut Object, operator: Option<Token>, object: &Object, count: u64) -> Outcome<()> {
+    for _ in 0..count.min(COLLECTION_MAX as u64) {
+        match (operator, &mut *value) {
+            (None | Some(Token::AddAll), Object::List(elements)) => {
+                Arc::make_mut(elements).push(object.clone())
+            }
+            (None | Some(Token::AddAll), Object::Set(elements)) => {
+                if !elements.iter().any(|known| crate::compare::same(known, object)) {
+                    Arc::make_mut(elements).push(object.clone());
+                }
+            }
+            (None, _) => *value = object.clone(),
+            (Some(operator), _) => *value = operate(operator, value, object)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Who walks: an object, how many stand on it, the way it came, its sack and its rounds.
+
+use gremlin::Object;
+use gremlin::object::Path;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+type Name = Arc<str>;
+
+/// One traverser, or several that differ in nothing.
+#[derive(Clone, Debug)]
+pub struct Traverser {
+    /// Where it stands.
+    pub object: Object,
+    /// How many.
+    pub bulk: u64,
+    /// The way it came, newest first; not kept where no step asks for it.
+    pub path: Option<Rc<Node>>,
+    /// What it carries.
+    pub sack: Object,
+    /// Rounds of the `repeat`s around it, innermost last.
+    pub loops: SmallVec<[(Option<Name>, u32); 1]>,
+}
+
+/// One object of a path.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The object.
+    pub object: Object,
+    /// Labels of the step that yielded it.
+    pub labels: SmallVec<[Name; 1]>,
+    /// What was before.
+    pub previous: Option<Rc<Node>>,
+}
+
+impl Drop for Node {
+    /// A long path is dropped in a loop: recursion would overflow the stack.
+    fn drop(&mut self) {
+        let mut next = self.previous.take();
+        while let Some(mut node) = next.and_then(|node| Rc::try_unwrap(node).ok()) {
+            next = node.previous.take();
+        }
+    }
+}
+
+impl Traverser {
+    /// A traverser that stands on nothing yet.
+    pub fn seed(sack: Object) -> Traverser {
+        Traverser { object: Object::Null, bulk: 1, path: None, sack, loops: SmallVec::new() }
+    }
+    /// The same, standing on an object; its path grows if paths are kept.
+    pub fn to(&self, object: Object, keeps_path: bool) -> Traverser {
+        let path = keeps_path.then(|| {
+            let previous = self.path.clone();
+            Rc::new(Node { object: object.clone(), labels: SmallVec::new(), previous })
+        });
+        Traverser { object, bulk: self.bulk, path, sack: self.sack.clone(), loops: self.loops.clone() }
+    }
+    /// Labels the newest object of the path.
+    pub fn label(&mut self, labels: &[Name]) {
+        let Some(path) = &mut self.path else {
+            let labels = labels.iter().cloned().collect();
+            self.path = Some(Rc::new(Node { object: self.object.clone(), labels, previous: None }));
+            return;
+        };
+        let mut node = Node {
+            object: path.object.clone(),
+            labels: path.labels.clone(),
+            previous: path.previous.clone(),
+        };
+        for label in labels {
+            if !node.labels.contains(label) {
+                node.labels.push(label.clone());
+            }
+        }
+        *path = Rc::new(node);
+    }
+    /// The objects of the path, oldest first, with their labels.
+    pub fn way(&self) -> Vec<&Node> {
+        let mut nodes = Vec::new();
+        let mut next = self.path.as_deref();
+        while let Some(node) = next {
+            nodes.push(node);
+            next = node.previous.as_deref();
+        }
+        nodes.reverse();
+        nodes
+    }
+    /// All objects with a label, oldest first.
+    pub fn labelled(&self, label: &str) -> Vec<Object> {
+        let has = |node: &&Node| node.labels.iter().any(|known| **known == *label);
+        self.way().into_iter().filter(has).map(|node| node.object.clone()).collect()
+    }
+    /// The newest object with a label.
+    pub fn newest(&self, label: &str) -> Option<Object> {
+        let mut next = self.path.as_deref();
+        while let Some(node) = next {
+            if node.labels.iter().any(|known| **known == *label) {
+                return Some(node.object.clone());
+            }
+            next = node.previous.as_deref();
+        }
+        None
+    }
+    /// The path as an object.
+    pub fn path(&self) -> Path {
+        let way = self.way();
+        Path {
+            labels: way.iter().map(|node| node.labels.iter().cloned().collect::<BTreeSet<_>>()).collect(),
+            objects: way.iter().map(|node| node.object.clone()).collect(),
+        }
+    }
+    /// Rounds of a named `repeat`, or of the innermost.
+    pub fn rounds(&self, name: Option<&Name>) -> Option<u32> {
+        match name {
+            None => self.loops.last().map(|(_, count)| *count),
+            Some(name) => self
+                .loops
+                .iter()
+                .rev()
+                .find(|(known, _)| known.as_ref() == Some(name))
+                .map(|(_, count)| *count),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! # gremlin: the second language, as text and as bytecode
+//!
+//! A request is a [`Traversal`]: instructions with arguments, whichever way it came. [`parse`] reads gremlin-lang text; a door that
+//! decodes bytecode builds the same form through [`Traversal::with_step`] and its kin. [`check`] then says, before anything runs,
+//! whether every step is known and has arguments it can take; what is not supported is refused by name.
+//!
+//! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
+//! form), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
+//! are), [`error`].
+
+pub mod error;
+mod lexer;
+pub mod limits;
+pub mod object;
+pub mod parser;
+pub mod predicate;
+pub mod print;
+mod span;
+pub mod steps;
+pub mod token;
+pub mod traversal;
+
+pub use error::{ErrorKind, GremlinError};
+pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
+pub use parser::{Bindings, Request, parse};
+pub use predicate::{Compare, Predicate, TextTest};
+pub use span::Span;
+pub use steps::check;
+pub use token::{Cardinality, Token};
+pub use traversal::{Argument, Instruction, Strategy, Terminal, Traversal};

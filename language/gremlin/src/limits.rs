@@ -1,0 +1,23 @@
+//! Every limit of this room, by name and with its reason.
+
+/// Longest request text. Spans are 32 bits wide; data larger than this belongs into bindings.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// Deepest nesting of traversals, predicates and collections. Parsing, printing, checking and dropping recurse once a level, and the
+/// test `deepest_nesting_fits_the_stack` shows that this height fits the 2 MiB of a thread in an unoptimised build.
+pub const NESTING_DEPTH_MAX: usize = 64;
+
+/// Most instructions of one traversal, nested ones included: each becomes a few hundred bytes.
+pub const INSTRUCTIONS_MAX: usize = 20_000;
+
+/// Most arguments of one instruction and most elements of one literal collection.
+pub const ELEMENTS_MAX: usize = 100_000;
+
+/// Digits of a whole number or decimal without a fixed width: it is kept in 128 bits.
+pub const DIGITS_MAX: usize = 38;
+
+/// Names further away than this many edits are not suggested: they would be guesses, not corrections.
+pub const SUGGESTION_EDITS_MAX: usize = 2;
+
+/// Longest piece of a request that an error repeats, in characters.
+pub const SHOWN_CHARS_MAX: usize = 120;
