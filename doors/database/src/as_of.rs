@@ -18,7 +18,7 @@ pub(crate) fn snapshot(
     params: &Params,
     present: &Snapshot,
 ) -> Result<Snapshot, Error> {
-    let request = Request::begin(params.clone(), i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX));
+    let request = Request::begin(params.clone(), None);
     let compiled = compile(version, &Layout::default(), present.catalog(), params).map_err(bad)?;
     let value = compiled.evaluate_row(&Batch::unit(), 0, &Scope::new(present, &request)).map_err(bad)?;
     database.snapshot_at(moment(&value)?)

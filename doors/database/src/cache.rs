@@ -4,11 +4,13 @@
 //! the graph has grown or shrunk so much that another plan would be better.
 
 use crate::here::Here;
+use execute::Ready;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plan::Statement;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
 
 /// Plans kept; the one used longest ago goes first.
@@ -25,10 +27,14 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// Is it tried on the thread that asks?
     pub here: Here,
+    /// What was compiled of it.
+    pub ready: Ready,
     /// What is suspicious about it.
     pub notices: crate::notification::Notices,
     indexes: u64,
     size: f64,
+    /// Place of the last snapshot for which it was found fresh.
+    fresh_at: AtomicU64,
 }
 
 impl Planned {
@@ -37,19 +43,30 @@ impl Planned {
         matches!(&self.statement.kind, plan::StatementKind::Query { plan, .. } if plan.writes())
     }
     pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Planned {
-        let here = Here::new(&statement, writes);
+        let here = Here::new(&statement);
         Planned {
+            ready: Ready::new(&statement),
             statement,
             writes,
             here,
+            fresh_at: AtomicU64::new(snapshot.place()),
             notices: Default::default(),
             indexes: index_stamp(snapshot),
             size: size(snapshot),
         }
     }
     fn is_fresh(&self, snapshot: &Snapshot) -> bool {
+        let place = snapshot.place();
+        if self.fresh_at.load(Ordering::Relaxed) == place {
+            return true;
+        }
         let growth = size(snapshot) / self.size;
-        self.indexes == index_stamp(snapshot) && (1.0 / GROWTH_MAX..=GROWTH_MAX).contains(&growth)
+        let is_fresh =
+            self.indexes == index_stamp(snapshot) && (1.0 / GROWTH_MAX..=GROWTH_MAX).contains(&growth);
+        if is_fresh {
+            self.fresh_at.store(place, Ordering::Relaxed);
+        }
+        is_fresh
     }
 }
 

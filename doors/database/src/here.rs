@@ -2,7 +2,8 @@
 //!
 //! Idea: a plan that only follows a line from looked-up vertices is usually over in microseconds, but a hub or a long list may be
 //! met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
-//! run in [`PROBE_EVERY`] is tried. Invariant: only plans that read are tried. Cost: one relaxed counter a run.
+//! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
+//! can be rolled back. Cost: one relaxed counter a run.
 
 use plan::statement::Mode;
 use plan::{Plan, Statement, StatementKind};
@@ -24,11 +25,11 @@ pub(crate) struct Here {
 }
 
 impl Here {
-    /// Of a statement that writes or not.
-    pub fn new(statement: &Statement, writes: bool) -> Here {
+    /// Of a statement.
+    pub fn new(statement: &Statement) -> Here {
         let is_fit = match &statement.kind {
             StatementKind::Query { plan, .. } => {
-                !writes && statement.mode != Mode::Profile && is_short_line(plan)
+                statement.mode != Mode::Profile && statement.in_transactions.is_none() && is_short_line(plan)
             }
             _ => false,
         };
@@ -51,7 +52,7 @@ impl Here {
     }
 }
 
-/// Look-ups, single steps, and what is made of their rows; no scan, no walk of many steps, no join, no sub-query.
+/// Look-ups, single steps, what is made of their rows and written for them; no scan, no walk of many steps, no join, no sub-query.
 fn is_short_line(plan: &Plan) -> bool {
     let mut next = Some(plan);
     while let Some(plan) = next {
@@ -70,13 +71,21 @@ fn is_short_line(plan: &Plan) -> bool {
                 | Plan::Skip(_)
                 | Plan::Limit(_)
                 | Plan::Unwind(_)
-        );
+                | Plan::Create(_)
+                | Plan::Set(_)
+                | Plan::Delete(_)
+        ) || is_listing(plan);
         if !is_short {
             return false;
         }
         next = plan.input();
     }
     true
+}
+
+/// What lists queries and tenants answers also where all the asker's places are taken.
+fn is_listing(plan: &Plan) -> bool {
+    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants"].contains(&&*call.name))
 }
 
 #[cfg(test)]
@@ -88,18 +97,23 @@ mod tests {
         let snapshot = transact::open(None, &transact::OpenOptions::default()).expect("memory").0.snapshot();
         let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot));
         let statement = statement.expect("a plan");
-        let writes = matches!(&statement.kind, StatementKind::Query { plan, .. } if plan.writes());
-        Here::new(&statement, writes)
+        Here::new(&statement)
     }
 
     #[test]
-    fn only_lines_from_looked_up_vertices_that_read_are_tried() {
-        for text in ["RETURN 1", "UNWIND [1, 2] AS x RETURN sum(x)", "UNWIND [2, 1] AS x RETURN x LIMIT 1"] {
+    fn only_lines_from_looked_up_vertices_are_tried() {
+        for text in [
+            "RETURN 1",
+            "UNWIND [1, 2] AS x RETURN sum(x)",
+            "UNWIND [2, 1] AS x RETURN x LIMIT 1",
+            "CREATE (n {x: 1})",
+            "UNWIND [1, 2] AS x CREATE (n {x: x}) SET n.y = 2 RETURN n",
+        ] {
             assert!(here(text).is_due(), "{text}");
         }
         for text in [
             "MATCH (n) RETURN n",
-            "CREATE (n)",
+            "MERGE (n {x: 1})",
             "PROFILE RETURN 1",
             "RETURN 1 AS x UNION RETURN 2 AS x",
             "SHOW INDEXES",

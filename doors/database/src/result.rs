@@ -3,6 +3,9 @@
 //! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
 //! and committed before its first row is handed out, so a row that was seen is a row that is durable.
 
+use crate::Database;
+use crate::standing::Told;
+use ::standing::Subscription;
 use crate::interrupt::Ticket;
 use crate::{Error, entity};
 use execute::{Counters, ResultStream};
@@ -76,7 +79,7 @@ pub struct Summary {
 
 /// The answer to a request.
 pub struct QueryResult {
-    columns: Vec<Arc<str>>,
+    columns: Arc<[Arc<str>]>,
     source: Source,
     snapshot: Snapshot,
     summary: Summary,
@@ -88,6 +91,7 @@ pub struct QueryResult {
 enum Source {
     Batches(VecDeque<Batch>),
     Stream(Box<Running>),
+    Subscription(Box<Told>),
 }
 
 /// A query whose rows are still coming.
@@ -101,12 +105,13 @@ pub(crate) struct Running {
 
 impl QueryResult {
     pub(crate) fn of_batches(
-        columns: Vec<Arc<str>>,
+        columns: impl Into<Arc<[Arc<str>]>>,
         batches: Vec<Batch>,
         snapshot: Snapshot,
         summary: Summary,
     ) -> QueryResult {
         let source = Source::Batches(batches.into());
+        let columns = columns.into();
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
     }
     pub(crate) fn of_stream(
@@ -116,9 +121,16 @@ impl QueryResult {
         started_ns: u64,
         profile_of: Option<crate::profile::Profiling>,
     ) -> QueryResult {
-        let columns = running.stream.columns().to_vec();
+        let columns = running.stream.columns().clone();
         let source = Source::Stream(Box::new(running));
         QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
+    }
+    /// What a standing query tells, as rows: it has no end but that of the subscription.
+    pub(crate) fn of_subscription(subscription: Subscription, database: Database, summary: Summary) -> QueryResult {
+        let snapshot = database.snapshot();
+        let told = Told::new(subscription, database);
+        let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
+        QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: false, profile_of: None }
     }
     /// Column titles.
     pub fn columns(&self) -> &[Arc<str>] {
@@ -133,6 +145,7 @@ impl QueryResult {
         let next = match &mut self.source {
             Source::Batches(batches) => Ok(batches.pop_front()),
             Source::Stream(running) => running.stream.next().transpose().map_err(Error::from),
+            Source::Subscription(told) => told.next(&mut self.snapshot),
         };
         self.note(&next);
         next
@@ -144,6 +157,10 @@ impl QueryResult {
             Source::Stream(running) => match running.stream.next_timeout(timeout) {
                 None => return Ok(None),
                 Some(next) => next.transpose().map_err(Error::from),
+            },
+            Source::Subscription(told) => match told.next_timeout(timeout, &mut self.snapshot) {
+                Ok(None) => return Ok(None),
+                next => next,
             },
         };
         self.note(&next);
@@ -182,8 +199,10 @@ impl QueryResult {
     }
     /// Ends a running query; its next batch is an error that says why.
     pub fn cancel(&self, reason: &str) {
-        if let Source::Stream(running) = &self.source {
-            running.stream.cancel(reason);
+        match &self.source {
+            Source::Stream(running) => running.stream.cancel(reason),
+            Source::Subscription(told) => told.cancel(reason),
+            Source::Batches(_) => {}
         }
     }
     /// Gives up the remaining rows: a query that only reads ends now, unless it is profiled, which means to be run to its end.

@@ -5,8 +5,9 @@
 //! with the same rule as on an executor: the furthest downstream that has work. That is tried for at most [`LINE_NS_MAX`] and kept
 //! back until it is done; a query that takes longer is begun anew on the executors, which share it out, list it and can end it.
 //!
-//! Invariant: what was tried and not finished leaves nothing behind, so only graphs without effects may be tried.
-//! Cost: the operators' own, one clock reading a call, and for a query that does not finish the time tried.
+//! Invariant: what was tried and not finished leaves nothing behind but what its operators' effects left, which whoever tries it undoes.
+//! A line is run by one thread at a time; every run makes its operators anew, so a run sees nothing of the one before.
+//! Cost: the operators' own, their making, a few clock readings, and for a query that does not finish the time tried.
 
 use crate::accounts::Level;
 use crate::graph::Inner;
@@ -28,6 +29,13 @@ pub enum Tried<M> {
     Unfinished,
 }
 
+/// A graph that is a line, to be run on the threads that ask, again and again.
+pub struct Line<M: Message> {
+    graph: Graph<M>,
+    seats: Vec<Seat<M>>,
+    between: Between<M>,
+}
+
 /// What the operators of a line may reach during a call.
 pub(crate) struct Between<M> {
     /// By place: messages that wait there.
@@ -36,21 +44,26 @@ pub(crate) struct Between<M> {
     sent: Vec<M>,
     /// Places before this one are done.
     first: usize,
+    /// One behind the last place whose operator must come to its end.
+    must_finish: usize,
     held_bytes: u64,
     bytes_max: u64,
     until_ns: u64,
-    /// Vertex by place.
-    order: Vec<usize>,
 }
 
 /// An operator's place in its line.
 struct Seat<M: Message> {
+    /// Its number in the graph.
+    vertex: usize,
     operator: Option<Box<dyn Operator<M>>>,
     /// It said that it has more work.
     again: bool,
     /// It was told of the end of its input.
     told: bool,
 }
+
+/// Calls between two readings of the clock; operators read it themselves, within a call.
+const CALLS_PER_LOOK: usize = 4;
 
 impl<M: Message> Between<M> {
     pub(crate) fn send(&mut self, place: usize, message: M) {
@@ -63,8 +76,11 @@ impl<M: Message> Between<M> {
         let is_full = self.inboxes.get(place + 1).is_some_and(|inbox| inbox.len() >= MAILBOX_MESSAGES_MAX);
         is_full || place < self.first || self.sent.len() > LINE_BATCHES_MAX || monotonic_ns() >= self.until_ns
     }
-    /// Everything before this place is over.
+    /// Everything before this place is over, unless something there must come to its own end.
     pub(crate) fn close_inputs(&mut self, place: usize) {
+        if place.min(self.must_finish) > self.first {
+            return;
+        }
         self.first = self.first.max(place);
         self.inboxes[..=place].iter_mut().for_each(VecDeque::clear);
     }
@@ -93,85 +109,109 @@ impl<M: Message> Graph<M> {
             let options = &vertex.options;
             let begins = options.source && options.ports == 0;
             let goes_on = !options.source && options.ports == 1 && vertex.in_edges.len() == 1;
-            !options.must_finish
-                && (if vertex.place == 0 { begins } else { goes_on })
-                && vertex.outputs.len() <= 1
+            (if vertex.place == 0 { begins } else { goes_on }) && vertex.outputs.len() <= 1
         };
         (order.last() == Some(&self.output) && order.iter().all(one_way)).then_some(order)
     }
 
-    /// Tries to run the query on this thread.
-    pub fn try_here(&self, bytes_max: u64) -> Tried<M> {
-        let Some(order) = self.line() else { return Tried::Unfinished };
-        let seat = || Seat { operator: None, again: false, told: false };
-        let mut seats: Vec<Seat<M>> = order.iter().map(|_| seat()).collect();
-        let mut between = Between {
+    /// The same, to be run on threads that ask; none if it is not a line.
+    pub fn into_line(self) -> Option<Line<M>> {
+        let order = self.line()?;
+        let must_finish = order.iter().rposition(|vertex| self.vertices[*vertex].options.must_finish);
+        let between = Between {
             inboxes: order.iter().map(|_| VecDeque::new()).collect(),
             sent: Vec::new(),
             first: 0,
+            must_finish: must_finish.map_or(0, |place| place + 1),
             held_bytes: 0,
-            bytes_max,
-            until_ns: monotonic_ns() + LINE_NS_MAX,
-            order,
+            bytes_max: 0,
+            until_ns: 0,
         };
-        seats[0].again = true;
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.run_line(&mut seats, &mut between)));
-        drop_quietly(seats);
+        let seat = |vertex| Seat { vertex, operator: None, again: false, told: false };
+        Some(Line { graph: self, seats: order.into_iter().map(seat).collect(), between })
+    }
+}
+
+impl<M: Message> Line<M> {
+    /// Tries to run the query on this thread. Of a query with effects that is unfinished or failed, the caller undoes what it left.
+    pub fn run(&mut self, bytes_max: u64) -> Tried<M> {
+        self.between.until_ns = monotonic_ns() + LINE_NS_MAX;
+        self.between.bytes_max = bytes_max;
+        self.seats[0].again = true;
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let sent = self.clear();
         match outcome {
-            Ok(Ok(true)) => Tried::Done(between.sent),
+            Ok(Ok(true)) => Tried::Done(sent),
             Ok(Err(failure)) if !failure.is::<BudgetExceeded>() => Tried::Failed(Fault::Operator(failure)),
             // Executors tell best who held too much, and who panicked.
             Ok(_) | Err(_) => Tried::Unfinished,
         }
     }
 
+    /// Drops all that a run left; what it sent is the answer.
+    fn clear(&mut self) -> Vec<M> {
+        for seat in &mut self.seats {
+            (seat.again, seat.told) = (false, false);
+            drop_quietly(seat.operator.take());
+        }
+        self.between.inboxes.iter_mut().for_each(VecDeque::clear);
+        (self.between.first, self.between.held_bytes) = (0, 0);
+        std::mem::take(&mut self.between.sent)
+    }
+
     /// True once all is done.
-    fn run_line(&self, seats: &mut [Seat<M>], between: &mut Between<M>) -> Result<bool, Failure> {
-        while between.first < seats.len() {
-            let has_work = |place: &usize| seats[*place].again || !between.inboxes[*place].is_empty();
-            let flow = match (between.first..seats.len()).rev().find(has_work) {
+    fn work(&mut self) -> Result<bool, Failure> {
+        for call in 1.. {
+            if self.between.first == self.seats.len() {
+                break;
+            }
+            let has_work =
+                |place: &usize| self.seats[*place].again || !self.between.inboxes[*place].is_empty();
+            let flow = match (self.between.first..self.seats.len()).rev().find(has_work) {
                 Some(place) => {
-                    let flow = self.call(&mut seats[place], place, between)?;
-                    seats[place].again = flow == Flow::Again;
+                    let flow = self.call(place)?;
+                    self.seats[place].again = flow == Flow::Again;
                     flow
                 }
                 // Nothing is on its way, so whoever comes first will get no more.
-                None => self.complete(seats, between)?,
+                None => self.complete()?,
             };
-            let is_too_much = between.sent.len() > LINE_BATCHES_MAX || monotonic_ns() >= between.until_ns;
-            if flow == Flow::Waiting || (is_too_much && between.first < seats.len()) {
+            let looks = flow == Flow::Again || call % CALLS_PER_LOOK == 0;
+            let is_too_much = self.between.sent.len() > LINE_BATCHES_MAX
+                || (looks && monotonic_ns() >= self.between.until_ns);
+            if flow == Flow::Waiting || (is_too_much && self.between.first < self.seats.len()) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn call(&self, seat: &mut Seat<M>, place: usize, between: &mut Between<M>) -> Outcome {
-        let vertex = between.order[place];
-        let operator = seat.operator.get_or_insert_with(|| (self.vertices[vertex].factory)(0));
+    fn call(&mut self, place: usize) -> Outcome {
+        let seat = &mut self.seats[place];
+        let operator = seat.operator.get_or_insert_with(|| (self.graph.vertices[seat.vertex].factory)(0));
         if seat.again {
-            return operator.resume(&mut Context::in_line(between, place));
+            return operator.resume(&mut Context::in_line(&mut self.between, place));
         }
-        match between.inboxes[place].pop_front() {
-            Some(message) => operator.receive(0, message, &mut Context::in_line(between, place)),
+        match self.between.inboxes[place].pop_front() {
+            Some(message) => operator.receive(0, message, &mut Context::in_line(&mut self.between, place)),
             None => Ok(Flow::Ready),
         }
     }
 
     /// Tells the first operator that is not done of the end of its input, or finds it done.
-    fn complete(&self, seats: &mut [Seat<M>], between: &mut Between<M>) -> Outcome {
-        let place = between.first;
-        let vertex = &self.vertices[between.order[place]];
-        let seat = &mut seats[place];
+    fn complete(&mut self) -> Outcome {
+        let place = self.between.first;
+        let seat = &mut self.seats[place];
+        let vertex = &self.graph.vertices[seat.vertex];
         if std::mem::replace(&mut seat.told, true) || vertex.options.ports == 0 {
-            between.first += 1;
+            self.between.first += 1;
             return Ok(Flow::Ready);
         }
         if seat.operator.is_none() && vertex.options.create_if_empty {
             seat.operator = Some((vertex.factory)(0));
         }
         let Some(operator) = &mut seat.operator else { return Ok(Flow::Ready) };
-        let flow = operator.on_completion(0, &mut Context::in_line(between, place))?;
+        let flow = operator.on_completion(0, &mut Context::in_line(&mut self.between, place))?;
         seat.again = flow == Flow::Again;
         Ok(flow)
     }

@@ -6,7 +6,7 @@
 
 use crate::ExecuteError;
 use crate::expression::Request;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
@@ -73,6 +73,50 @@ pub(crate) struct Environment {
     pub(crate) counting: Counting,
     /// Where files that queries name lie.
     pub(crate) import_folder: Option<Arc<std::path::Path>>,
+}
+
+/// Where operators find what they share: known when they are compiled, or put there before each run of a line.
+#[derive(Clone)]
+pub(crate) struct Home {
+    pub(crate) batch_rows: usize,
+    place: HomePlace,
+}
+
+#[derive(Clone)]
+enum HomePlace {
+    Fixed(Arc<Environment>),
+    /// Full while a run makes its operators and works.
+    Line(Arc<Mutex<Option<Arc<Environment>>>>),
+}
+
+impl Home {
+    /// Of operators that run once.
+    pub(crate) fn fixed(environment: &Arc<Environment>) -> Home {
+        Home { batch_rows: environment.batch_rows, place: HomePlace::Fixed(environment.clone()) }
+    }
+    /// Of the operators of a line.
+    pub(crate) fn line(batch_rows: usize) -> Home {
+        Home { batch_rows, place: HomePlace::Line(Arc::default()) }
+    }
+    /// The environment of the run that makes operators now.
+    pub(crate) fn environment(&self) -> Arc<Environment> {
+        match &self.place {
+            HomePlace::Fixed(environment) => environment.clone(),
+            HomePlace::Line(place) => {
+                place.lock().clone().expect("a line makes operators only while it runs")
+            }
+        }
+    }
+    /// Of operators that run in many runs?
+    pub(crate) fn is_line(&self) -> bool {
+        matches!(self.place, HomePlace::Line(_))
+    }
+    /// Before a run of a line; `None` after it, so that nothing is held between runs.
+    pub(crate) fn set(&self, environment: Option<Arc<Environment>>) {
+        if let HomePlace::Line(place) = &self.place {
+            *place.lock() = environment;
+        }
+    }
 }
 
 impl Environment {

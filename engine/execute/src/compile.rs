@@ -5,19 +5,25 @@
 //! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
 
 use crate::ExecuteError;
-use crate::access::Environment;
-use crate::done::{Domain, Domains, Early, Spot};
-use crate::expression::{Compiled, Layout, compile as compile_expression};
+use crate::access::{Environment, Home};
+use crate::done::{Domain, Domains, Early, Spot, address, hurried};
+use crate::expression::{Binding, Compiled, Layout, Scope, compile_with};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Fanning, Here, Leaf, Step, Stepping};
 use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
+use model::{Batch, Value};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use plan::expr::Name;
 use plan::{Expr, Plan, Var};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::Snapshot;
+use transact::Transaction;
 
 /// A statement as a graph.
 pub(crate) struct CompiledStatement {
@@ -25,26 +31,35 @@ pub(crate) struct CompiledStatement {
     /// Plan node of each vertex, in pre-order numbers.
     pub(crate) nodes: Vec<usize>,
     pub(crate) node_count: usize,
+    /// Parameters that must stay as they are for it to be right in another run; none if it is right in this one only.
+    pub(crate) fixed: Option<BTreeSet<Name>>,
 }
 
-/// Compiles a whole statement.
+/// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find theirs at `home`.
 pub(crate) fn statement(
     plan: &Plan,
     columns: &[(Name, Var)],
     variables: usize,
-    environment: &Arc<Environment>,
+    run: &Arc<Environment>,
+    home: Home,
     executors: usize,
 ) -> Result<CompiledStatement, ExecuteError> {
     let mut compiler = Compiler {
         builder: GraphBuilder::new(),
-        environment: environment.clone(),
-        snapshot: environment.view(),
+        snapshot: run.view(),
+        run: run.clone(),
+        many_runs: home.is_line(),
+        environment: home,
         executors,
+        fixed: RefCell::default(),
+        this_run_only: Cell::new(false),
         inside: None,
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
         spot: Spot::default(),
+        hurried: hurried(plan),
+        hurries: false,
         after: None,
         current: 0,
         node_count: 0,
@@ -55,7 +70,8 @@ pub(crate) fn statement(
     let output = operator::produce::compile(&mut compiler, stream, columns)?;
     compiler.builder.output(output);
     let graph = compiler.builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
-    Ok(CompiledStatement { graph, nodes: compiler.nodes, node_count: compiler.node_count })
+    let fixed = (!compiler.this_run_only.get()).then(|| compiler.fixed.take());
+    Ok(CompiledStatement { graph, nodes: compiler.nodes, node_count: compiler.node_count, fixed })
 }
 
 /// The scope that is being filled.
@@ -88,9 +104,15 @@ enum Asking {
 /// The walk's state.
 pub(crate) struct Compiler {
     pub(crate) builder: GraphBuilder<Rows>,
-    pub(crate) environment: Arc<Environment>,
+    /// Where operators will find what they share.
+    pub(crate) environment: Home,
     pub(crate) snapshot: Snapshot,
     pub(crate) executors: usize,
+    /// The run that is compiled for, or the first of many.
+    run: Arc<Environment>,
+    many_runs: bool,
+    fixed: RefCell<BTreeSet<Name>>,
+    this_run_only: Cell<bool>,
     pub(crate) inside: Option<Inside>,
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
@@ -98,6 +120,10 @@ pub(crate) struct Compiler {
     asking: Asking,
     /// Of the node that is compiled.
     spot: Spot,
+    /// Nodes that hand on few rows at first.
+    hurried: HashSet<usize, FixedState>,
+    /// Is the node that is compiled one of them?
+    hurries: bool,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
     current: usize,
@@ -163,6 +189,7 @@ impl Compiler {
     }
 
     fn node(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
+        self.hurries = self.hurried.contains(&address(plan));
         self.spot = self.inside.as_ref().map_or(Spot::default(), |inside| inside.domains.spot(plan));
         match plan {
             Plan::Unit => operator::unit::compile(self),
@@ -223,7 +250,34 @@ impl Compiler {
     }
     /// Compiles an expression over rows of this layout.
     pub(crate) fn expression(&self, expression: &Expr, layout: &Layout) -> Result<Compiled, ExecuteError> {
-        Ok(compile_expression(expression, layout, &self.snapshot, &self.environment.request.parameters)?)
+        let parameters = &*self.run.request.parameters;
+        let binding = match self.many_runs {
+            true => Binding::Later(parameters, &self.fixed),
+            false => Binding::Now(parameters),
+        };
+        Ok(compile_with(expression, layout, &self.snapshot, &binding)?)
+    }
+    /// The value of an expression that reads no row, needed now.
+    pub(crate) fn value(&self, expression: &Expr) -> Result<Value, ExecuteError> {
+        let binding = Binding::Now(&self.run.request.parameters);
+        let compiled = compile_with(expression, &Layout::default(), &self.snapshot, &binding)?;
+        self.this_run_only.set(self.this_run_only.get() || compiled.constant().is_none());
+        expression.any(&mut |part| {
+            if let Expr::Parameter(name) = part {
+                self.fixed.borrow_mut().insert(name.clone());
+            }
+            false
+        });
+        let scope = Scope::new(&self.snapshot, &self.run.request);
+        Ok(compiled.evaluate_row(&Batch::unit(), 0, &scope)?)
+    }
+    /// Its operators share what a second run would find used up.
+    pub(crate) fn for_this_run_only(&self) {
+        self.this_run_only.set(true);
+    }
+    /// The transaction, for those who write.
+    pub(crate) fn transaction(&self) -> Result<&Transaction, ExecuteError> {
+        self.run.transaction()
     }
     /// Position of a variable that the plan promises.
     pub(crate) fn position(layout: &Layout, variable: Var) -> Result<usize, ExecuteError> {
@@ -315,7 +369,9 @@ impl Compiler {
         });
         let environment = self.environment.clone();
         let early = self.early(&feed.layout());
-        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone());
+        let hurries = self.hurries;
+        let make =
+            move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone(), hurries);
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
     }
 }

@@ -1,14 +1,17 @@
-//! Starting a statement: bind, compile, submit.
+//! Starting a statement: bind, compile, submit; or, a small one, run it here by a line kept from before ([`Ready`]).
+
+mod ready;
 
 use crate::ExecuteError;
-use crate::access::{Access, Environment};
+use crate::access::{Access, Environment, Home};
 use crate::compile;
 use crate::expression::{Parameters, Request};
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{QueryOptions, Runtime, TenantNo, Tried};
+use dataflow::{QueryOptions, Runtime, TenantNo};
 use model::batch::BATCH_ROWS;
-use plan::{Plan, Statement, StatementKind};
+use plan::{Statement, StatementKind};
+pub use ready::Ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +32,6 @@ pub struct ExecuteOptions {
     pub batch_rows: usize,
     /// Batches that may wait for the client.
     pub output_batches_max: usize,
-    /// Try it on the thread that asks first: right for a statement that only reads and is likely to be over in no time.
-    pub here_first: bool,
     /// Where files that queries name lie; none can be named where absent.
     pub import_folder: Option<Arc<std::path::Path>>,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
@@ -48,11 +49,23 @@ impl Default for ExecuteOptions {
             bytes_max: options.bytes_max,
             batch_rows: BATCH_ROWS,
             output_batches_max: options.output_batches_max,
-            here_first: false,
             import_folder: None,
             transaction_us: None,
         }
     }
+}
+
+/// What all operators of a run share.
+fn environment(
+    access: Access,
+    parameters: Arc<Parameters>,
+    options: &ExecuteOptions,
+    deletes: bool,
+) -> Arc<Environment> {
+    let request = Request::begin(parameters, options.transaction_us);
+    let request = if deletes { request } else { request.without_deletes() };
+    let environment = Environment::new(access, request, options.batch_rows);
+    Arc::new(environment.importing_from(options.import_folder.clone()))
 }
 
 /// A statement's way from plan to rows.
@@ -68,30 +81,30 @@ impl Execution {
         runtime: &Runtime<Rows>,
         statement: &Statement,
         access: Access,
-        parameters: Parameters,
+        parameters: impl Into<Arc<Parameters>>,
+        options: ExecuteOptions,
+    ) -> Result<ResultStream, ExecuteError> {
+        Execution::start_ready(runtime, statement, &Ready::new(statement), access, parameters.into(), options)
+    }
+
+    /// As [`Execution::start`], of a statement that was made ready before.
+    ///
+    /// # Errors
+    /// As [`Execution::start`].
+    pub fn start_ready(
+        runtime: &Runtime<Rows>,
+        statement: &Statement,
+        ready: &Ready,
+        access: Access,
+        parameters: Arc<Parameters>,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
         let StatementKind::Query { plan, columns } = &statement.kind else {
             return Err(ExecuteError::Plan("only queries run as dataflow".to_string()));
         };
-        let now = || i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
-        let request = Request::begin(parameters, options.transaction_us.unwrap_or_else(now));
-        let deletes = plan.any(&mut |plan| matches!(plan, Plan::Delete(_)));
-        let request = if deletes { request } else { request.without_deletes() };
-        let environment = Environment::new(access, request, options.batch_rows);
-        let environment = Arc::new(environment.importing_from(options.import_folder.clone()));
-        let compile = |executors: usize| {
-            compile::statement(plan, columns, statement.variables.len(), &environment, executors)
-        };
-        let titles = columns.iter().map(|(title, _)| title.clone()).collect();
-        if options.here_first {
-            match compile(1)?.graph.try_here(options.bytes_max) {
-                Tried::Done(batches) => return Ok(ResultStream::of_done(Ok(batches), titles, environment)),
-                Tried::Failed(fault) => return Ok(ResultStream::of_done(Err(fault), titles, environment)),
-                Tried::Unfinished => {}
-            }
-        }
-        let compiled = compile(runtime.executors())?;
+        let run = environment(access, parameters, &options, ready.deletes);
+        let (home, executors) = (Home::fixed(&run), runtime.executors());
+        let compiled = compile::statement(plan, columns, statement.variables.len(), &run, home, executors)?;
         let query = QueryOptions {
             tenant: options.tenant,
             user: options.user,
@@ -101,6 +114,6 @@ impl Execution {
             output_batches_max: options.output_batches_max,
         };
         let handle = runtime.submit(compiled.graph, query);
-        Ok(ResultStream::new(handle, titles, compiled.nodes, compiled.node_count, environment))
+        Ok(ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run))
     }
 }

@@ -27,7 +27,7 @@ pub mod select;
 pub mod vector;
 
 pub use aggregate::Aggregator;
-pub use compile::{Compiled, compile};
+pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};
 pub use graph::{Graph, Names};

@@ -30,7 +30,7 @@ pub struct NodeProfile {
 /// The rows of a running statement. Dropping it cancels the statement if it still runs.
 pub struct ResultStream {
     source: Source,
-    columns: Vec<Name>,
+    columns: Arc<[Name]>,
     environment: Arc<Environment>,
 }
 
@@ -51,7 +51,7 @@ struct Running {
 impl ResultStream {
     pub(crate) fn of_done(
         outcome: Result<Vec<Rows>, Fault>,
-        columns: Vec<Name>,
+        columns: Arc<[Name]>,
         environment: Arc<Environment>,
     ) -> ResultStream {
         let (batches, fault) = match outcome {
@@ -62,7 +62,7 @@ impl ResultStream {
     }
     pub(crate) fn new(
         handle: QueryHandle<Rows>,
-        columns: Vec<Name>,
+        columns: Arc<[Name]>,
         nodes: Vec<usize>,
         node_count: usize,
         environment: Arc<Environment>,
@@ -70,7 +70,7 @@ impl ResultStream {
         ResultStream { source: Source::Running(Running { handle, nodes, node_count }), columns, environment }
     }
     /// Column titles; empty for a statement without RETURN, which yields no rows.
-    pub fn columns(&self) -> &[Name] {
+    pub fn columns(&self) -> &Arc<[Name]> {
         &self.columns
     }
     /// Number of the running query, for lists and kills; none where it was over before it could get one.

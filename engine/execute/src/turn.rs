@@ -4,7 +4,7 @@
 //! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape is adapted to the dataflow runtime
 //! once, here; an operator's own file holds only what is its own.
 
-use crate::access::Environment;
+use crate::access::{Environment, Home};
 use crate::done::Early;
 use crate::expression::{Compiled, Scope};
 use crate::rows::Rows;
@@ -23,8 +23,8 @@ pub(crate) struct Here {
 }
 
 impl Here {
-    pub(crate) fn new(environment: &Arc<Environment>) -> Here {
-        Here { environment: environment.clone(), snapshot: None }
+    pub(crate) fn new(home: &Home) -> Here {
+        Here { environment: home.environment(), snapshot: None }
     }
     /// The view; taken at the first call.
     pub(crate) fn snapshot(&mut self) -> &Snapshot {
@@ -126,6 +126,11 @@ impl Turn<'_, '_> {
     }
 }
 
+/// Rows that are handed on first where few may be enough; then more each time.
+const EARLY_ROWS_FIRST: usize = 16;
+/// How many times more.
+const EARLY_ROWS_GROWTH: usize = 4;
+
 /// Runs a [`FanOut`].
 pub(crate) struct Fanning<F> {
     fan: F,
@@ -134,17 +139,27 @@ pub(crate) struct Fanning<F> {
     current: Option<Batch>,
     rows: Vec<u32>,
     early: Option<Early>,
+    /// Rows after which they are handed on, where few may be enough.
+    wanted: Option<usize>,
 }
 
 impl<F: FanOut> Fanning<F> {
     /// `carry`: the columns of the input that are kept.
-    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, early: Option<Early>) -> Fanning<F> {
-        Fanning { fan, here, carry, current: None, rows: Vec::new(), early }
+    pub(crate) fn new(
+        fan: F,
+        here: Here,
+        carry: Arc<[usize]>,
+        early: Option<Early>,
+        hurries: bool,
+    ) -> Fanning<F> {
+        let wanted = (hurries || early.is_some()).then_some(EARLY_ROWS_FIRST);
+        Fanning { fan, here, carry, current: None, rows: Vec::new(), early, wanted }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(batch) = &self.current else { return Ok(Flow::Ready) };
-        let rows_max = self.here.environment.batch_rows;
+        let batch_rows = self.here.environment.batch_rows;
         loop {
+            let rows_max = self.wanted.map_or(batch_rows, |wanted| wanted.min(batch_rows));
             let mut turn = Turn { here: &mut self.here, context, early: self.early.as_ref() };
             let progress = self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?;
             let sends = self.rows.len() >= rows_max || (progress == Progress::Done && !self.rows.is_empty());
@@ -153,13 +168,15 @@ impl<F: FanOut> Fanning<F> {
                 let mut output = batch.project(&self.carry).select(rows);
                 self.fan.columns().into_iter().for_each(|column| output.push(column));
                 context.send(Rows(output));
+                self.wanted = self.wanted.map(|wanted| (wanted * EARLY_ROWS_GROWTH).min(batch_rows));
             }
             if progress == Progress::Done {
                 self.current = None;
                 return Ok(Flow::Ready);
             }
             // Who comes after may find that this was enough.
-            if context.should_yield() || (sends && self.early.is_some()) {
+            let may_be_enough = self.early.is_some() || self.wanted.is_some_and(|wanted| wanted < batch_rows);
+            if context.should_yield() || (sends && may_be_enough) {
                 return Ok(Flow::Again);
             }
         }
@@ -175,6 +192,10 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
             early.done = Some(early.domain.bitmap(context.executor(), context.tag()));
         }
         self.fan.begin(&batch, &mut self.here)?;
+        if self.early.is_some() {
+            // Each outer row has the same claim to a first answer.
+            self.wanted = Some(batch.len().max(EARLY_ROWS_FIRST));
+        }
         self.current = Some(batch);
         self.run(context)
     }

@@ -10,9 +10,11 @@ use plan::algebra::ApplyKind;
 use plan::expr::BinaryOperator;
 use plan::pattern::{PathMode, Selector};
 use plan::{AggregateFunction, Expr, Plan, Var};
+use std::sync::Arc;
 use support::build::*;
 use support::twin::Row;
 use support::{random_graph, read, same, sorted, twin};
+use tanglewood_execute::{Access, ExecuteOptions, Ready};
 use world::chance::Chance;
 
 /// A plan under construction, with the columns it has.
@@ -410,6 +412,18 @@ fn check(seed: u64) {
     let answer =
         |row: &Row| vars.iter().map(|variable| row.get(variable).cloned().unwrap_or_default()).collect();
     let expected = normal(twin::rows(&graph, &draft.plan, &Row::new()).iter().map(answer).collect(), &bags);
+    // Of a plan that is a line, two runs of what is compiled once.
+    let whole = support::statement(draft.plan.clone(), &vars);
+    let ready = Ready::new(&whole);
+    for run in 0..2 {
+        let (access, options) = (Access::Read(graph.engine.snapshot()), ExecuteOptions::default());
+        let Some(mut stream) = ready.try_here(&whole, access, &Arc::default(), &options).unwrap() else {
+            continue;
+        };
+        let found = support::drain(&mut stream).unwrap();
+        let found = if vars.is_empty() { expected.clone() } else { normal(found, &bags) };
+        assert!(same(&found, &expected), "seed {seed}, run {run} here\n{}", show(&draft.plan));
+    }
     for executors in [1, 2, 4] {
         let found = read(executors, &graph, draft.plan.clone(), &vars);
         let found = found.unwrap_or_else(|error| {

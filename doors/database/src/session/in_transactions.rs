@@ -82,7 +82,7 @@ impl Session {
             done.keep_unrun(batches, rows, &status(false, false, None));
             return done.check(request.bytes_max);
         }
-        let params = with_rows(&request.params, rows.clone());
+        let params = Arc::new(with_rows(&request.params, rows.clone()));
         match self.write_alone(&Request { planned: batch, params, ..request.again() }) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
@@ -117,7 +117,7 @@ impl Session {
         let (mut columns, mut kept, mut counters) = (Vec::new(), Vec::new(), done.counters);
         let mut place = done.place.unwrap_or_else(|| snapshot.place());
         if batches.continues {
-            let params = with_rows(&request.params, done.kept);
+            let params = Arc::new(with_rows(&request.params, done.kept));
             let follow = Request { planned: &own, params, ..request.again() };
             let mut result = match own.writes {
                 true => self.write_alone(&follow)?,

@@ -6,13 +6,14 @@ use crate::{Error, Params, Summary};
 use execute::Counters;
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
+use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 
 /// A statement that is run.
 pub(super) struct Request<'a> {
     pub(super) text: &'a str,
-    pub(super) params: Params,
+    pub(super) params: Arc<Params>,
     pub(super) bytes_max: u64,
     pub(super) deadline_ns: Option<u64>,
     pub(super) planned: &'a Planned,
@@ -22,7 +23,7 @@ pub(super) struct Request<'a> {
 impl<'a> Request<'a> {
     /// The same request, for another part of its statement.
     pub(super) fn again(&self) -> Request<'a> {
-        Request { params: Params::new(), ..*self }
+        Request { params: Arc::default(), ..*self }
     }
 }
 

@@ -31,7 +31,7 @@ impl Session {
     ) -> Result<QueryResult, Error> {
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
-        if reading && (planned.writes || matches!(planned.statement.kind, StatementKind::Schema(_) | StatementKind::Account(_))) {
+        if reading && (planned.writes || changes_catalogue(&planned.statement.kind)) {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
@@ -53,6 +53,7 @@ impl Session {
             StatementKind::Query { .. } => {
                 let deadline_ns = self.deadline(limits, started_ns);
                 let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+                let params = Arc::new(params);
                 let request = Request { text, params, bytes_max, deadline_ns, planned: &planned, started_ns };
                 return self.run_query(&request, snapshot);
             }
@@ -60,6 +61,18 @@ impl Session {
             StatementKind::Account(command) => {
                 self.database.change_tenants(command)?;
                 catalogue::nothing()
+            }
+            StatementKind::Standing(command) => {
+                let Some(subscription) = self.database.carry_out(command, &params)? else {
+                    return Ok(QueryResult::of_batches(
+                        Vec::new(),
+                        Vec::new(),
+                        snapshot.clone(),
+                        summary(&planned, &snapshot),
+                    ));
+                };
+                let summary = summary(&planned, &snapshot);
+                return Ok(QueryResult::of_subscription(subscription, self.database.clone(), summary));
             }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
@@ -160,7 +173,35 @@ impl Session {
             }
         }
     }
+    /// Starts a statement that leaves nothing behind where it is not finished: here, if it is likely to be short, or on executors.
     pub(super) fn start(
+        &self,
+        request: &Request<'_>,
+        access: Access,
+    ) -> Result<(ResultStream, Option<Ticket>), Error> {
+        match self.try_here(request, access.clone())? {
+            Some(stream) => Ok((stream, None)),
+            None => self.start_on_executors(request, access),
+        }
+    }
+    /// Tries a statement on this thread. One that writes may leave a part of its writes in the transaction when it is not finished.
+    pub(super) fn try_here(
+        &self,
+        request: &Request<'_>,
+        access: Access,
+    ) -> Result<Option<ResultStream>, Error> {
+        let (here, ready) = (&request.planned.here, &request.planned.ready);
+        // What was interrupted gets a number, by which it is ended as soon as it starts.
+        if !here.is_due() || self.interrupter.is_in_force() {
+            return Ok(None);
+        }
+        remaining(request.deadline_ns)?;
+        let options = ExecuteOptions { bytes_max: request.bytes_max, ..ExecuteOptions::default() };
+        let stream = ready.try_here(&request.planned.statement, access, &request.params, &options)?;
+        here.tried(stream.is_some());
+        Ok(stream)
+    }
+    pub(super) fn start_on_executors(
         &self,
         request: &Request<'_>,
         access: Access,
@@ -171,17 +212,19 @@ impl Session {
             timeout: remaining(request.deadline_ns)?,
             bytes_max: request.bytes_max,
         };
-        // What was interrupted gets a number, by which it is ended as soon as it starts.
-        let here = &request.planned.here;
-        let here_first = here.is_due() && !self.interrupter.is_in_force();
-        let options = ExecuteOptions { here_first, ..self.database.execute_options(&running) };
-        let statement = &request.planned.statement;
-        let runtime = self.database.runtime();
-        let stream = Execution::start(runtime, statement, access, request.params.clone(), options)?;
-        if here_first {
-            here.tried(stream.id().is_none());
-        }
+        let options = self.database.execute_options(&running);
+        let (statement, ready) = (&request.planned.statement, &request.planned.ready);
+        let (runtime, params) = (self.database.runtime(), request.params.clone());
+        let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;
         let ticket = stream.id().map(|query| self.interrupter.starts(query));
         Ok((stream, ticket))
+    }
+}
+
+fn changes_catalogue(kind: &StatementKind) -> bool {
+    match kind {
+        StatementKind::Schema(_) | StatementKind::Account(_) => true,
+        StatementKind::Standing(command) => command.writes(),
+        StatementKind::Query { .. } | StatementKind::Kill(_) => false,
     }
 }

@@ -4,7 +4,7 @@ use super::Session;
 use super::request::{Request, summary};
 use crate::profile::Profiling;
 use crate::{Error, QueryResult, Summary, entity};
-use execute::{Access, Counters};
+use execute::{Access, Counters, ResultStream};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -18,7 +18,7 @@ const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
 
 /// What a writing statement left behind when it had run.
 pub(super) struct Written {
-    columns: Vec<Arc<str>>,
+    columns: Arc<[Arc<str>]>,
     batches: Vec<model::Batch>,
     counters: Counters,
     profile: Option<(String, plan::explain::PlanDescription)>,
@@ -47,8 +47,22 @@ impl Session {
     pub(super) fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
         let (mut pause, mut refused) = (RETRY_PAUSE, None);
         for attempt in 1.. {
-            let transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
-            let outcome = self.write(request, transaction.clone()).and_then(|written| {
+            // What was refused before may have a turn to keep, so it is begun once only.
+            let tries_here = refused.is_none();
+            let mut transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
+            let here = if tries_here { self.write_here(request, &transaction) } else { Ok(None) };
+            let outcome = here.and_then(|written| match written {
+                Some(written) => Ok(written),
+                None => {
+                    if tries_here {
+                        // What it may have written here is forgotten.
+                        transaction.rollback();
+                        transaction = Arc::new(self.begin_after(Mode::Write, None));
+                    }
+                    self.write(request, transaction.clone())
+                }
+            });
+            let outcome = outcome.and_then(|written| {
                 let (place, snapshot) = (transaction.commit()?, transaction.snapshot());
                 self.database.after_commit();
                 let mut result = written.answer(request, snapshot);
@@ -66,14 +80,33 @@ impl Session {
         }
         unreachable!("the loop ends by returning")
     }
-    /// Runs a writing statement to its end. Its rows are kept until then, on the statement's account.
+    /// Tries a writing statement on this thread. None if it is not for here; then the transaction may hold a part of its writes.
+    fn write_here(
+        &self,
+        request: &Request<'_>,
+        transaction: &Arc<Transaction>,
+    ) -> Result<Option<Written>, Error> {
+        let stream = self.try_here(request, Access::Write(transaction.clone()))?;
+        stream.map(|stream| self.run_to_end(request, transaction, stream)).transpose()
+    }
+
+    /// Runs a writing statement to its end, on executors.
     pub(super) fn write(
         &self,
         request: &Request<'_>,
         transaction: Arc<Transaction>,
     ) -> Result<Written, Error> {
-        let snapshot = transaction.snapshot();
-        let (mut stream, _ticket) = self.start(request, Access::Write(transaction.clone()))?;
+        let (stream, _ticket) = self.start_on_executors(request, Access::Write(transaction.clone()))?;
+        self.run_to_end(request, &transaction, stream)
+    }
+
+    /// Its rows are kept until its end, on the statement's account.
+    fn run_to_end(
+        &self,
+        request: &Request<'_>,
+        transaction: &Transaction,
+        mut stream: ResultStream,
+    ) -> Result<Written, Error> {
         let (mut batches, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = self.next_of(&mut stream)? {
             bytes += batch.bytes() as u64;
@@ -85,8 +118,8 @@ impl Session {
             entity::record_shown(&batch, transaction.reads());
             batches.push(batch);
         }
-        let profile = Profiling::wanted(request.planned, &snapshot)
+        let profile = Profiling::wanted(request.planned, &transaction.snapshot())
             .map(|profiling| profiling.describe(&stream.profile()));
-        Ok(Written { columns: stream.columns().to_vec(), batches, counters: stream.counters(), profile })
+        Ok(Written { columns: stream.columns().clone(), batches, counters: stream.counters(), profile })
     }
 }

@@ -1,5 +1,8 @@
 //! From [`plan::Expr`] to [`Node`]: names are bound once, parameters become constants, and what is constant is computed once.
 //!
+//! What is compiled for many runs leaves parameters open instead ([`Binding::Later`]), but for those that decide over a prepared form,
+//! which is right only as long as they stay as they are.
+//!
 //! Folding runs the interpreter over a graph that holds nothing. What fails there (a division by zero, a read of the graph) is
 //! left as it stands: it fails, if ever a row reaches it, when it is evaluated.
 
@@ -14,6 +17,8 @@ use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::{BinaryOperator, MapProjectionItem, Name};
 use plan::{Expr, Function, Var};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 /// An expression ready to run over batches of one layout.
@@ -33,7 +38,28 @@ pub fn compile(
     names: &dyn Names,
     parameters: &Parameters,
 ) -> Result<Compiled, EvalError> {
-    let mut compiler = Compiler { layout, names, parameters, locals: Vec::new() };
+    compile_with(expr, layout, names, &Binding::Now(parameters))
+}
+
+/// When parameters are known.
+pub enum Binding<'a> {
+    /// Now, once and for all.
+    Now(&'a Parameters),
+    /// With every run anew; the names of those that must stay as they are now are put among the fixed.
+    Later(&'a Parameters, &'a RefCell<BTreeSet<Name>>),
+}
+
+/// As [`compile`].
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with(
+    expr: &Expr,
+    layout: &Layout,
+    names: &dyn Names,
+    binding: &Binding<'_>,
+) -> Result<Compiled, EvalError> {
+    let mut compiler = Compiler { layout, names, binding, fixing: false, locals: Vec::new() };
     Ok(Compiled { root: compiler.node(expr)? })
 }
 
@@ -109,7 +135,9 @@ impl Compiled {
 struct Compiler<'a> {
     layout: &'a Layout,
     names: &'a dyn Names,
-    parameters: &'a Parameters,
+    binding: &'a Binding<'a>,
+    /// Within what decides over a prepared form.
+    fixing: bool,
     /// Variables bound by enclosing comprehensions, outermost first.
     locals: Vec<Var>,
 }
@@ -134,11 +162,18 @@ impl Compiler<'_> {
     fn plain(&mut self, expr: &Expr) -> Result<Node, EvalError> {
         Ok(match expr {
             Expr::Literal(constant) => Node::Constant(constant.0.clone()),
-            Expr::Parameter(name) => Node::Constant(self.parameter(name)?),
+            Expr::Parameter(name) => self.parameter(name)?,
             Expr::Variable(variable) => self.variable(*variable)?,
             Expr::Property(subject, key) => Node::Property(self.boxed(subject)?, self.key(key)),
             Expr::HasLabels(subject, labels) => Node::HasLabels(self.boxed(subject)?, labels.clone()),
             Expr::Unary(operator, a) => Node::Unary(*operator, self.boxed(a)?),
+            Expr::Binary(operator @ (BinaryOperator::In | BinaryOperator::Matches), a, b) => {
+                let a = self.boxed(a)?;
+                let outer = std::mem::replace(&mut self.fixing, true);
+                let b = self.boxed(b);
+                self.fixing = outer;
+                Node::Binary(*operator, a, b?)
+            }
             Expr::Binary(operator, a, b) => Node::Binary(*operator, self.boxed(a)?, self.boxed(b)?),
             Expr::Call(function, arguments) => Node::Call(*function, self.all(arguments)?),
             Expr::List(elements) => Node::List(self.all(elements)?),
@@ -223,8 +258,15 @@ impl Compiler<'_> {
         variables.iter().map(|variable| self.variable(*variable)).collect()
     }
 
-    fn parameter(&self, name: &Name) -> Result<Value, EvalError> {
-        self.parameters.get(name).cloned().ok_or_else(|| EvalError::parameter_missing(name))
+    fn parameter(&self, name: &Name) -> Result<Node, EvalError> {
+        let (Binding::Now(parameters) | Binding::Later(parameters, _)) = self.binding;
+        let value = parameters.get(name).ok_or_else(|| EvalError::parameter_missing(name))?;
+        match self.binding {
+            Binding::Later(..) if !self.fixing => return Ok(Node::Parameter(name.clone())),
+            Binding::Later(_, fixed) => _ = fixed.borrow_mut().insert(name.clone()),
+            Binding::Now(_) => {}
+        }
+        Ok(Node::Constant(value.clone()))
     }
 
     fn key(&self, name: &Name) -> Key {

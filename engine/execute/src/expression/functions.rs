@@ -15,6 +15,7 @@ use super::error::EvalError;
 use super::scope::Scope;
 use model::Value;
 use plan::Function;
+use world::chance::Chance;
 
 /// Calls `function`; the number of arguments was checked against the table by the language.
 ///
@@ -59,7 +60,7 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
             number::call(function, arguments)
         }
         F::Radians | F::Haversin | F::Pi | F::E | F::IsNaN => number::call(function, arguments),
-        F::Rand => Ok(Value::Float(scope.request.chance.lock().float())),
+        F::Rand => Ok(Value::Float(scope.request.draw(Chance::float))),
         F::RandomUuid => Ok(random_uuid(scope)),
         F::Point | F::PointDistance | F::PointWithinBBox => space::call(function, arguments),
         _ => time::call(function, arguments, scope),
@@ -68,8 +69,7 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
 
 /// A UUID of version 4 (RFC 9562).
 fn random_uuid(scope: &Scope<'_>) -> Value {
-    let mut chance = scope.request.chance.lock();
-    let (high, low) = (chance.next_u64(), chance.next_u64());
+    let (high, low) = scope.request.draw(|chance| (chance.next_u64(), chance.next_u64()));
     let version = (high & !0xF000) | 0x4000;
     let variant = (low & !(0b11 << 62)) | (0b10 << 62);
     Value::string(format!(

@@ -44,6 +44,7 @@ type Evaluated = Result<Value, EvalError>;
 pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
     match node {
         Node::Constant(value) => Ok(value.clone()),
+        Node::Parameter(name) => scope.parameter(name).cloned(),
         Node::Column(position) => Ok(frame.batch.get(frame.row, *position)),
         Node::Local(local) => Ok(frame.locals[*local].clone()),
         Node::Property(subject, key) => property(&value(subject, frame, scope)?, key, scope),

@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[allow(missing_docs, reason = "each is the compiled form of the plan::Expr of its name")]
 pub enum Node {
     Constant(Value),
+    /// A parameter of the request, where it is not known yet.
+    Parameter(Name),
     /// A column of the batch.
     Column(usize),
     /// A variable of an enclosing comprehension: its place among the frame's locals.

@@ -18,7 +18,7 @@ pub type Parameters = HashMap<Name, Value>;
 #[derive(Debug)]
 pub struct Request {
     /// The parameters that were given.
-    pub parameters: Parameters,
+    pub parameters: Arc<Parameters>,
     /// Wall time at which the transaction began, microseconds since 1970 UTC.
     pub transaction_us: i64,
     /// Wall time at which the statement began, microseconds since 1970 UTC.
@@ -26,8 +26,8 @@ pub struct Request {
     /// May entities that rows hold be gone from the graph? Only where the statement deletes: then reading an edge asks first
     /// whether it is there. (Vertices need no such care: the store knows a deleted one.)
     pub may_delete: bool,
-    /// What `rand()` and `randomUUID()` draw from; locked for one draw.
-    pub chance: Mutex<Chance>,
+    /// What `rand()` and `randomUUID()` draw from, once one of them did.
+    chance: Mutex<Option<Chance>>,
     regexes: Mutex<HashMap<Arc<str>, Arc<Regex>>>,
 }
 
@@ -39,13 +39,13 @@ impl Request {
     pub fn without_deletes(self) -> Request {
         Request { may_delete: false, ..self }
     }
-    /// A request that begins now, in a transaction that began at `transaction_us`.
-    pub fn begin(parameters: Parameters, transaction_us: i64) -> Request {
+    /// A request that begins now, in a transaction that began at `transaction_us`, or now.
+    pub fn begin(parameters: impl Into<Arc<Parameters>>, transaction_us: Option<i64>) -> Request {
         let statement_us = i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
-        let chance = Mutex::new(Chance::from_system());
+        let chance = Mutex::new(None);
         Request {
-            parameters,
-            transaction_us,
+            parameters: parameters.into(),
+            transaction_us: transaction_us.unwrap_or(statement_us),
             statement_us,
             may_delete: true,
             chance,
@@ -53,17 +53,21 @@ impl Request {
         }
     }
     /// A request whose clock stands still and whose chance is seeded: for tests and simulations.
-    pub fn fixed(parameters: Parameters, wall_us: i64, seed: u64) -> Request {
-        let chance = Mutex::new(Chance::seeded(seed));
+    pub fn fixed(parameters: impl Into<Arc<Parameters>>, wall_us: i64, seed: u64) -> Request {
+        let chance = Mutex::new(Some(Chance::seeded(seed)));
         let regexes = Mutex::default();
         Request {
-            parameters,
+            parameters: parameters.into(),
             transaction_us: wall_us,
             statement_us: wall_us,
             may_delete: true,
             chance,
             regexes,
         }
+    }
+    /// A draw by chance; locked for it.
+    pub(super) fn draw<T>(&self, draw: impl FnOnce(&mut Chance) -> T) -> T {
+        draw(self.chance.lock().get_or_insert_with(Chance::from_system))
     }
     /// A full-match regular expression, compiled once for all rows that bring the same pattern.
     pub(super) fn regex(&self, pattern: &Arc<str>) -> Result<Arc<Regex>, EvalError> {
@@ -97,6 +101,10 @@ impl<'a> Scope<'a> {
         } else {
             Err(deleted_edge(edge.id))
         }
+    }
+    /// The value of a parameter.
+    pub(super) fn parameter(&self, name: &Name) -> Result<&'a Value, EvalError> {
+        self.request.parameters.get(name).ok_or_else(|| EvalError::parameter_missing(name))
     }
     /// A scope over this graph.
     pub fn new(graph: &'a dyn Graph, request: &'a Request) -> Scope<'a> {

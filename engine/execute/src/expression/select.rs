@@ -33,7 +33,14 @@ pub(super) fn narrow(
         }
         Node::Binary(BinaryOperator::Or, a, b) => either(a, b, batch, scope, selected),
         Node::Binary(operator, a, b) => match (&**a, &**b) {
-            (Node::Property(subject, key), Node::Constant(constant)) if compares(*operator) => {
+            (Node::Property(subject, key), constant @ (Node::Constant(_) | Node::Parameter(_)))
+                if compares(*operator) =>
+            {
+                let constant = match constant {
+                    Node::Constant(constant) => constant,
+                    Node::Parameter(name) => scope.parameter(name)?,
+                    _ => return by_value(node, batch, scope, selected),
+                };
                 match vertex_column(subject, batch) {
                     Some(column) => by_property(*operator, column, key, constant, batch, scope, selected),
                     None => by_value(node, batch, scope, selected),

@@ -238,6 +238,7 @@ pub(super) fn column(
 ) -> Result<Column, EvalError> {
     match node {
         Node::Constant(value) => Ok(Column::Constant(value.clone(), rows.len())),
+        Node::Parameter(name) => Ok(Column::Constant(scope.parameter(name)?.clone(), rows.len())),
         Node::Column(position) => Ok(gather(batch.column(*position), rows)),
         Node::Property(subject, key) => {
             let subject = operand(subject, batch, rows, scope)?;

@@ -59,7 +59,7 @@ impl Creation {
         edges: &[CreateEdge],
         layout: &Layout,
     ) -> Result<Creation, ExecuteError> {
-        let transaction = compiler.environment.transaction()?;
+        let transaction = compiler.transaction()?;
         let map = |properties: &Option<Expr>| {
             properties.as_ref().map(|properties| compiler.expression(properties, layout)).transpose()
         };

@@ -40,7 +40,7 @@ pub(crate) fn compile(
     node: &plan::algebra::ForEach,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    compiler.environment.transaction()?;
+    compiler.transaction()?;
     let below =
         required.clone().with(node.imports.iter().copied()).reading([&node.list]).without([node.variable]);
     let below = below.with(node.imports.iter().copied().filter(|variable| *variable != node.variable));
@@ -57,7 +57,7 @@ pub(crate) fn compile(
     let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
     let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
     let opened =
-        apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows), false)?;
+        apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows), false, &plan::scope::Scope::default())?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))
 }

@@ -3,10 +3,8 @@
 //! Inside a sub-query it counts for each outer row, and marks those that have enough, so that nothing more is begun for them.
 
 use crate::ExecuteError;
-use crate::access::Environment;
 use crate::compile::Compiler;
 use crate::done::{Domain, DoneRows, number};
-use crate::expression::{Layout, Scope};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
@@ -58,18 +56,7 @@ fn select(batch: &Batch, rows: Vec<u32>) -> Batch {
 
 /// The value of a SKIP or LIMIT, known when the statement starts.
 pub(crate) fn row_count(compiler: &Compiler, count: &Expr, clause: &str) -> Result<u64, ExecuteError> {
-    let compiled = compiler.expression(count, &Layout::default())?;
-    evaluate(&compiled, &compiler.environment, &compiler.snapshot, clause)
-}
-
-fn evaluate(
-    count: &crate::expression::Compiled,
-    environment: &Environment,
-    snapshot: &store::Snapshot,
-    clause: &str,
-) -> Result<u64, ExecuteError> {
-    let scope = Scope::new(snapshot, &environment.request);
-    match count.evaluate_row(&Batch::unit(), 0, &scope)? {
+    match compiler.value(count)? {
         Value::Int(count) if count >= 0 => Ok(count as u64),
         Value::Int(count) => {
             Err(ExecuteError::RowCount(format!("{clause} must not be negative, but is {count}")))

@@ -326,7 +326,7 @@ pub(crate) fn compile(
     node: &plan::algebra::Merge,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    compiler.environment.transaction()?;
+    compiler.transaction()?;
     let input = compiler.plan(&node.input, &below(node, required))?;
     let open = compiler.options(1);
     let scope_rows = Arc::new(ScopeRows::new(compiler.executors));

@@ -190,6 +190,7 @@ pub(crate) fn compile(
         return Ok(compiler.attach_fan_out("ScanVertices", &feed, required, &new, make));
     }
     let dispatcher = Arc::new(Dispatcher::default());
+    compiler.for_this_run_only();
     let environment = compiler.environment.clone();
     let vertex = compiler.vertex("ScanVertices", VertexOptions::source(), move || ScanLeaf {
         labels: labels.clone(),

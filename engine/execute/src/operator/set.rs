@@ -73,7 +73,7 @@ impl Changes {
         item: &SetItem,
         layout: &Layout,
     ) -> Result<(Change, EntityReads), ExecuteError> {
-        let transaction = compiler.environment.transaction()?;
+        let transaction = compiler.transaction()?;
         let compile = |expression: &Expr| compiler.expression(expression, layout);
         let labels =
             |names: &[Name]| names.iter().map(|name| transaction.label(name)).collect::<Result<Vec<_>, _>>();

@@ -100,7 +100,7 @@ where
     W: RowWriter + 'static,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    compiler.environment.transaction()?;
+    compiler.transaction()?;
     let input = match feed {
         Feed::Rows(stream) => stream,
         Feed::Unit => super::unit::compile(compiler)?,

@@ -1,0 +1,152 @@
+//! A statement that is asked again and again: its line of operators is compiled once and kept, each run brings its own view, transaction
+//! and parameters.
+//!
+//! Idea: most of what a small query costs is becoming a graph, not running it. A kept line is bound to names and indexes, so it holds the
+//! catalogue it was compiled by; a snapshot with another catalogue compiles anew. Parameters are read at run time, but for the few that
+//! decided what was compiled (a LIMIT, the list of an IN): a line serves only who gives them the same values.
+//!
+//! Invariant: a line is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`LINES_KEPT_MAX`] lines a
+//! statement, one lock to take one and one to put it back.
+
+use super::{ExecuteOptions, environment};
+use crate::ExecuteError;
+use crate::access::{Access, Environment, Home};
+use crate::compile;
+use crate::expression::Parameters;
+use crate::result::ResultStream;
+use crate::rows::Rows;
+use dataflow::{Line, Tried};
+use model::Value;
+use parking_lot::Mutex;
+use plan::expr::Name;
+use plan::{Plan, Statement, StatementKind};
+use std::sync::Arc;
+use store::{Catalog, Snapshot};
+
+/// Lines kept of one statement: as many threads as may be running it at once on a machine of some size; more compile their own.
+pub const LINES_KEPT_MAX: usize = 32;
+
+/// What is known of a statement before it starts.
+pub struct Ready {
+    pub(super) titles: Arc<[Name]>,
+    pub(super) deletes: bool,
+    lines: Mutex<Vec<Kept>>,
+}
+
+/// A compiled line, and what it is right for.
+struct Kept {
+    line: Line<Rows>,
+    home: Home,
+    catalog: Catalog,
+    /// Parameters that decided what was compiled.
+    fixed: Vec<(Name, Value)>,
+    /// Is it right for another run?
+    is_kept: bool,
+}
+
+impl Kept {
+    fn serves(&self, snapshot: &Snapshot, parameters: &Parameters) -> bool {
+        is_same_catalog(&self.catalog, snapshot.catalog())
+            && self
+                .fixed
+                .iter()
+                .all(|(name, value)| parameters.get(name).is_some_and(|now| identical(now, value)))
+    }
+}
+
+/// Do both mean the same by every name, and know the same indexes? Both are alive, so what lies at the same place is the same.
+fn is_same_catalog(a: &Catalog, b: &Catalog) -> bool {
+    Arc::ptr_eq(a.names(), b.names()) && std::ptr::eq(a.indexes(), b.indexes())
+}
+
+/// Are the values the same to the bit? False where that is not plain to see.
+fn identical(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::List(a), Value::List(b)) => {
+            Arc::ptr_eq(a, b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| identical(a, b)))
+        }
+        _ => false,
+    }
+}
+
+impl Ready {
+    /// Of an optimised statement.
+    pub fn new(statement: &Statement) -> Ready {
+        let (titles, deletes) = match &statement.kind {
+            StatementKind::Query { plan, columns } => (
+                columns.iter().map(|(title, _)| title.clone()).collect(),
+                plan.any(&mut |plan| matches!(plan, Plan::Delete(_))),
+            ),
+            _ => (Arc::default(), false),
+        };
+        Ready { titles, deletes, lines: Mutex::default() }
+    }
+
+    /// Column titles.
+    pub fn titles(&self) -> &Arc<[Name]> {
+        &self.titles
+    }
+
+    /// Tries the statement on this thread: right for one that is likely to be over in no time. None if it is not for here: too long, too
+    /// large, or not a line of operators. Of a statement that writes, the caller rolls back the transaction then.
+    ///
+    /// # Errors
+    /// As [`Execution::start`](super::Execution::start).
+    pub fn try_here(
+        &self,
+        statement: &Statement,
+        access: Access,
+        parameters: &Arc<Parameters>,
+        options: &ExecuteOptions,
+    ) -> Result<Option<ResultStream>, ExecuteError> {
+        let run = environment(access, parameters.clone(), options, self.deletes);
+        let Some(mut kept) = self.take(statement, &run)? else { return Ok(None) };
+        kept.home.set(Some(run.clone()));
+        let tried = kept.line.run(options.bytes_max);
+        kept.home.set(None);
+        self.put_back(kept);
+        let outcome = match tried {
+            Tried::Done(batches) => Ok(batches),
+            Tried::Failed(fault) => Err(fault),
+            Tried::Unfinished => return Ok(None),
+        };
+        Ok(Some(ResultStream::of_done(outcome, self.titles.clone(), run)))
+    }
+
+    /// A line for this run, kept or compiled now.
+    fn take(&self, statement: &Statement, run: &Arc<Environment>) -> Result<Option<Kept>, ExecuteError> {
+        let (snapshot, parameters) = (run.view(), &run.request.parameters);
+        let mut lines = self.lines.lock();
+        if let Some(at) = lines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
+            return Ok(Some(lines.swap_remove(at)));
+        }
+        drop(lines);
+        let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
+        let home = Home::line(run.batch_rows);
+        let compiled = compile::statement(plan, columns, statement.variables.len(), run, home.clone(), 1)?;
+        let fixed = compiled.fixed.map(|names| {
+            let values = names.into_iter().map(|name| (name.clone(), parameters.get(&name).cloned()));
+            values.filter_map(|(name, value)| Some((name, value?))).collect()
+        });
+        let catalog = snapshot.catalog().clone();
+        let kept =
+            |line| Kept { line, home, catalog, is_kept: fixed.is_some(), fixed: fixed.unwrap_or_default() };
+        Ok(compiled.graph.into_line().map(kept))
+    }
+
+    fn put_back(&self, kept: Kept) {
+        if !kept.is_kept {
+            return;
+        }
+        let mut lines = self.lines.lock();
+        if lines.len() >= LINES_KEPT_MAX {
+            lines.remove(0);
+        }
+        lines.push(kept);
+    }
+}
