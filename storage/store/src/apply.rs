@@ -194,7 +194,7 @@ impl<'a> Draft<'a> {
         meta.slot_bound = meta.slot_bound.max(slot as u32 + 1);
         meta.live += 1;
         meta.add_label_set(labels);
-        let vertex = delta_of(chunk, pager, outside(properties)).vertex_mut(slot);
+        let vertex = delta_of(chunk, pager, outside(properties)).altered_mut(slot);
         vertex.life = Life::Born;
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
             check_depth(value)?;
@@ -213,7 +213,7 @@ impl<'a> Draft<'a> {
         let before = self.index_keys(id, labels, |_| true)?;
         let (chunk, ..) = self.existing(id)?;
         Arc::make_mut(&mut chunk.meta).live -= 1;
-        let vertex = delta_of(chunk, pager, 0).vertex_mut(slot);
+        let vertex = delta_of(chunk, pager, 0).altered_mut(slot);
         vertex.life = Life::Gone;
         vertex.properties.clear();
         vertex.labels = None;
@@ -232,7 +232,7 @@ impl<'a> Draft<'a> {
         let before = self.index_keys(id, old, |_| true)?;
         let (chunk, slot, _) = self.existing(id)?;
         Arc::make_mut(&mut chunk.meta).add_label_set(labels);
-        delta_of(chunk, pager, 0).vertex_mut(slot).labels = Some(labels);
+        delta_of(chunk, pager, 0).altered_mut(slot).labels = Some(labels);
         let degrees: Vec<(Lane, usize)> =
             chunk.lanes().into_iter().map(|lane| (lane, chunk.degree(slot, lane))).collect();
         self.count(Counter::Vertices(old), -1);
@@ -252,7 +252,7 @@ impl<'a> Draft<'a> {
         let before = self.index_keys(id, labels, speaks_of)?;
         let (chunk, slot, _) = self.existing(id)?;
         set_property(
-            &mut delta_of(chunk, pager, value.heap_bytes()).vertex_mut(slot).properties,
+            &mut delta_of(chunk, pager, value.heap_bytes()).altered_mut(slot).properties,
             key,
             value.clone(),
         );

@@ -140,9 +140,10 @@ pub(crate) trait ChunkRead {
     fn to_chunk(&self) -> Chunk {
         Chunk { meta: self.meta().clone(), base: self.base().clone(), delta: self.delta().cloned() }
     }
+    /// What changed of a vertex beside its lists, if anything did.
     #[inline]
     fn changed(&self, slot: usize) -> Option<&VertexDelta> {
-        self.delta().and_then(|delta| delta.vertex(slot))
+        self.delta().and_then(|delta| delta.altered(slot))
     }
     #[inline]
     fn exists(&self, slot: usize) -> bool {
@@ -285,11 +286,18 @@ pub(crate) trait ChunkRead {
     fn existing(&self) -> SlotBits {
         let mut bits = self.base().exists;
         if let Some(delta) = self.delta() {
-            delta.for_each(|slot, vertex| match vertex.life {
-                Life::AsBase => {}
-                Life::Born => bits[slot / 64] |= 1 << (slot % 64),
-                Life::Gone => bits[slot / 64] &= !(1 << (slot % 64)),
-            });
+            for (word, altered) in delta.altered.iter().enumerate() {
+                let mut left = *altered;
+                while left != 0 {
+                    let slot = word * 64 + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    match delta.vertex(slot).map_or(Life::AsBase, |vertex| vertex.life) {
+                        Life::AsBase => {}
+                        Life::Born => bits[word] |= 1 << (slot % 64),
+                        Life::Gone => bits[word] &= !(1 << (slot % 64)),
+                    }
+                }
+            }
         }
         bits
     }

@@ -1,7 +1,7 @@
 //! What changed in a chunk since its base was made: small, immutable once shared, copied along one path on write.
 //!
 //! ```text
-//! Delta ─ dirty bits (adjacency)
+//! Delta ─ dirty bits (adjacency) ─ altered bits (everything else of a vertex)
 //!       ├ 16 branches ─ 16 leaves ─ up to 16 Arc<VertexDelta> ─ ListDelta {added, removed}
 //!       └ overridden edge properties by (type, edge slot)
 //! ```
@@ -138,6 +138,8 @@ struct Branch {
 pub(crate) struct Delta {
     /// Vertices with a list delta.
     pub(crate) dirty: SlotBits,
+    /// Vertices whose life, labels or properties changed.
+    pub(crate) altered: SlotBits,
     branches: [Option<Arc<Branch>>; 16],
     /// Lanes some list delta speaks of, sorted.
     pub(crate) lanes: Vec<Lane>,
@@ -153,6 +155,7 @@ impl Delta {
     pub(crate) fn new(pager: &Arc<Pager>) -> Delta {
         Delta {
             dirty: [0; 64],
+            altered: [0; 64],
             branches: [const { None }; 16],
             lanes: Vec::new(),
             edge_properties: OrdMap::new(),
@@ -171,8 +174,18 @@ impl Delta {
         let here = 1u16 << (slot % 16);
         (leaf.mask & here != 0).then(|| &*leaf.vertices[(leaf.mask & (here - 1)).count_ones() as usize])
     }
+    /// The vertex, if anything but its lists changed.
+    #[inline]
+    pub(crate) fn altered(&self, slot: usize) -> Option<&VertexDelta> {
+        if bit(&self.altered, slot) { self.vertex(slot) } else { None }
+    }
+    /// The vertex to write anything to but its lists; marks it as altered.
+    pub(crate) fn altered_mut(&mut self, slot: usize) -> &mut VertexDelta {
+        self.altered[slot / 64] |= 1 << (slot % 64);
+        self.vertex_mut(slot)
+    }
     /// The vertex to write to, made if it is not there; what others share is copied first.
-    pub(crate) fn vertex_mut(&mut self, slot: usize) -> &mut VertexDelta {
+    fn vertex_mut(&mut self, slot: usize) -> &mut VertexDelta {
         let branch = Arc::make_mut(self.branches[slot / 256].get_or_insert_default());
         let leaf = Arc::make_mut(branch.leaves[slot / 16 % 16].get_or_insert_default());
         let here = 1u16 << (slot % 16);

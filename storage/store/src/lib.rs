@@ -43,6 +43,7 @@ pub mod names;
 mod page;
 pub mod pager;
 pub mod property;
+mod refold;
 pub mod snapshot;
 pub mod statistics;
 mod store;

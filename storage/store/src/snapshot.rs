@@ -178,6 +178,10 @@ impl Snapshot {
         let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
         labels.ok_or(StoreError::NoVertex(vertex))
     }
+    /// Label sets that vertices of this chunk may have; known without reading the chunk.
+    pub fn labels_in_chunk(&self, chunk: ChunkNo) -> &[LabelSetId] {
+        self.root.directory.get(chunk).map_or(&[], |cell| &cell.meta.label_sets)
+    }
     /// Does the vertex exist and carry this label?
     pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
         let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
