@@ -1,7 +1,7 @@
 //! Label conditions against one snapshot: as a filter for scans, and as a quick test for single vertices.
 
 use crate::turn::Try;
-use model::VertexId;
+use model::{ChunkNo, VertexId};
 use plan::LabelExpr;
 use store::{Catalog, LabelFilter, Snapshot};
 
@@ -43,16 +43,29 @@ fn mentioned(filter: &LabelFilter) -> Vec<model::LabelId> {
     }
 }
 
-/// The condition as a test of single vertices: one table look-up for a label set that was met before.
+/// What the condition says of the vertices of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Unknown,
+    AllPass,
+    NonePass,
+    /// Each has to be asked.
+    Some,
+}
+
+/// The condition as a test of single vertices: one table look-up where all vertices of a chunk may have but labels that pass, or none; else
+/// one more for a label set that was met before.
 pub(crate) struct LabelCheck {
     filter: LabelFilter,
     /// By label set.
     known: Vec<Option<bool>>,
+    /// By chunk.
+    chunks: Vec<Verdict>,
 }
 
 impl LabelCheck {
     pub(crate) fn new(labels: &LabelExpr, snapshot: &Snapshot) -> LabelCheck {
-        LabelCheck { filter: filter(labels, snapshot.catalog()), known: Vec::new() }
+        LabelCheck { filter: filter(labels, snapshot.catalog()), known: Vec::new(), chunks: Vec::new() }
     }
     /// Does it let every vertex pass?
     pub(crate) fn is_any(&self) -> bool {
@@ -62,6 +75,7 @@ impl LabelCheck {
     pub(crate) fn record(&self, reads: &transact::ReadSet) {
         reads.labels_tested(mentioned(&self.filter));
     }
+    /// Does it let this vertex pass? It must exist.
     pub(crate) fn admits(&mut self, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
         if self.is_any() {
             return Ok(true);
@@ -74,5 +88,33 @@ impl LabelCheck {
         let answer = self.known[at].unwrap_or_else(|| self.filter.accepts(snapshot.catalog().labels_of(set)));
         self.known[at] = Some(answer);
         Ok(answer)
+    }
+    /// As [`LabelCheck::admits`], for a vertex that was met at an edge of this snapshot: no need to look whether it exists.
+    #[inline]
+    pub(crate) fn admits_end(&mut self, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
+        let chunk = vertex.chunk();
+        match self.chunks.get(chunk as usize).copied().unwrap_or(Verdict::Unknown) {
+            Verdict::AllPass => Ok(true),
+            Verdict::NonePass => Ok(false),
+            Verdict::Some => self.admits(vertex, snapshot),
+            Verdict::Unknown => self.judge(chunk, vertex, snapshot),
+        }
+    }
+    #[cold]
+    fn judge(&mut self, chunk: ChunkNo, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
+        let catalog = snapshot.catalog();
+        let sets = snapshot.labels_in_chunk(chunk);
+        let passing = sets.iter().filter(|set| self.filter.accepts(catalog.labels_of(**set))).count();
+        let at = chunk as usize;
+        if self.chunks.len() <= at {
+            self.chunks.resize(at + 1, Verdict::Unknown);
+        }
+        self.chunks[at] = match passing {
+            _ if sets.is_empty() => Verdict::Some,
+            0 => Verdict::NonePass,
+            count if count == sets.len() => Verdict::AllPass,
+            _ => Verdict::Some,
+        };
+        self.admits(vertex, snapshot)
     }
 }

@@ -168,7 +168,7 @@ impl Expand {
         }
         self.admitted.clear();
         for far in list {
-            if bound.labels.admits(VertexId::from_dense(*far), &bound.snapshot)? {
+            if bound.labels.admits_end(VertexId::from_dense(*far), &bound.snapshot)? {
                 self.admitted.push(*far);
             }
         }
@@ -201,7 +201,7 @@ impl Expand {
         let (done, looked) = (end == list.len(), end - self.place);
         for far in &list[self.place..end] {
             let far = VertexId::from_dense(*far);
-            if any || bound.labels.admits(far, &bound.snapshot)? {
+            if any || bound.labels.admits_end(far, &bound.snapshot)? {
                 rows.push(self.row as u32);
                 if self.plan.keep_to {
                     self.far.push(far);
@@ -231,7 +231,7 @@ impl Expand {
         let (done, looked) = (end == self.listed.len(), end - self.place);
         for edge in &self.listed[self.place..end] {
             let far = if edge.source == from { edge.target } else { edge.source };
-            if bound.labels.admits(far, &bound.snapshot)? {
+            if bound.labels.admits_end(far, &bound.snapshot)? {
                 rows.push(self.row as u32);
                 self.edges.push(*edge);
                 if self.plan.keep_to {

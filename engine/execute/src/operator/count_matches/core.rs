@@ -291,7 +291,7 @@ impl Walk<'_> {
                 return Ok(Some(0));
             }
         }
-        if !self.labels.admits(VertexId::from_dense(vertex), self.snapshot)? {
+        if !self.labels.admits_end(VertexId::from_dense(vertex), self.snapshot)? {
             return Ok(Some(0));
         }
         if self.searched {

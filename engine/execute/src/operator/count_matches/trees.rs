@@ -126,7 +126,7 @@ fn sum_of(
         *budget -= list.len() as i64;
     }
     for far in list {
-        if !node.all && !states[tree].labels.admits(VertexId::from_dense(*far), snapshot)? {
+        if !node.all && !states[tree].labels.admits_end(VertexId::from_dense(*far), snapshot)? {
             continue;
         }
         let mut ways = 1_u64;
