@@ -4,7 +4,7 @@ use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters};
 use model::schema::SchemaTarget;
 use model::{Batch, Value};
 use plan::Statement;
-use plan::procedures::{LISTED_QUERIES, LISTED_TENANTS};
+use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS};
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
@@ -67,6 +67,7 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
     for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
         let rows = match &**parameter {
             LISTED_QUERIES => queries(database),
+            LISTED_STANDING => standing(database),
             LISTED_TENANTS => tenants(database),
             _ => continue,
         };
@@ -91,6 +92,22 @@ fn queries(database: &Database) -> Vec<Vec<Value>> {
         ]
     };
     database.running().into_iter().map(row).collect()
+}
+
+fn standing(database: &Database) -> Vec<Vec<Value>> {
+    let row = |query: crate::Standing| {
+        let failure = query.failure.as_ref().map(ToString::to_string);
+        vec![
+            query.name.into(),
+            query.text.into(),
+            if failure.is_some() { "failed" } else { "running" }.into(),
+            whole(query.rows as u64),
+            whole(query.subscribers as u64),
+            whole(query.place),
+            failure.map_or(Value::Null, Value::from),
+        ]
+    };
+    database.standing().into_iter().map(row).collect()
 }
 
 /// A row for each tenant, then one for each of its users.

@@ -3,10 +3,14 @@
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
 use crate::error::in_text;
-use crate::{Database, Error};
-use ::standing::{Keeper, Standing, StandingError, Subscription, TurnEnd};
+use crate::{Batch, Database, Error, Params, Value};
+use ::standing::{Event, Keeper, Row, Standing, StandingError, Subscription, SubscriptionEnd, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
+use parking_lot::Mutex;
+use plan::standing::{Resume, StandingCommand};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use store::Snapshot;
 
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
@@ -60,6 +64,23 @@ impl Database {
         let handle = handle.clone();
         Ok(standing.keeper.create(name, text, statement, Arc::new(move || handle.wake(0)))?)
     }
+    /// Carries out a command of a statement, for good.
+    pub(crate) fn carry_out(&self, command: &StandingCommand, params: &Params) -> Result<Option<Subscription>, Error> {
+        match command {
+            StandingCommand::Create { name, if_not_exists, .. } if *if_not_exists && self.has_standing(name) => {}
+            StandingCommand::Create { name, text, .. } => self.create_standing(name, text)?,
+            StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
+            StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
+            StandingCommand::Subscribe { name, from, snapshot } => {
+                let from = from.as_ref().map(|from| place(from, params)).transpose()?;
+                return self.subscribe(name, from, *snapshot).map(Some);
+            }
+        }
+        Ok(None)
+    }
+    fn has_standing(&self, name: &str) -> bool {
+        self.standing().iter().any(|query| query.name == name)
+    }
     /// Ends a standing query and its subscriptions.
     ///
     /// # Errors
@@ -77,6 +98,91 @@ impl Database {
     /// No such query; it has failed; what changed since `from` is not known any more.
     pub fn subscribe(&self, name: &str, from: Option<u64>, snapshot: bool) -> Result<Subscription, Error> {
         Ok(self.standing_queries().keeper.subscribe(name, from, snapshot)?)
+    }
+}
+
+/// A subscription as rows: the commit's place and time, how many times the row came (positive) or went (negative), and the row. A mark
+/// of progress is a row of difference 0 without the rest.
+pub(crate) struct Told {
+    subscription: Subscription,
+    database: Database,
+    cancelled: Mutex<Option<String>>,
+}
+
+/// Columns in front of those of the query.
+const TOLD_COLUMNS: [&str; 3] = ["commit", "time", "difference"];
+/// How often a reader without a time limit looks whether it was cancelled.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+impl Told {
+    pub fn new(subscription: Subscription, database: Database) -> Told {
+        Told { subscription, database, cancelled: Mutex::new(None) }
+    }
+    pub fn columns(&self) -> Arc<[Arc<str>]> {
+        let own = self.subscription.columns().iter().map(|column| column.title.clone());
+        TOLD_COLUMNS.iter().map(|title| Arc::from(*title)).chain(own).collect()
+    }
+    pub fn cancel(&self, reason: &str) {
+        *self.cancelled.lock() = Some(reason.to_string());
+    }
+    /// Waits for the next event, however long. `snapshot` becomes the newest: what nodes and relationships in the rows are shown from.
+    pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<Option<Batch>, Error> {
+        loop {
+            if let Some(batch) = self.next_timeout(LOOK_EVERY, snapshot)? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+    /// The next event's rows, if it comes in time.
+    pub fn next_timeout(&mut self, timeout: Duration, snapshot: &mut Snapshot) -> Result<Option<Batch>, Error> {
+        if let Some(reason) = self.cancelled.lock().take() {
+            return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
+        }
+        let Some(event) = self.subscription.next(timeout).map_err(ended)? else { return Ok(None) };
+        *snapshot = self.database.snapshot();
+        let width = self.subscription.columns().len();
+        let head = |place: u64, time: Value, difference: isize| {
+            vec![Value::Int(place as i64), time, Value::Int(difference as i64)]
+        };
+        let shown = |(row, difference): &(Row, isize), place: u64, time: &Value| {
+            let columns = self.subscription.columns().iter().map(|column| row.values()[column.at].clone());
+            head(place, time.clone(), *difference).into_iter().chain(columns).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<Value>> = match &event {
+            Event::Snapshot { place, rows } => rows.iter().map(|row| shown(row, *place, &Value::Null)).collect(),
+            Event::Changes { place, time_micros, rows } => {
+                let time = Value::Int((time_micros / 1_000) as i64);
+                rows.iter().map(|row| shown(row, *place, &time)).collect()
+            }
+            Event::Progress { place } => {
+                let nothing = std::iter::repeat_n(Value::Null, width);
+                vec![head(*place, Value::Null, 0).into_iter().chain(nothing).collect()]
+            }
+        };
+        Ok(Some(Batch::from_rows(TOLD_COLUMNS.len() + width, &rows)))
+    }
+}
+
+/// The commit that a subscription goes on from.
+fn place(from: &Resume, params: &Params) -> Result<u64, Error> {
+    let given = match from {
+        Resume::Place(place) => return Ok(*place),
+        Resume::Parameter(name) => params.get(name).and_then(Value::as_int),
+    };
+    given.and_then(|place| u64::try_from(place).ok()).ok_or_else(|| {
+        Error::new("Neo.ClientError.Statement.ArgumentError", "FROM takes the number of a commit")
+            .hint("give what the column `commit` of the last row said")
+    })
+}
+
+fn ended(end: SubscriptionEnd) -> Error {
+    let code = "Tanglewood.TransientError.Standing.Ended";
+    match end {
+        SubscriptionEnd::Dropped => Error::new(code, "the standing query was dropped"),
+        SubscriptionEnd::Failed(why) => Error::new(code, format!("the standing query ended: {why}")),
+        SubscriptionEnd::Lagged => Error::new(code, "the subscriber fell too far behind and was cut off")
+            .hint("SUBSCRIBE … FROM the last commit that you read"),
+        SubscriptionEnd::Closed => Error::new(code, "the database was closed"),
     }
 }
 

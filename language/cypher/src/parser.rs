@@ -16,6 +16,7 @@ mod primary;
 mod projection;
 mod schema;
 mod scope_hint;
+mod standing;
 mod statement;
 mod subquery;
 mod tenant;

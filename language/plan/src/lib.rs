@@ -26,6 +26,7 @@ pub mod pattern;
 pub mod procedures;
 mod rewrite;
 pub mod scope;
+pub mod standing;
 pub mod statement;
 pub mod statistics;
 pub mod walk;

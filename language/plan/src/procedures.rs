@@ -25,6 +25,9 @@ pub const LISTED_QUERIES: &str = " show queries";
 /// Likewise.
 pub const LISTED_TENANTS: &str = " show tenants";
 
+/// Likewise.
+pub const LISTED_STANDING: &str = " show standing queries";
+
 /// The procedure behind LOAD CSV.
 pub const LOAD_CSV: &str = "load csv";
 
@@ -62,6 +65,7 @@ procedures! {
     "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, owningConstraint "STRING", populationPercent "FLOAT", uniqueness "STRING") shows 8 "What SHOW INDEXES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
+    "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";
     "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
 }
 

@@ -92,6 +92,8 @@ pub enum StatementKind {
     Schema(SchemaCommand),
     /// KILL QUERY id.
     Kill(String),
+    /// A command about standing queries.
+    Standing(crate::standing::StandingCommand),
     /// A command about tenants.
     Account(crate::accounts::AccountCommand),
 }

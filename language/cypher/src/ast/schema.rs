@@ -121,6 +121,8 @@ pub enum ShowTarget {
     Queries,
     /// `SHOW TENANTS`.
     Tenants,
+    /// `SHOW STANDING QUERIES`.
+    StandingQueries,
     /// `SHOW DATABASES`.
     Databases,
 }

@@ -4,6 +4,7 @@ use model::ValueType;
 use plan::Plan;
 use plan::expr::Name;
 use plan::procedures::Procedure;
+use plan::standing::{Resume, StandingCommand};
 use plan::statement::{Rule, SchemaCommand, StatementKind, Target};
 
 use super::query::Rows;
@@ -85,6 +86,7 @@ impl Lowerer<'_> {
             ShowTarget::Functions => "show functions",
             ShowTarget::Procedures => "show procedures",
             ShowTarget::Queries => "show queries",
+            ShowTarget::StandingQueries => "show standing queries",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Databases => {
                 let message = "there is one database, the one that is open";
@@ -108,6 +110,14 @@ impl Lowerer<'_> {
         }
         let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
         Ok(StatementKind::Query { plan: rows.plan, columns })
+    }
+
+    /// A command about standing queries; a parameter that it resumes from must be given like any other.
+    pub(super) fn standing(&mut self, command: &StandingCommand) -> StatementKind {
+        if let StandingCommand::Subscribe { from: Some(Resume::Parameter(name)), .. } = command {
+            self.parameters.push(name.clone());
+        }
+        StatementKind::Standing(command.clone())
     }
 
     /// The one query that `KILL QUERY` names.

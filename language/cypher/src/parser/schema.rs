@@ -15,7 +15,7 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 14] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 15] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -26,6 +26,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 14] = [
     ("PROCEDURES", ShowTarget::Procedures),
     ("QUERIES", ShowTarget::Queries),
     ("TRANSACTIONS", ShowTarget::Queries),
+    ("STANDING", ShowTarget::StandingQueries),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
     ("DATABASE", ShowTarget::Databases),
@@ -235,9 +236,12 @@ impl Parser<'_> {
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES or TENANTS"));
+            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, STANDING QUERIES or TENANTS"));
         };
         self.bump();
+        if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {
+            self.expect_word("QUERIES")?;
+        }
         let mut yields = self.optional_yield()?;
         if let (None, Some(condition)) = (&yields, self.optional_where()?) {
             yields = Some(Yield { star: true, items: Vec::new(), condition: Some(condition) });

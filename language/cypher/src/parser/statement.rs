@@ -29,6 +29,8 @@ impl Parser<'_> {
         let start = self.span();
         let body = if self.at_tenant_command() {
             StatementBody::Tenant(self.tenant_command()?)
+        } else if self.at_standing_command() {
+            StatementBody::Standing(self.standing_command()?)
         } else if self.at_schema_command() {
             StatementBody::Schema(self.schema_command()?)
         } else if self.eat_word("SHOW") {
@@ -63,7 +65,7 @@ impl Parser<'_> {
         Ok(scopes_off)
     }
 
-    fn query_to_end(&mut self) -> Parsed<Query> {
+    pub(super) fn query_to_end(&mut self) -> Parsed<Query> {
         let query = self.query()?;
         if matches!(self.kind(0), TokenKind::End | TokenKind::Symbol(";")) {
             return Ok(query);

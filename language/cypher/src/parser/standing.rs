@@ -1,0 +1,57 @@
+//! Commands about standing queries: `CREATE`, `DROP STANDING QUERY`, `SUBSCRIBE`.
+
+use super::{Parsed, Parser};
+use crate::lexer::TokenKind;
+use plan::standing::{Resume, StandingCommand};
+
+impl Parser<'_> {
+    /// Whether a command about standing queries begins here.
+    pub(super) fn at_standing_command(&self) -> bool {
+        let names_one = self.is_word(1, "STANDING") && self.is_word(2, "QUERY");
+        (self.is_word_of(0, &["CREATE", "DROP"]) && names_one) || self.is_word(0, "SUBSCRIBE")
+    }
+
+    pub(super) fn standing_command(&mut self) -> Parsed<StandingCommand> {
+        if self.eat_word("SUBSCRIBE") {
+            return self.subscribe();
+        }
+        let creates = self.is_word(0, "CREATE");
+        (0..3).for_each(|_| self.bump());
+        let name = self.standing_name()?;
+        if !creates {
+            let if_exists = self.eat_words(&["IF", "EXISTS"]);
+            return Ok(StandingCommand::Drop { name, if_exists });
+        }
+        let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]);
+        self.expect_word("AS")?;
+        let start = self.span();
+        // Read for its errors, which have their place in the whole text; what is kept is the text itself.
+        self.query_to_end()?;
+        let span = self.since(start);
+        let text = self.text[span.start as usize..span.end as usize].into();
+        Ok(StandingCommand::Create { name, if_not_exists, text })
+    }
+
+    fn subscribe(&mut self) -> Parsed<StandingCommand> {
+        self.eat_word("TO");
+        let name = self.standing_name()?;
+        let from = if self.eat_word("FROM") { Some(self.resume()?) } else { None };
+        let snapshot = self.eat_word("SNAPSHOT");
+        Ok(StandingCommand::Subscribe { name, from, snapshot })
+    }
+
+    fn resume(&mut self) -> Parsed<Resume> {
+        let place = match self.kind(0) {
+            TokenKind::Integer(place) => Some(Resume::Place(*place)),
+            TokenKind::Parameter(name) => Some(Resume::Parameter(name.as_str().into())),
+            _ => None,
+        };
+        let place = place.ok_or_else(|| self.unexpected("the place of a commit, or a parameter"))?;
+        self.bump();
+        Ok(place)
+    }
+
+    fn standing_name(&mut self) -> Parsed<plan::expr::Name> {
+        Ok(self.name("the name of the standing query")?.text.into())
+    }
+}

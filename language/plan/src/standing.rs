@@ -1,0 +1,82 @@
+//! Commands about standing queries, as their text says them.
+
+use crate::expr::Name;
+use std::fmt;
+
+/// A command about standing queries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StandingCommand {
+    /// `CREATE STANDING QUERY name [IF NOT EXISTS] AS query`
+    Create {
+        /// Its name.
+        name: Name,
+        /// Do nothing if there is one of this name.
+        if_not_exists: bool,
+        /// The query's own text.
+        text: Name,
+    },
+    /// `DROP STANDING QUERY name [IF EXISTS]`
+    Drop {
+        /// Its name.
+        name: Name,
+        /// Do nothing if there is none.
+        if_exists: bool,
+    },
+    /// `SUBSCRIBE name [FROM place] [SNAPSHOT]`
+    Subscribe {
+        /// Its name.
+        name: Name,
+        /// What was received last; from now on where absent.
+        from: Option<Resume>,
+        /// The whole answer first.
+        snapshot: bool,
+    },
+}
+
+/// The place of the commit after which a subscription goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resume {
+    /// Written out.
+    Place(u64),
+    /// In this parameter.
+    Parameter(Name),
+}
+
+impl StandingCommand {
+    /// Does it change what the database keeps?
+    pub fn writes(&self) -> bool {
+        !matches!(self, StandingCommand::Subscribe { .. })
+    }
+}
+
+/// A name as a text may write it: in backticks.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.0.replace('`', "``"))
+    }
+}
+
+impl fmt::Display for StandingCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StandingCommand::Create { name, if_not_exists, text } => {
+                let unless = if *if_not_exists { " IF NOT EXISTS" } else { "" };
+                write!(f, "CREATE STANDING QUERY {}{unless} AS {text}", Quoted(name))
+            }
+            StandingCommand::Drop { name, if_exists } => {
+                write!(f, "DROP STANDING QUERY {}{}", Quoted(name), if *if_exists { " IF EXISTS" } else { "" })
+            }
+            StandingCommand::Subscribe { name, from, snapshot } => {
+                write!(f, "SUBSCRIBE {}", Quoted(name))?;
+                match from {
+                    Some(Resume::Place(place)) => write!(f, " FROM {place}")?,
+                    Some(Resume::Parameter(name)) => write!(f, " FROM ${name}")?,
+                    None => {}
+                }
+                write!(f, "{}", if *snapshot { " SNAPSHOT" } else { "" })
+            }
+        }
+    }
+}
