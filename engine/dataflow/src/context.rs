@@ -8,7 +8,7 @@ use crate::links::Command;
 use crate::local::Here;
 use crate::station::{Head, Opened, Wish};
 use crate::tree::ROOT;
-use crate::{Failure, Message, Route, Tag};
+use crate::{Failure, Message, OperatorWaker, Route, Tag};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -181,6 +181,16 @@ impl<'a, M: Message> Context<'a, M> {
         }
     }
 
+    /// To be called when what this operator waits for is there: see [`OperatorWaker`]. Return `Flow::Waiting` from this call, with the
+    /// last waker asked for in it handed to someone who will call it.
+    pub fn waker(&mut self) -> OperatorWaker {
+        match &mut self.seat {
+            Seat::Executor(call) => call.waker(),
+            // A line is not kept waiting: its query begins anew on the executors.
+            Seat::Line(..) => OperatorWaker(None),
+        }
+    }
+
     /// Counts bytes this operator holds against the query's budget.
     ///
     /// # Errors
@@ -335,6 +345,15 @@ impl<M: Message> Call<'_, M> {
 
     fn is_crowded(&self) -> bool {
         self.here.crowded(self.head.vertex, self.head.node)
+    }
+
+    fn waker(&mut self) -> OperatorWaker {
+        let local = &mut *self.here.local;
+        local.ticket_next += 1;
+        let (executor, ticket) = (local.me, local.ticket_next);
+        self.head.ticket = Some(ticket);
+        let (links, query) = (self.here.shared.links.clone(), self.here.shared.id);
+        OperatorWaker(Some(Arc::new(move || links.post(executor, Command::Wake { query, ticket }))))
     }
 
     fn invite_peers(&mut self) {

@@ -138,6 +138,12 @@ impl<M: Message> Executor<M> {
                     self.schedule(id);
                 }
             }
+            Command::Wake { query, ticket } => {
+                if let Some(local) = self.queries.get_mut(&query) {
+                    local.here().wake_parked(ticket);
+                    self.schedule(query);
+                }
+            }
             Command::AddRoot { number, share, make } => self.add_root(number, share, &*make),
             Command::WakeRoot(number) => self.wake_root(number),
             Command::Share { tenant, user: None, share } => {

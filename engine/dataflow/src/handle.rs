@@ -3,7 +3,7 @@
 use crate::limits::CLIENT_SPIN_NS;
 use crate::links::Shared;
 use crate::output::Look;
-use crate::{Failure, Level, Message, TenantNo, UserNo, VertexProfile};
+use crate::{Failure, Level, Message, QueryProgress, TenantNo, UserNo, VertexProfile};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,6 +152,11 @@ impl<M: Message> QueryHandle<M> {
     /// What each vertex did so far, in the order of their creation.
     pub fn profile(&self) -> Vec<VertexProfile> {
         self.shared.profile()
+    }
+
+    /// How far it is: its ledger, by vertex and by scope.
+    pub fn progress(&self) -> QueryProgress {
+        self.shared.progress()
     }
 
     /// Looks for news a short while before sleeping: a short query answers sooner than a sleep and a wake take.

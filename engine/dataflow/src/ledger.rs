@@ -110,6 +110,10 @@ impl Ledger {
         self.total.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn held(&self, vertex: usize) -> u64 {
+        self.vertices[vertex].held.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn peak(&self, vertex: usize) -> u64 {
         self.vertices[vertex].peak.load(Ordering::Relaxed)
     }

@@ -61,7 +61,7 @@ pub(crate) struct Level {
     pub(crate) rank: u64,
     pub(crate) parent: Option<Arc<Level>>,
     pub(crate) members: Vec<MemberProgress>,
-    /// Members that are not complete.
+    /// Members that are not complete; and of the root, executors in a turn.
     pub(crate) open: AtomicUsize,
     pub(crate) cancelled: AtomicBool,
     /// By executor: it has a node of this instance.
@@ -167,6 +167,11 @@ impl Level {
         }
     }
 
+    /// It is not over before this is [let go](crate::query::QueryShared::let_go).
+    pub(crate) fn hold(&self) {
+        self.open.fetch_add(1, SeqCst);
+    }
+
     /// True if messages to the vertex at this place are dropped.
     pub(crate) fn refuses(&self, place: usize) -> bool {
         let vertex = self.vertex(place);
@@ -204,6 +209,13 @@ impl Level {
 
     pub(crate) fn is_exhausted(&self, place: usize, port: usize) -> bool {
         self.vertex(place).ports[port].exhausted.load(SeqCst)
+    }
+
+    pub(crate) fn is_complete(&self, place: usize) -> bool {
+        match &self.members[place] {
+            MemberProgress::Vertex(vertex) => vertex.complete.load(SeqCst),
+            MemberProgress::Scope(scope) => scope.complete.load(SeqCst),
+        }
     }
 
     /// An executor has a node of it from now on.

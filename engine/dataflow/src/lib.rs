@@ -64,6 +64,7 @@ mod tally;
 mod tenants;
 mod tree;
 mod turn;
+pub mod waker;
 
 pub use accounts::{AccountOptions, Level};
 pub use context::Context;
@@ -75,7 +76,8 @@ pub use line::{Line, Tried};
 pub use message::{Message, Tag};
 pub use operator::{Failure, Flow, Operator, Outcome};
 pub use policy::{InterPolicy, IntraPolicy, Member};
-pub use profile::VertexProfile;
+pub use profile::{QueryProgress, ScopeProfile, VertexProfile};
 pub use root::{Root, RootHandle, RootStatus};
 pub use rules::{Action, Rule, Threshold};
 pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo, UserNo};
+pub use waker::OperatorWaker;

@@ -43,6 +43,8 @@ pub(crate) enum Command<M: Message> {
     Stop(u64),
     /// Something this executor waited for happened.
     Nudge(u64),
+    /// An operator's waker was called.
+    Wake { query: u64, ticket: u64 },
     /// Hang a root on this executor.
     AddRoot { number: usize, share: u32, make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> },
     /// Wake a root.

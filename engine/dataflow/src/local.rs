@@ -45,6 +45,9 @@ pub(crate) struct Local<M: Message> {
     /// Counted messages at the ports of vertices inside narrow scopes; see `QueryShared::queue_place`.
     pub(crate) queued: Vec<usize>,
     pub(crate) waiting: Vec<At>,
+    /// Who has asked for a waker, by its number.
+    pub(crate) parked: HashMap<u64, At, foldhash::fast::FixedState>,
+    pub(crate) ticket_next: u64,
     pub(crate) instance_next: u32,
     /// Iterations that have had all their input and do not know yet.
     pub(crate) fed: Vec<usize>,
@@ -69,6 +72,8 @@ impl<M: Message> LocalQuery<M> {
             wide: HashMap::default(),
             queued: vec![0; graph.ports()],
             waiting: Vec::new(),
+            parked: HashMap::default(),
+            ticket_next: 0,
             instance_next: 0,
             fed: Vec::new(),
             fault: None,
@@ -197,7 +202,11 @@ impl<M: Message> Here<'_, M> {
         let there = &self.shared.graph.vertices[vertex];
         let (elastic, order) = (there.elastic[port], there.options.port_order);
         let mut delivery = Delivery { port, message, counted: !elastic, charged: 0 };
-        if self.refuses(vertex, node) {
+        let refused = self.refuses(vertex, node);
+        if there.wide || !refused {
+            self.local.tally.vertex(vertex).arrived += 1;
+        }
+        if refused {
             if there.wide {
                 self.discard(node, vertex, delivery);
             }
@@ -224,6 +233,7 @@ impl<M: Message> Here<'_, M> {
     /// Takes a message off the queue's books; returns it.
     pub(crate) fn unqueue(&mut self, vertex: usize, delivery: Delivery<M>) -> (usize, M) {
         let there = &self.shared.graph.vertices[vertex];
+        self.local.tally.vertex(vertex).left += 1;
         if delivery.counted {
             if there.wide {
                 self.shared.dequeued(vertex, delivery.port, self.local.me);
@@ -302,6 +312,7 @@ impl<M: Message> Here<'_, M> {
         match std::mem::replace(&mut self.local.tree.station(at).place, Place::Idle) {
             Place::Idle => {}
             Place::Waiting => self.local.waiting.retain(|other| *other != at),
+            Place::Parked => self.local.parked.retain(|_, other| *other != at),
             Place::Ready => self.local.tree.set_idle(&self.shared.graph.scopes, at),
         }
     }
@@ -313,6 +324,14 @@ impl<M: Message> Here<'_, M> {
     /// Operators that wait are asked again.
     pub(crate) fn wake_waiting(&mut self) {
         for at in std::mem::take(&mut self.local.waiting) {
+            self.local.tree.station(at).place = Place::Idle;
+            self.make_ready(at);
+        }
+    }
+
+    /// A waker was called; the operator that asked for it is woken if it is still parked for that.
+    pub(crate) fn wake_parked(&mut self, ticket: u64) {
+        if let Some(at) = self.local.parked.remove(&ticket) {
             self.local.tree.station(at).place = Place::Idle;
             self.make_ready(at);
         }

@@ -16,7 +16,8 @@ pub enum Flow {
     /// Has more work: call `resume`. Nothing else is delivered to it before it says `Ready`.
     Again,
     /// Cannot go on until something else of this query ran: `resume` is called then, or after
-    /// [`WAITING_REPOLL_NS`](crate::limits::WAITING_REPOLL_NS).
+    /// [`WAITING_REPOLL_NS`](crate::limits::WAITING_REPOLL_NS). If it asked for a [waker](crate::Context::waker) in this call, `resume` is
+    /// called when that was woken, and not before.
     Waiting,
 }
 

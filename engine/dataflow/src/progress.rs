@@ -133,6 +133,11 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
+    /// A turn is over.
+    pub(crate) fn let_go(self: &Shared<M>) {
+        self.member_complete(&self.root);
+    }
+
     fn member_complete(self: &Shared<M>, level: &Arc<Level>) {
         if level.open.fetch_sub(1, SeqCst) == 1 {
             match &level.parent {

@@ -12,7 +12,7 @@ use crate::runtime::QueryOptions;
 use crate::stride::SHARE_DEFAULT;
 use crate::tally::{ScopeStats, VertexStats};
 use crate::tenants::{Owner, weight};
-use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, VertexProfile, handle::QueryId};
+use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, handle::QueryId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use world::clock::monotonic_ns;
@@ -266,21 +266,6 @@ impl<M: Message> QueryShared<M> {
             bytes: taken.bytes,
             rows: taken.rows,
         }
-    }
-
-    pub(crate) fn profile(&self) -> Vec<VertexProfile> {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let profile = |(number, stats): (usize, &VertexStats)| VertexProfile {
-            name: self.graph.vertices[number].name.clone(),
-            instances: read(&stats.operators),
-            rows_in: read(&stats.rows_in),
-            rows_out: read(&stats.rows_out),
-            batches: read(&stats.batches),
-            cpu_ns: read(&stats.cpu_ns),
-            overruns: read(&stats.overruns),
-            bytes_peak: self.ledger.peak(number),
-        };
-        self.stats.iter().enumerate().map(profile).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::executor::Executor;
 use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
 use crate::links::{Command, Links};
 use crate::query::QueryShared;
-use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, Root, RootHandle};
+use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, QueryProgress, Root, RootHandle};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -128,6 +128,12 @@ impl<M: Message> Runtime<M> {
     /// The queries that run now, oldest first.
     pub fn queries(&self) -> Vec<QueryInfo> {
         self.links.registry.lock().values().map(|query| query.info()).collect()
+    }
+
+    /// How far a query is; none if no such query runs.
+    pub fn progress(&self, id: QueryId) -> Option<QueryProgress> {
+        let query = self.links.registry.lock().get(&id.0).cloned();
+        query.map(|query| query.progress())
     }
 
     /// Cancels a query; false if no such query runs.

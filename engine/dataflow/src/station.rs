@@ -41,6 +41,8 @@ pub(crate) enum Place {
     Idle,
     Ready,
     Waiting,
+    /// Until its waker is called.
+    Parked,
 }
 
 /// What an operator asked for that can be done only after its call.
@@ -74,6 +76,8 @@ pub(crate) struct Head {
     pub(crate) charged: u64,
     pub(crate) open: Vec<Opened>,
     pub(crate) wish: Wish,
+    /// It asked for a waker in this call, of this number.
+    pub(crate) ticket: Option<u64>,
 }
 
 pub(crate) struct Station<M: Message> {
@@ -99,7 +103,7 @@ impl<M: Message> Station<M> {
     pub(crate) fn new() -> Station<M> {
         let (vertex, tag, node) = (0, Tag::ROOT, ROOT);
         Station {
-            head: Head { vertex, tag, node, charged: 0, open: Vec::new(), wish: Wish::None },
+            head: Head { vertex, tag, node, charged: 0, open: Vec::new(), wish: Wish::None, ticket: None },
             operator: None,
             inbox: VecDeque::new(),
             held: VecDeque::new(),
@@ -121,7 +125,7 @@ impl<M: Message> Station<M> {
 
     /// Empties it for the next; the operator stays.
     pub(crate) fn move_out(&mut self) {
-        (self.head.charged, self.head.wish) = (0, Wish::None);
+        (self.head.charged, self.head.wish, self.head.ticket) = (0, Wish::None, None);
         self.head.open.clear();
         self.inbox.clear();
         self.held.clear();

@@ -17,6 +17,7 @@ impl<M: Message> Here<'_, M> {
         let vertex = station.head.vertex;
         let (account, ends, result) = self.call(&mut station, until_ns);
         let wish = std::mem::take(&mut station.head.wish);
+        let ticket = station.head.ticket.take();
         let now_ns = self.local.pace.look();
         if self.local.tally.called(vertex, now_ns) && now_ns > until_ns + quota_ns {
             self.local.tally.vertex(vertex).overruns += 1;
@@ -32,7 +33,7 @@ impl<M: Message> Here<'_, M> {
                     station.current = Some((account, ends));
                 }
                 self.local.tree.seat(at).station = Some(station);
-                self.after_call(at, vertex, flow, wish);
+                self.after_call(at, vertex, flow, wish, ticket);
                 if flow == Flow::Ready && !ends {
                     self.settle(at.node, vertex, account);
                 }
@@ -49,7 +50,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// Puts an operator where it belongs after a call.
-    fn after_call(&mut self, at: At, vertex: usize, flow: Flow, wish: Wish) {
+    fn after_call(&mut self, at: At, vertex: usize, flow: Flow, wish: Wish, ticket: Option<u64>) {
         let node = at.node;
         match wish {
             Wish::None => {}
@@ -79,6 +80,11 @@ impl<M: Message> Here<'_, M> {
             Flow::Again => {}
             Flow::Waiting => {
                 self.unschedule(at);
+                if let Some(ticket) = ticket {
+                    self.local.tree.station(at).place = Place::Parked;
+                    self.local.parked.insert(ticket, at);
+                    return;
+                }
                 self.local.tree.station(at).place = Place::Waiting;
                 self.local.waiting.push(at);
                 return self.shared.set_waiting(self.local.me);

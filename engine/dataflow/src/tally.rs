@@ -10,6 +10,9 @@ pub(crate) struct VertexStats {
     pub(crate) operators: AtomicU64,
     /// Operators that are gone again.
     pub(crate) gone: AtomicU64,
+    /// Messages that came into its mailboxes, and those that left them, received or thrown away.
+    pub(crate) arrived: AtomicU64,
+    pub(crate) left: AtomicU64,
     pub(crate) messages_in: AtomicU64,
     pub(crate) rows_in: AtomicU64,
     pub(crate) rows_out: AtomicU64,
@@ -30,6 +33,8 @@ pub(crate) struct ScopeStats {
 pub(crate) struct VertexCounts {
     pub(crate) operators: u64,
     pub(crate) gone: u64,
+    pub(crate) arrived: u64,
+    pub(crate) left: u64,
     pub(crate) messages_in: u64,
     pub(crate) rows_in: u64,
     pub(crate) rows_out: u64,
@@ -118,6 +123,8 @@ impl Tally {
             let (from, to) = (&mut self.vertices[vertex as usize], &shared.stats[vertex as usize]);
             add(&to.operators, &mut from.operators);
             add(&to.gone, &mut from.gone);
+            add(&to.arrived, &mut from.arrived);
+            add(&to.left, &mut from.left);
             add(&to.messages_in, &mut from.messages_in);
             add(&to.rows_in, &mut from.rows_in);
             add(&to.rows_out, &mut from.rows_out);

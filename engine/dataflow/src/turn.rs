@@ -32,8 +32,11 @@ impl<M: Message> Here<'_, M> {
     pub(crate) fn turn(&mut self, start_ns: u64, quota_ns: u64) -> (Turn, u64) {
         self.local.pace.set(start_ns);
         self.local.tally.begin(start_ns);
+        // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
+        self.shared.root.hold();
         let ended = self.run(start_ns, quota_ns);
         self.local.tally.hand_over(self.shared);
+        self.shared.let_go();
         ended
     }
 
