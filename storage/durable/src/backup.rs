@@ -24,8 +24,9 @@ use crate::{DurableError, DurableResult, Report, verify};
 /// Name of the file that makes a folder a backup.
 pub(crate) const BACKUP_NAME: &str = "BACKUP";
 
-/// Files that doors keep in a database's folder: who may come in. They are copied if they are there.
-const COMPANION_NAMES: [&str; 1] = ["users.json"];
+/// Files that doors keep in a database's folder: who may come in, who gets how much, what is kept up to date. They are copied if they
+/// are there.
+const COMPANION_NAMES: [&str; 3] = ["users.json", "tenants.cypher", "standing.cypher"];
 
 /// Times the files are gathered anew if a checkpoint gets in between.
 const GATHER_ATTEMPTS_MAX: usize = 100;

@@ -273,10 +273,11 @@ impl Checkpoints {
         swapped
     }
 
+    /// From the rename on the disk may say either.
     fn rename_current(&self, fresh: &Path) -> DurableResult<()> {
-        self.disk.rename(fresh, &self.root.join(CURRENT_NAME))?;
-        self.disk.sync_dir(&self.root)?;
-        Ok(())
+        let renamed = self.disk.rename(fresh, &self.root.join(CURRENT_NAME));
+        let swapped = renamed.and_then(|()| self.disk.sync_dir(&self.root));
+        swapped.map_err(|cause| DurableError::Unconfirmed { cause })
     }
 
     fn is_poisoned(&self) -> bool {

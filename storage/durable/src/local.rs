@@ -16,6 +16,7 @@ use crate::{
 /// A database folder, open.
 pub struct LocalFolder {
     log: Mutex<Log>,
+    truncating: Mutex<()>,
     checkpoints: Checkpoints,
     // Last, so that the lock is freed after the files are closed.
     folder: Folder,
@@ -39,7 +40,7 @@ impl LocalFolder {
                 format!("the log ends at place {}, before the checkpoint at {covered}", log.last_place());
             return Err(DurableError::corrupt(&dir, 0, what));
         }
-        Ok(Self { log: Mutex::new(log), checkpoints, folder })
+        Ok(Self { log: Mutex::new(log), truncating: Mutex::default(), checkpoints, folder })
     }
 
     /// The folder.
@@ -73,7 +74,14 @@ impl BackingStore for LocalFolder {
     }
 
     fn truncate_before(&self, place: u64) -> DurableResult<()> {
-        self.log.lock().truncate_before(place)
+        let _one_at_a_time = self.truncating.lock();
+        let (disk, dir) = self.log.lock().home();
+        // Files are removed beside commits: only the list of them is theirs too.
+        loop {
+            let Some(segment) = self.log.lock().first_before(place)? else { return Ok(()) };
+            let length = segment.remove(&*disk, &dir)?;
+            self.log.lock().forget_first(length);
+        }
     }
 
     fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
@@ -152,7 +160,12 @@ impl CheckpointSink for Sink<'_> {
             log.sync()?;
             log.advance_to(self.place)?;
         }
-        self.writer.finish(manifest, mark)
+        let finished = self.writer.finish(manifest, mark);
+        if let (Err(DurableError::Unconfirmed { cause }), true) = (&finished, mark.beside_log) {
+            // The next open may find what the log never had. No record may follow that was made without it.
+            self.log.lock().poison(cause.to_string());
+        }
+        finished
     }
 }
 

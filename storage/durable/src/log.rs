@@ -206,20 +206,37 @@ impl Log {
 
     /// Gives up records before this place, as far as that frees whole segments. Frees all of them if nothing comes behind.
     pub fn truncate_before(&mut self, place: u64) -> DurableResult<()> {
+        while let Some(segment) = self.first_before(place)? {
+            let length = segment.remove(&*self.disk, &self.dir)?;
+            self.forget_first(length);
+        }
+        Ok(())
+    }
+
+    /// The first segment, if all its records come before this place and another follows; one that would be the last gets a successor.
+    pub(crate) fn first_before(&mut self, place: u64) -> DurableResult<Option<Segment>> {
         self.check_usable()?;
         if self.last_place < place && self.length > HEADER_BYTES as u64 {
             self.rotate(self.last_place)?;
         }
-        while self.segments.len() > 1 && self.segments[1].base_place < place {
-            let path = self.segments[0].path(&self.dir);
-            let length = self.disk.size(&path)?;
-            self.disk.remove(&path)?;
-            self.segments.remove(0);
-            self.earlier_bytes -= length;
-            // One by one, so that a crash never leaves a gap between segments.
-            self.disk.sync_dir(&self.dir)?;
-        }
-        Ok(())
+        let is_before = self.segments.get(1).is_some_and(|next| next.base_place < place);
+        Ok(is_before.then_some(self.segments[0]))
+    }
+
+    /// The first segment was removed; it had so many bytes.
+    pub(crate) fn forget_first(&mut self, length: u64) {
+        self.segments.remove(0);
+        self.earlier_bytes -= length;
+    }
+
+    /// The folder of its segments, and the disk that folder is on.
+    pub(crate) fn home(&self) -> (Arc<dyn Disk>, PathBuf) {
+        (self.disk.clone(), self.dir.clone())
+    }
+
+    /// Takes no more records: what is on disk behind them is not known.
+    pub(crate) fn poison(&mut self, cause: String) {
+        self.poisoned = Some(cause);
     }
 
     /// Goes on behind this place, for a checkpoint that holds commits which never were in the log (a bulk load).

@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 use store::checkpoint::Written;
 use store::{BlobKey, Lease, Snapshot, StoreError};
 
+/// Times that a chunk is folded while commits write to it.
+const FOLD_ATTEMPTS_MAX: usize = 2;
+
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointReport {
@@ -58,19 +61,25 @@ impl Engine {
         Ok(report)
     }
 
-    /// Folds the chunks that have deltas, one at a time between commits: what the checkpoint would do for its bytes alone also cleans what
-    /// readers read. Where memory is short the checkpoint makes deltas evictable instead; see [`store::Store::trim`].
+    /// Folds the chunks that have deltas, beside commits: what the checkpoint would do for its bytes alone also cleans what readers read. A
+    /// chunk that is written to all the time may keep its delta. Where memory is short the checkpoint makes deltas evictable instead;
+    /// see [`store::Store::trim`].
     fn fold_deltas(&self) {
         let shared = &self.shared;
         if !shared.backing.is_durable() || shared.checkpointed_place() == Some(self.snapshot().place()) {
             return;
         }
         for chunk in shared.store.chunks_to_compact() {
-            let mut committer = shared.committer.lock();
-            shared.make_ready(&mut committer);
-            // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
-            if let Ok(folded) = committer.tip.fold(chunk) {
-                shared.reshape(&mut committer, folded);
+            for _ in 0..FOLD_ATTEMPTS_MAX {
+                let before = self.snapshot();
+                // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
+                let Ok(folded) = before.fold(chunk) else { break };
+                let mut committer = shared.committer.lock();
+                shared.make_ready(&mut committer);
+                if let Some(next) = committer.tip.with_fold(chunk, &before, &folded) {
+                    shared.reshape(&mut committer, next);
+                    break;
+                }
             }
         }
     }

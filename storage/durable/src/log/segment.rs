@@ -30,6 +30,15 @@ impl Segment {
         Ok(file)
     }
 
+    /// Removes the file; gone for good on return, so that segments removed one by one never leave a gap. Its length.
+    pub(crate) fn remove(self, disk: &dyn Disk, dir: &Path) -> DurableResult<u64> {
+        let path = self.path(dir);
+        let length = disk.size(&path)?;
+        disk.remove(&path)?;
+        disk.sync_dir(dir)?;
+        Ok(length)
+    }
+
     fn header(self) -> Header {
         Header { kind: Kind::Log, first: self.number, second: self.base_place }
     }
