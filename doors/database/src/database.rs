@@ -112,7 +112,8 @@ impl Database {
             )
         })?;
         let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
-        let standing = StandingQueries::new(::standing::Keeper::new(engine.clone()));
+        let kept = folder.clone().map(|folder| (disk.clone(), folder));
+        let (standing, definitions) = StandingQueries::open(::standing::Keeper::new(engine.clone()), kept)?;
         let inner = Inner {
             engine,
             runtime,
@@ -126,7 +127,9 @@ impl Database {
             standing,
             sessions: AtomicUsize::new(0),
         };
-        Ok(Database { inner: Arc::new(inner) })
+        let database = Database { inner: Arc::new(inner) };
+        database.wake_standing(definitions);
+        Ok(database)
     }
     /// A session for one client.
     pub fn session(&self) -> Session {
@@ -245,7 +248,7 @@ impl Database {
     /// Closes the database in order, with a checkpoint. Without it everything acknowledged is safe all the same, in the log.
     pub fn close(self) -> Result<(), Error> {
         self.inner.housekeeping.finish();
-        self.inner.standing.keeper.close();
+        self.inner.standing.close();
         Ok(self.engine().close()?)
     }
     /// Why the last checkpoint in the background failed, if it did. Nothing is lost by it, but the log grows.

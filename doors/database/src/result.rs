@@ -4,10 +4,10 @@
 //! and committed before its first row is handed out, so a row that was seen is a row that is durable.
 
 use crate::Database;
-use crate::standing::Told;
-use ::standing::Subscription;
 use crate::interrupt::Ticket;
+use crate::standing::Told;
 use crate::{Error, entity};
+use ::standing::Subscription;
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
 use plan::explain::PlanDescription;
@@ -126,7 +126,11 @@ impl QueryResult {
         QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
-    pub(crate) fn of_subscription(subscription: Subscription, database: Database, summary: Summary) -> QueryResult {
+    pub(crate) fn of_subscription(
+        subscription: Subscription,
+        database: Database,
+        summary: Summary,
+    ) -> QueryResult {
         let snapshot = database.snapshot();
         let told = Told::new(subscription, database);
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));

@@ -3,14 +3,18 @@
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
 use crate::error::in_text;
-use crate::{Batch, Database, Error, Params, Value};
+use crate::{Batch, Database, Error, Params, Value, kept_text};
 use ::standing::{Event, Keeper, Row, Standing, StandingError, Subscription, SubscriptionEnd, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use plan::StatementKind;
+use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::Snapshot;
+use world::disk::Disk;
 
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
@@ -33,17 +37,83 @@ impl Root for Feeding {
     }
 }
 
+/// The file of their definitions, in the database's folder.
+pub const FILE: &str = "standing.cypher";
+/// What it begins with.
+const HEAD: &str =
+    "// Standing queries of this database, version 1; changed by CREATE and DROP STANDING QUERY.\n";
+
 /// What one database needs to keep its standing queries.
 pub(crate) struct StandingQueries {
-    pub keeper: Keeper,
+    keeper: Keeper,
     wake: OnceLock<RootHandle>,
+    /// Where they are written down, unless the database lives in memory.
+    kept: Option<(Arc<dyn Disk>, PathBuf)>,
+    /// Those of the file have been made again; held by whoever changes the file.
+    ready: Mutex<bool>,
+    becomes_ready: Condvar,
 }
 
 impl StandingQueries {
-    pub fn new(keeper: Keeper) -> StandingQueries {
-        StandingQueries { keeper, wake: OnceLock::new() }
+    /// Reads the definitions; [`Database::wake_standing`] makes the queries again.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn open(
+        keeper: Keeper,
+        kept: Option<(Arc<dyn Disk>, PathBuf)>,
+    ) -> Result<(StandingQueries, Vec<Definition>), Error> {
+        let text = match &kept {
+            Some((disk, folder)) => kept_text::read(&**disk, folder, FILE)?,
+            None => String::new(),
+        };
+        let definition = |statement: &cypher::StatementText<'_>| {
+            let line = 1 + text[..statement.span.start as usize].matches('\n').count();
+            match cypher::compile(statement.text) {
+                Ok(plan::Statement {
+                    kind: StatementKind::Standing(StandingCommand::Create { name, text, .. }),
+                    ..
+                }) => Ok((name, text)),
+                Ok(_) => Err(kept_text::damaged(FILE, line, "it creates no standing query")),
+                Err(error) => Err(kept_text::damaged(FILE, line, &error.message)),
+            }
+        };
+        let definitions: Vec<Definition> =
+            cypher::split_statements(&text).iter().map(definition).collect::<Result<_, _>>()?;
+        let ready = Mutex::new(definitions.is_empty());
+        let standing =
+            StandingQueries { keeper, wake: OnceLock::new(), kept, ready, becomes_ready: Condvar::new() };
+        Ok((standing, definitions))
+    }
+    /// Ends all subscriptions.
+    pub fn close(&self) {
+        self.keeper.close();
+    }
+    /// Waits until those of the file are there again.
+    fn settled(&self) -> MutexGuard<'_, bool> {
+        let mut ready = self.ready.lock();
+        while !*ready {
+            self.becomes_ready.wait(&mut ready);
+        }
+        ready
+    }
+    /// Writes down these and no others.
+    fn write(&self, definitions: impl Iterator<Item = (Name, Name)>) -> Result<(), Error> {
+        let Some((disk, folder)) = &self.kept else { return Ok(()) };
+        let mut text = String::from(HEAD);
+        for (name, query) in definitions {
+            let command = StandingCommand::Create { name, if_not_exists: false, text: query };
+            text.push_str(&format!("{command};\n"));
+        }
+        kept_text::write(&**disk, folder, FILE, &text)
+    }
+    fn definitions(&self) -> impl Iterator<Item = (Name, Name)> {
+        self.keeper.list().into_iter().map(|query| (query.name.into(), query.text.into()))
     }
 }
+
+/// Name and text of a query.
+pub(crate) type Definition = (Name, Name);
 
 impl Database {
     /// Makes a standing query: its first answer is computed now, and kept true from now on.
@@ -51,6 +121,36 @@ impl Database {
     /// # Errors
     /// The text is no query, or one that cannot be kept up to date (the reason is said); the name is taken.
     pub fn create_standing(&self, name: &str, text: &str) -> Result<(), Error> {
+        let standing = self.standing_queries();
+        let _file = standing.settled();
+        self.make_standing(name, text)?;
+        standing.write(standing.definitions()).inspect_err(|_| {
+            // What is not written down would be gone after the next open.
+            let _ = standing.keeper.drop_query(name);
+        })
+    }
+    /// Makes the queries of the file again, in the background; until then, whoever asks for one waits.
+    pub(crate) fn wake_standing(&self, definitions: Vec<Definition>) {
+        if definitions.is_empty() {
+            return;
+        }
+        let database = self.downgrade();
+        world::threads::spawn("standing", move || {
+            for (name, text) in definitions {
+                let Some(database) = database.upgrade() else { return };
+                if let Err(error) = database.make_standing(&name, &text) {
+                    let error = StandingError::Failed(error.message);
+                    database.standing_queries().keeper.keep_failed(&name, &text, error);
+                }
+            }
+            if let Some(database) = database.upgrade() {
+                let standing = database.standing_queries();
+                *standing.ready.lock() = true;
+                standing.becomes_ready.notify_all();
+            }
+        });
+    }
+    fn make_standing(&self, name: &str, text: &str) -> Result<(), Error> {
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
         let statement = plan::normalize(statement)?;
         let standing = self.standing_queries();
@@ -65,9 +165,14 @@ impl Database {
         Ok(standing.keeper.create(name, text, statement, Arc::new(move || handle.wake(0)))?)
     }
     /// Carries out a command of a statement, for good.
-    pub(crate) fn carry_out(&self, command: &StandingCommand, params: &Params) -> Result<Option<Subscription>, Error> {
+    pub(crate) fn carry_out(
+        &self,
+        command: &StandingCommand,
+        params: &Params,
+    ) -> Result<Option<Subscription>, Error> {
         match command {
-            StandingCommand::Create { name, if_not_exists, .. } if *if_not_exists && self.has_standing(name) => {}
+            StandingCommand::Create { name, if_not_exists, .. }
+                if *if_not_exists && self.has_standing(name) => {}
             StandingCommand::Create { name, text, .. } => self.create_standing(name, text)?,
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
@@ -86,18 +191,27 @@ impl Database {
     /// # Errors
     /// There is none of this name.
     pub fn drop_standing(&self, name: &str) -> Result<(), Error> {
-        Ok(self.standing_queries().keeper.drop_query(name)?)
+        let standing = self.standing_queries();
+        let _file = standing.settled();
+        if standing.definitions().any(|(other, _)| *other == *name) {
+            standing.write(standing.definitions().filter(|(other, _)| **other != *name))?;
+        }
+        Ok(standing.keeper.drop_query(name)?)
     }
     /// All standing queries, in order of their names.
     pub fn standing(&self) -> Vec<Standing> {
-        self.standing_queries().keeper.list()
+        let standing = self.standing_queries();
+        drop(standing.settled());
+        standing.keeper.list()
     }
     /// Reads a standing query: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
     ///
     /// # Errors
     /// No such query; it has failed; what changed since `from` is not known any more.
     pub fn subscribe(&self, name: &str, from: Option<u64>, snapshot: bool) -> Result<Subscription, Error> {
-        Ok(self.standing_queries().keeper.subscribe(name, from, snapshot)?)
+        let standing = self.standing_queries();
+        drop(standing.settled());
+        Ok(standing.keeper.subscribe(name, from, snapshot)?)
     }
 }
 
@@ -134,7 +248,11 @@ impl Told {
         }
     }
     /// The next event's rows, if it comes in time.
-    pub fn next_timeout(&mut self, timeout: Duration, snapshot: &mut Snapshot) -> Result<Option<Batch>, Error> {
+    pub fn next_timeout(
+        &mut self,
+        timeout: Duration,
+        snapshot: &mut Snapshot,
+    ) -> Result<Option<Batch>, Error> {
         if let Some(reason) = self.cancelled.lock().take() {
             return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
         }
@@ -149,7 +267,9 @@ impl Told {
             head(place, time.clone(), *difference).into_iter().chain(columns).collect::<Vec<_>>()
         };
         let rows: Vec<Vec<Value>> = match &event {
-            Event::Snapshot { place, rows } => rows.iter().map(|row| shown(row, *place, &Value::Null)).collect(),
+            Event::Snapshot { place, rows } => {
+                rows.iter().map(|row| shown(row, *place, &Value::Null)).collect()
+            }
             Event::Changes { place, time_micros, rows } => {
                 let time = Value::Int((time_micros / 1_000) as i64);
                 rows.iter().map(|row| shown(row, *place, &time)).collect()

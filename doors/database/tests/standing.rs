@@ -4,8 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tanglewood_database::{Database, Event, MEMORY, Options, Params, Row, Session, Subscription, Value};
+use tanglewood_database::{
+    Database, Event, History, MEMORY, Options, Params, QueryResult, Row, Session, Subscription, Value,
+};
 use world::chance::Chance;
+use world::files::TemporaryFolder;
 
 type Rows = BTreeMap<String, isize>;
 
@@ -138,6 +141,122 @@ fn what_is_accumulated_is_what_the_query_answers() {
                 reader.read_to(place);
                 let expected = expected(&mut session, text);
                 assert_eq!(reader.rows, expected, "seed {seed}, round {round}: {text}");
+            }
+        }
+    }
+}
+
+fn run(database: &Database, text: &str) -> Vec<Vec<Value>> {
+    database.session().query(text, Params::new()).unwrap().rows().unwrap()
+}
+
+/// Reads rows of a SUBSCRIBE until the mark or change of this commit.
+fn told(result: &mut QueryResult, place: u64) -> Vec<(i64, Vec<Value>)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < place {
+        let batch = result.next_batch().unwrap().expect("a subscription does not end");
+        for row in 0..batch.len() {
+            let row = batch.row(row);
+            at = row[0].as_int().unwrap() as u64;
+            let difference = row[2].as_int().unwrap();
+            if difference != 0 {
+                found.push((difference, row[3..].to_vec()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn statements_make_read_and_drop_them_and_they_outlive_the_process() {
+    let folder = TemporaryFolder::new("standing").unwrap();
+    let options = || Options { history: Some(History::Forever), ..Options::default() };
+    let database = Database::open(folder.path(), options()).unwrap();
+    run(&database, "CREATE (:P {x: 1}), (:P {x: 7})");
+    run(&database, "CREATE STANDING QUERY `big ones` AS MATCH (p:P) WHERE p.x > 5 RETURN p.x AS x");
+    run(&database, "CREATE STANDING QUERY `big ones` IF NOT EXISTS AS RETURN 1 AS one");
+    let refused = |text: &str| database.session().query(text, Params::new()).map(|_| ()).unwrap_err();
+    assert_eq!(
+        refused("CREATE STANDING QUERY `big ones` AS RETURN 1 AS one").code,
+        "Tanglewood.ClientError.Standing.NameTaken"
+    );
+    let unsteady = refused("CREATE STANDING QUERY r AS MATCH (p) RETURN rand() AS r");
+    assert_eq!(unsteady.code, "Tanglewood.ClientError.Standing.Unsupported");
+    assert!(unsteady.message.contains("rand()") && unsteady.hint.is_some(), "{unsteady}");
+    assert_eq!(
+        refused("CREATE STANDING QUERY r AS MATCH (p) RETRUN p").code,
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+    assert_eq!(refused("SUBSCRIBE nobody").code, "Tanglewood.ClientError.Standing.NotFound");
+
+    let mut session = database.session();
+    let mut result = session.query("SUBSCRIBE `big ones` SNAPSHOT", Params::new()).unwrap();
+    assert_eq!(
+        result.columns().iter().map(|title| &**title).collect::<Vec<_>>(),
+        ["commit", "time", "difference", "x"]
+    );
+    run(&database, "MATCH (p:P {x: 1}) SET p.x = 8");
+    let place = database.snapshot().place();
+    let numbers = |told: Vec<(i64, Vec<Value>)>| {
+        let mut told: Vec<_> = told.into_iter().map(|(diff, row)| (diff, row[0].as_int().unwrap())).collect();
+        told.sort_unstable();
+        told
+    };
+    assert_eq!(numbers(told(&mut result, place)), [(1, 7), (1, 8)]);
+    let listed = run(
+        &database,
+        "SHOW STANDING QUERIES YIELD name, state, rows, subscribers RETURN name, state, rows, subscribers",
+    );
+    assert_eq!(format!("{listed:?}"), r#"[[String("big ones"), String("running"), Int(2), Int(1)]]"#);
+    result.cancel("enough");
+    assert!(result.next_batch().is_err());
+    drop(result);
+    drop(session);
+    database.close().unwrap();
+
+    let database = Database::open(folder.path(), options()).unwrap();
+    run(&database, "MATCH (p:P {x: 7}) DELETE p");
+    run(&database, "CREATE (:P {x: 9})");
+    let mut session = database.session();
+    let from = Params::from([("from".into(), Value::Int(place as i64))]);
+    let mut result = session.query("SUBSCRIBE `big ones` FROM $from", from).unwrap();
+    run(&database, "CREATE (:P {x: 10}), (:P {x: 2})");
+    assert_eq!(numbers(told(&mut result, database.snapshot().place())), [(-1, 7), (1, 9), (1, 10)]);
+    run(&database, "DROP STANDING QUERY `big ones`");
+    assert!(result.next_batch().unwrap_err().message.contains("dropped"));
+    assert!(run(&database, "SHOW STANDING QUERIES").is_empty());
+    drop((result, session));
+    database.close().unwrap();
+    assert!(run(&Database::open(folder.path(), options()).unwrap(), "SHOW STANDING QUERIES").is_empty());
+}
+
+/// Several commits are taken up at once where they come quickly; each is told at its own place all the same.
+#[test]
+fn every_commit_of_a_burst_is_told_at_its_place() {
+    let folder = TemporaryFolder::new("standing-burst").unwrap();
+    let options = Options { history: Some(History::Forever), executors: Some(2), ..Options::default() };
+    let database = Database::open(folder.path(), options).unwrap();
+    let (mut session, mut chance) = (database.session(), Chance::seeded(7));
+    (0..20).for_each(|_| commit(&mut session, &mut chance));
+    let mut readers: Vec<Reader> = Vec::new();
+    for (number, text) in SHAPES.iter().enumerate() {
+        database.create_standing(&format!("q{number}"), text).unwrap();
+        let subscription = database.subscribe(&format!("q{number}"), None, true).unwrap();
+        readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
+    }
+    for round in 0..3 {
+        let before = database.snapshot().place();
+        world::threads::in_parallel("writers", 4, |writer| {
+            let (mut session, mut chance) = (database.session(), Chance::seeded(100 * round + writer as u64));
+            (0..6).for_each(|_| commit(&mut session, &mut chance));
+        });
+        for place in before + 1..=database.snapshot().place() {
+            for (reader, text) in readers.iter_mut().zip(SHAPES) {
+                reader.read_to(place);
+                if reader.place == place {
+                    let expected = expected(&mut session, &format!("AS OF {place} {text}"));
+                    assert_eq!(reader.rows, expected, "round {round}, commit {place}: {text}");
+                }
             }
         }
     }

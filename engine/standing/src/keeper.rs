@@ -38,17 +38,22 @@ pub struct Standing {
 
 struct Query {
     text: String,
-    statement: Statement,
     columns: Arc<[Column]>,
-    network: Network,
+    /// What keeps it, or why nothing does any more.
+    work: Result<Work, StandingError>,
     place: u64,
-    failure: Option<StandingError>,
     subscribers: Vec<Weak<Queue>>,
     /// Changes by commit, the oldest first.
     remembered: VecDeque<(u64, u64, Arc<Changes>)>,
     remembered_rows: usize,
     /// Everything after this commit is remembered.
     remembered_from: u64,
+}
+
+/// A query that runs.
+struct Work {
+    statement: Statement,
+    network: Network,
 }
 
 struct Inner {
@@ -91,14 +96,27 @@ fn begin(statement: &Statement, view: &View, tick: Tick) -> Result<(Network, Arc
 }
 
 impl Query {
+    fn new(text: &str, work: Result<Work, StandingError>, columns: Arc<[Column]>, place: u64) -> Query {
+        Query {
+            text: text.to_string(),
+            columns,
+            work,
+            place,
+            subscribers: Vec::new(),
+            remembered: VecDeque::new(),
+            remembered_rows: 0,
+            remembered_from: place,
+        }
+    }
     /// Feeds it a commit, and tells its subscribers.
     fn advance(&mut self, follower: &Follower, step: &Step) {
-        if self.failure.is_some() || step.place <= self.place {
+        let Ok(work) = &mut self.work else { return };
+        if step.place <= self.place {
             return;
         }
         let turn = Turn { view: &follower.view, tick: step.tick, touched: Some(&step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.network.advance(&turn, &Changes::new())));
+        let outcome = catch_unwind(AssertUnwindSafe(|| work.network.advance(&turn, &Changes::new())));
         let outcome = outcome.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -138,10 +156,11 @@ impl Query {
             .drain(..)
             .filter_map(|queue| queue.upgrade())
             .for_each(|queue| queue.end(end.clone()));
-        self.failure = Some(error);
+        self.work = Err(error);
     }
     fn rows(&self) -> Vec<(Row, isize)> {
-        self.network.answer().map(|(row, count)| (row.clone(), count)).collect()
+        let answer = self.work.iter().flat_map(|work| work.network.answer());
+        answer.map(|(row, count)| (row.clone(), count)).collect()
     }
 }
 
@@ -170,18 +189,7 @@ impl Keeper {
         self.check_room(name)?;
         let mut own = Follower::begin(&self.engine, None);
         let (network, columns) = begin(&statement, &own.view, own.tick)?;
-        let mut query = Query {
-            text: text.to_string(),
-            statement,
-            columns,
-            network,
-            place: own.place,
-            failure: None,
-            subscribers: Vec::new(),
-            remembered: VecDeque::new(),
-            remembered_rows: 0,
-            remembered_from: own.place,
-        };
+        let mut query = Query::new(text, Ok(Work { statement, network }), columns, own.place);
         loop {
             own.catch_up(&self.engine, &mut query)?;
             let mut inner = self.inner.lock();
@@ -196,6 +204,11 @@ impl Keeper {
                 return Ok(());
             }
         }
+    }
+    /// Keeps the name of a query that could not be made, with the reason, until it is dropped.
+    pub fn keep_failed(&self, name: &str, text: &str, error: StandingError) {
+        let query = Query::new(text, Err(error), Arc::from([]), self.engine.snapshot().place());
+        self.inner.lock().queries.insert(name.to_string(), query);
     }
     fn check_room(&self, name: &str) -> Result<(), StandingError> {
         check_room(&self.inner.lock(), name)
@@ -223,10 +236,10 @@ impl Keeper {
         let describe = |(name, query): (&String, &Query)| Standing {
             name: name.clone(),
             text: query.text.clone(),
-            rows: query.network.answer().len(),
+            rows: query.work.as_ref().map_or(0, |work| work.network.answer().len()),
             subscribers: query.subscribers.iter().filter(|queue| queue.strong_count() > 0).count(),
             place: query.place,
-            failure: query.failure.clone(),
+            failure: query.work.as_ref().err().cloned(),
         };
         inner.queries.iter().map(describe).collect()
     }
@@ -258,9 +271,7 @@ impl Keeper {
         let mut inner = self.inner.lock();
         let query =
             inner.queries.get_mut(name).ok_or_else(|| StandingError::NoSuchQuery(name.to_string()))?;
-        if let Some(error) = &query.failure {
-            return Err(error.clone());
-        }
+        let work = query.work.as_ref().map_err(Clone::clone)?;
         let queue = Arc::new(Queue::default());
         let columns = query.columns.clone();
         match from.filter(|_| !snapshot) {
@@ -284,7 +295,7 @@ impl Keeper {
             }
             Some(from) => {
                 queue.begin(from);
-                let changes = self.since(query, from)?;
+                let changes = self.since(query, work, from)?;
                 if !changes.is_empty() {
                     queue.changes(query.place, world::clock::wall_us(), Arc::new(changes));
                 }
@@ -295,12 +306,12 @@ impl Keeper {
         Ok(Subscription { queue, columns })
     }
     /// What the answer has gained and lost since a commit of the past that is kept.
-    fn since(&self, query: &Query, from: u64) -> Result<Changes, StandingError> {
+    fn since(&self, query: &Query, work: &Work, from: u64) -> Result<Changes, StandingError> {
         let past = self
             .engine
             .snapshot_at(Moment::Place(from))
             .map_err(|_| StandingError::Forgotten { from, oldest: query.remembered_from })?;
-        let (network, _) = begin(&query.statement, &View::new(past), 1)?;
+        let (network, _) = begin(&work.statement, &View::new(past), 1)?;
         let mut changes: Changes = query.rows();
         changes.extend(network.answer().map(|(row, count)| (row.clone(), -count)));
         consolidate(&mut changes);
@@ -342,16 +353,16 @@ impl Keeper {
 impl Query {
     /// The graph was replaced as a whole: the answer is computed anew, and what differs is told as one change.
     fn replace(&mut self, follower: &Follower) {
-        if self.failure.is_some() {
-            return;
-        }
-        match begin(&self.statement, &follower.view, follower.tick) {
+        let Ok(work) = &self.work else { return };
+        match begin(&work.statement, &follower.view, follower.tick) {
             Ok((network, _)) => {
                 let mut changes: Changes =
                     network.answer().map(|(row, count)| (row.clone(), count)).collect();
                 changes.extend(self.rows().into_iter().map(|(row, count)| (row, -count)));
                 consolidate(&mut changes);
-                self.network = network;
+                if let Ok(work) = &mut self.work {
+                    work.network = network;
+                }
                 self.tell(follower.place, world::clock::wall_us(), changes);
                 self.progress(follower.place);
             }
@@ -376,7 +387,7 @@ impl Follower {
                     query.replace(self);
                 }
             }
-            if let Some(error) = &query.failure {
+            if let Err(error) = &query.work {
                 return Err(error.clone());
             }
         }
