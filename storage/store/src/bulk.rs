@@ -12,6 +12,7 @@ mod spill;
 mod vertices;
 
 pub use built::Built;
+pub(crate) use spill::Portion;
 pub use spill::{Emit, Room, Spill};
 
 use crate::StoreError;

@@ -10,7 +10,7 @@
 //! stops for the size of the index. Leaves are paged like chunks, and a checkpoint stores those that changed.
 
 use crate::StoreError;
-use crate::index_leaf::{LEAF_ENTRIES, Leaf};
+use crate::index_leaf::Leaf;
 use crate::index_range::{IndexRange, Limits};
 use crate::index_run::{Entry, IndexKey, IndexRun};
 use crate::pager::Pager;
@@ -56,7 +56,8 @@ impl Index {
             pager: pager.clone(),
         }
     }
-    /// An index over these entries; fails where it is unique and they are not.
+    /// An index over these entries; fails where it is unique and they are not. The slow twin of `index_gather`.
+    #[cfg(test)]
     pub(crate) fn build(
         definition: IndexDefinition,
         entries: Vec<Entry>,
@@ -70,6 +71,7 @@ impl Index {
             let vertex = |at: usize| VertexId::from_dense(pair[at].vertex);
             return Err(StoreError::NotUnique { index: definition.id, vertices: (vertex(0), vertex(1)) });
         }
+        use crate::index_leaf::LEAF_ENTRIES;
         let mut leaves = Vec::with_capacity(entries.len() / LEAF_ENTRIES + 1);
         let mut entries = entries.into_iter();
         loop {
@@ -198,6 +200,7 @@ impl Index {
     }
 
     /// All entries, in order.
+    #[cfg(test)]
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::with_capacity(self.count as usize);
         self.leaves().try_for_each(|leaf| leaf.entries().map(|part| entries.extend(part)))?;
@@ -239,6 +242,7 @@ impl Index {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
+    use crate::index_leaf::LEAF_ENTRIES;
     use model::schema::{IndexId, SchemaTarget};
     use model::{KeyId, LabelId};
     use std::collections::BTreeSet;

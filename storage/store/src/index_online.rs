@@ -12,6 +12,7 @@ use crate::chunk::ChunkRead;
 use crate::directory::{Cell, Directory};
 use crate::filter::LabelFilter;
 use crate::index::Index;
+use crate::index_gather::Gathered;
 use crate::index_keep::{collect_entries, index_key};
 use crate::index_run::IndexKey;
 use crate::pager::Pager;
@@ -88,11 +89,11 @@ impl Index {
         definition: &IndexDefinition,
         pager: &Arc<Pager>,
     ) -> Result<Index, StoreError> {
-        let mut entries = Vec::new();
+        let mut gathered = Gathered::new(definition, None);
         for (number, cell) in directory.iter() {
-            collect_entries(catalog, number, cell, definition, &mut entries)?;
+            gathered.take(|open| collect_entries(catalog, number, cell, definition, open))?;
         }
-        Index::build(definition.clone(), entries, pager)
+        gathered.index(None, pager)
     }
 }
 

@@ -10,7 +10,7 @@
 //! that changed since the last call, so the caller catches up without a lock and does the last, small step under it.
 
 use super::edges::EdgeParts;
-use super::spill::{Aside, Emit};
+use super::spill::{Aside, Emit, Room};
 use super::vertices::Target;
 use super::{Parallel, run};
 use crate::allocator::Allocator;
@@ -20,6 +20,7 @@ use crate::chunk::{Chunk, ChunkRead};
 use crate::directory::Cell;
 use crate::fold;
 use crate::index::Index;
+use crate::index_gather::Gathered;
 use crate::index_keep::collect_entries;
 use crate::index_run::Entry;
 use crate::snapshot::Snapshot;
@@ -97,7 +98,7 @@ impl Built {
             counts.into_iter().for_each(|(counter, count)| *new_counts.entry(counter).or_default() += count);
             new.push((number, cell));
         }
-        let indexes = extended_indexes(base, &new, parallel)?;
+        let indexes = extended_indexes(base, &new, target.room(), emit, parallel)?;
         Ok(Built {
             given: given.clone(),
             catalog: base.root.catalog.clone(),
@@ -230,26 +231,31 @@ impl Snapshot {
     }
 }
 
-/// The indexes of `base` with the vertices of the new chunks.
+/// The indexes of `base` with the vertices of the new chunks. Where memory is short, one after the other.
 fn extended_indexes(
     base: &Snapshot,
     new: &[(ChunkNo, Arc<Cell>)],
+    room: Option<Room<'_>>,
+    emit: Option<&dyn Emit>,
     parallel: Parallel<'_>,
 ) -> Result<Vec<(IndexId, Arc<Index>)>, StoreError> {
     let (catalog, indexes) = (Draft::new(base).catalog, &base.root.indexes);
+    let one_by_one = |count: usize, task: &(dyn Fn(usize) + Sync)| (0..count).for_each(task);
+    let parallel: Parallel<'_> = if room.is_some() { &one_by_one } else { parallel };
     let extended = run(parallel, indexes.len(), &|at| -> Result<Arc<Index>, StoreError> {
         let index = &indexes[at].1;
         let SchemaTarget::Vertices(_) = index.definition.target else { return Ok(index.clone()) };
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut gathered = Gathered::new(&index.definition, room);
         for (number, cell) in new {
-            collect_entries(&catalog, *number, cell, &index.definition, &mut entries)?;
+            gathered.take(|open| collect_entries(&catalog, *number, cell, &index.definition, open))?;
         }
-        if entries.is_empty() {
+        if gathered.is_empty() {
             return Ok(index.clone());
         }
-        entries.append(&mut index.entries()?);
-        Ok(Arc::new(Index::build((*index.definition).clone(), entries, &base.root.pager)?))
+        gathered.take_index(index);
+        Ok(Arc::new(gathered.index(emit, &base.root.pager)?))
     })?;
+    emit.map_or(Ok(()), Emit::settle)?;
     Ok(indexes.iter().map(|(id, _)| *id).zip(extended).collect())
 }
 

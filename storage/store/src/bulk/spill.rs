@@ -46,21 +46,22 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Bytes that sealed columns, edges that came in, edges of one band, and edges on their way to their targets may take, each.
-    pub(super) fn share(&self) -> usize {
+    /// Bytes that sealed columns, edges that came in, edges of one band, edges on their way to their targets, and entries of an index may
+    /// take, each.
+    pub(crate) fn share(&self) -> usize {
         self.bytes / 8
     }
-    pub(super) fn put(&self, bytes: &[u8]) -> Result<Portion, StoreError> {
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Portion, StoreError> {
         Ok(Portion { at: self.spill.write(bytes)?, len: bytes.len() })
     }
-    pub(super) fn get(&self, portion: Portion) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn get(&self, portion: Portion) -> Result<Vec<u8>, StoreError> {
         self.spill.read(portion.at, portion.len)
     }
 }
 
 /// Bytes that were put aside.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Portion {
+pub(crate) struct Portion {
     at: u64,
     len: usize,
 }

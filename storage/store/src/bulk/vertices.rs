@@ -125,6 +125,10 @@ impl<'a> Target<'a> {
             room,
         }
     }
+    /// How much may be held, and where the rest goes.
+    pub(super) fn room(&self) -> Option<Room<'a>> {
+        self.room
+    }
     /// Seals the chunks that are left.
     pub(super) fn seal(&self, parallel: Parallel<'_>) -> Result<(), StoreError> {
         let chunks: Vec<&Mutex<NewChunk>> = self.new.values().collect();
