@@ -90,6 +90,7 @@ impl<M: Message> LocalQuery<M> {
 }
 
 impl<M: Message> Here<'_, M> {
+    #[inline]
     pub(crate) fn again(&mut self) -> Here<'_, M> {
         Here { shared: self.shared, local: self.local }
     }
@@ -123,16 +124,19 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// The level of a node, if its instance spans executors.
+    #[inline]
     pub(crate) fn level(&self, node: usize) -> Option<&Arc<Level>> {
         self.local.tree.node(node).level.as_ref()
     }
 
     /// The seat of a vertex in an instance.
+    #[inline]
     pub(crate) fn at(&self, vertex: usize, node: usize) -> At {
         At { node, place: self.shared.graph.vertices[vertex].place }
     }
 
     /// The station of a vertex in a scope instance, moved in if need be.
+    #[inline]
     pub(crate) fn station(&mut self, vertex: usize, node: usize) -> &mut Station<M> {
         let at = self.at(vertex, node);
         if !self.local.tree.is_occupied(at) {
@@ -187,6 +191,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// True if messages for this vertex in this instance are thrown away.
+    #[inline]
     pub(crate) fn refuses(&mut self, vertex: usize, node: usize) -> bool {
         let at = self.at(vertex, node);
         if let Some(level) = self.level(node) {
@@ -198,6 +203,7 @@ impl<M: Message> Here<'_, M> {
 
     /// Takes a message. One for an instance that spans executors is already counted at the port's progress and, unless the port is
     /// elastic, at its queue.
+    #[inline]
     pub(crate) fn deliver(&mut self, vertex: usize, port: usize, node: usize, message: M) {
         let there = &self.shared.graph.vertices[vertex];
         let (elastic, order) = (there.elastic[port], there.options.port_order);
@@ -231,6 +237,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// Takes a message off the queue's books; returns it.
+    #[inline]
     pub(crate) fn unqueue(&mut self, vertex: usize, delivery: Delivery<M>) -> (usize, M) {
         let there = &self.shared.graph.vertices[vertex];
         self.local.tally.vertex(vertex).left += 1;
@@ -254,6 +261,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// A piece of work is over. Inside narrow scopes nothing is counted: the instance is, as one piece of work.
+    #[inline]
     pub(crate) fn settle(&self, node: usize, vertex: usize, account: Account) {
         if let Some(level) = self.level(node) {
             self.shared.settle(level, vertex, account);
@@ -299,6 +307,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// The operator there has something to do, if it has.
+    #[inline]
     pub(crate) fn make_ready(&mut self, at: At) {
         let station = self.local.tree.station(at);
         if station.place == Place::Idle && station.has_work() {
@@ -317,6 +326,7 @@ impl<M: Message> Here<'_, M> {
         }
     }
 
+    #[inline]
     pub(crate) fn has_waiting(&self) -> bool {
         !self.local.waiting.is_empty()
     }

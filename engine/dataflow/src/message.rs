@@ -43,6 +43,7 @@ impl Tag {
     }
     /// The number of the innermost instance: of a branch, unique within its query and executor; of a loop, the iteration, from 1. The
     /// root's is 0.
+    #[inline]
     pub fn number(self) -> u32 {
         if self.depth == 0 { 0 } else { self.path[self.depth() - 1] }
     }
@@ -62,13 +63,16 @@ impl Tag {
         tag
     }
     /// The same, to be looked for there.
+    #[inline]
     pub(crate) fn at_node(self, node: u32) -> Tag {
         Tag { node, ..self }
     }
+    #[inline]
     pub(crate) fn node(self) -> u32 {
         self.node
     }
     /// True if it names an instance directly inside `parent`.
+    #[inline]
     pub(crate) fn is_child_of(self, parent: Tag) -> bool {
         self.depth == parent.depth + 1 && self.path[..parent.depth()] == parent.path[..parent.depth()]
     }

@@ -21,6 +21,7 @@ impl Pace {
     }
 
     /// Somebody else just read it.
+    #[inline]
     pub(crate) fn set(&self, now_ns: u64) {
         self.now_ns.set(now_ns);
         self.skip.set(0);
@@ -28,6 +29,7 @@ impl Pace {
     }
 
     /// The time, or what it was shortly before.
+    #[inline]
     pub(crate) fn look(&self) -> u64 {
         let left = self.skip.get();
         if left > 0 {

@@ -25,16 +25,19 @@ impl ReadySeats {
         self.more.clear();
         self.more.resize(members.div_ceil(64).saturating_sub(1), 0);
     }
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
     /// The word and the bit of a place.
+    #[inline]
     fn bit(&mut self, scope: &Scope, place: usize) -> (&mut u64, u64) {
         let bit = if self.ordered { usize::from(scope.precedence[place]) } else { place };
         let word = if bit < 64 { &mut self.first } else { &mut self.more[bit / 64 - 1] };
         (word, 1 << (bit % 64))
     }
     /// False if it was there.
+    #[inline]
     pub(crate) fn insert(&mut self, scope: &Scope, place: usize) -> bool {
         let (word, mask) = self.bit(scope, place);
         if *word & mask != 0 {
@@ -47,6 +50,7 @@ impl ReadySeats {
         }
         true
     }
+    #[inline]
     pub(crate) fn remove(&mut self, scope: &Scope, place: usize) {
         let (word, mask) = self.bit(scope, place);
         if *word & mask == 0 {
@@ -59,6 +63,7 @@ impl ReadySeats {
         }
     }
     /// To the back, if turns are taken.
+    #[inline]
     pub(crate) fn rotate(&mut self, place: usize) {
         if !self.ordered
             && let Some(at) = self.queue.iter().position(|other| usize::from(*other) == place)
@@ -68,6 +73,7 @@ impl ReadySeats {
         }
     }
     /// The first place, in order, for which `wanted` says so.
+    #[inline]
     pub(crate) fn find<T>(&self, scope: &Scope, mut wanted: impl FnMut(usize) -> Option<T>) -> Option<T> {
         if !self.ordered {
             return self.queue.iter().find_map(|place| wanted(usize::from(*place)));
@@ -116,6 +122,7 @@ pub(crate) struct Queue {
 impl Queue {
     const EMPTY: Queue = Queue { first: NO_NODE, last: NO_NODE };
 
+    #[inline]
     pub(crate) fn push_back(&mut self, links: &mut impl Links, node: u32) {
         *links.link(node) = Link { before: self.last, after: NO_NODE };
         match self.last {
@@ -124,6 +131,7 @@ impl Queue {
         }
         self.last = node;
     }
+    #[inline]
     pub(crate) fn remove(&mut self, links: &mut impl Links, node: u32) {
         let Link { before, after } = std::mem::replace(links.link(node), Link::NONE);
         match before {
@@ -172,6 +180,7 @@ impl ReadyInstances {
             Order::By(list, _) => list.clear(),
         }
     }
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         match &self.0 {
             Order::Queue(queue) => queue.first == NO_NODE,
@@ -180,6 +189,7 @@ impl ReadyInstances {
         }
     }
     /// For orders other than a queue, whose links lie in the nodes.
+    #[inline]
     pub(crate) fn insert(&mut self, node: u32, tag: Tag, rank: u64) {
         match &mut self.0 {
             Order::Queue(_) => unreachable!("a queue is linked through its nodes"),
@@ -193,6 +203,7 @@ impl ReadyInstances {
         }
     }
     /// As [`insert`](Self::insert).
+    #[inline]
     pub(crate) fn remove(&mut self, node: u32, tag: Tag, rank: u64) {
         match &mut self.0 {
             Order::Queue(_) => unreachable!("a queue is linked through its nodes"),
@@ -212,6 +223,7 @@ impl ReadyInstances {
         }
     }
     /// The first node, in order, for which `wanted` says so.
+    #[inline]
     pub(crate) fn find<T>(
         &self,
         links: &impl Links,
@@ -236,6 +248,7 @@ impl ReadyInstances {
 }
 
 impl Link {
+    #[inline]
     pub(crate) fn after(self) -> u32 {
         self.after
     }

@@ -134,11 +134,13 @@ impl<M: Message> Station<M> {
         self.place = Place::Idle;
     }
 
+    #[inline]
     pub(crate) fn has_work(&self) -> bool {
         self.current.is_some() || !self.inbox.is_empty()
     }
 
     /// True if it was told of the end of all its `ports`, or has none, and nothing is left in its mailbox.
+    #[inline]
     pub(crate) fn had_all(&self, ports: usize) -> bool {
         self.inbox.is_empty()
             && self.held_completions.is_empty()

@@ -79,6 +79,7 @@ impl Tally {
         }
     }
 
+    #[inline]
     pub(crate) fn vertex(&mut self, vertex: usize) -> &mut VertexCounts {
         let counts = &mut self.vertices[vertex];
         if !counts.touched {
@@ -88,6 +89,7 @@ impl Tally {
         counts
     }
 
+    #[inline]
     pub(crate) fn scope(&mut self, scope: usize) -> &mut ScopeCounts {
         &mut self.scopes[scope]
     }
@@ -99,6 +101,7 @@ impl Tally {
     }
 
     /// An operator was called; the clock, if it was read after that, is later than at the last call. True if it was.
+    #[inline]
     pub(crate) fn called(&mut self, vertex: usize, now_ns: u64) -> bool {
         self.unread.push(vertex as u32);
         if now_ns == self.read_ns {

@@ -124,6 +124,7 @@ impl Crowd {
     }
 }
 
+#[inline]
 fn named(node: u32) -> Option<usize> {
     (node != NO_NODE).then_some(node as usize)
 }
@@ -141,25 +142,31 @@ impl<M: Message> Tree<M> {
     pub(crate) fn set_level(&mut self, node: usize, level: &Arc<Level>) {
         self.nodes[node].level = Some(level.clone());
     }
+    #[inline]
     pub(crate) fn node(&self, node: usize) -> &Node<M> {
         &self.nodes[node]
     }
+    #[inline]
     pub(crate) fn seat(&mut self, at: At) -> &mut Seat<M> {
         &mut self.nodes[at.node].seats[at.place]
     }
     /// True if an operator, or its mailbox, is there.
+    #[inline]
     pub(crate) fn is_occupied(&self, at: At) -> bool {
         self.nodes[at.node].seats[at.place].occupied
     }
     /// The station there, which is not in a call.
+    #[inline]
     pub(crate) fn station(&mut self, at: At) -> &mut Station<M> {
         let seat = &mut self.nodes[at.node].seats[at.place];
         debug_assert!(seat.occupied, "asked for an operator that is not there");
         seat.station.as_mut().expect("an occupied seat outside a call has its station")
     }
+    #[inline]
     pub(crate) fn crowd(&self, node: usize, place: usize) -> &Crowd {
         self.nodes[node].seats[place].crowd.as_deref().expect("the seat is a scope's")
     }
+    #[inline]
     fn crowd_mut(&mut self, node: usize, place: usize) -> &mut Crowd {
         self.nodes[node].seats[place].crowd.as_deref_mut().expect("the seat is a scope's")
     }
@@ -168,15 +175,18 @@ impl<M: Message> Tree<M> {
     }
 
     /// The node of an instance, if it is still the same: a number is given to one instance of a branch scope only.
+    #[inline]
     pub(crate) fn find(&self, node: u32, number: u32) -> Option<usize> {
         let there = self.nodes.get(node as usize)?;
         (there.live && there.number == number).then_some(node as usize)
     }
     /// The first iteration of a loop within `parent`.
+    #[inline]
     pub(crate) fn first(&self, parent: usize, place: usize) -> Option<usize> {
         named(self.crowd(parent, place).first)
     }
     /// The iteration after this one.
+    #[inline]
     pub(crate) fn next(&self, node: usize) -> Option<usize> {
         named(self.nodes[node].next)
     }
@@ -282,6 +292,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// A seat is done; true if it was the last of its instance.
+    #[inline]
     pub(crate) fn finish_seat(&mut self, at: At) -> bool {
         let node = &mut self.nodes[at.node];
         node.seats[at.place].done = true;
@@ -290,6 +301,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// A seat has something to do, and so have those around it.
+    #[inline]
     pub(crate) fn set_ready(&mut self, scopes: &[Scope], at: At) {
         let At { mut node, mut place } = at;
         loop {
@@ -307,6 +319,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// Changes the queue of a crowd; false if its order is another.
+    #[inline]
     fn with_queue(
         &mut self,
         parent: usize,
@@ -319,6 +332,7 @@ impl<M: Message> Tree<M> {
         true
     }
 
+    #[inline]
     fn announce(&mut self, parent: usize, place: usize, node: usize) {
         if !self.with_queue(parent, place, |queue, nodes| queue.push_back(nodes, node as u32)) {
             let Node { tag, rank, .. } = self.nodes[node];
@@ -327,6 +341,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// A seat has nothing to do now, and maybe those around it neither.
+    #[inline]
     pub(crate) fn set_idle(&mut self, scopes: &[Scope], at: At) {
         let here = &mut self.nodes[at.node];
         here.ready.remove(&scopes[here.scope], at.place);
@@ -348,6 +363,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// A seat had its turn and has more to do: where turns are taken, it and those around it go to the back.
+    #[inline]
     pub(crate) fn rotate(&mut self, scopes: &[Scope], at: At) {
         let At { mut node, mut place } = at;
         loop {
@@ -366,6 +382,7 @@ impl<M: Message> Tree<M> {
     }
 
     /// The first ready instance of a crowd, in its order, for which `wanted` says so.
+    #[inline]
     pub(crate) fn find_ready<T>(
         &self,
         parent: usize,

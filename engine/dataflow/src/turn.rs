@@ -98,6 +98,7 @@ impl<M: Message> Here<'_, M> {
         })
     }
 
+    #[inline]
     fn may_run(&self, at: At, vertex: usize) -> bool {
         let holds_open = || {
             let station = &self.local.tree.node(at.node).seats[at.place].station;
@@ -107,6 +108,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// True if an operator of this vertex should not run: some output is full.
+    #[inline]
     pub(crate) fn outputs_full(&self, vertex: usize) -> bool {
         let shared = self.shared;
         if vertex == shared.graph.output && shared.output.is_full() {
@@ -124,6 +126,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// True if this vertex leads into a branch scope of which as many instances live in `node` as may.
+    #[inline]
     pub(crate) fn crowded(&self, vertex: usize, node: usize) -> bool {
         let graph = &self.shared.graph;
         graph.vertices[vertex].opens.iter().any(|scope| {
@@ -137,6 +140,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// The last iteration of a loop that may run now.
+    #[inline]
     fn latest_iteration(&self, node: usize, scope: usize) -> u32 {
         let scope = &self.shared.graph.scopes[scope];
         match scope.options.instances_max {
@@ -154,6 +158,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// True if this vertex's instance, or its part of the level around it, is cancelled.
+    #[inline]
     pub(crate) fn is_called_off(&self, vertex: usize, node: usize) -> bool {
         match self.level(node) {
             Some(level) => level.is_closed(self.shared.graph.vertices[vertex].place),
@@ -165,6 +170,7 @@ impl<M: Message> Here<'_, M> {
     }
 
     /// True if vertex `vertex` in `node` is not to run any more.
+    #[inline]
     pub(crate) fn is_closed(&self, vertex: usize, node: usize) -> bool {
         let place = self.shared.graph.vertices[vertex].place;
         match self.level(node) {
