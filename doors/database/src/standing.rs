@@ -178,7 +178,7 @@ impl Database {
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
             StandingCommand::Subscribe { name, from, snapshot } => {
                 let from = from.as_ref().map(|from| place(from, params)).transpose()?;
-                return self.subscribe(name, from, *snapshot).map(Some);
+                return self.subscribe(name, params, from, *snapshot).map(Some);
             }
         }
         Ok(None)
@@ -204,14 +204,20 @@ impl Database {
         drop(standing.settled());
         standing.keeper.list()
     }
-    /// Reads a standing query: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
+    /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
     ///
     /// # Errors
-    /// No such query; it has failed; what changed since `from` is not known any more.
-    pub fn subscribe(&self, name: &str, from: Option<u64>, snapshot: bool) -> Result<Subscription, Error> {
+    /// No such query; it has failed; an argument is missing; what changed since `from` is not known any more.
+    pub fn subscribe(
+        &self,
+        name: &str,
+        arguments: &Params,
+        from: Option<u64>,
+        snapshot: bool,
+    ) -> Result<Subscription, Error> {
         let standing = self.standing_queries();
         drop(standing.settled());
-        Ok(standing.keeper.subscribe(name, from, snapshot)?)
+        Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), from, snapshot)?)
     }
 }
 
@@ -316,6 +322,7 @@ impl From<StandingError> for Error {
             }
             StandingError::Storage(_) => "Tanglewood.DatabaseError.General.Storage",
             StandingError::NoSuchQuery(_) => "Tanglewood.ClientError.Standing.NotFound",
+            StandingError::MissingArgument(_) => "Neo.ClientError.Statement.ParameterMissing",
             StandingError::NameTaken(_) => "Tanglewood.ClientError.Standing.NameTaken",
             StandingError::Unreached { .. } | StandingError::Forgotten { .. } => {
                 "Tanglewood.ClientError.Standing.NotKept"

@@ -131,7 +131,7 @@ fn what_is_accumulated_is_what_the_query_answers() {
         for (number, text) in SHAPES.iter().enumerate() {
             let name = format!("q{number}");
             database.create_standing(&name, text).unwrap_or_else(|error| panic!("{text}: {error}"));
-            let subscription = database.subscribe(&name, None, true).unwrap();
+            let subscription = database.subscribe(&name, &Params::new(), None, true).unwrap();
             readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
         }
         for round in 0..60 {
@@ -241,7 +241,7 @@ fn every_commit_of_a_burst_is_told_at_its_place() {
     let mut readers: Vec<Reader> = Vec::new();
     for (number, text) in SHAPES.iter().enumerate() {
         database.create_standing(&format!("q{number}"), text).unwrap();
-        let subscription = database.subscribe(&format!("q{number}"), None, true).unwrap();
+        let subscription = database.subscribe(&format!("q{number}"), &Params::new(), None, true).unwrap();
         readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
     }
     for round in 0..3 {
@@ -258,6 +258,43 @@ fn every_commit_of_a_burst_is_told_at_its_place() {
                     assert_eq!(reader.rows, expected, "round {round}, commit {place}: {text}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn arguments_come_and_go_while_it_runs() {
+    let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let (mut session, mut chance) = (database.session(), Chance::seeded(11));
+    (0..40).for_each(|_| commit(&mut session, &mut chance));
+    let shapes = [
+        "MATCH (a {x: $x})-[:R]->(b) RETURN id(a) AS a, id(b) AS b",
+        "MATCH (a {x: $x})-[:R]->(b) RETURN count(*) AS n, min(b.x) AS lo",
+        "MATCH (a) WHERE id(a) = $x OPTIONAL MATCH (a)-[:S]->(b) RETURN id(b) AS b",
+        "MATCH (a:P) WHERE a.x > $x RETURN id(a) AS i, a.x AS y ORDER BY y, i LIMIT 2",
+        "MATCH (a:P) WHERE a.x > $x AND NOT EXISTS { (a)-[:R]->({x: $x}) } RETURN id(a) AS a",
+    ];
+    for (number, text) in shapes.iter().enumerate() {
+        database.create_standing(&format!("q{number}"), text).unwrap();
+        let missing = database.subscribe(&format!("q{number}"), &Params::new(), None, true).map(|_| ());
+        assert_eq!(missing.unwrap_err().code, "Neo.ClientError.Statement.ParameterMissing");
+    }
+    let mut readers: Vec<(usize, i64, Reader)> = Vec::new();
+    for round in 0..60 {
+        if chance.below(3) > 0 {
+            let (shape, x) = (chance.below(shapes.len() as u64) as usize, chance.below(6) as i64);
+            let params = Params::from([("x".into(), Value::Int(x))]);
+            let subscription = database.subscribe(&format!("q{shape}"), &params, None, true).unwrap();
+            readers.push((shape, x, Reader { subscription, rows: Rows::new(), place: 0 }));
+        } else if !readers.is_empty() {
+            readers.swap_remove(chance.below(readers.len() as u64) as usize);
+        }
+        commit(&mut session, &mut chance);
+        let place = database.snapshot().place();
+        for (shape, x, reader) in &mut readers {
+            reader.read_to(place);
+            let text = shapes[*shape].replace("$x", &x.to_string());
+            assert_eq!(reader.rows, expected(&mut session, &text), "round {round}: {text}");
         }
     }
 }

@@ -66,7 +66,14 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
         Ok(OutputColumn { title: title.clone(), column, content })
     });
     let columns = columns.collect::<Result<_, StandingError>>()?;
-    Ok(Shape { steps: analysis.steps, output, columns })
+    let arguments = statement.parameters.iter().map(|name| {
+        let place = position(&analysis, analysis.parameters[name]);
+        place
+            .map(|place| (name.clone(), place))
+            .ok_or_else(|| StandingError::unsupported(format!("the parameter ${name}")))
+    });
+    let arguments = arguments.collect::<Result<_, StandingError>>()?;
+    Ok(Shape { steps: analysis.steps, output, columns, arguments })
 }
 
 /// Where an inner plan starts.
@@ -331,6 +338,9 @@ impl Analysis<'_> {
                 let arguments = vec![Expr::Variable(*column)];
                 let call = AggregateCall { function: AggregateFunction::Collect, arguments, distinct: false };
                 self.gathered(input, inner, &carried, *list, call, Value::list(Vec::new()))
+            }
+            ApplyKind::Repeat(_) => {
+                Err(StandingError::unsupported("a repeated group with a sub-query in it"))
             }
             ApplyKind::Unit => Err(StandingError::unsupported("a sub-query without RETURN")),
         }

@@ -29,6 +29,8 @@ pub enum StandingError {
     NoSuchQuery(String),
     /// There is one of this name already.
     NameTaken(String),
+    /// An argument is missing.
+    MissingArgument(String),
     /// The place to go on from lies ahead of the newest commit.
     Unreached {
         /// Where the subscriber wants to go on.
@@ -67,6 +69,7 @@ impl StandingError {
             }
             StandingError::NoSuchQuery(_) => Some("SHOW STANDING QUERIES lists those there are"),
             StandingError::NameTaken(_) => Some("choose another name, or DROP STANDING QUERY first"),
+            StandingError::MissingArgument(_) => Some("give it as a parameter of the SUBSCRIBE statement"),
             StandingError::Unreached { .. } => Some("resume from a place that this database handed out"),
             StandingError::Forgotten { .. } => {
                 Some("subscribe with the snapshot first, or keep more history")
@@ -88,6 +91,9 @@ impl fmt::Display for StandingError {
             StandingError::Storage(why) => write!(f, "the graph could not be read: {why}"),
             StandingError::NoSuchQuery(name) => write!(f, "there is no standing query named {name}"),
             StandingError::NameTaken(name) => write!(f, "there is a standing query named {name} already"),
+            StandingError::MissingArgument(name) => {
+                write!(f, "the standing query needs the argument ${name}")
+            }
             StandingError::Unreached { from, newest } => {
                 write!(f, "commit {from} has not happened: the newest is {newest}")
             }

@@ -23,8 +23,8 @@ pub(crate) struct Follower {
     pub tick: Tick,
     /// The last commit that was absorbed.
     pub place: u64,
-    feed: Feed,
-    waker: Option<Waker>,
+    pub feed: Feed,
+    pub waker: Option<Waker>,
 }
 
 /// What became of the commits that were asked for.

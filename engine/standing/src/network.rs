@@ -62,9 +62,15 @@ pub(crate) struct Network {
     /// Where a join's input comes from.
     inputs: Vec<StepNo>,
     output: StepNo,
-    /// Rows of the answer, so many times each.
-    answer: HashMap<Row, isize>,
+    /// Where the parameters stand in the rows of the answer.
+    arguments: Vec<usize>,
+    /// Rows of the answer by the arguments they belong to, so many times each.
+    answers: HashMap<Row, Answer>,
+    rows: usize,
 }
+
+/// Rows, so many times each.
+pub(crate) type Answer = HashMap<Row, isize>;
 
 impl Network {
     /// A network that has seen nothing; its answer is empty.
@@ -104,7 +110,15 @@ impl Network {
             });
             inputs.push(from);
         }
-        Ok(Network { operators, inputs, output: shape.output, answer: HashMap::default() })
+        let arguments = shape.arguments.iter().map(|(_, place)| *place).collect();
+        Ok(Network {
+            operators,
+            inputs,
+            output: shape.output,
+            arguments,
+            answers: HashMap::default(),
+            rows: 0,
+        })
     }
     /// The changes of the answer at this tick; the arguments' own are given.
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
@@ -129,20 +143,36 @@ impl Network {
         }
         let changes = all.swap_remove(self.output);
         for (row, diff) in &changes {
-            let count = self.answer.entry(row.clone()).or_insert(0);
+            let key = self.arguments_of(row);
+            let answer = self.answers.entry(key.clone()).or_default();
+            let before = answer.len();
+            let count = answer.entry(row.clone()).or_insert(0);
             *count += diff;
             if *count == 0 {
-                self.answer.remove(row);
+                answer.remove(row);
+            }
+            self.rows = self.rows + answer.len() - before;
+            if answer.is_empty() {
+                self.answers.remove(&key);
             }
         }
-        if self.answer.len() > RESULT_ROWS_MAX {
+        if self.rows > RESULT_ROWS_MAX {
             return Err(StandingError::TooLarge { what: "the rows of the answer", limit: RESULT_ROWS_MAX });
         }
         Ok(changes)
     }
-    /// The answer as it is now: rows and how often each occurs.
-    pub fn answer(&self) -> impl ExactSizeIterator<Item = (&Row, isize)> {
-        self.answer.iter().map(|(row, count)| (row, *count))
+    /// The arguments that a row of the answer belongs to.
+    pub fn arguments_of(&self, row: &Row) -> Row {
+        row.pick(&self.arguments)
+    }
+    /// The answer for these arguments as it is now: rows and how often each occurs.
+    pub fn answer(&self, arguments: &Row) -> Changes {
+        let rows = self.answers.get(arguments).into_iter().flatten();
+        rows.map(|(row, count)| (row.clone(), *count)).collect()
+    }
+    /// Rows of all answers, equal ones counted once.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 }
 

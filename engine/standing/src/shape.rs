@@ -90,4 +90,6 @@ pub(crate) struct Shape {
     /// The step of which the rows are the answer.
     pub output: StepNo,
     pub columns: Vec<OutputColumn>,
+    /// Parameters, and where each stands in the rows of the last step.
+    pub arguments: Vec<(Name, usize)>,
 }

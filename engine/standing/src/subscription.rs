@@ -7,6 +7,7 @@ use parking_lot::{Condvar, Mutex};
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What a subscriber is told.
@@ -75,8 +76,6 @@ pub struct Column {
 struct State {
     events: VecDeque<Event>,
     rows: usize,
-    /// Commits up to here are in `events`, or changed nothing.
-    progress: u64,
     /// The last place that was handed out.
     told: u64,
     end: Option<SubscriptionEnd>,
@@ -101,7 +100,6 @@ impl Queue {
             state.end = Some(SubscriptionEnd::Lagged);
         } else {
             state.rows += rows;
-            state.progress = event.place();
             state.events.push_back(event);
         }
         self.ready.notify_all();
@@ -114,19 +112,13 @@ impl Queue {
         let count = rows.len();
         self.push(Event::Changes { place, time_micros, rows }, count);
     }
-    pub fn progress(&self, place: u64) {
-        let mut state = self.state.lock();
-        if state.progress < place {
-            state.progress = place;
-            if state.events.is_empty() {
-                self.ready.notify_all();
-            }
-        }
-    }
     /// The commit from which on this subscriber will be told everything.
     pub fn begin(&self, place: u64) {
-        let mut state = self.state.lock();
-        (state.progress, state.told) = (place, place);
+        self.state.lock().told = place;
+    }
+    /// There is progress to be told.
+    pub fn wake(&self) {
+        self.ready.notify_all();
     }
     pub fn end(&self, end: SubscriptionEnd) {
         self.state.lock().end.get_or_insert(end);
@@ -137,13 +129,49 @@ impl Queue {
     }
 }
 
+/// How far a query is, for all its readers; and whether any of them waits.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    place: AtomicU64,
+    waiting: AtomicUsize,
+}
+
+impl Pulse {
+    pub fn at(place: u64) -> Pulse {
+        Pulse { place: AtomicU64::new(place), waiting: AtomicUsize::new(0) }
+    }
+    /// Commits up to here are in the queues, or changed nothing. True where somebody waits to hear of it.
+    pub fn advance(&self, place: u64) -> bool {
+        self.place.fetch_max(place, Ordering::SeqCst);
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// Set when a reader goes: the arguments it gave may be withdrawn.
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Did a reader go since this was asked last?
+pub(crate) fn take_unread() -> bool {
+    UNREAD.load(Ordering::Relaxed) && UNREAD.swap(false, Ordering::Relaxed)
+}
+
 /// A reader of a standing query; dropping it ends it.
 pub struct Subscription {
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) columns: Arc<[Column]>,
+    queue: Arc<Queue>,
+    columns: Arc<[Column]>,
+    pulse: Arc<Pulse>,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        UNREAD.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Subscription {
+    pub(crate) fn new(queue: Arc<Queue>, columns: Arc<[Column]>, pulse: Arc<Pulse>) -> Subscription {
+        Subscription { queue, columns, pulse }
+    }
     /// Columns of the answer.
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -155,11 +183,19 @@ impl Subscription {
     /// Nothing more will come, and why.
     pub fn next(&self, timeout: Duration) -> Result<Option<Event>, SubscriptionEnd> {
         let mut state = self.queue.state.lock();
+        let progress = || self.pulse.place.load(Ordering::SeqCst);
         let is_due =
-            |state: &State| !state.events.is_empty() || state.end.is_some() || state.told < state.progress;
-        if !is_due(&state) {
-            self.queue.ready.wait_for(&mut state, timeout);
+            |state: &State| !state.events.is_empty() || state.end.is_some() || state.told < progress();
+        if !is_due(&state) && !timeout.is_zero() {
+            self.pulse.waiting.fetch_add(1, Ordering::SeqCst);
+            // Whoever made progress before it saw the line above is seen here.
+            if !is_due(&state) {
+                self.queue.ready.wait_for(&mut state, timeout);
+            }
+            self.pulse.waiting.fetch_sub(1, Ordering::SeqCst);
         }
+        // Read before the queue is found empty: what is told up to there is in it.
+        let reached = progress();
         if let Some(event) = state.events.pop_front() {
             state.rows -= match &event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => rows.len(),
@@ -171,9 +207,9 @@ impl Subscription {
         if let Some(end) = &state.end {
             return Err(end.clone());
         }
-        if state.told < state.progress {
-            state.told = state.progress;
-            return Ok(Some(Event::Progress { place: state.told }));
+        if state.told < reached {
+            state.told = reached;
+            return Ok(Some(Event::Progress { place: reached }));
         }
         Ok(None)
     }

@@ -1,0 +1,317 @@
+//! One standing query: its network, what it remembers, and who reads it.
+//!
+//! A query with parameters is one network for all arguments: they are rows of its first step, given and withdrawn as readers come and
+//! go, and each reader is told the rows that belong to its arguments.
+
+use crate::StandingError;
+use crate::analysis::analyse;
+use crate::follower::{Follower, Step};
+use crate::limits::REMEMBERED_ROWS_MAX;
+use crate::network::{Changes, Network, Turn, consolidate};
+use crate::row::Row;
+use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
+use crate::table::HashMap;
+use crate::view::{Tick, View};
+use plan::Statement;
+use plan::expr::Name;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
+use transact::{Engine, Moment};
+
+/// Those who gave the same arguments.
+struct Readers {
+    queues: Vec<Weak<Queue>>,
+    /// The commit from which on changes for these arguments are remembered.
+    since: u64,
+}
+
+/// A query that runs.
+struct Work {
+    statement: Statement,
+    network: Network,
+}
+
+/// Changes of one commit.
+struct Remembered {
+    place: u64,
+    time_micros: u64,
+    changes: Changes,
+}
+
+/// One standing query.
+pub(crate) struct Query {
+    pub text: String,
+    pub columns: Arc<[Column]>,
+    pub parameters: Arc<[Name]>,
+    /// The commit up to which its answer is known.
+    pub place: u64,
+    /// What keeps it, or why nothing does any more.
+    work: Result<Work, StandingError>,
+    readers: HashMap<Row, Readers>,
+    pulse: Arc<Pulse>,
+    remembered: VecDeque<Remembered>,
+    remembered_rows: usize,
+    /// Everything after this commit is remembered.
+    remembered_from: u64,
+}
+
+impl Query {
+    /// A query over the graph of `view`, at this commit; without parameters it has its first answer at once.
+    ///
+    /// # Errors
+    /// It cannot be maintained, or a row fails.
+    pub fn begin(
+        text: &str,
+        statement: Statement,
+        view: &View,
+        tick: Tick,
+        place: u64,
+    ) -> Result<Query, StandingError> {
+        let shape = analyse(&statement, view.newest())?;
+        let column = |column: &crate::shape::OutputColumn| Column {
+            title: column.title.clone(),
+            at: column.column,
+            content: column.content,
+        };
+        let columns = shape.columns.iter().map(column).collect();
+        let parameters: Arc<[Name]> = shape.arguments.iter().map(|(name, _)| name.clone()).collect();
+        let mut network = Network::new(shape, view.newest())?;
+        if parameters.is_empty() {
+            network.advance(&Turn { view, tick, touched: None }, &vec![(Row::unit(), 1)])?;
+        }
+        Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { statement, network }), place) })
+    }
+    /// The name of one that could not be made.
+    pub fn failed(text: &str, error: StandingError, place: u64) -> Query {
+        Query::of(text, Err(error), place)
+    }
+    fn of(text: &str, work: Result<Work, StandingError>, place: u64) -> Query {
+        Query {
+            text: text.to_string(),
+            columns: Arc::from([]),
+            parameters: Arc::from([]),
+            place,
+            work,
+            readers: HashMap::default(),
+            pulse: Arc::new(Pulse::at(place)),
+            remembered: VecDeque::new(),
+            remembered_rows: 0,
+            remembered_from: place,
+        }
+    }
+    /// Why it ended, if it did.
+    pub fn failure(&self) -> Option<&StandingError> {
+        self.work.as_ref().err()
+    }
+    /// Rows of all its answers.
+    pub fn rows(&self) -> usize {
+        self.work.as_ref().map_or(0, |work| work.network.rows())
+    }
+    /// Who reads it now.
+    pub fn subscribers(&self) -> usize {
+        let queues = self.readers.values().flat_map(|readers| &readers.queues);
+        queues.filter(|queue| queue.strong_count() > 0).count()
+    }
+
+    /// Feeds it a commit, and tells its readers.
+    pub fn advance(&mut self, view: &View, step: &Step) {
+        if step.place <= self.place {
+            return;
+        }
+        if let Some(changes) = self.feed(view, step.tick, Some(step), &Changes::new()) {
+            self.tell(step.place, step.time_micros, changes);
+        }
+    }
+    /// Takes a tick through the network; an error ends the query.
+    fn feed(&mut self, view: &View, tick: Tick, step: Option<&Step>, arguments: &Changes) -> Option<Changes> {
+        let Ok(work) = &mut self.work else { return None };
+        let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
+        // A query that panics is a bug of ours, and must not become everybody's.
+        let outcome = catch_unwind(AssertUnwindSafe(|| work.network.advance(&turn, arguments)));
+        let outcome = outcome.unwrap_or_else(|panic| {
+            let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
+            let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Err(StandingError::Failed(format!("internal error: {why}")))
+        });
+        outcome.map_err(|error| self.fail(error)).ok()
+    }
+    fn tell(&mut self, place: u64, time_micros: u64, changes: Changes) {
+        self.place = place;
+        if changes.is_empty() {
+            return;
+        }
+        for (arguments, changes) in self.by_arguments(&changes) {
+            let Some(readers) = self.readers.get_mut(&arguments) else { continue };
+            let changes = Arc::new(changes);
+            readers.queues.retain(|queue| {
+                let Some(queue) = queue.upgrade() else { return false };
+                queue.changes(place, time_micros, changes.clone());
+                !queue.has_ended()
+            });
+        }
+        self.remembered_rows += changes.len();
+        self.remembered.push_back(Remembered { place, time_micros, changes });
+        while self.remembered_rows > REMEMBERED_ROWS_MAX {
+            let Some(oldest) = self.remembered.pop_front() else { break };
+            self.remembered_rows -= oldest.changes.len();
+            self.remembered_from = oldest.place;
+        }
+    }
+    fn by_arguments(&self, changes: &Changes) -> HashMap<Row, Changes> {
+        let mut found: HashMap<Row, Changes> = HashMap::default();
+        if let Ok(work) = &self.work {
+            for (row, diff) in changes {
+                found.entry(work.network.arguments_of(row)).or_default().push((row.clone(), *diff));
+            }
+        }
+        found
+    }
+    /// Commits up to here are taken up.
+    pub fn progress(&mut self, place: u64) {
+        self.place = self.place.max(place);
+        if self.pulse.advance(self.place) {
+            self.readers.values().flat_map(|readers| &readers.queues).for_each(|queue| {
+                queue.upgrade().inspect(|queue| queue.wake());
+            });
+        }
+    }
+    /// Ends it, for this reason.
+    pub fn fail(&mut self, error: StandingError) {
+        self.end_all(&SubscriptionEnd::Failed(error.to_string()));
+        self.work = Err(error);
+    }
+    /// Ends all subscriptions.
+    pub fn end_all(&mut self, end: &SubscriptionEnd) {
+        let queues = self.readers.drain().flat_map(|(_, readers)| readers.queues);
+        queues.filter_map(|queue| queue.upgrade()).for_each(|queue| queue.end(end.clone()));
+    }
+
+    /// A new reader of the answer for these arguments: from the commit at place `from` on, exclusively, or from now on; with `snapshot`,
+    /// the whole answer comes first. The follower has taken up all that this query has.
+    pub fn subscribe(
+        &mut self,
+        arguments: Row,
+        from: Option<u64>,
+        snapshot: bool,
+        follower: &mut Follower,
+        engine: &Engine,
+    ) -> Result<Subscription, StandingError> {
+        if let Err(error) = &self.work {
+            return Err(error.clone());
+        }
+        let from = from.filter(|_| !snapshot);
+        if let Some(from) = from.filter(|from| *from > self.place) {
+            return Err(StandingError::Unreached { from, newest: self.place });
+        }
+        let since = self.admit(&arguments, follower)?;
+        let queue = Arc::new(Queue::default());
+        queue.begin(from.unwrap_or(self.place));
+        match from {
+            None if snapshot => queue.snapshot(self.place, self.answer(&arguments)),
+            None => {}
+            Some(from) if from >= since => {
+                for one in self.remembered.iter().filter(|one| one.place > from) {
+                    if let Some(changes) = self.by_arguments(&one.changes).remove(&arguments) {
+                        queue.changes(one.place, one.time_micros, Arc::new(changes));
+                    }
+                }
+            }
+            Some(from) => {
+                let changes = self.since(&arguments, from, engine)?;
+                if !changes.is_empty() {
+                    queue.changes(self.place, world::clock::wall_us(), Arc::new(changes));
+                }
+            }
+        }
+        if let Some(readers) = self.readers.get_mut(&arguments) {
+            readers.queues.push(Arc::downgrade(&queue));
+        }
+        Ok(Subscription::new(queue, self.columns.clone(), self.pulse.clone()))
+    }
+    /// Makes sure that the network works for these arguments; the commit from which on their changes are remembered.
+    fn admit(&mut self, arguments: &Row, follower: &mut Follower) -> Result<u64, StandingError> {
+        if let Some(readers) = self.readers.get(arguments) {
+            return Ok(readers.since.max(self.remembered_from));
+        }
+        let mut since = self.remembered_from;
+        if !self.parameters.is_empty() {
+            since = self.place;
+            follower.tick += 1;
+            let given = vec![(arguments.clone(), 1)];
+            if self.feed(&follower.view, follower.tick, None, &given).is_none() {
+                return Err(self.failure().cloned().unwrap_or(StandingError::Failed(String::new())));
+            }
+        }
+        self.readers.insert(arguments.clone(), Readers { queues: Vec::new(), since });
+        Ok(since)
+    }
+    /// Withdraws arguments that nobody reads any more.
+    pub fn withdraw(&mut self, follower: &mut Follower) {
+        let is_unread = |readers: &Readers| readers.queues.iter().all(|queue| queue.strong_count() == 0);
+        let unread: Vec<Row> = self
+            .readers
+            .iter()
+            .filter(|(_, readers)| is_unread(readers))
+            .map(|(arguments, _)| arguments.clone())
+            .collect();
+        unread.iter().for_each(|arguments| {
+            self.readers.remove(arguments);
+        });
+        if !self.parameters.is_empty() && !unread.is_empty() {
+            follower.tick += 1;
+            let gone = unread.into_iter().map(|arguments| (arguments, -1)).collect();
+            self.feed(&follower.view, follower.tick, None, &gone);
+        }
+    }
+    fn answer(&self, arguments: &Row) -> Changes {
+        self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.network.answer(arguments))
+    }
+    /// What the answer has gained and lost since a commit of the past that is kept.
+    fn since(&self, arguments: &Row, from: u64, engine: &Engine) -> Result<Changes, StandingError> {
+        let forgotten = StandingError::Forgotten { from, oldest: self.remembered_from };
+        let past = engine.snapshot_at(Moment::Place(from)).map_err(|_| forgotten)?;
+        let Ok(work) = &self.work else { return Ok(Changes::new()) };
+        let shape = analyse(&work.statement, &past)?;
+        let mut network = Network::new(shape, &past)?;
+        network.advance(
+            &Turn { view: &View::new(past), tick: 1, touched: None },
+            &vec![(arguments.clone(), 1)],
+        )?;
+        let mut changes = self.answer(arguments);
+        changes.extend(network.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
+        consolidate(&mut changes);
+        Ok(changes)
+    }
+
+    /// The graph was replaced as a whole: the answers are computed anew, and what differs is told as one change.
+    pub fn replace(&mut self, follower: &Follower) {
+        let Ok(work) = &self.work else { return };
+        let arguments: Changes = match self.parameters.is_empty() {
+            true => vec![(Row::unit(), 1)],
+            false => self.readers.keys().map(|arguments| (arguments.clone(), 1)).collect(),
+        };
+        let anew = analyse(&work.statement, follower.view.newest()).and_then(|shape| {
+            let mut network = Network::new(shape, follower.view.newest())?;
+            let turn = Turn { view: &follower.view, tick: follower.tick, touched: None };
+            network.advance(&turn, &arguments)?;
+            Ok(network)
+        });
+        match anew {
+            Ok(network) => {
+                let mut changes = Changes::new();
+                for (row, _) in &arguments {
+                    changes.extend(network.answer(row));
+                    changes.extend(self.answer(row).into_iter().map(|(row, count)| (row, -count)));
+                }
+                consolidate(&mut changes);
+                if let Ok(work) = &mut self.work {
+                    work.network = network;
+                }
+                self.tell(follower.place, world::clock::wall_us(), changes);
+                self.progress(follower.place);
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+}
