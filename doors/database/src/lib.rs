@@ -12,6 +12,7 @@ mod catalogue;
 mod database;
 pub mod entity;
 mod error;
+pub mod gremlin;
 mod here;
 mod housekeeping;
 mod interrupt;

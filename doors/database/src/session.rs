@@ -6,6 +6,7 @@
 //!
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
+mod gremlin;
 mod in_transactions;
 mod request;
 mod statement;

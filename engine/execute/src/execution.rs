@@ -56,7 +56,7 @@ impl Default for ExecuteOptions {
 }
 
 /// What all operators of a run share.
-fn environment(
+pub(crate) fn environment(
     access: Access,
     parameters: Arc<Parameters>,
     options: &ExecuteOptions,

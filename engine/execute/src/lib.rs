@@ -23,6 +23,7 @@ mod liveness;
 mod operator;
 pub mod planning;
 pub mod procedure;
+pub mod program;
 mod reads;
 pub mod result;
 mod rows;

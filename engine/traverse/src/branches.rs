@@ -11,30 +11,30 @@ use gremlin::Object;
 use std::collections::VecDeque;
 
 /// The rounds of a `repeat`.
-pub(crate) struct Rounds<'p> {
-    body: Pipeline<'p>,
+pub(crate) struct Rounds {
+    body: Pipeline,
     /// Still to go this round.
     now: VecDeque<Traverser>,
     /// To go the next round.
     next: VecDeque<Traverser>,
 }
 
-impl Rounds<'_> {
+impl Rounds {
     pub(crate) fn has_work(&self) -> bool {
         !self.now.is_empty() || !self.next.is_empty() || !self.body.is_idle()
     }
 }
 
-impl Machine<'_> {
+impl Machine {
     /// Gives a batch to each branch and takes what they have for it.
-    pub(crate) fn union<'p>(
+    pub(crate) fn union(
         &self,
-        bodies: &'p [Body],
-        stage: &mut Stage<'p>,
+        bodies: &[Body],
+        stage: &mut Stage,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
-        let branches = branches_of(&mut stage.state, bodies.iter().map(|body| &**body));
+        let branches = branches_of(&mut stage.state, bodies.iter().map(|body| body));
         for branch in branches {
             batch.iter().for_each(|traverser| branch.push(traverser.clone()));
             out.extend(branch.drain(self)?);
@@ -43,17 +43,17 @@ impl Machine<'_> {
     }
 
     /// Gives each traverser to the branches it chooses.
-    pub(crate) fn choose<'p>(
+    pub(crate) fn choose(
         &self,
         by: &ChooseBy,
-        options: &'p [(Pick, Body)],
-        stage: &mut Stage<'p>,
+        options: &[(Pick, Body)],
+        stage: &mut Stage,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
         for traverser in batch {
             let chosen = self.chosen(by, options, &traverser)?;
-            let branches = branches_of(&mut stage.state, options.iter().map(|(_, body)| &**body));
+            let branches = branches_of(&mut stage.state, options.iter().map(|(_, body)| body));
             if let Some(chosen) = chosen {
                 chosen.iter().for_each(|at| branches[*at].push(traverser.clone()));
             } else {
@@ -108,7 +108,7 @@ impl Machine<'_> {
     }
 
     /// What the branches gathered.
-    pub(crate) fn flush_branches(&self, stage: &mut Stage<'_>, out: &mut Vec<Traverser>) -> Outcome<()> {
+    pub(crate) fn flush_branches(&self, stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         if let State::Branches(branches) = &mut stage.state {
             for branch in branches {
                 while let Some(some) = branch.next(self)? {
@@ -137,7 +137,7 @@ impl Machine<'_> {
 
     pub(crate) fn optional(
         &self,
-        body: &Program,
+        body: &Body,
         traverser: Traverser,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
@@ -161,10 +161,10 @@ impl Machine<'_> {
     }
 
     /// A turn of a `repeat`: what arrived, or a batch of the round under way.
-    pub(crate) fn round<'p>(
+    pub(crate) fn round(
         &self,
-        repeat: &'p Repeat,
-        stage: &mut Stage<'p>,
+        repeat: &Repeat,
+        stage: &mut Stage,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         if !matches!(stage.state, State::Rounds(_)) {
@@ -197,10 +197,10 @@ impl Machine<'_> {
         self.go_round(repeat, rounds, gathers, out)
     }
 
-    fn go_round<'p>(
+    fn go_round(
         &self,
-        repeat: &'p Repeat,
-        rounds: &mut Rounds<'p>,
+        repeat: &Repeat,
+        rounds: &mut Rounds,
         gathers: bool,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
@@ -316,10 +316,10 @@ fn first_of(options: &[(Pick, Body)], wanted: impl Fn(&Pick) -> bool) -> Option<
     options.iter().position(|(pick, _)| wanted(pick)).map(|at| vec![at])
 }
 
-fn branches_of<'s, 'p>(
-    state: &'s mut State<'p>,
-    bodies: impl Iterator<Item = &'p Program>,
-) -> &'s mut Vec<Pipeline<'p>> {
+fn branches_of<'b, 's>(
+    state: &mut State,
+    bodies: impl Iterator<Item = &'b Body>,
+) -> &mut Vec<Pipeline> {
     if !matches!(state, State::Branches(_)) {
         *state = State::Branches(bodies.map(Pipeline::new).collect());
     }

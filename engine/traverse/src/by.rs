@@ -7,7 +7,7 @@ use crate::step::{By, Name, PathPart, WhereIs};
 use crate::traverser::Traverser;
 use gremlin::{Object, Predicate, Token};
 
-impl Machine<'_> {
+impl Machine {
     /// What a modulator makes of a traverser's object: none where it yields nothing.
     pub(crate) fn by(&self, by: &By, traverser: &Traverser) -> Outcome<Option<Object>> {
         match by {

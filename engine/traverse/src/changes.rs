@@ -18,7 +18,7 @@ struct Setting {
     meta: Vec<(Name, Object)>,
 }
 
-impl Machine<'_> {
+impl Machine {
     pub(crate) fn change(&self, step: &Step, traverser: Traverser, out: &mut Vec<Traverser>) -> Outcome<()> {
         match step {
             Step::AddVertex { label, properties } => {
@@ -109,7 +109,7 @@ impl Machine<'_> {
 
     /// Marks a new element as of the partition that is written.
     pub(crate) fn write_partition(&self, object: &Object) -> Outcome<()> {
-        let Some(partition) = &self.setting.partition else { return Ok(()) };
+        let Some(partition) = &self.setting().partition else { return Ok(()) };
         let Some(value) = partition.write.clone() else { return Ok(()) };
         let key = Object::String(partition.key.clone());
         self.put(object, Setting { cardinality: Some(Cardinality::Single), key, value, meta: Vec::new() })

@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Compiled {
     /// The steps.
-    pub program: Program,
+    pub program: Body,
     /// What the source says.
     pub setting: Setting,
     /// Does any step ask for the way?
@@ -43,7 +43,7 @@ pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
         *first = true;
     }
     let keeps_path = compiler.keeps_path.get();
-    Ok(Compiled { program, setting, keeps_path, writes: compiler.writes.get() })
+    Ok(Compiled { program: Arc::new(program), setting, keeps_path, writes: compiler.writes.get() })
 }
 
 #[derive(Default)]

@@ -12,12 +12,12 @@ use gremlin::Object;
 
 type Out<'a> = &'a mut Vec<Traverser>;
 
-impl Machine<'_> {
+impl Machine {
     /// Works on one traverser; true where the step needs no more.
     pub(crate) fn step(
         &self,
         step: &Step,
-        state: &mut State<'_>,
+        state: &mut State,
         traverser: Traverser,
         out: Out<'_>,
     ) -> Outcome<bool> {
@@ -106,7 +106,7 @@ impl Machine<'_> {
     }
 
     /// What a step gives when nothing more can arrive.
-    pub(crate) fn flush(&self, step: &Step, stage: &mut Stage<'_>, out: Out<'_>) -> Outcome<()> {
+    pub(crate) fn flush(&self, step: &Step, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if let Step::Union(_) | Step::Choose { .. } = step {
             return self.flush_branches(stage, out);
         }
@@ -161,7 +161,7 @@ impl Machine<'_> {
 
     /// A traverser that comes from all that were gathered.
     pub(crate) fn fresh(&self, object: Object) -> Traverser {
-        let sack = self.setting.sack.as_ref().map_or(Object::Null, |(first, _)| first.clone());
+        let sack = self.setting().sack.as_ref().map_or(Object::Null, |(first, _)| first.clone());
         Traverser::seed(sack).to(object, self.keeps_path)
     }
 
@@ -169,7 +169,7 @@ impl Machine<'_> {
         &self,
         labels: &[Name],
         by: Option<&By>,
-        state: &mut State<'_>,
+        state: &mut State,
         mut traverser: Traverser,
         out: Out<'_>,
     ) -> Outcome<()> {
@@ -207,7 +207,7 @@ impl Machine<'_> {
         &self,
         objects: &[Object],
         first: bool,
-        state: &mut State<'_>,
+        state: &mut State,
         traverser: Traverser,
         out: Out<'_>,
     ) {
@@ -217,7 +217,7 @@ impl Machine<'_> {
         }
     }
     /// The injected objects, once.
-    fn inject_rest(&self, objects: &[Object], _: bool, state: &mut State<'_>, out: Out<'_>) {
+    fn inject_rest(&self, objects: &[Object], _: bool, state: &mut State, out: Out<'_>) {
         if !matches!(state, State::Done) {
             *state = State::Done;
             out.extend(objects.iter().map(|object| self.fresh(object.clone())));
@@ -242,7 +242,7 @@ fn keep(holds: bool, traverser: Traverser, out: Out<'_>) {
     }
 }
 
-fn gather(state: &mut State<'_>, traverser: Traverser) -> Outcome<()> {
+fn gather(state: &mut State, traverser: Traverser) -> Outcome<()> {
     if !matches!(state, State::Gathered(_)) {
         *state = State::Gathered(Vec::new());
     }
@@ -258,7 +258,7 @@ fn gather(state: &mut State<'_>, traverser: Traverser) -> Outcome<()> {
 }
 
 /// Lets through those from `low` up to `high`; true when there can be no more.
-fn range(low: u64, high: Option<u64>, state: &mut State<'_>, mut traverser: Traverser, out: Out<'_>) -> bool {
+fn range(low: u64, high: Option<u64>, state: &mut State, mut traverser: Traverser, out: Out<'_>) -> bool {
     let before = match state {
         State::Counted(count) => *count,
         _ => 0,

@@ -4,13 +4,13 @@ use crate::compare::holds;
 use crate::error::{Outcome, TraverseError};
 use crate::graph::Kept;
 use crate::machine::Machine;
-use crate::step::{Body, HasWhat, Name, Program, Step};
+use crate::step::{Body, HasWhat, Name, Step};
 use crate::traverser::Traverser;
 use gremlin::{Object, Predicate, Property, Token, VertexProperty};
 use model::VertexId;
 use std::sync::Arc;
 
-impl Machine<'_> {
+impl Machine {
     pub(crate) fn id(&self, object: &Object) -> Outcome<Object> {
         match object {
             Object::Vertex(vertex) => self.graph.vertex_id(*vertex),
@@ -178,7 +178,7 @@ impl Machine<'_> {
         Ok(false)
     }
     /// Does a filter deny? A comparison that is an error is neither true nor false, and negated it is an error still.
-    pub(crate) fn denies(&self, body: &Program, traverser: &Traverser) -> Outcome<bool> {
+    pub(crate) fn denies(&self, body: &Body, traverser: &Traverser) -> Outcome<bool> {
         if let [Step::Is(predicate)] = body.steps.as_slice() {
             return Ok(holds(predicate, &traverser.object) == Some(false));
         }
@@ -205,7 +205,7 @@ fn not_an_element(step: &'static str, object: &Object) -> TraverseError {
 }
 
 /// A predicate over ids in which elements stand for their ids, and text for the number it writes.
-fn as_ids(predicate: &Predicate, own: &Object, machine: &Machine<'_>) -> Outcome<Predicate> {
+fn as_ids(predicate: &Predicate, own: &Object, machine: &Machine) -> Outcome<Predicate> {
     let id = |object: &Object| -> Outcome<Object> {
         Ok(match object {
             Object::Reference(reference) => reference.id.clone(),

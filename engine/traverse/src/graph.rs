@@ -31,7 +31,7 @@ pub struct Wanted {
 }
 
 /// A graph as traversals see it. Reads see the traversal's own writes.
-pub trait Graph {
+pub trait Graph: Send {
     /// Adds some vertices, among them in the end all that satisfy `wanted`. Begins at `cursor` 0; gives the cursor to go on with, none
     /// at the end.
     fn vertices(&self, wanted: &Wanted, cursor: u64, found: &mut Vec<VertexId>) -> Outcome<Option<u64>>;

@@ -7,13 +7,13 @@ use crate::limits::COLLECTION_MAX;
 use crate::machine::{Machine, operate};
 use crate::number::{Arithmetic, Number, calculate, times};
 use crate::sides::Ordered;
-use crate::step::{By, Program, Reduce, SortBy};
+use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::Traverser;
 use gremlin::{Decimal, Object, Token};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-impl Machine<'_> {
+impl Machine {
     pub(crate) fn into_group(
         &self,
         groups: &mut Ordered<Vec<Traverser>>,
@@ -37,7 +37,7 @@ impl Machine<'_> {
         Ok(())
     }
     /// Groups as a map: each key with what its traversers come to.
-    pub(crate) fn group_map(&self, groups: &Ordered<Vec<Traverser>>, value: &Program) -> Outcome<Object> {
+    pub(crate) fn group_map(&self, groups: &Ordered<Vec<Traverser>>, value: &Body) -> Outcome<Object> {
         let mut pairs = Vec::with_capacity(groups.items.len());
         for (key, members) in &groups.items {
             if let Some(first) = self.run_all(value, members.clone())?.into_iter().next() {
@@ -137,7 +137,7 @@ impl Machine<'_> {
         normalise_sacks: bool,
         mut gathered: Vec<Traverser>,
     ) -> Outcome<Vec<Traverser>> {
-        if let Some((_, Some(operator))) = &self.setting.sack {
+        if let Some((_, Some(operator))) = &self.setting().sack {
             gathered = self.merge_sacks(*operator, gathered)?;
         }
         if normalise_sacks {
@@ -151,7 +151,7 @@ impl Machine<'_> {
                 }
             }
         }
-        if self.keeps_path || self.setting.sack.is_some() {
+        if self.keeps_path || self.setting().sack.is_some() {
             return Ok(gathered);
         }
         let mut queue = gathered.into();

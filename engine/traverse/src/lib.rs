@@ -42,4 +42,5 @@ mod walks;
 pub use compile::{Compiled, compile};
 pub use error::{Outcome, TraverseError};
 pub use graph::{Graph, Kept, Wanted};
+pub use elements::property_id;
 pub use machine::Machine;

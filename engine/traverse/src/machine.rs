@@ -6,16 +6,17 @@ use crate::graph::Graph;
 use crate::limits::RUN_DEPTH_MAX;
 use crate::pipeline::Pipeline;
 use crate::sides::Sides;
-use crate::step::{By, Given, Program, Step};
+use crate::step::{Body, By, Given, Step};
 use crate::traverser::Traverser;
 use gremlin::{Object, Token};
 use model::{EdgeRef, VertexId};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// A running traversal.
-pub struct Machine<'g> {
-    pub(crate) graph: &'g dyn Graph,
-    pub(crate) setting: &'g Setting,
+pub struct Machine {
+    pub(crate) graph: Box<dyn Graph>,
+    compiled: Arc<Compiled>,
     pub(crate) keeps_path: bool,
     /// Traversers a step is given at a time.
     pub(crate) batch: usize,
@@ -26,36 +27,42 @@ pub struct Machine<'g> {
     whole: Cell<bool>,
 }
 
-impl<'g> Machine<'g> {
+impl Machine {
     /// A machine for a traversal over a graph.
-    pub fn new(graph: &'g dyn Graph, compiled: &'g Compiled) -> Machine<'g> {
-        let setting = &compiled.setting;
-        let random = setting.seed.map_or_else(|| graph.chance(), |seed| seed as u64);
+    pub fn new(graph: Box<dyn Graph>, compiled: Arc<Compiled>) -> Machine {
+        let random = compiled.setting.seed.map_or_else(|| graph.chance(), |seed| seed as u64);
         Machine {
             graph,
-            setting,
             keeps_path: compiled.keeps_path,
             batch: if is_watched(&compiled.program) { 1 } else { crate::limits::BATCH },
-            sides: RefCell::new(Sides::new(&setting.sides)),
+            sides: RefCell::new(Sides::new(&compiled.setting.sides)),
             depth: Cell::new(0),
             random: Cell::new(random),
             whole: Cell::new(false),
+            compiled,
         }
     }
+    pub(crate) fn setting(&self) -> &Setting {
+        &self.compiled.setting
+    }
+    /// The graph that is walked.
+    pub fn graph(&self) -> &dyn Graph {
+        &*self.graph
+    }
     /// The pipeline of the whole traversal, ready to give its results.
-    pub fn start<'p>(&self, program: &'p Program) -> Pipeline<'p> {
-        let mut pipeline = Pipeline::new(program);
-        let sack = self.setting.sack.as_ref().map_or(Object::Null, |(first, _)| first.clone());
+    pub fn start(&self) -> Pipeline {
+        let mut pipeline = Pipeline::new(&self.compiled.program);
+        let sack = self.setting().sack.as_ref().map_or(Object::Null, |(first, _)| first.clone());
         pipeline.push(Traverser::seed(sack));
         pipeline
     }
 
     /// All traversers that a program makes of one.
-    pub(crate) fn run(&self, program: &Program, traverser: Traverser) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn run(&self, program: &Body, traverser: Traverser) -> Outcome<Vec<Traverser>> {
         self.run_all(program, vec![traverser])
     }
     /// All traversers that a program makes of these.
-    pub(crate) fn run_all(&self, program: &Program, traversers: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn run_all(&self, program: &Body, traversers: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
         self.deeper(|| {
             let mut pipeline = Pipeline::new(program);
             traversers.into_iter().for_each(|traverser| pipeline.push(traverser));
@@ -67,7 +74,7 @@ impl<'g> Machine<'g> {
         })
     }
     /// The first traverser that a program makes of one.
-    pub(crate) fn first(&self, program: &Program, traverser: Traverser) -> Outcome<Option<Traverser>> {
+    pub(crate) fn first(&self, program: &Body, traverser: Traverser) -> Outcome<Option<Traverser>> {
         self.deeper(|| {
             let mut pipeline = Pipeline::new(program);
             pipeline.push(traverser);
@@ -75,7 +82,7 @@ impl<'g> Machine<'g> {
         })
     }
     /// Does a program make anything of it?
-    pub(crate) fn holds(&self, program: &Program, traverser: &Traverser) -> Outcome<bool> {
+    pub(crate) fn holds(&self, program: &Body, traverser: &Traverser) -> Outcome<bool> {
         Ok(self.first(program, Traverser { bulk: 1, ..traverser.clone() })?.is_some())
     }
     fn deeper<T>(&self, inner: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
@@ -117,7 +124,7 @@ impl<'g> Machine<'g> {
     }
 
     /// Asks a criterion of an element, to which the whole graph is shown.
-    fn criterion(&self, program: &Program, object: Object) -> Outcome<bool> {
+    fn criterion(&self, program: &Body, object: Object) -> Outcome<bool> {
         self.whole.set(true);
         let outcome = self.holds(program, &Traverser::seed(Object::Null).to(object, self.keeps_path));
         self.whole.set(false);
@@ -128,13 +135,13 @@ impl<'g> Machine<'g> {
         if self.whole.get() {
             return Ok(true);
         }
-        if let Some(partition) = &self.setting.partition {
+        if let Some(partition) = &self.setting().partition {
             let kept = self.graph.property(vertex, &partition.key)?;
             if !kept.iter().any(|kept| partition.read.contains(&kept.value)) {
                 return Ok(false);
             }
         }
-        match self.setting.subgraph.as_ref().and_then(|subgraph| subgraph.vertices.as_ref()) {
+        match self.setting().subgraph.as_ref().and_then(|subgraph| subgraph.vertices.as_ref()) {
             Some(body) => self.criterion(body, Object::Vertex(vertex)),
             None => Ok(true),
         }
@@ -144,13 +151,13 @@ impl<'g> Machine<'g> {
         if self.whole.get() {
             return Ok(true);
         }
-        if let Some(partition) = &self.setting.partition {
+        if let Some(partition) = &self.setting().partition {
             let value = self.graph.edge_property(edge, &partition.key)?;
             if !value.is_some_and(|value| partition.read.contains(&value)) {
                 return Ok(false);
             }
         }
-        let Some(subgraph) = &self.setting.subgraph else { return Ok(true) };
+        let Some(subgraph) = &self.setting().subgraph else { return Ok(true) };
         if let Some(body) = &subgraph.edges
             && !self.criterion(body, Object::Edge((*edge).into()))?
         {
@@ -160,19 +167,19 @@ impl<'g> Machine<'g> {
     }
     /// Is a property of a vertex in the part of the graph that is seen?
     pub(crate) fn sees_property(&self, property: &Object) -> Outcome<bool> {
-        match self.setting.subgraph.as_ref().and_then(|subgraph| subgraph.properties.as_ref()) {
+        match self.setting().subgraph.as_ref().and_then(|subgraph| subgraph.properties.as_ref()) {
             Some(body) if !self.whole.get() => self.criterion(body, property.clone()),
             _ => Ok(true),
         }
     }
     /// Is all of the graph seen?
     pub(crate) fn sees_all(&self) -> bool {
-        self.whole.get() || (self.setting.subgraph.is_none() && self.setting.partition.is_none())
+        self.whole.get() || (self.setting().subgraph.is_none() && self.setting().partition.is_none())
     }
 }
 
 /// Can anyone tell how far the steps before have come? Then traversers go one by one.
-fn is_watched(program: &Program) -> bool {
+fn is_watched(program: &Body) -> bool {
     program.steps.iter().any(|step| match step {
         Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
         Step::Group { side: Some(_), .. }

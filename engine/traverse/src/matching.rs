@@ -13,7 +13,7 @@ use gremlin::{Object, Token};
 /// Labels with what they stand for.
 type Bound = Vec<(Name, Object)>;
 
-impl Machine<'_> {
+impl Machine {
     pub(crate) fn matches(
         &self,
         patterns: &[MatchPattern],

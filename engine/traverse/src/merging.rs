@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 type Pairs = Vec<(Object, Object)>;
 
-impl Machine<'_> {
+impl Machine {
     pub(crate) fn merge(
         &self,
         merge: &Merge,

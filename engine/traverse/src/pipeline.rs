@@ -8,7 +8,7 @@ use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::{MERGE_FROM, TRAVERSERS_MAX};
 use crate::machine::Machine;
-use crate::step::{Program, Step};
+use crate::step::{Body, Step};
 use crate::traverser::Traverser;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use gremlin::Object;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 /// What a step remembers.
 #[derive(Default)]
-pub(crate) enum State<'p> {
+pub(crate) enum State {
     /// Nothing.
     #[default]
     Nothing,
@@ -32,33 +32,43 @@ pub(crate) enum State<'p> {
     /// Whether it has answered.
     Done,
     /// Pipelines of its branches.
-    Branches(Vec<Pipeline<'p>>),
+    Branches(Vec<Pipeline>),
     /// Rounds of a repeat.
-    Rounds(Box<Rounds<'p>>),
+    Rounds(Box<Rounds>),
 }
 
 #[derive(Default)]
-pub(crate) struct Stage<'p> {
+pub(crate) struct Stage {
     pub(crate) queue: VecDeque<Traverser>,
-    pub(crate) state: State<'p>,
+    pub(crate) state: State,
     /// Has it given what it gathered?
     flushed: bool,
 }
 
+/// What a turn came to.
+pub enum Worked {
+    /// Results.
+    Found(Vec<Traverser>),
+    /// Nothing yet.
+    Working,
+    /// There will be no more.
+    Done,
+}
+
 /// A program with its queues.
-pub struct Pipeline<'p> {
-    program: &'p Program,
-    pub(crate) stages: Vec<Stage<'p>>,
+pub struct Pipeline {
+    program: Body,
+    pub(crate) stages: Vec<Stage>,
     /// Steps before this one have nothing to give any more.
     cut: usize,
     out: Vec<Traverser>,
 }
 
-impl<'p> Pipeline<'p> {
+impl Pipeline {
     /// A pipeline without traversers.
-    pub fn new(program: &'p Program) -> Pipeline<'p> {
+    pub fn new(program: &Body) -> Pipeline {
         let stages = program.steps.iter().map(|_| Stage::default()).collect();
-        Pipeline { program, stages, cut: 0, out: Vec::new() }
+        Pipeline { program: program.clone(), stages, cut: 0, out: Vec::new() }
     }
     /// Gives a traverser to the first step.
     pub fn push(&mut self, traverser: Traverser) {
@@ -69,7 +79,7 @@ impl<'p> Pipeline<'p> {
         }
     }
     /// The next results, none at the end.
-    pub fn next(&mut self, machine: &Machine<'_>) -> Outcome<Option<Vec<Traverser>>> {
+    pub fn next(&mut self, machine: &Machine) -> Outcome<Option<Vec<Traverser>>> {
         loop {
             if !self.out.is_empty() {
                 return Ok(Some(std::mem::take(&mut self.out)));
@@ -79,8 +89,22 @@ impl<'p> Pipeline<'p> {
             }
         }
     }
+    /// One turn of one step.
+    pub fn work_on(&mut self, machine: &Machine) -> Outcome<Worked> {
+        if self.out.is_empty() && !self.turn(machine)? && !self.flush(machine)? {
+            return Ok(Worked::Done);
+        }
+        match self.out.is_empty() {
+            true => Ok(Worked::Working),
+            false => Ok(Worked::Found(std::mem::take(&mut self.out))),
+        }
+    }
+    /// Traversers that wait in its queues.
+    pub fn waiting(&self) -> usize {
+        self.stages.iter().map(|stage| stage.queue.len()).sum()
+    }
     /// What can be had without gathering: all results so far.
-    pub(crate) fn drain(&mut self, machine: &Machine<'_>) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Vec<Traverser>> {
         while self.turn(machine)? {}
         Ok(std::mem::take(&mut self.out))
     }
@@ -99,7 +123,7 @@ impl<'p> Pipeline<'p> {
     }
 
     /// One turn of the deepest step that has work; false where none has.
-    fn turn(&mut self, machine: &Machine<'_>) -> Outcome<bool> {
+    fn turn(&mut self, machine: &Machine) -> Outcome<bool> {
         let deepest = (self.cut..self.stages.len()).rev().find(|at| self.stages[*at].has_work());
         let Some(at) = deepest else { return Ok(false) };
         machine.graph.pause()?;
@@ -116,13 +140,14 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Lets the first step that gathers answer; false where all have.
-    fn flush(&mut self, machine: &Machine<'_>) -> Outcome<bool> {
+    fn flush(&mut self, machine: &Machine) -> Outcome<bool> {
         for at in self.cut..self.stages.len() {
             if std::mem::replace(&mut self.stages[at].flushed, true) {
                 continue;
             }
             let mut out = Vec::new();
-            let step = &self.program.steps[at];
+            let program = self.program.clone();
+            let step = &program.steps[at];
             machine.flush(step, &mut self.stages[at], &mut out)?;
             let answered = !out.is_empty();
             self.hand_on(machine, at, out)?;
@@ -133,7 +158,7 @@ impl<'p> Pipeline<'p> {
         Ok(false)
     }
 
-    fn hand_on(&mut self, machine: &Machine<'_>, at: usize, out: Vec<Traverser>) -> Outcome<()> {
+    fn hand_on(&mut self, machine: &Machine, at: usize, out: Vec<Traverser>) -> Outcome<()> {
         match self.stages.get_mut(at + 1) {
             Some(next) => {
                 next.queue.extend(out);
@@ -151,8 +176,9 @@ impl<'p> Pipeline<'p> {
     }
 
     /// One turn of one step; true where it needs nothing more.
-    fn work(&mut self, machine: &Machine<'_>, at: usize, out: &mut Vec<Traverser>) -> Outcome<bool> {
-        let step = &self.program.steps[at];
+    fn work(&mut self, machine: &Machine, at: usize, out: &mut Vec<Traverser>) -> Outcome<bool> {
+        let program = self.program.clone();
+        let step = &program.steps[at];
         let stage = &mut self.stages[at];
         match step {
             Step::Vertices { ids: None, wanted } => machine.scan_vertices(wanted, stage, out)?,
@@ -173,7 +199,7 @@ impl<'p> Pipeline<'p> {
     }
 }
 
-impl Stage<'_> {
+impl Stage {
     fn has_work(&self) -> bool {
         !self.queue.is_empty()
             || match &self.state {
@@ -186,8 +212,8 @@ impl Stage<'_> {
 }
 
 /// Puts traversers together that differ in nothing but their number.
-pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine<'_>) {
-    if machine.keeps_path || machine.setting.sack.is_some() || machine.setting.no_bulk {
+pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
+    if machine.keeps_path || machine.setting().sack.is_some() || machine.setting().no_bulk {
         return;
     }
     type Place = (Keyed, SmallVec<[u32; 1]>);

@@ -88,7 +88,7 @@ fn part(object: &Object, single: bool, place: impl Fn(usize) -> (usize, usize)) 
     }
 }
 
-impl Machine<'_> {
+impl Machine {
     /// So many elements by chance.
     pub(crate) fn sampled(&self, object: &Object, count: u64) -> Object {
         let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -89,7 +89,7 @@ pub(crate) fn counts_map(counts: &Ordered<u64>) -> Object {
     Object::map(counts.items.iter().map(|(key, count)| (key.clone(), Object::Long(*count as i64))).collect())
 }
 
-impl Machine<'_> {
+impl Machine {
     /// Steps that put something aside.
     pub(crate) fn effect(
         &self,

@@ -4,7 +4,7 @@ use gremlin::Object;
 use gremlin::object::Path;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+
 use std::sync::Arc;
 
 type Name = Arc<str>;
@@ -17,7 +17,7 @@ pub struct Traverser {
     /// How many.
     pub bulk: u64,
     /// The way it came, newest first; not kept where no step asks for it.
-    pub path: Option<Rc<Node>>,
+    pub path: Option<Arc<Node>>,
     /// What it carries.
     pub sack: Object,
     /// Rounds of the `repeat`s around it, innermost last.
@@ -32,14 +32,14 @@ pub struct Node {
     /// Labels of the step that yielded it.
     pub labels: SmallVec<[Name; 1]>,
     /// What was before.
-    pub previous: Option<Rc<Node>>,
+    pub previous: Option<Arc<Node>>,
 }
 
 impl Drop for Node {
     /// A long path is dropped in a loop: recursion would overflow the stack.
     fn drop(&mut self) {
         let mut next = self.previous.take();
-        while let Some(mut node) = next.and_then(|node| Rc::try_unwrap(node).ok()) {
+        while let Some(mut node) = next.and_then(|node| Arc::try_unwrap(node).ok()) {
             next = node.previous.take();
         }
     }
@@ -54,7 +54,7 @@ impl Traverser {
     pub fn to(&self, object: Object, keeps_path: bool) -> Traverser {
         let path = keeps_path.then(|| {
             let previous = self.path.clone();
-            Rc::new(Node { object: object.clone(), labels: SmallVec::new(), previous })
+            Arc::new(Node { object: object.clone(), labels: SmallVec::new(), previous })
         });
         Traverser { object, bulk: self.bulk, path, sack: self.sack.clone(), loops: self.loops.clone() }
     }
@@ -62,7 +62,7 @@ impl Traverser {
     pub fn label(&mut self, labels: &[Name]) {
         let Some(path) = &mut self.path else {
             let labels = labels.iter().cloned().collect();
-            self.path = Some(Rc::new(Node { object: self.object.clone(), labels, previous: None }));
+            self.path = Some(Arc::new(Node { object: self.object.clone(), labels, previous: None }));
             return;
         };
         let mut node = Node {
@@ -75,7 +75,7 @@ impl Traverser {
                 node.labels.push(label.clone());
             }
         }
-        *path = Rc::new(node);
+        *path = Arc::new(node);
     }
     /// The objects of the path, oldest first, with their labels.
     pub fn way(&self) -> Vec<&Node> {

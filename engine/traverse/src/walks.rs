@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 type Out<'a> = &'a mut Vec<Traverser>;
 
-impl Machine<'_> {
-    pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage<'_>, out: Out<'_>) -> Outcome<()> {
+impl Machine {
+    pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
         let mut found = Vec::new();
         let next = self.graph.vertices(wanted, cursor, &mut found)?;
@@ -28,7 +28,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn scan_edges(&self, stage: &mut Stage<'_>, out: Out<'_>) -> Outcome<()> {
+    pub(crate) fn scan_edges(&self, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
         let mut found = Vec::new();
         let next = self.graph.edges(cursor, &mut found)?;
@@ -316,7 +316,7 @@ impl Machine<'_> {
     /// Selects the key that a traversal yields.
     fn select_by(
         &self,
-        body: &crate::step::Program,
+        body: &crate::step::Body,
         pop: Token,
         by: &[By],
         traverser: &Traverser,
@@ -456,7 +456,7 @@ fn element(object: &Object) -> Outcome<Object> {
 }
 
 /// The traverser a scan is for, and how far it has come.
-fn scanned(stage: &mut Stage<'_>) -> Option<(Traverser, u64)> {
+fn scanned(stage: &mut Stage) -> Option<(Traverser, u64)> {
     match std::mem::take(&mut stage.state) {
         State::Scan(traverser, cursor) => Some((traverser, cursor)),
         _ => stage.queue.pop_front().map(|traverser| (traverser, 0)),

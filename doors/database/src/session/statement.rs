@@ -36,6 +36,11 @@ impl Session {
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
         catalogue::list(&planned.statement, &mut params, &self.database);
+        if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
+            // The plan is the same whatever the parameters are.
+            let summary = summary(&planned, &snapshot);
+            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
+        }
         check_parameters(&planned, &params)?;
         let (snapshot, planned) = match &planned.statement.as_of {
             Some(version) => {
@@ -110,7 +115,7 @@ impl Session {
     }
 
     /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
-    fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
+    pub(super) fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
         let timeout = limits.timeout.or(self.database.options().query_timeout);
         let own = timeout.map(|timeout| started_ns.saturating_add(timeout.as_nanos() as u64));
         let transaction = self.transaction.as_ref().and_then(|open| open.deadline_ns);

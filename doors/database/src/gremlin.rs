@@ -1,0 +1,90 @@
+//! Gremlin through a session: a traversal in, objects out.
+//!
+//! A traversal runs as a program on the executors, over a snapshot or a transaction, charged to whoever asks. Its objects name
+//! vertices and edges by number; [`Shown`] tells a door what stands behind a number when it writes one out.
+
+mod kept;
+mod running;
+mod shown;
+mod walked;
+
+pub(crate) use running::{Found, Started};
+pub use shown::{ShownEdge, ShownVertex};
+pub(crate) use walked::Walked;
+
+use crate::Error;
+use crate::interrupt::Ticket;
+use gremlin::{GremlinError, Object};
+use execute::ResultStream;
+use std::time::Duration;
+use store::Snapshot;
+use traverse::TraverseError;
+
+/// How a traversal is asked.
+#[derive(Clone, Debug, Default)]
+pub struct GremlinOptions {
+    /// Keep what TinkerPop's own graph keeps and the property graph does not: several values of a key, properties of properties, ids
+    /// that clients give, sets and the widths of numbers. Such values look like maps to Cypher. Off by default.
+    pub keeps_many: bool,
+    /// Time it may take.
+    pub timeout: Option<Duration>,
+}
+
+/// What a traversal gives, in parts.
+pub struct GremlinAnswer {
+    pub(crate) source: Source,
+    pub(crate) view: Snapshot,
+    pub(crate) keeps_many: bool,
+    /// Place of the commit it made, if it made one.
+    pub place: Option<u64>,
+}
+
+pub(crate) enum Source {
+    /// It has ended.
+    Ended(Option<Vec<(Object, u64)>>),
+    /// It runs.
+    Running { stream: ResultStream, found: Found, _ticket: Option<Ticket> },
+}
+
+impl GremlinAnswer {
+    /// Waits for more objects, each with how often it is there; none at the end.
+    pub fn next_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
+        match &mut self.source {
+            Source::Ended(objects) => Ok(objects.take()),
+            Source::Running { stream, found, .. } => running::wait(stream, found),
+        }
+    }
+    /// All objects, each as often as it is there.
+    pub fn all(mut self) -> Result<Vec<Object>, Error> {
+        let mut all = Vec::new();
+        while let Some(some) = self.next_objects()? {
+            all.extend(some.into_iter().flat_map(|(object, bulk)| std::iter::repeat_n(object, bulk as usize)));
+        }
+        Ok(all)
+    }
+}
+
+impl From<TraverseError> for Error {
+    fn from(error: TraverseError) -> Error {
+        let message = error.to_string();
+        match error {
+            TraverseError::Request(error) => error.into(),
+            TraverseError::Graph { code, message, retryable } => {
+                Error { retryable, ..Error::new(&code, message) }
+            }
+            TraverseError::Limit(_) => Error::new("Neo.ClientError.General.LimitExceeded", message),
+            _ => Error::new("Neo.ClientError.Statement.ArgumentError", message),
+        }
+    }
+}
+
+impl From<GremlinError> for Error {
+    fn from(error: GremlinError) -> Error {
+        let code = match error.kind {
+            gremlin::ErrorKind::Unsupported => "Neo.ClientError.Statement.NotSupported",
+            gremlin::ErrorKind::Binding => "Neo.ClientError.Statement.ParameterMissing",
+            _ => "Neo.ClientError.Statement.SyntaxError",
+        };
+        Error { hint: error.hint, ..Error::new(code, error.message) }
+    }
+}

@@ -1,0 +1,79 @@
+//! A traversal as a program on the executors, and what it puts aside for its client.
+
+use super::Walked;
+use crate::Error;
+use execute::program::{Program, Turned};
+use execute::{ExecuteError, ResultStream};
+use gremlin::Object;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use traverse::machine::Machine;
+use traverse::pipeline::{Pipeline, Worked};
+use traverse::{Compiled, TraverseError};
+
+/// Bytes that a waiting traverser is charged.
+const TRAVERSER_BYTES: usize = 128;
+
+/// Results, each with how often it is there.
+type Objects = Vec<(Object, u64)>;
+
+/// What a running traversal put aside, and why it ended.
+#[derive(Clone, Default)]
+pub(crate) struct Found {
+    shared: Arc<Mutex<(VecDeque<Objects>, Option<TraverseError>)>>,
+}
+
+/// A traversal that runs.
+pub(crate) struct Started {
+    machine: Machine,
+    pipeline: Pipeline,
+    found: Found,
+}
+
+impl Started {
+    pub(crate) fn new(graph: Walked, compiled: Arc<Compiled>, found: Found) -> Started {
+        let machine = Machine::new(Box::new(graph), compiled);
+        let pipeline = machine.start();
+        Started { machine, pipeline, found }
+    }
+}
+
+impl Program for Started {
+    fn turn(&mut self) -> Result<Turned, Box<dyn std::error::Error + Send + Sync>> {
+        match self.pipeline.work_on(&self.machine) {
+            Ok(Worked::Found(traversers)) => {
+                let objects: Objects = traversers.into_iter().map(|one| (one.object, one.bulk)).collect();
+                let count = objects.len();
+                self.found.shared.lock().0.push_back(objects);
+                Ok(Turned::Found(count))
+            }
+            Ok(Worked::Working) => Ok(Turned::Working),
+            Ok(Worked::Done) => Ok(Turned::Done),
+            Err(error) => {
+                let message = error.to_string();
+                self.found.shared.lock().1 = Some(error);
+                Err(message.into())
+            }
+        }
+    }
+    fn bytes(&self) -> usize {
+        self.pipeline.waiting() * TRAVERSER_BYTES
+    }
+}
+
+/// Waits for the next results; none at the end.
+pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Objects>, Error> {
+    match stream.next() {
+        None => Ok(None),
+        Some(Ok(_)) => Ok(found.shared.lock().0.pop_front()),
+        Some(Err(error)) => Err(why(error, found)),
+    }
+}
+
+fn why(error: ExecuteError, found: &Found) -> Error {
+    match found.shared.lock().1.take() {
+        Some(own) => own.into(),
+        None => error.into(),
+    }
+}

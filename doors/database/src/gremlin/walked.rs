@@ -1,0 +1,369 @@
+//! The graph that a traversal walks: a snapshot, or a transaction that sees its own writes.
+//!
+//! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
+
+use super::kept;
+use gremlin::{Cardinality, Object};
+use model::schema::SchemaTarget;
+use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
+use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
+use transact::{Mode, TransactError, Transaction};
+use world::clock::{monotonic_ns, wall_us};
+
+/// The key that keeps the id a client gave; no client can write it.
+const OWN_ID: &str = " id";
+/// Pauses between two looks at the clock.
+const PAUSES_BETWEEN_LOOKS: u32 = 64;
+
+/// A graph under a traversal.
+pub(crate) struct Walked {
+    view: RefCell<Snapshot>,
+    transaction: Option<Arc<Transaction>>,
+    /// Has something been written that the view does not show?
+    stale: Cell<bool>,
+    keeps_many: bool,
+    deadline_ns: Option<u64>,
+    pauses: Cell<u32>,
+    now_us: u64,
+    adjacency: RefCell<Vec<Adjacent>>,
+}
+
+struct Adjacent {
+    types: Vec<Arc<str>>,
+    direction: Direction,
+    known: Vec<EdgeTypeId>,
+    view: AdjacencyView,
+}
+
+fn refused(error: TransactError) -> TraverseError {
+    TraverseError::Graph { code: error.code().into(), message: error.to_string(), retryable: error.is_retryable() }
+}
+
+fn unread(error: StoreError) -> TraverseError {
+    refused(error.into())
+}
+
+fn fault(code: &str, message: impl Into<String>) -> TraverseError {
+    TraverseError::Graph { code: code.into(), message: message.into(), retryable: false }
+}
+
+impl Walked {
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        transaction: Option<Arc<Transaction>>,
+        keeps_many: bool,
+        deadline_ns: Option<u64>,
+    ) -> Walked {
+        Walked {
+            view: RefCell::new(snapshot),
+            transaction,
+            stale: Cell::new(false),
+            keeps_many,
+            deadline_ns,
+            pauses: Cell::new(0),
+            now_us: wall_us(),
+            adjacency: RefCell::default(),
+        }
+    }
+    /// The graph now, own writes shown.
+    fn view(&self) -> Outcome<Snapshot> {
+        if self.stale.replace(false)
+            && let Some(transaction) = &self.transaction
+        {
+            transaction.refresh().map_err(refused)?;
+            *self.view.borrow_mut() = transaction.snapshot();
+            self.adjacency.borrow_mut().clear();
+        }
+        Ok(self.view.borrow().clone())
+    }
+    fn writing(&self) -> Outcome<&Transaction> {
+        match &self.transaction {
+            Some(transaction) if transaction.mode() == Mode::Write => {
+                self.stale.set(true);
+                Ok(transaction)
+            }
+            _ => Err(fault("Neo.ClientError.Statement.AccessMode", "the traversal writes, but it may only read")),
+        }
+    }
+    fn record(&self, tell: impl FnOnce(&transact::ReadSet)) {
+        if let Some(transaction) = self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write) {
+            tell(transaction.reads());
+        }
+    }
+    fn value(&self, object: &Object) -> Outcome<Value> {
+        kept::to_value(object, self.keeps_many).ok_or_else(|| {
+            let kind = object.type_name();
+            TraverseError::step("property", format!("Property value [{object}] is of type {kind} is not supported"))
+        })
+    }
+    fn own_id(&self, id: &Object) -> Outcome<Value> {
+        match self.keeps_many {
+            true => self.value(id),
+            false => {
+                let message = "ids are given by the graph: it was not opened for ids of clients";
+                Err(TraverseError::step("addV, addE", message))
+            }
+        }
+    }
+    /// The vertices whose clients gave them this id.
+    fn by_own_id(&self, id: &Object) -> Outcome<Option<VertexId>> {
+        let view = self.view()?;
+        let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) else { return Ok(None) };
+        let mut cursor = Some(0);
+        while let Some(from) = cursor {
+            let mut some = Vec::new();
+            cursor = self.vertices(&Wanted::default(), from, &mut some)?;
+            for vertex in some {
+                let value = view.property(vertex, key).map_err(unread)?;
+                if !value.is_null() && alike(&kept::to_object(&value), id) {
+                    return Ok(Some(vertex));
+                }
+            }
+        }
+        Ok(None)
+    }
+    fn has_own_id(&self, view: &Snapshot, vertex: VertexId) -> Outcome<bool> {
+        match (view.catalog().key(OWN_ID), self.keeps_many) {
+            (Some(key), true) => Ok(!view.property(vertex, key).map_err(unread)?.is_null()),
+            _ => Ok(false),
+        }
+    }
+    fn filter(&self, view: &Snapshot, labels: &[Arc<str>]) -> Option<LabelFilter> {
+        let known: Vec<LabelFilter> =
+            labels.iter().filter_map(|label| view.catalog().label(label)).map(LabelFilter::Has).collect();
+        let (all, none) = (labels.is_empty(), known.is_empty());
+        if all { Some(LabelFilter::Any) } else { (!none).then_some(LabelFilter::Or(known)) }
+    }
+    /// Vertices of an index, where one answers.
+    fn sought(&self, view: &Snapshot, wanted: &Wanted) -> Outcome<Option<Vec<VertexId>>> {
+        let [label] = wanted.labels.as_slice() else { return Ok(None) };
+        let Some(label) = view.catalog().label(label) else { return Ok(Some(Vec::new())) };
+        for (key, value) in &wanted.equal {
+            let Some(key) = view.catalog().key(key) else { return Ok(Some(Vec::new())) };
+            let index = view.index_for(SchemaTarget::Vertices(label), &[key]);
+            let value = kept::to_value(value, self.keeps_many);
+            if let (Some(index), Some(value), false) = (index, value, self.keeps_many) {
+                self.record(|reads| reads.index_equal(index, &value));
+                return Ok(Some(view.seek(index, &[value]).map_err(unread)?));
+            }
+        }
+        Ok(None)
+    }
+    fn named(&self, view: &Snapshot, properties: Vec<(KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
+        let named = properties.into_iter().filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
+        let mut named: Vec<_> = named.filter(|(key, _)| &**key != OWN_ID).collect();
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        named
+    }
+}
+
+/// Ids as clients write them: a number is the same as its text.
+fn alike(kept: &Object, given: &Object) -> bool {
+    traverse::compare::equal(kept, given) || traverse::convert::shown(kept) == traverse::convert::shown(given)
+}
+
+fn number(id: &Object) -> Option<u64> {
+    match id {
+        Object::String(text) => text.parse().ok(),
+        other => other.as_long().and_then(|number| u64::try_from(number).ok()),
+    }
+}
+
+impl Graph for Walked {
+    fn vertices(&self, wanted: &Wanted, cursor: u64, found: &mut Vec<VertexId>) -> Outcome<Option<u64>> {
+        let view = self.view()?;
+        if cursor == 0
+            && let Some(sought) = self.sought(&view, wanted)?
+        {
+            found.extend(sought);
+            return Ok(None);
+        }
+        let Some(filter) = self.filter(&view, &wanted.labels) else { return Ok(None) };
+        if cursor == 0 {
+            let labels: Vec<Option<LabelId>> = match wanted.labels.is_empty() {
+                true => vec![None],
+                false => wanted.labels.iter().map(|label| view.catalog().label(label)).filter(Option::is_some).collect(),
+            };
+            self.record(|reads| labels.iter().for_each(|label| reads.scan(*label)));
+        }
+        let chunks = view.scan_chunks(&filter);
+        let Some(chunk) = chunks.iter().find(|chunk| u64::from(**chunk) >= cursor) else { return Ok(None) };
+        view.scan_chunk(*chunk, &filter, found).map_err(unread)?;
+        Ok(Some(u64::from(*chunk) + 1))
+    }
+    fn edges(&self, cursor: u64, found: &mut Vec<EdgeRef>) -> Outcome<Option<u64>> {
+        let mut vertices = Vec::new();
+        let next = self.vertices(&Wanted::default(), cursor, &mut vertices)?;
+        for vertex in vertices {
+            self.adjacent(vertex, Direction::Out, &[], found)?;
+        }
+        Ok(next)
+    }
+    fn vertex_by_id(&self, id: &Object) -> Outcome<Option<VertexId>> {
+        if let Some(vertex) = self.by_own_id(id)? {
+            return Ok(Some(vertex));
+        }
+        let Some(number) = number(id) else { return Ok(None) };
+        let (vertex, view) = (VertexId(number), self.view()?);
+        self.record(|reads| reads.existence(vertex));
+        let exists = view.exists(vertex).map_err(unread)?;
+        Ok((exists && !self.has_own_id(&view, vertex)?).then_some(vertex))
+    }
+    fn edge_by_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
+        let view = self.view()?;
+        if let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) {
+            let (mut cursor, mut all) = (Some(0), Vec::new());
+            while let Some(from) = cursor {
+                cursor = self.edges(from, &mut all)?;
+            }
+            for edge in all {
+                let value = view.edge_property(edge.id, key).map_err(unread)?;
+                if !value.is_null() && alike(&kept::to_object(&value), id) {
+                    return Ok(Some(edge));
+                }
+            }
+        }
+        let Some(number) = number(id) else { return Ok(None) };
+        self.record(|reads| reads.edge(EdgeId(number)));
+        view.edge(EdgeId(number)).map_err(unread)
+    }
+    fn vertex_exists(&self, vertex: VertexId) -> Outcome<bool> {
+        self.record(|reads| reads.existence(vertex));
+        self.view()?.exists(vertex).map_err(unread)
+    }
+    fn edge_exists(&self, edge: &EdgeRef) -> Outcome<bool> {
+        self.record(|reads| reads.edge(edge.id));
+        self.view()?.edge_exists(*edge).map_err(unread)
+    }
+    fn adjacent(&self, vertex: VertexId, direction: Direction, types: &[Arc<str>], found: &mut Vec<EdgeRef>) -> Outcome<()> {
+        let view = self.view()?;
+        let mut kept = self.adjacency.borrow_mut();
+        let place = match kept.iter().position(|one| one.direction == direction && one.types == types) {
+            Some(place) => place,
+            None => {
+                let known: Vec<EdgeTypeId> = types.iter().filter_map(|name| view.catalog().edge_type(name)).collect();
+                if known.is_empty() && !types.is_empty() {
+                    return Ok(());
+                }
+                let adjacency = view.adjacency(&known, direction);
+                kept.push(Adjacent { types: types.to_vec(), direction, known, view: adjacency });
+                kept.len() - 1
+            }
+        };
+        let adjacent = &kept[place];
+        self.record(|reads| reads.adjacency(vertex, &adjacent.known, direction));
+        adjacent.view.for_each_edge(vertex.dense(), |edge| found.push(edge)).map_err(unread)
+    }
+    fn vertex_id(&self, vertex: VertexId) -> Outcome<Object> {
+        let view = self.view()?;
+        super::shown::vertex_id(&view, vertex, self.keeps_many).map_err(unread)
+    }
+    fn edge_id(&self, edge: &EdgeRef) -> Outcome<Object> {
+        let view = self.view()?;
+        super::shown::edge_id(&view, edge, self.keeps_many).map_err(unread)
+    }
+    fn labels(&self, vertex: VertexId) -> Outcome<Vec<Arc<str>>> {
+        self.record(|reads| reads.vertex(vertex));
+        super::shown::labels(&self.view()?, vertex).map_err(unread)
+    }
+    fn edge_type(&self, edge: &EdgeRef) -> Outcome<Arc<str>> {
+        Ok(self.view()?.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into()))
+    }
+    fn property(&self, vertex: VertexId, key: &str) -> Outcome<Vec<Kept>> {
+        let view = self.view()?;
+        self.record(|reads| reads.vertex(vertex));
+        let Some(key) = view.catalog().key(key) else { return Ok(Vec::new()) };
+        Ok(kept::many_of(&view.property(vertex, key).map_err(unread)?))
+    }
+    fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>> {
+        let view = self.view()?;
+        self.record(|reads| reads.vertex(vertex));
+        let all = self.named(&view, view.properties(vertex).map_err(unread)?);
+        Ok(all.into_iter().map(|(key, value)| (key, kept::many_of(&value))).collect())
+    }
+    fn edge_property(&self, edge: &EdgeRef, key: &str) -> Outcome<Option<Object>> {
+        let view = self.view()?;
+        self.record(|reads| reads.edge(edge.id));
+        let Some(key) = view.catalog().key(key) else { return Ok(None) };
+        let value = view.edge_property(edge.id, key).map_err(unread)?;
+        Ok((!value.is_null()).then(|| kept::to_object(&value)))
+    }
+    fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>> {
+        let view = self.view()?;
+        self.record(|reads| reads.edge(edge.id));
+        let all = self.named(&view, view.edge_properties(edge.id).map_err(unread)?);
+        Ok(all.into_iter().map(|(key, value)| (key, kept::to_object(&value))).collect())
+    }
+    fn add_vertex(&self, labels: &[Arc<str>], id: Option<&Object>) -> Outcome<VertexId> {
+        let mut properties = Vec::new();
+        if let Some(id) = id {
+            if self.vertex_by_id(id)?.is_some() {
+                let message = format!("Vertex with id already exists: {id}");
+                return Err(TraverseError::step("addV", message));
+            }
+            let transaction = self.writing()?;
+            properties.push((transaction.key(OWN_ID).map_err(refused)?, self.own_id(id)?));
+        }
+        let transaction = self.writing()?;
+        let labels = labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>();
+        transaction.create_vertex(&labels.map_err(refused)?, properties).map_err(refused)
+    }
+    fn add_edge(&self, kind: &str, source: VertexId, target: VertexId, id: Option<&Object>) -> Outcome<EdgeRef> {
+        let mut properties = Vec::new();
+        if let Some(id) = id {
+            let transaction = self.writing()?;
+            properties.push((transaction.key(OWN_ID).map_err(refused)?, self.own_id(id)?));
+        }
+        let transaction = self.writing()?;
+        let kind = transaction.edge_type(kind).map_err(refused)?;
+        transaction.create_edge(source, target, kind, properties).map_err(refused)
+    }
+    fn set_property(&self, vertex: VertexId, key: &str, values: &[Kept]) -> Outcome<()> {
+        let value = match values {
+            [] => Value::Null,
+            [only] if !self.keeps_many => self.value(&only.value)?,
+            many => kept::many_to_value(many).ok_or_else(|| {
+                TraverseError::step("property", format!("the values of {key} cannot be kept"))
+            })?,
+        };
+        let transaction = self.writing()?;
+        let key = transaction.key(key).map_err(refused)?;
+        transaction.set_property(vertex, key, value).map_err(refused)
+    }
+    fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()> {
+        let value = value.map_or(Ok(Value::Null), |value| self.value(value))?;
+        let transaction = self.writing()?;
+        let key = transaction.key(key).map_err(refused)?;
+        transaction.set_edge_property(*edge, key, value).map_err(refused)
+    }
+    fn remove_vertex(&self, vertex: VertexId) -> Outcome<()> {
+        self.writing()?.delete_vertex(vertex, true).map(|_| ()).map_err(refused)
+    }
+    fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()> {
+        self.writing()?.delete_edge(*edge).map(|_| ()).map_err(refused)
+    }
+    fn default_cardinality(&self) -> Cardinality {
+        Cardinality::Single
+    }
+    fn keeps_many(&self) -> bool {
+        self.keeps_many
+    }
+    fn pause(&self) -> Outcome<()> {
+        let pauses = self.pauses.get().wrapping_add(1);
+        self.pauses.set(pauses);
+        let late = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS) && self.deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline);
+        match late {
+            true => Err(fault("Neo.ClientError.Transaction.TransactionTimedOut", "the traversal took longer than it was allowed to")),
+            false => Ok(()),
+        }
+    }
+    fn chance(&self) -> u64 {
+        world::chance::Chance::system_seed()
+    }
+    fn now(&self) -> (i64, u32) {
+        ((self.now_us / 1_000_000) as i64, (self.now_us % 1_000_000) as u32 * 1_000)
+    }
+}

@@ -1,0 +1,132 @@
+//! Traversals through a session: alone, tried again where they conflict, or in its transaction.
+
+use super::Session;
+use super::transaction::remaining;
+use crate::database::Running;
+use crate::gremlin::{Found, GremlinAnswer, GremlinOptions, Source, Started, Walked};
+use crate::interrupt::Ticket;
+use crate::{Error, Limits};
+use execute::{Access, Execution, ResultStream};
+use gremlin::Traversal;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+use transact::{Mode, Transaction};
+use traverse::Compiled;
+use world::clock::monotonic_ns;
+
+/// First pause before a conflicting traversal is tried again; doubled each time up to [`RETRY_PAUSE_MAX`].
+const RETRY_PAUSE: Duration = Duration::from_micros(50);
+/// Longest such pause.
+const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
+
+/// A traversal on its way through a session.
+struct Asked {
+    compiled: Arc<Compiled>,
+    label: String,
+    options: GremlinOptions,
+    deadline_ns: Option<u64>,
+}
+
+impl Session {
+    /// Runs a traversal.
+    pub fn gremlin(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+        if self.transaction.as_ref().is_some_and(|open| open.broken) {
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back"));
+        }
+        self.speaker.settle(self.database.accounts());
+        let outcome = self.traverse(traversal, options);
+        if outcome.is_err() {
+            self.break_transaction();
+        }
+        outcome
+    }
+
+    fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+        let compiled = Arc::new(traverse::compile(traversal)?);
+        let timeout = compiled.setting.timeout_ms.map(Duration::from_millis).or(options.timeout);
+        let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
+        let deadline_ns = self.deadline(&limits, monotonic_ns());
+        let asked = Asked { compiled, label: traversal.to_string(), options: options.clone(), deadline_ns };
+        match &self.transaction {
+            None if asked.compiled.writes => self.traverse_and_commit(&asked),
+            None => self.start_traversal(&asked, self.view(), None),
+            Some(open) => {
+                let (mode, transaction) = (open.mode, open.transaction.clone());
+                if asked.compiled.writes && mode == Mode::Read {
+                    let code = "Neo.ClientError.Statement.AccessMode";
+                    return Err(Error::new(code, "the traversal writes, but the transaction was begun for reading"));
+                }
+                let answer = self.start_traversal(&asked, transaction.snapshot(), Some(transaction.clone()))?;
+                // what writes has run when it answers
+                if asked.compiled.writes { ended(answer, &transaction) } else { Ok(answer) }
+            }
+        }
+    }
+
+    fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {
+        let (mut pause, mut refused) = (RETRY_PAUSE, None);
+        for attempt in 1.. {
+            let transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
+            let started = self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()));
+            let outcome = started.and_then(|answer| {
+                let mut answer = ended(answer, &transaction)?;
+                answer.place = Some(transaction.commit()?);
+                answer.view = transaction.snapshot();
+                self.database.after_commit();
+                Ok(answer)
+            });
+            match outcome {
+                Err(error) if error.retryable && attempt < self.database.options().attempts_max => {
+                    refused = Some(transaction);
+                    world::threads::sleep(pause);
+                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
+                }
+                outcome => return outcome,
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn start_traversal(
+        &self,
+        asked: &Asked,
+        snapshot: Snapshot,
+        transaction: Option<Arc<Transaction>>,
+    ) -> Result<GremlinAnswer, Error> {
+        let (keeps_many, found) = (asked.options.keeps_many, Found::default());
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), keeps_many, asked.deadline_ns);
+        let program = Started::new(graph, asked.compiled.clone(), found.clone());
+        let access = match transaction {
+            Some(transaction) => Access::Write(transaction),
+            None => Access::Read(snapshot.clone()),
+        };
+        let (stream, ticket) = self.submit(asked, program, access)?;
+        let source = Source::Running { stream, found, _ticket: ticket };
+        Ok(GremlinAnswer { source, view: snapshot, keeps_many, place: None })
+    }
+
+    fn submit(&self, asked: &Asked, program: Started, access: Access) -> Result<(ResultStream, Option<Ticket>), Error> {
+        let running = Running {
+            text: &asked.label,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(asked.deadline_ns)?,
+            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+        };
+        let options = self.database.execute_options(&running);
+        let stream = Execution::start_program(self.database.runtime(), Box::new(program), access, options)?;
+        let ticket = stream.id().map(|query| self.interrupter.starts(query));
+        Ok((stream, ticket))
+    }
+}
+
+/// Runs a traversal to its end.
+fn ended(mut answer: GremlinAnswer, transaction: &Transaction) -> Result<GremlinAnswer, Error> {
+    let mut all = Vec::new();
+    while let Some(some) = answer.next_objects()? {
+        all.extend(some);
+    }
+    transaction.refresh()?;
+    Ok(GremlinAnswer { source: Source::Ended(Some(all)), view: transaction.snapshot(), ..answer })
+}

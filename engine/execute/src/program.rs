@@ -1,0 +1,116 @@
+//! Program: a source whose work is not a plan's. Whoever has a machine of its own (the traversers of Gremlin) runs it here, on the
+//! executors: in turns that end with the quota, within the query's bytes, until it is cancelled or its time is up. What it finds it
+//! puts aside where its client looks; the rows of the stream only say how much there is, so a client that does not read holds it up.
+
+use crate::ExecuteError;
+use crate::access::Access;
+use crate::execution::{ExecuteOptions, Execution};
+use crate::result::ResultStream;
+use crate::rows::Rows;
+use dataflow::{Context, Flow, GraphBuilder, Operator, Outcome, QueryOptions, Runtime, VertexOptions};
+use model::{Batch, Column, Nulls};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turned {
+    /// So many results were put aside.
+    Found(usize),
+    /// None yet.
+    Working,
+    /// There will be no more.
+    Done,
+}
+
+/// Work in turns, each far shorter than a quota.
+pub trait Program: Send {
+    /// The next turn.
+    ///
+    /// # Errors
+    /// Any error ends the query with it.
+    fn turn(&mut self) -> Result<Turned, dataflow::Failure>;
+    /// Bytes it holds, roughly.
+    fn bytes(&self) -> usize;
+}
+
+/// Turns after which the bytes held are told to the account.
+const TURNS_BETWEEN_CHARGES: u32 = 64;
+
+struct Running {
+    program: Option<Box<dyn Program>>,
+    charged: usize,
+    turns: u32,
+}
+
+impl Running {
+    fn charge(&mut self, bytes: usize, context: &mut Context<'_, Rows>) -> Result<(), dataflow::Failure> {
+        if bytes > self.charged {
+            context.charge(bytes - self.charged)?;
+        } else {
+            context.release(self.charged - bytes);
+        }
+        self.charged = bytes;
+        Ok(())
+    }
+}
+
+impl Operator<Rows> for Running {
+    fn receive(&mut self, _: usize, _: Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        while let Some(program) = &mut self.program {
+            match program.turn()? {
+                Turned::Found(count) => {
+                    let counts = Column::Int(vec![count as i64], Nulls::none());
+                    context.send(Rows(Batch::new(vec![counts], 1)));
+                }
+                Turned::Working => {}
+                Turned::Done => self.program = None,
+            }
+            self.turns = (self.turns + 1) % TURNS_BETWEEN_CHARGES;
+            if self.turns == 0 || self.program.is_none() {
+                let bytes = self.program.as_ref().map_or(0, |program| program.bytes());
+                self.charge(bytes, context)?;
+            }
+            if self.program.is_some() && (context.should_yield() || context.is_crowded()) {
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+impl Execution {
+    /// Starts a program. The rows of the stream have one column: how many results were put aside since the last.
+    ///
+    /// # Errors
+    /// None today; a runtime that is closing ends the stream with one.
+    pub fn start_program(
+        runtime: &Runtime<Rows>,
+        program: Box<dyn Program>,
+        access: Access,
+        options: ExecuteOptions,
+    ) -> Result<ResultStream, ExecuteError> {
+        let run = crate::execution::environment(access, Arc::default(), &options, true);
+        let mut builder = GraphBuilder::new();
+        let program = Mutex::new(Some(program));
+        // the source is made once, where the query has its home; on the other executors there is nothing to do
+        let source = builder.vertex("Program", VertexOptions::source(), move |_| {
+            Box::new(Running { program: program.lock().take(), charged: 0, turns: 0 })
+        });
+        builder.output(source);
+        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+        let query = QueryOptions {
+            tenant: options.tenant,
+            user: options.user,
+            label: options.label,
+            deadline: options.deadline,
+            bytes_max: options.bytes_max,
+            output_batches_max: options.output_batches_max,
+        };
+        let handle = runtime.submit(graph, query);
+        Ok(ResultStream::new(handle, Arc::from(vec!["count".into()]), vec![0], 1, run))
+    }
+}
