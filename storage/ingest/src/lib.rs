@@ -49,6 +49,9 @@ use work::Work;
 /// Times that files are read again because what they speak of was changed by others meanwhile.
 const ATTEMPTS_MAX: usize = 3;
 
+/// Part of the bytes given that the build may take: half, since the database holds pages of what was built meanwhile.
+const ROOM_SHARE: usize = 2;
+
 /// Reads the files that `options` names into the database. Nothing is visible before all of it is durable. Readers and writers go on
 /// meanwhile; writers wait for the last step only, which is short.
 ///
@@ -98,7 +101,7 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
         Some(bytes) => Some((SpillFile::create(options.spill_folder.as_deref())?, bytes)),
         None => None,
     };
-    let room = spill.as_ref().map(|(file, bytes)| Room { bytes: *bytes as usize, spill: file });
+    let room = spill.as_ref().map(|(file, bytes)| Room { bytes: *bytes as usize / ROOM_SHARE, spill: file });
     let store = engine.store();
     let loaded = match plan {
         Plan::Tables(tables) => load::load(work, tables, store, &given, room)?,

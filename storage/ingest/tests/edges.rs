@@ -97,3 +97,36 @@ fn random_graphs_come_in_whole() {
         assert!(edge_lines(&engine) == expected, "round {round}");
     }
 }
+
+/// Where memory is short, files are read twice and nothing is held: the graph is the same.
+#[test]
+fn little_memory_makes_no_other_graph() {
+    let seed = 20_261_122;
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let (mut plain, mut weighed) = (String::from("# a graph\n"), String::from("a,b,weight\n"));
+    let mut ids = BTreeSet::from([1, 99_999]);
+    for line in 0..40_000 {
+        let (one, two) = (chance.below(9_000), chance.below(9_000));
+        plain.push_str(&format!("{one}\t{two}\n"));
+        // Ids that fit no 32 bits, lines that are no edges, and a fraction where the first block had none.
+        let far = if line % 1000 == 7 { -5_000_000_000_i64 } else { one as i64 };
+        ids.extend([one as i64, two as i64, far]);
+        let weight = if line > 30_000 { format!("{two}.5") } else { two.to_string() };
+        weighed.push_str(&format!("{far},{two},{weight}\n"));
+        if line % 5000 == 3 {
+            weighed.push_str("no edge\n");
+        }
+    }
+    let files = Files::new(&[("plain.txt", &plain), ("weighed.csv", &weighed), ("nodes.txt", "1\n99999\n")]);
+    let lines = |memory_bytes: Option<u64>| {
+        let engine = memory();
+        let options = ImportOptions { memory_bytes, ..options(files.folder()) };
+        let report = ingest::import(&engine, &options).unwrap();
+        let counts = (report.vertices, report.edges, report.rejected);
+        (counts, rejected(&report), vertex_lines(&engine), edge_lines(&engine), index_lines(&engine))
+    };
+    let (held, twice) = (lines(None), lines(Some(1 << 16)));
+    assert_eq!(held.0, (ids.len() as u64, 80_000, 8));
+    assert!(held == twice);
+}

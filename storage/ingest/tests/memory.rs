@@ -67,6 +67,16 @@ fn open(folder: &Path, memory_bytes: Option<u64>) -> Engine {
     transact::open(Some((disk, folder)), &OpenOptions { store, ..OpenOptions::default() }).unwrap().0
 }
 
+/// The edges alone, with ids that must be looked up, as bare pairs.
+fn edge_list() -> Files {
+    let mut chance = Chance::seeded(8);
+    let mut pairs = String::new();
+    for _ in 0..EDGES * 2 {
+        writeln!(pairs, "{}\t{}", chance.below(PEOPLE) * 7, chance.below(PEOPLE) * 7).unwrap();
+    }
+    Files::new(&[("pairs.txt", &pairs)])
+}
+
 /// Most bytes held during an import beyond those before it, and the bytes that what was built takes.
 fn measured(files: &Files, memory_bytes: Option<u64>) -> (usize, usize) {
     let place = TemporaryFolder::new("ingest-memory").unwrap();
@@ -76,9 +86,11 @@ fn measured(files: &Files, memory_bytes: Option<u64>) -> (usize, usize) {
     let options = ImportOptions { memory_bytes, threads: Some(2), ..options(files.folder()) };
     let report = ingest::import(&engine, &options).unwrap();
     let most = MOST.load(Ordering::Relaxed) - before;
-    assert_eq!((report.vertices, report.edges, report.rejected), (PEOPLE, EDGES, 0));
+    assert_eq!(report.rejected, 0);
     let snapshot = engine.snapshot();
-    assert_eq!((snapshot.statistics().vertices(), snapshot.statistics().edges()), (PEOPLE, EDGES));
+    let statistics = snapshot.statistics();
+    assert_eq!((statistics.vertices(), statistics.edges()), (report.vertices, report.edges));
+    assert!(report.vertices >= PEOPLE * 9 / 10 && report.edges >= EDGES);
     // Opened again, everything can be read.
     drop((snapshot, engine));
     let engine = open(&place.path().join("db"), None);
@@ -97,5 +109,12 @@ fn an_import_holds_at_most_twice_what_it_builds_or_what_it_was_given() {
     let (most, built) = measured(&files, Some(8 * MB as u64));
     println!("within 8 MB: {} MB at most for {} MB", most / MB, built / MB);
     // Beside what it was given: the ids, and blocks on their way.
+    assert!(most < (8 + 14) * MB && most < built, "{} MB for {} MB", most / MB, built / MB);
+    let list = edge_list();
+    let (most, built) = measured(&list, None);
+    println!("an edge list without a limit: {} MB at most for {} MB", most / MB, built / MB);
+    assert!(most < 2 * built + 30 * MB, "{} MB for {} MB", most / MB, built / MB);
+    let (most, built) = measured(&list, Some(8 * MB as u64));
+    println!("an edge list within 8 MB: {} MB at most for {} MB", most / MB, built / MB);
     assert!(most < (8 + 14) * MB && most < built, "{} MB for {} MB", most / MB, built / MB);
 }

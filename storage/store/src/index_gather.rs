@@ -218,6 +218,13 @@ mod tests {
         IndexDefinition { id: IndexId(0), name: "i".into(), target, keys: vec![KeyId(0)], unique }
     }
 
+    fn given(mut entries: Vec<Entry>) -> impl FnOnce(&mut Vec<Entry>) -> Result<(), StoreError> {
+        move |open| {
+            open.append(&mut entries);
+            Ok(())
+        }
+    }
+
     /// Against the slow twin: counted up, at random, with repeated keys and with texts; held and put aside; onto an index that is there.
     #[test]
     fn what_is_gathered_is_the_index_built_at_once() {
@@ -246,7 +253,7 @@ mod tests {
                 let mut gathered = Gathered::new(&definition(false), room);
                 gathered.take_index(&before);
                 for part in all[there as usize..].chunks(3_000) {
-                    gathered.take(|open| Ok(open.extend_from_slice(part))).unwrap();
+                    gathered.take(given(part.to_vec())).unwrap();
                 }
                 let index = gathered.index(None, &pager).unwrap();
                 assert_eq!(index.entry_count(), u64::from(there + new));
@@ -263,8 +270,8 @@ mod tests {
             let mut gathered = Gathered::new(&definition(true), None);
             let key = |number: i64| IndexKey::One(Value::Int(number));
             let each = (0..3 * LEAF_ENTRIES as i64).map(|n| Entry { key: key(n), vertex: n as u32 });
-            gathered.take(|open| Ok(open.extend(each))).unwrap();
-            gathered.take(|open| Ok(open.push(Entry { key: key(repeated), vertex: 1 << 20 }))).unwrap();
+            gathered.take(given(each.collect())).unwrap();
+            gathered.take(given(vec![Entry { key: key(repeated), vertex: 1 << 20 }])).unwrap();
             let found = gathered.index(None, &Pager::new(None));
             assert!(matches!(found, Err(StoreError::NotUnique { .. })), "{repeated}");
         }
