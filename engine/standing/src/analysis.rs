@@ -7,7 +7,6 @@
 
 use crate::StandingError;
 use crate::demand::{Demand, over_columns, unsteady};
-use crate::join::{Atom, Join, JoinBuilder};
 use crate::shape::{Attribute, Combining, OutputColumn, Shape, Step, StepKind, StepNo};
 use model::Value;
 use plan::algebra::*;
@@ -15,6 +14,9 @@ use plan::expr::Name;
 use plan::{AggregateFunction, Expr, Statement, StatementKind, Var};
 use std::collections::HashMap;
 use store::Snapshot;
+
+mod lengths;
+mod pattern;
 
 /// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
 ///
@@ -37,7 +39,9 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
         return Err(StandingError::unsupported_but("a statement without RETURN", "end it with RETURN"));
     }
     let answer: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+    let mut plan = plan.clone();
     let mut next = statement.variables.len() as u32;
+    let lengths = lengths::lengths(&mut plan, &answer, &mut next)?;
     let mut fresh = || {
         next += 1;
         Var(next - 1)
@@ -47,14 +51,15 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
     let layout = statement.parameters.iter().map(|name| parameters[name]).collect::<Vec<_>>();
     let mut analysis = Analysis {
         snapshot,
-        demand: Demand::of(plan, &answer),
+        demand: Demand::of(&plan, &answer),
+        lengths,
         parameters,
         attributes: HashMap::new(),
         next,
         steps: vec![Step { kind: StepKind::Arguments, layout: layout.clone() }],
     };
-    let context = Context { argument: 0, carried: layout };
-    let output = analysis.step(plan, &context)?;
+    let context = Context { argument: 0, carried: layout, sets: false };
+    let output = analysis.step(&plan, &context)?;
     let position = |analysis: &Analysis<'_>, var: Var| {
         analysis.steps[output].layout.iter().position(|other| *other == var)
     };
@@ -82,6 +87,15 @@ struct Context {
     argument: StepNo,
     /// Columns that every row must keep.
     carried: Vec<Var>,
+    /// Does it make no difference above how often a row comes?
+    sets: bool,
+}
+
+impl Context {
+    /// The same, where repeats may matter or not.
+    fn with_sets(&self, sets: bool) -> Context {
+        Context { argument: self.argument, carried: self.carried.clone(), sets }
+    }
 }
 
 struct Analysis<'a> {
@@ -89,6 +103,8 @@ struct Analysis<'a> {
     demand: Demand,
     parameters: HashMap<Name, Var>,
     attributes: HashMap<(Var, Attribute), Var>,
+    /// Where the length of a run is put, by the run's variable.
+    lengths: HashMap<Var, Var>,
     next: u32,
     steps: Vec<Step>,
 }
@@ -139,7 +155,7 @@ impl Analysis<'_> {
                 self.map(input, node.items.clone(), &context.carried)
             }
             Plan::Distinct(node) => {
-                let input = self.step(&node.input, context)?;
+                let input = self.step(&node.input, &context.with_sets(true))?;
                 let items = node.columns.iter().map(|var| (*var, Expr::Variable(*var))).collect();
                 let input = self.map(input, items, &context.carried)?;
                 let layout = self.layout(input).to_vec();
@@ -207,7 +223,11 @@ impl Analysis<'_> {
     }
 
     fn aggregate(&mut self, node: &Aggregate, context: &Context) -> Result<StepNo, StandingError> {
-        let input = self.step(&node.input, context)?;
+        let ignores_repeats = |(_, call): &(Var, AggregateCall)| {
+            call.distinct || matches!(call.function, AggregateFunction::Min | AggregateFunction::Max)
+        };
+        let sets = node.aggregates.iter().all(ignores_repeats);
+        let input = self.step(&node.input, &context.with_sets(sets))?;
         let from = self.layout(input).to_vec();
         let keyed = self.map(input, node.keys.clone(), &context.carried)?;
         let Some(Step { kind: StepKind::Map { mut items, .. }, layout: keys }) = self.steps.pop() else {
@@ -266,7 +286,7 @@ impl Analysis<'_> {
                 ));
             }
         };
-        let input = self.step(&sort.input, context)?;
+        let input = self.step(&sort.input, &context.with_sets(false))?;
         let from = self.layout(input).to_vec();
         let mut items: Vec<(Var, Expr)> = from.iter().map(|var| (*var, Expr::Variable(*var))).collect();
         let mut keys = Vec::new();
@@ -290,7 +310,8 @@ impl Analysis<'_> {
     }
 
     fn union(&mut self, node: &Union, context: &Context) -> Result<StepNo, StandingError> {
-        let (left, right) = (self.step(&node.left, context)?, self.step(&node.right, context)?);
+        let below = context.with_sets(context.sets || node.distinct);
+        let (left, right) = (self.step(&node.left, &below)?, self.step(&node.right, &below)?);
         let side = |of: fn(&(Var, Var, Var)) -> Var| -> Vec<(Var, Expr)> {
             node.columns.iter().map(|all| (all.0, Expr::Variable(of(all)))).collect()
         };
@@ -309,12 +330,18 @@ impl Analysis<'_> {
 
     fn apply(&mut self, node: &Apply, context: &Context) -> Result<StepNo, StandingError> {
         let input = self.step(&node.input, context)?;
-        let imports: Vec<Var> = node.imports.iter().chain(&context.carried).copied().collect();
+        let imports = node.imports.iter().chain(&context.carried).copied();
+        let imports: Vec<Var> = imports.filter(|var| self.layout(input).contains(var)).collect();
+        let sets = match &node.kind {
+            ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_) => true,
+            ApplyKind::Inner(_) | ApplyKind::Optional(_) => context.sets,
+            _ => false,
+        };
         let items = imports.iter().map(|var| (*var, Expr::Variable(*var))).collect();
         let rows = self.map(input, items, &[])?;
         let carried = self.layout(rows).to_vec();
         let argument = self.add(StepKind::Distinct { input: rows }, carried.clone());
-        let inner = self.step(&node.inner, &Context { argument, carried: carried.clone() })?;
+        let inner = self.step(&node.inner, &Context { argument, carried: carried.clone(), sets })?;
         // The carried columns under the names that they have outside.
         match &node.kind {
             ApplyKind::Inner(_) => Ok(self.combine(input, inner, &carried, CombineAs::Inner)),
@@ -388,81 +415,6 @@ impl Analysis<'_> {
             CombineAs::Plain(kind) => (kind, ours.clone()),
         };
         self.add(StepKind::Combine { left, right, on: pairs, kind }, layout)
-    }
-
-    /// A chain of patterns and conditions becomes one join.
-    fn pattern(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
-        let (mut at, mut patterns, mut predicates) = (plan, Vec::new(), Vec::new());
-        loop {
-            match at {
-                Plan::Match(node) if !node.optional => {
-                    patterns.push(&node.pattern);
-                    at = &node.input;
-                }
-                Plan::Filter(node) => {
-                    predicates.push(&node.predicate);
-                    at = &node.input;
-                }
-                _ => break,
-            }
-        }
-        let input = self.step(at, context)?;
-        if patterns.is_empty() {
-            let layout = self.layout(input).to_vec();
-            let predicate = Expr::all(predicates.into_iter().cloned());
-            let predicate = self.expression(&predicate, &layout)?;
-            return Ok(self.add(StepKind::Filter { input, predicate }, layout));
-        }
-        let mut join = JoinBuilder::new(input, self.layout(input));
-        for pattern in patterns.iter().rev() {
-            self.atoms(pattern, &mut join)?;
-        }
-        let layout = join.layout().to_vec();
-        let own = patterns.iter().flat_map(|pattern| &pattern.predicates);
-        for predicate in own.chain(predicates) {
-            for conjunct in self.expression(predicate, &layout)?.conjuncts() {
-                join.require(conjunct)?;
-            }
-        }
-        let join: Join = join.finish(self.snapshot)?;
-        let layout = join.layout.clone();
-        Ok(self.add(StepKind::Join(Box::new(join)), layout))
-    }
-    fn atoms(&mut self, pattern: &plan::Pattern, join: &mut JoinBuilder) -> Result<(), StandingError> {
-        let mut entities: Vec<(Var, bool)> = Vec::new();
-        for vertex in &pattern.vertices {
-            join.atom(Atom::Vertex { vertex: vertex.variable, labels: vertex.labels.clone() })?;
-            entities.push((vertex.variable, true));
-        }
-        let mut single = Vec::new();
-        for edge in &pattern.edges {
-            if edge.run.is_some() {
-                return Err(StandingError::unsupported_but(
-                    "a relationship of variable length",
-                    "write its lengths out as patterns joined by UNION",
-                ));
-            }
-            join.atom(Atom::Edge {
-                edge: edge.variable,
-                from: edge.from,
-                to: edge.to,
-                types: edge.types.clone(),
-                direction: edge.direction,
-            })?;
-            single.push(edge.variable);
-            entities.push((edge.variable, false));
-        }
-        if single.len() > 1 {
-            join.require(Expr::EdgesDistinct(single))?;
-        }
-        for (var, is_vertex) in entities {
-            let wanted: Vec<Attribute> = self.demand.on(var).cloned().collect();
-            for attribute in wanted {
-                let column = self.attribute(var, &attribute);
-                join.atom(Atom::Attribute { of: var, is_vertex, attribute, column })?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::join::JoinState;
 use crate::limits::RESULT_ROWS_MAX;
-use crate::operator::{Aggregate, Combine, Distinct, Top};
+use crate::operator::{Aggregate, Combine, Distinct, Reach, Top};
 use crate::row::Row;
 use crate::shape::{Shape, StepKind, StepNo};
 use crate::table::HashMap;
@@ -51,6 +51,7 @@ enum Operator {
     Unwind(StepNo, Evaluator),
     Distinct(StepNo, Distinct),
     Aggregate(StepNo, Option<StepNo>, Aggregate),
+    Reach(StepNo, Reach),
     Top(StepNo, Top),
     Union(StepNo, StepNo),
     Combine(StepNo, StepNo, Combine),
@@ -100,6 +101,7 @@ impl Network {
                 StepKind::Aggregate { input, keys, calls, whole } => {
                     Operator::Aggregate(input, whole, Aggregate::new(keys, calls))
                 }
+                StepKind::Reach { input, walk } => Operator::Reach(input, Reach::new(walk)),
                 StepKind::Top { input, group, keys, skip, limit } => {
                     Operator::Top(input, Top::new(group, keys, skip, limit))
                 }
@@ -134,6 +136,7 @@ impl Network {
                 Operator::Aggregate(input, whole, aggregate) => {
                     aggregate.advance(&all[*input], whole.map(|whole| &all[whole]))?
                 }
+                Operator::Reach(input, reach) => reach.advance(turn, &all[*input])?,
                 Operator::Top(input, top) => top.advance(&all[*input]),
                 Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
                 Operator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),

@@ -3,9 +3,11 @@
 mod aggregate;
 mod combine;
 mod distinct;
+mod reach;
 mod top;
 
 pub(crate) use aggregate::Aggregate;
 pub(crate) use combine::Combine;
 pub(crate) use distinct::Distinct;
+pub(crate) use reach::{Home, Reach, Walk};
 pub(crate) use top::Top;

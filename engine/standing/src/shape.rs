@@ -4,6 +4,7 @@
 //! become a column by then (an [`Attribute`] of a vertex or edge), so a row's columns are all that a row depends on.
 
 use crate::join::Join;
+use crate::operator::Walk;
 use plan::algebra::AggregateCall;
 use plan::expr::Name;
 use plan::{Expr, Var};
@@ -48,6 +49,8 @@ pub(crate) enum StepKind {
     /// The first `keys` columns of the input, then the aggregates. Each aggregate takes its arguments from the columns of the input
     /// that its entry names. The rows of `whole`, where it is given, are the groups that are there even without input.
     Aggregate { input: StepNo, keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>, whole: Option<StepNo> },
+    /// Source, target and distance of a walk from each source, which is the only column of the input.
+    Reach { input: StepNo, walk: Walk },
     /// The first rows of each group, in order of the keys (column, largest first).
     Top { input: StepNo, group: Vec<usize>, keys: Vec<(usize, bool)>, skip: usize, limit: Option<usize> },
     /// Rows of both; same layout.

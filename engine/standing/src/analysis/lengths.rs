@@ -1,0 +1,94 @@
+//! Runs of relationships of which only the number is read: that is all that is kept of them.
+
+use crate::StandingError;
+use plan::algebra::Plan;
+use plan::expr::BinaryOperator;
+use plan::{Expr, Function, Var};
+use std::collections::HashMap;
+
+/// Gives each run a variable for its length, and lets the plan read that one.
+///
+/// # Errors
+/// More than the length of a run is asked for.
+pub(super) fn lengths(
+    plan: &mut Plan,
+    answer: &[Var],
+    next: &mut u32,
+) -> Result<HashMap<Var, Var>, StandingError> {
+    let mut runs = HashMap::new();
+    collect(plan, &mut |plan| {
+        let Plan::Match(node) = plan else { return };
+        for edge in node.pattern.edges.iter().filter(|edge| edge.run.is_some()) {
+            runs.insert(edge.variable, Var(*next));
+            *next += 1;
+        }
+    });
+    if runs.is_empty() {
+        return Ok(runs);
+    }
+    let mut paths: HashMap<Var, Vec<Var>> = HashMap::new();
+    collect(plan, &mut |plan| {
+        let Plan::Extend(node) = plan else { return };
+        for (var, expr) in &node.items {
+            if let Expr::PathOf(parts) = expr
+                && parts.iter().any(|part| runs.contains_key(part))
+            {
+                paths.insert(*var, parts.clone());
+            }
+        }
+    });
+    change(plan, &runs, &paths);
+    let mut read_whole = answer.iter().any(|var| runs.contains_key(var) || paths.contains_key(var));
+    collect(plan, &mut |plan| {
+        plan.expressions(&mut |expr| {
+            let free = expr.free_variables();
+            read_whole |= free.iter().any(|var| runs.contains_key(var) || paths.contains_key(var));
+        });
+    });
+    if read_whole {
+        return Err(StandingError::unsupported_but(
+            "a path of variable length, or its relationships,",
+            "return its ends and length(path)",
+        ));
+    }
+    Ok(runs)
+}
+
+fn collect(plan: &Plan, visit: &mut dyn FnMut(&Plan)) {
+    visit(plan);
+    plan.children().into_iter().for_each(|child| collect(child, visit));
+}
+
+fn change(plan: &mut Plan, runs: &HashMap<Var, Var>, paths: &HashMap<Var, Vec<Var>>) {
+    if let Plan::Extend(node) = plan {
+        node.items.retain(|(var, _)| !paths.contains_key(var));
+    }
+    plan.expressions_mut(&mut |expr| replace(expr, runs, paths));
+    plan.children_mut().into_iter().for_each(|child| change(child, runs, paths));
+}
+
+fn replace(expr: &mut Expr, runs: &HashMap<Var, Var>, paths: &HashMap<Var, Vec<Var>>) {
+    if let Expr::Call(function, arguments) = expr
+        && let [Expr::Variable(var)] = arguments[..]
+    {
+        let length = match function {
+            Function::Length => paths.get(&var).map(|parts| length(parts, runs)),
+            Function::Size => runs.get(&var).map(|length| Expr::Variable(*length)),
+            _ => None,
+        };
+        if let Some(length) = length {
+            *expr = length;
+            return;
+        }
+    }
+    expr.children_mut(&mut |child| replace(child, runs, paths));
+}
+
+/// Single edges of a path count one each; every second part is an edge or a run.
+fn length(parts: &[Var], runs: &HashMap<Var, Var>) -> Expr {
+    let edges = || parts.iter().skip(1).step_by(2);
+    let single = edges().filter(|part| !runs.contains_key(part)).count();
+    edges().filter_map(|part| runs.get(part)).fold(Expr::literal(single as i64), |sum, run| {
+        Expr::binary(BinaryOperator::Add, sum, Expr::Variable(*run))
+    })
+}

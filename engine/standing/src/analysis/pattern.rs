@@ -1,0 +1,240 @@
+//! Patterns: joins of atoms, and walks between them.
+//!
+//! A chain of MATCH and WHERE clauses becomes one join, unless it holds runs of relationships. Then what stands at one end of a run is
+//! joined first, the run is walked from there, and the rest is joined to what was reached.
+
+use super::{Analysis, CombineAs, Context};
+use crate::StandingError;
+use crate::join::{Atom, JoinBuilder};
+use crate::operator::{Home, Walk};
+use crate::shape::{Attribute, StepKind, StepNo};
+use model::Direction;
+use plan::algebra::Plan;
+use plan::expr::{BinaryOperator, Name};
+use plan::pattern::{PathMode, Run, Selector};
+use plan::{Expr, Pattern, PatternEdge, PatternVertex, Var};
+
+/// What is still to be joined.
+struct Pending<'p> {
+    vertices: Vec<&'p PatternVertex>,
+    edges: Vec<&'p PatternEdge>,
+    runs: Vec<(&'p PatternEdge, &'p Run)>,
+    conditions: Vec<Expr>,
+}
+
+impl Pending<'_> {
+    /// Variables of vertices that hang together with this one by single edges.
+    fn around(&self, vertex: Var) -> Vec<Var> {
+        let mut found = vec![vertex];
+        loop {
+            let before = found.len();
+            for edge in &self.edges {
+                match (found.contains(&edge.from), found.contains(&edge.to)) {
+                    (true, false) => found.push(edge.to),
+                    (false, true) => found.push(edge.from),
+                    _ => {}
+                }
+            }
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+    /// Does a condition say which vertices these are?
+    fn is_anchored(&self, vertices: &[Var]) -> bool {
+        self.conditions.iter().any(|condition| {
+            let Expr::Binary(BinaryOperator::Equal, a, b) = condition else { return false };
+            let about = |side: &Expr| side.free_variables().iter().any(|var| vertices.contains(var));
+            let constant = |side: &Expr| side.free_variables().is_empty();
+            (about(a) && constant(b)) || (about(b) && constant(a))
+        })
+    }
+}
+
+impl Analysis<'_> {
+    /// A chain of patterns and conditions.
+    pub(super) fn pattern(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
+        let (mut at, mut patterns, mut predicates) = (plan, Vec::new(), Vec::new());
+        loop {
+            match at {
+                Plan::Match(node) if !node.optional => {
+                    patterns.push(&node.pattern);
+                    at = &node.input;
+                }
+                Plan::Filter(node) => {
+                    predicates.push(&node.predicate);
+                    at = &node.input;
+                }
+                _ => break,
+            }
+        }
+        let input = self.step(at, context)?;
+        if patterns.is_empty() {
+            let layout = self.layout(input).to_vec();
+            let predicate = Expr::all(predicates.into_iter().cloned());
+            let predicate = self.expression(&predicate, &layout)?;
+            return Ok(self.add(StepKind::Filter { input, predicate }, layout));
+        }
+        patterns.reverse();
+        let own = patterns.iter().flat_map(|pattern| &pattern.predicates);
+        let conditions = own.chain(predicates).flat_map(|predicate| predicate.clone().conjuncts());
+        let mut pending = Pending {
+            vertices: Vec::new(),
+            edges: Vec::new(),
+            runs: Vec::new(),
+            conditions: conditions.collect(),
+        };
+        for pattern in patterns {
+            pending.conditions.extend(distinct_edges(pattern)?);
+            pending.vertices.extend(&pattern.vertices);
+            for edge in &pattern.edges {
+                match &edge.run {
+                    Some(run) => pending.runs.push((edge, run)),
+                    None => pending.edges.push(edge),
+                }
+            }
+        }
+        let mut step = input;
+        while let Some((edge, run)) = pending.runs.pop() {
+            step = self.walk(step, edge, run, &mut pending, context)?;
+        }
+        let all: Vec<Var> = pending.vertices.iter().map(|vertex| vertex.variable).collect();
+        self.join(step, &all, &mut pending)
+    }
+
+    /// Joins the atoms around these vertices, and every condition that can be tested then.
+    fn join(
+        &mut self,
+        input: StepNo,
+        around: &[Var],
+        pending: &mut Pending<'_>,
+    ) -> Result<StepNo, StandingError> {
+        let mut join = JoinBuilder::new(input, self.layout(input));
+        let mut entities: Vec<(Var, bool)> = Vec::new();
+        let is_here = |var: Var| around.contains(&var);
+        for vertex in pending.vertices.iter().filter(|vertex| is_here(vertex.variable)) {
+            join.atom(Atom::Vertex { vertex: vertex.variable, labels: vertex.labels.clone() })?;
+            entities.push((vertex.variable, true));
+        }
+        for edge in pending.edges.iter().filter(|edge| is_here(edge.from)) {
+            let (types, direction) = (edge.types.clone(), edge.direction);
+            join.atom(Atom::Edge { edge: edge.variable, from: edge.from, to: edge.to, types, direction })?;
+            entities.push((edge.variable, false));
+        }
+        pending.vertices.retain(|vertex| !is_here(vertex.variable));
+        pending.edges.retain(|edge| !is_here(edge.from));
+        for (var, is_vertex) in entities {
+            let wanted: Vec<Attribute> = self.demand.on(var).cloned().collect();
+            for attribute in wanted {
+                let column = self.attribute(var, &attribute);
+                join.atom(Atom::Attribute { of: var, is_vertex, attribute, column })?;
+            }
+        }
+        let layout = join.layout().to_vec();
+        let known = |expr: &Expr| {
+            let free = expr.free_variables();
+            free.iter().all(|var| layout.contains(var))
+        };
+        let (ready, later): (Vec<Expr>, Vec<Expr>) =
+            pending.conditions.drain(..).partition(|expr| known(expr));
+        pending.conditions = later;
+        for condition in ready {
+            join.require(self.expression(&condition, &layout)?)?;
+        }
+        let join = join.finish(self.snapshot)?;
+        let layout = join.layout.clone();
+        Ok(self.add(StepKind::Join(Box::new(join)), layout))
+    }
+
+    /// Joins what stands at one end of a run, and walks it from there.
+    fn walk(
+        &mut self,
+        input: StepNo,
+        edge: &PatternEdge,
+        run: &Run,
+        pending: &mut Pending<'_>,
+        context: &Context,
+    ) -> Result<StepNo, StandingError> {
+        let bound = |analysis: &Self, var: Var| analysis.layout(input).contains(&var);
+        let (from, to) = (pending.around(edge.from), pending.around(edge.to));
+        let near = |analysis: &Self, vertices: &[Var]| {
+            vertices.iter().any(|var| bound(analysis, *var)) || pending.is_anchored(vertices)
+        };
+        let backwards = !near(self, &from) && near(self, &to);
+        let (start, end, around) =
+            if backwards { (edge.to, edge.from, to) } else { (edge.from, edge.to, from) };
+        let direction = if backwards { edge.direction.reversed() } else { edge.direction };
+        let home = home(edge, run, context.sets)?;
+        let left = self.join(input, &around, pending)?;
+        let items = vec![Expr::Variable(start)];
+        let sources = self.add(StepKind::Map { input: left, items }, vec![start]);
+        let sources = self.add(StepKind::Distinct { input: sources }, vec![start]);
+        let length = self.lengths[&edge.variable];
+        let walk = Walk { types: edge.types.clone(), direction, home, max: run.max };
+        let reached = self.add(StepKind::Reach { input: sources, walk }, vec![start, end, length]);
+        let both = self.layout(left).contains(&end);
+        let on = if both { vec![start, end] } else { vec![start] };
+        Ok(self.combine(left, reached, &on, CombineAs::Inner))
+    }
+}
+
+/// What a run is to its own source.
+///
+/// # Errors
+/// Its rows cannot be told from the distances of its ends.
+fn home(edge: &PatternEdge, run: &Run, sets: bool) -> Result<Home, StandingError> {
+    let refuse = |what: &str, hint: &'static str| Err(StandingError::unsupported_but(what, hint));
+    if run.edge_predicate.is_some() {
+        return refuse(
+            "a condition on the relationships of a variable-length pattern",
+            "use a type of its own for them",
+        );
+    }
+    if run.min > 1 {
+        return refuse("a variable-length pattern of at least two relationships", "write the first ones out");
+    }
+    match run.selector {
+        Selector::AnyShortest | Selector::AllShortest if run.selector == Selector::AnyShortest || sets => {
+            Ok(if run.min == 0 { Home::Near } else { Home::Never })
+        }
+        Selector::AllShortest => refuse(
+            "every one of the shortest paths",
+            "ask for one of them (shortestPath), or for DISTINCT ends",
+        ),
+        _ if !sets => refuse(
+            "every path of variable length, which may be more than can be counted,",
+            "ask for DISTINCT ends, for shortestPath, or write the lengths out",
+        ),
+        _ if !matches!(run.mode, PathMode::Trail | PathMode::Walk) => {
+            refuse("a variable-length pattern that may not meet a node twice", "leave the path mode out")
+        }
+        _ if run.min == 0 => Ok(Home::Near),
+        _ if edge.direction == Direction::Both => refuse(
+            "an undirected variable-length pattern from 1 on",
+            "give it a direction, or begin it with *0..",
+        ),
+        _ => Ok(Home::Cycle),
+    }
+}
+
+/// All single edges of a pattern are distinct; a run that could meet one of them, or another run, would have to remember its edges.
+fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
+    let every = |edge: &&PatternEdge| {
+        edge.run.as_ref().is_some_and(|run| run.selector == Selector::Every && run.mode != PathMode::Walk)
+    };
+    let meets =
+        |a: &[Name], b: &[Name]| a.is_empty() || b.is_empty() || a.iter().any(|name| b.contains(name));
+    for (number, run) in pattern.edges.iter().enumerate().filter(|(_, edge)| every(edge)) {
+        let others = pattern.edges.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut others = others.filter(|(_, edge)| edge.run.is_none() || every(edge));
+        if others.any(|(_, edge)| meets(&run.types, &edge.types)) {
+            return Err(StandingError::unsupported_but(
+                "a variable-length relationship beside others of its type in one MATCH",
+                "put it into a MATCH of its own",
+            ));
+        }
+    }
+    let single: Vec<Var> =
+        pattern.edges.iter().filter(|edge| edge.run.is_none()).map(|edge| edge.variable).collect();
+    Ok((single.len() > 1).then_some(Expr::EdgesDistinct(single)))
+}

@@ -1,0 +1,314 @@
+//! Distances from every source, kept up to date edge by edge: reachability and shortest paths on a graph that changes.
+//!
+//! For each source the distances of a breadth-first search are kept. An edge that comes can only shorten them: what it improves is
+//! relaxed outwards. An edge that goes can only lengthen those that leant on it: in order of their old distance, each vertex that has no
+//! other neighbour one step nearer is *affected*; the affected then get their distances anew from those that are not (Ramalingam and
+//! Reps 1996, "An incremental algorithm for a generalization of the shortest-path problem", for edges of length one). Work is
+//! proportional to the affected vertices and their edges.
+//!
+//! Whether a source is its own target is said by [`Home`].
+
+use crate::StandingError;
+use crate::network::{Changes, Turn};
+use crate::row::Row;
+use crate::table::{HashMap, HashSet};
+use crate::view::{Tick, View};
+use model::{Direction, EdgeTypeId, Value, VertexId};
+use plan::expr::Name;
+use std::collections::BTreeMap;
+
+/// What is walked.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    /// Admitted types; none admits all.
+    pub types: Vec<Name>,
+    pub direction: Direction,
+    /// What a source is to itself.
+    pub home: Home,
+    /// Most edges.
+    pub max: Option<u32>,
+}
+
+/// What a source is to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A target at distance 0.
+    Near,
+    /// A target where a cycle leads back, at its length; the walk has a direction.
+    Cycle,
+    /// No target.
+    Never,
+}
+
+/// Distances from one source, itself at 0.
+struct Source {
+    distances: HashMap<VertexId, u32>,
+    /// Length of the shortest cycle through it.
+    cycle: Option<u32>,
+}
+
+/// Distances from all sources.
+pub(crate) struct Reach {
+    walk: Walk,
+    sources: HashMap<VertexId, Source>,
+}
+
+/// The graph of a walk at one tick.
+struct Ground<'a> {
+    view: &'a View,
+    types: Vec<EdgeTypeId>,
+    direction: Direction,
+    tick: Tick,
+    max: u32,
+}
+
+impl Ground<'_> {
+    fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
+        self.neighbours(vertex, self.direction, found)
+    }
+    fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
+        self.neighbours(vertex, self.direction.reversed(), found)
+    }
+    fn neighbours(
+        &self,
+        vertex: VertexId,
+        direction: Direction,
+        found: &mut dyn FnMut(VertexId),
+    ) -> Result<(), StandingError> {
+        self.view.edges(vertex, &self.types, direction, self.tick, |edge| {
+            found(if edge.source == vertex { edge.target } else { edge.source })
+        })
+    }
+}
+
+/// Vertices by the distance at which they are due.
+#[derive(Default)]
+struct Due(BTreeMap<u32, Vec<VertexId>>);
+
+impl Due {
+    fn push(&mut self, distance: u32, vertex: VertexId) {
+        self.0.entry(distance).or_default().push(vertex);
+    }
+    fn pop(&mut self) -> Option<(u32, VertexId)> {
+        let mut first = self.0.first_entry()?;
+        let (distance, vertex) = (*first.key(), first.get_mut().pop());
+        if first.get().is_empty() {
+            first.remove();
+        }
+        vertex.map(|vertex| (distance, vertex))
+    }
+}
+
+impl Source {
+    /// Sets a distance, and notes what it was before this tick.
+    fn set(&mut self, vertex: VertexId, distance: Option<u32>, before: &mut HashMap<VertexId, Option<u32>>) {
+        let old = match distance {
+            Some(distance) => self.distances.insert(vertex, distance),
+            None => self.distances.remove(&vertex),
+        };
+        before.entry(vertex).or_insert(old);
+    }
+    /// Takes what is due outwards: each vertex at its least distance.
+    fn relax(
+        &mut self,
+        mut due: Due,
+        ground: &Ground<'_>,
+        before: &mut HashMap<VertexId, Option<u32>>,
+    ) -> Result<(), StandingError> {
+        while let Some((distance, vertex)) = due.pop() {
+            if distance > ground.max || self.distances.get(&vertex).is_some_and(|known| *known <= distance) {
+                continue;
+            }
+            self.set(vertex, Some(distance), before);
+            ground.next(vertex, &mut |next| {
+                if self.distances.get(&next).is_none_or(|known| *known > distance + 1) {
+                    due.push(distance + 1, next);
+                }
+            })?;
+        }
+        Ok(())
+    }
+    /// Takes up edges that went and came: pairs of the near and the far end, as the walk goes. `before` gets what changed.
+    fn change(
+        &mut self,
+        source: VertexId,
+        gone: &[(VertexId, VertexId)],
+        come: &[(VertexId, VertexId)],
+        ground: &Ground<'_>,
+        before: &mut HashMap<VertexId, Option<u32>>,
+    ) -> Result<(), StandingError> {
+        let mut suspects = Due::default();
+        for (near, far) in gone {
+            if let (Some(here), Some(there)) = (self.distances.get(near), self.distances.get(far))
+                && here + 1 == *there
+            {
+                suspects.push(*there, *far);
+            }
+        }
+        let mut affected: HashSet<VertexId> = HashSet::default();
+        let mut in_order = Vec::new();
+        while let Some((distance, vertex)) = suspects.pop() {
+            if vertex == source || affected.contains(&vertex) {
+                continue;
+            }
+            let mut is_held = false;
+            ground.previous(vertex, &mut |near| {
+                let nearer = self.distances.get(&near).is_some_and(|known| known + 1 == distance);
+                is_held |= nearer && !affected.contains(&near);
+            })?;
+            if is_held {
+                continue;
+            }
+            affected.insert(vertex);
+            in_order.push(vertex);
+            ground.next(vertex, &mut |far| {
+                if self.distances.get(&far).is_some_and(|known| *known == distance + 1) {
+                    suspects.push(distance + 1, far);
+                }
+            })?;
+        }
+        in_order.iter().for_each(|vertex| self.set(*vertex, None, before));
+        let mut due = Due::default();
+        for vertex in &in_order {
+            let mut best: Option<u32> = None;
+            ground.previous(*vertex, &mut |near| {
+                if let Some(known) = self.distances.get(&near) {
+                    best = Some(best.map_or(known + 1, |best| best.min(known + 1)));
+                }
+            })?;
+            best.into_iter().for_each(|best| due.push(best, *vertex));
+        }
+        for (near, far) in come {
+            if let Some(known) = self.distances.get(near) {
+                due.push(known + 1, *far);
+            }
+        }
+        self.relax(due, ground, before)
+    }
+    fn cycle(&self, source: VertexId, ground: &Ground<'_>) -> Result<Option<u32>, StandingError> {
+        let mut best: Option<u32> = None;
+        ground.previous(source, &mut |near| {
+            if let Some(known) = self.distances.get(&near) {
+                best = Some(best.map_or(known + 1, |best| best.min(known + 1)));
+            }
+        })?;
+        Ok(best.filter(|best| *best <= ground.max))
+    }
+    /// What this source is at, as a target of its own.
+    fn own(&self, home: Home) -> Option<u32> {
+        match home {
+            Home::Near => Some(0),
+            Home::Cycle => self.cycle,
+            Home::Never => None,
+        }
+    }
+}
+
+fn row(source: VertexId, target: VertexId, distance: u32) -> Row {
+    Row::new([Value::Vertex(source), Value::Vertex(target), Value::Int(i64::from(distance))])
+}
+
+impl Reach {
+    /// A walk from no source.
+    pub fn new(walk: Walk) -> Reach {
+        Reach { walk, sources: HashMap::default() }
+    }
+    /// Rows of source, target and distance that come and go. The input's only column is the source, each once.
+    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+        let catalog = turn.view.newest().catalog();
+        let known: Vec<EdgeTypeId> =
+            self.walk.types.iter().filter_map(|name| catalog.edge_type(name)).collect();
+        let is_barren = !self.walk.types.is_empty() && known.is_empty();
+        let ground = Ground {
+            view: turn.view,
+            types: known,
+            direction: self.walk.direction,
+            tick: turn.tick,
+            max: self.walk.max.unwrap_or(u32::MAX - 1),
+        };
+        let mut found = Changes::new();
+        if let Some(touched) = turn.touched.filter(|_| !is_barren) {
+            let (mut gone, mut come) = (Vec::new(), Vec::new());
+            for edge in &touched.edges {
+                if !ground.types.is_empty() && !ground.types.contains(&edge.id.edge_type()) {
+                    continue;
+                }
+                let (forth, back) = ((edge.source, edge.target), (edge.target, edge.source));
+                let ends = match ground.direction {
+                    Direction::Out => vec![forth],
+                    Direction::In => vec![back],
+                    Direction::Both => vec![forth, back],
+                };
+                let is_there = |tick| Ok::<_, StandingError>(turn.view.edge(edge.id, tick)? == Some(*edge));
+                match (is_there(turn.tick - 1)?, is_there(turn.tick)?) {
+                    (true, false) => gone.extend(ends),
+                    (false, true) => come.extend(ends),
+                    _ => {}
+                }
+            }
+            if !gone.is_empty() || !come.is_empty() {
+                for (source, state) in &mut self.sources {
+                    update(*source, state, &gone, &come, &ground, self.walk.home, &mut found)?;
+                }
+            }
+        }
+        for (given, diff) in input {
+            let Value::Vertex(source) = given.values()[0] else { continue };
+            if *diff < 0 {
+                if let Some(state) = self.sources.remove(&source) {
+                    tell_all(source, &state, self.walk.home, -1, &mut found);
+                }
+                continue;
+            }
+            let mut state = Source { distances: HashMap::default(), cycle: None };
+            let mut due = Due::default();
+            due.push(0, source);
+            if is_barren {
+                state.distances.insert(source, 0);
+            } else {
+                state.relax(due, &ground, &mut HashMap::default())?;
+                state.cycle = state.cycle(source, &ground)?;
+            }
+            tell_all(source, &state, self.walk.home, 1, &mut found);
+            self.sources.insert(source, state);
+        }
+        Ok(found)
+    }
+}
+
+fn tell_all(source: VertexId, state: &Source, home: Home, diff: isize, found: &mut Changes) {
+    let others = state.distances.iter().filter(|(target, _)| **target != source);
+    found.extend(others.map(|(target, distance)| (row(source, *target, *distance), diff)));
+    found.extend(state.own(home).map(|distance| (row(source, source, distance), diff)));
+}
+
+fn update(
+    source: VertexId,
+    state: &mut Source,
+    gone: &[(VertexId, VertexId)],
+    come: &[(VertexId, VertexId)],
+    ground: &Ground<'_>,
+    home: Home,
+    found: &mut Changes,
+) -> Result<(), StandingError> {
+    let mut before = HashMap::default();
+    state.change(source, gone, come, ground, &mut before)?;
+    let own_before = state.own(home);
+    let at_home = gone.iter().chain(come).any(|(_, far)| *far == source);
+    if at_home || !before.is_empty() {
+        state.cycle = state.cycle(source, ground)?;
+    }
+    let own_after = state.own(home);
+    if own_before != own_after {
+        found.extend(own_before.map(|distance| (row(source, source, distance), -1)));
+        found.extend(own_after.map(|distance| (row(source, source, distance), 1)));
+    }
+    for (target, old) in before.into_iter().filter(|(target, _)| *target != source) {
+        let new = state.distances.get(&target).copied();
+        if old != new {
+            found.extend(old.map(|distance| (row(source, target, distance), -1)));
+            found.extend(new.map(|distance| (row(source, target, distance), 1)));
+        }
+    }
+    Ok(())
+}
