@@ -7,6 +7,7 @@ use crate::line::Between;
 use crate::links::Command;
 use crate::local::Here;
 use crate::station::{Head, Opened, Wish};
+use crate::tablets::{NO_TABLET, TabletNo};
 use crate::tree::ROOT;
 use crate::{Failure, Message, OperatorWaker, Route, Tag};
 use std::sync::Arc;
@@ -148,6 +149,15 @@ impl<'a, M: Message> Context<'a, M> {
         }
     }
 
+    /// The tablet that the message of this call came for, or the last one; none if it did not come by [`Route::Tablet`], or from an
+    /// operator in the same scope instance that was called for such a message. Outside calls for messages it means nothing.
+    pub fn tablet(&self) -> Option<TabletNo> {
+        match &self.seat {
+            Seat::Executor(call) => (call.head.tablet != NO_TABLET).then_some(call.head.tablet as usize),
+            Seat::Line(..) => None,
+        }
+    }
+
     /// How many executors there are.
     pub fn executors(&self) -> usize {
         match &self.seat {
@@ -238,7 +248,7 @@ impl<M: Message> Call<'_, M> {
                 self.route(edge, &level, message);
             }
         } else if let Some(node) = self.node_beyond(edge) {
-            self.here.deliver(edge.to, edge.port, node, message);
+            self.here.deliver(edge.to, edge.port, node, self.head.tablet, message);
         }
     }
 
@@ -274,7 +284,7 @@ impl<M: Message> Call<'_, M> {
         let Some(node) = self.instance(edge, tag) else { return };
         match self.here.level(node).cloned() {
             Some(level) => self.route(edge, &level, message),
-            None => self.here.deliver(edge.to, edge.port, node, message),
+            None => self.here.deliver(edge.to, edge.port, node, self.head.tablet, message),
         }
     }
 
@@ -399,25 +409,32 @@ impl<M: Message> Call<'_, M> {
     fn route(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M) {
         let (shared, me) = (self.here.shared, self.here.local.me);
         match &edge.route {
-            Route::Local => self.carry(edge, level, me, message),
-            Route::Gather => self.carry(edge, level, shared.home, message),
+            Route::Local => self.carry(edge, level, me, NO_TABLET, message),
+            Route::Gather => self.carry(edge, level, shared.home, NO_TABLET, message),
             Route::Spread => {
                 let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
                 let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
                 let least = || (0..shared.executors()).min_by_key(length).unwrap_or(me);
                 let to = if busy { least() } else { me };
-                self.carry(edge, level, to, message);
+                self.carry(edge, level, to, NO_TABLET, message);
             }
             Route::Partition(split) => {
                 for (part, message) in split(message, shared.executors()) {
-                    self.carry(edge, level, part % shared.executors(), message);
+                    self.carry(edge, level, part % shared.executors(), NO_TABLET, message);
+                }
+            }
+            Route::Tablet(split) => {
+                let hosts = &shared.placement;
+                for (tablet, message) in split(message, hosts.len()) {
+                    let tablet = tablet % hosts.len();
+                    self.carry(edge, level, hosts[tablet] as usize, tablet as u32, message);
                 }
             }
         }
     }
 
     /// Counts a message at its receiver and puts it there, or on its way.
-    fn carry(&mut self, edge: &Edge<M>, level: &Arc<Level>, executor: usize, message: M) {
+    fn carry(&mut self, edge: &Edge<M>, level: &Arc<Level>, executor: usize, tablet: u32, message: M) {
         let shared = self.here.shared;
         let (vertex, port) = (edge.to, edge.port);
         let there = &shared.graph.vertices[vertex];
@@ -430,10 +447,10 @@ impl<M: Message> Call<'_, M> {
         }
         if executor == self.here.local.me {
             let node = self.here.node_of(level);
-            self.here.deliver(vertex, port, node, message);
+            self.here.deliver(vertex, port, node, tablet, message);
         } else {
             let (query, level) = (shared.clone(), level.clone());
-            shared.links.post(executor, Command::Deliver { query, level, vertex, port, message });
+            shared.links.post(executor, Command::Deliver { query, level, vertex, port, tablet, message });
         }
     }
 }

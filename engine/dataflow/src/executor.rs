@@ -3,9 +3,12 @@
 //! Between two turns it looks at its inbox and its timers, so a kill, a deadline or a new query waits for one turn at most. With
 //! nothing to run it looks a little longer ([`IDLE_SPIN_NS`]), then sleeps until a command or the next timer.
 
-use crate::limits::{BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS};
+use crate::limits::{
+    BALANCE_EVERY_NS, BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS,
+};
 use crate::links::{Command, Links, Shared};
 use crate::local::{Here, LocalQuery, drop_quietly};
+use crate::tablets::Balancer;
 use crate::tenants::{Owner, Payer, Tenants, Work};
 use crate::turn::Turn;
 use crate::{Message, Root, RootStatus};
@@ -22,6 +25,7 @@ enum Timer {
     Look(u64),
     Rules(u64),
     Root(usize),
+    Balance,
 }
 
 struct RootSlot {
@@ -38,18 +42,24 @@ pub(crate) struct Executor<M: Message> {
     roots: HashMap<usize, RootSlot>,
     tenants: Tenants,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
+    balancer: Balancer,
 }
 
 impl<M: Message> Executor<M> {
     pub(crate) fn new(me: usize, quota_ns: u64, links: Arc<Links<M>>) -> Executor<M> {
+        let mut timers = BinaryHeap::new();
+        if me == 0 && links.executors() > 1 {
+            timers.push(Reverse((monotonic_ns() + BALANCE_EVERY_NS, Timer::Balance)));
+        }
         Executor {
+            balancer: Balancer::new(links.tablets.count()),
             me,
             quota_ns,
             links,
             queries: HashMap::new(),
             roots: HashMap::new(),
             tenants: Tenants::default(),
-            timers: BinaryHeap::new(),
+            timers,
         }
     }
 
@@ -104,10 +114,10 @@ impl<M: Message> Executor<M> {
                     self.take_in(&query);
                 }
             }
-            Command::Deliver { query, level, vertex, port, message } => {
+            Command::Deliver { query, level, vertex, port, tablet, message } => {
                 self.with_query(&query, |mut here| {
                     let node = here.node_of(&level);
-                    here.deliver(vertex, port, node, message);
+                    here.deliver(vertex, port, node, tablet, message);
                 });
             }
             Command::Exhausted { query, level, vertex, port } => {
@@ -199,7 +209,7 @@ impl<M: Message> Executor<M> {
             let queries = &self.queries;
             self.timers.retain(|Reverse((_, timer))| match timer {
                 Timer::Deadline(id) | Timer::Look(id) | Timer::Rules(id) => queries.contains_key(id),
-                Timer::Root(_) => true,
+                Timer::Root(_) | Timer::Balance => true,
             });
         }
     }
@@ -299,9 +309,16 @@ impl<M: Message> Executor<M> {
                     }
                 }
                 Timer::Rules(id) => self.apply_rules(id, now_ns),
+                Timer::Balance => self.balance(now_ns),
                 Timer::Root(number) => self.wake_root(number),
             }
         }
+    }
+
+    /// Looks whether tablets should move; on the first executor, for all.
+    fn balance(&mut self, now_ns: u64) {
+        self.balancer.look(&self.links.tablets);
+        self.timers.push(Reverse((now_ns + BALANCE_EVERY_NS, Timer::Balance)));
     }
 
     fn add_root(&mut self, number: usize, share: u32, make: &(dyn Fn(usize) -> Box<dyn Root> + Send + Sync)) {

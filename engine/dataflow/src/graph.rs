@@ -145,6 +145,8 @@ pub enum Route<M> {
     Gather,
     /// Split by a function; part `i` goes to executor `i`.
     Partition(Partition<M>),
+    /// Split by a function; part `i` belongs to [tablet](crate::tablets) `i` and goes to the executor that hosts it.
+    Tablet(Partition<M>),
 }
 
 impl<M> Clone for Route<M> {
@@ -154,6 +156,7 @@ impl<M> Clone for Route<M> {
             Route::Spread => Route::Spread,
             Route::Gather => Route::Gather,
             Route::Partition(split) => Route::Partition(split.clone()),
+            Route::Tablet(split) => Route::Tablet(split.clone()),
         }
     }
 }
@@ -165,6 +168,7 @@ impl<M> fmt::Debug for Route<M> {
             Route::Spread => "Spread",
             Route::Gather => "Gather",
             Route::Partition(_) => "Partition",
+            Route::Tablet(_) => "Tablet",
         })
     }
 }

@@ -73,6 +73,24 @@ pub const GRAIN_BYTES: u64 = 16 << 10;
 /// Grains a query keeps in reserve before it gives them back.
 pub const GRAINS_KEPT_MAX: u64 = 16;
 
+/// Tablets for each executor unless the runtime is told otherwise: enough that moving one shifts an eighth of an executor's work.
+pub const TABLETS_PER_EXECUTOR: usize = 8;
+
+/// How often the balancer of tablets looks, in nanoseconds: a skew is mended in a few looks, so within two seconds.
+pub const BALANCE_EVERY_NS: u64 = 200_000_000;
+
+/// Executors whose loads differ by no more than this much of the mean are left alone.
+pub const BALANCE_GAP_PERCENT: u64 = 20;
+
+/// A machine that spent no more than this much of the time between two looks on tablets is left alone.
+pub const BALANCE_BUSY_PERCENT: u64 = 10;
+
+/// Tablets moved at one look.
+pub const TABLET_MOVES_MAX: usize = 16;
+
+/// Moves of tablets that are remembered.
+pub const TABLET_MOVES_KEPT_MAX: usize = 1_024;
+
 /// How often the rules for runaway queries are looked at, in nanoseconds.
 pub const RULES_CHECK_NS: u64 = 5_000_000;
 

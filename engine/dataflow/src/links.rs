@@ -8,6 +8,7 @@ use crate::accounts::{AccountOptions, Admission};
 use crate::level::Level;
 use crate::query::QueryShared;
 use crate::root::Root;
+use crate::tablets::Tablets;
 use crate::{Message, TenantNo, UserNo};
 use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
@@ -24,7 +25,7 @@ pub(crate) enum Command<M: Message> {
     /// Keep an eye on the deadline of a query that waits to be let in. To the home executor.
     Hold(Shared<M>),
     /// A message from another executor, in a scope instance that spans executors or outside scopes.
-    Deliver { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize, message: M },
+    Deliver { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize, tablet: u32, message: M },
     /// Nothing more comes on this port, anywhere.
     Exhausted { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize },
     /// All ports are exhausted and no operator was ever made: make one.
@@ -64,17 +65,19 @@ pub(crate) struct Links<M: Message> {
     pub(crate) inboxes: Vec<Inbox<M>>,
     pub(crate) registry: Mutex<BTreeMap<u64, Shared<M>>>,
     pub(crate) admission: Admission<M>,
+    pub(crate) tablets: Tablets,
     pub(crate) query_next: AtomicU64,
     pub(crate) root_next: AtomicUsize,
 }
 
 impl<M: Message> Links<M> {
-    pub(crate) fn new(executors: usize, machine: &AccountOptions) -> Links<M> {
+    pub(crate) fn new(executors: usize, machine: &AccountOptions, tablets: Tablets) -> Links<M> {
         let inbox = |_| Inbox { queue: SegQueue::new(), waker: OnceLock::new(), homes: AtomicUsize::new(0) };
         Links {
             inboxes: (0..executors).map(inbox).collect(),
             registry: Mutex::new(BTreeMap::new()),
             admission: Admission::new(machine),
+            tablets,
             query_next: AtomicU64::new(1),
             root_next: AtomicUsize::new(0),
         }

@@ -204,10 +204,10 @@ impl<M: Message> Here<'_, M> {
     /// Takes a message. One for an instance that spans executors is already counted at the port's progress and, unless the port is
     /// elastic, at its queue.
     #[inline]
-    pub(crate) fn deliver(&mut self, vertex: usize, port: usize, node: usize, message: M) {
+    pub(crate) fn deliver(&mut self, vertex: usize, port: usize, node: usize, tablet: u32, message: M) {
         let there = &self.shared.graph.vertices[vertex];
         let (elastic, order) = (there.elastic[port], there.options.port_order);
-        let mut delivery = Delivery { port, message, counted: !elastic, charged: 0 };
+        let mut delivery = Delivery { port, tablet, message, counted: !elastic, charged: 0 };
         let refused = self.refuses(vertex, node);
         if there.wide || !refused {
             self.local.tally.vertex(vertex).arrived += 1;

@@ -10,6 +10,7 @@ use crate::output::Output;
 use crate::rules::{Action, Rule, Taken};
 use crate::runtime::QueryOptions;
 use crate::stride::SHARE_DEFAULT;
+use crate::tablets::Placement;
 use crate::tally::{ScopeStats, VertexStats};
 use crate::tenants::{Owner, weight};
 use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, handle::QueryId};
@@ -35,6 +36,8 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) deadline_ns: u64,
     pub(crate) graph: Graph<M>,
     pub(crate) links: Arc<Links<M>>,
+    /// Who hosts which tablet, for this query.
+    pub(crate) placement: Placement,
     /// The outermost level: what lies outside all scopes.
     pub(crate) root: Arc<Level>,
     pub(crate) level_next: AtomicU64,
@@ -95,6 +98,7 @@ impl<M: Message> QueryShared<M> {
             waiting: flags(),
             waiting_any: AtomicBool::new(false),
             graph,
+            placement: links.tablets.placement(),
             links,
         }
     }
@@ -235,7 +239,7 @@ impl<M: Message> QueryShared<M> {
             Route::Local => full(executor),
             Route::Gather => full(self.home),
             Route::Spread => (0..self.executors()).all(full),
-            Route::Partition(_) => (0..self.executors()).any(full),
+            Route::Partition(_) | Route::Tablet(_) => (0..self.executors()).any(full),
         }
     }
 

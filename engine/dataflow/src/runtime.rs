@@ -2,9 +2,12 @@
 
 use crate::accounts::{AccountOptions, Entry};
 use crate::executor::Executor;
-use crate::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT};
+use crate::limits::{
+    OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT, TABLETS_PER_EXECUTOR,
+};
 use crate::links::{Command, Links};
 use crate::query::QueryShared;
+use crate::tablets::{TabletInfo, TabletMove, TabletNo, Tablets};
 use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, QueryProgress, Root, RootHandle};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,6 +33,10 @@ pub struct RuntimeOptions {
     pub name: String,
     /// Limits of all queries together; the share means nothing.
     pub machine: AccountOptions,
+    /// Number of [tablets](crate::tablets); none for [`TABLETS_PER_EXECUTOR`] each.
+    pub tablets: Option<usize>,
+    /// Move tablets from busy executors to idle ones.
+    pub balance: bool,
 }
 
 impl Default for RuntimeOptions {
@@ -40,6 +47,8 @@ impl Default for RuntimeOptions {
             pin: true,
             name: "executor".to_string(),
             machine: AccountOptions::default(),
+            tablets: None,
+            balance: true,
         }
     }
 }
@@ -89,7 +98,10 @@ impl<M: Message> Runtime<M> {
         let quota_ns = (options.quota.as_nanos() as u64).max(1);
         let worker_options =
             WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
-        let links = Arc::new(Links::new(options.executors.clamp(1, WORKERS_MAX), &options.machine));
+        let executors = options.executors.clamp(1, WORKERS_MAX);
+        let tablets = options.tablets.unwrap_or(executors * TABLETS_PER_EXECUTOR).max(1);
+        let tablets = Tablets::new(tablets, executors, options.balance);
+        let links = Arc::new(Links::new(executors, &options.machine, tablets));
         let workers = Workers::start(&worker_options, |me| {
             let links = links.clone();
             // Made on its own thread: the roots it will hold may not move between threads.
@@ -163,6 +175,29 @@ impl<M: Message> Runtime<M> {
         for executor in 0..self.executors() {
             self.links.post(executor, Command::Share { tenant, user, share });
         }
+    }
+
+    /// The tablets, who hosts them, and how much time went into each.
+    pub fn tablets(&self) -> Vec<TabletInfo> {
+        self.links.tablets.infos()
+    }
+
+    /// Moves tablets, each to an executor, for queries that begin from now on. The balancer may move them again.
+    ///
+    /// # Panics
+    /// When there is no such tablet or executor.
+    pub fn move_tablets(&self, moves: impl IntoIterator<Item = (TabletNo, usize)>) {
+        self.links.tablets.move_all(moves);
+    }
+
+    /// How often tablets were moved, and the latest moves, oldest first.
+    pub fn tablet_moves(&self) -> (u64, Vec<TabletMove>) {
+        self.links.tablets.moves()
+    }
+
+    /// Lets the balancer move tablets from now on, or not.
+    pub fn balance(&self, balance: bool) {
+        self.links.tablets.set_balances(balance);
     }
 
     /// Hangs other work on every executor, with a share like a tenant's. `factory` is called on each executor's own thread.

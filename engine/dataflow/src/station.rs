@@ -8,6 +8,7 @@
 //! instance that takes the seat allocates nothing.
 
 use crate::level::Account;
+use crate::tablets::NO_TABLET;
 use crate::tree::ROOT;
 use crate::{Message, Operator, Tag};
 use std::collections::VecDeque;
@@ -28,6 +29,7 @@ pub(crate) enum Item<M> {
 /// A message in a mailbox, and how it was counted.
 pub(crate) struct Delivery<M> {
     pub(crate) port: usize,
+    pub(crate) tablet: u32,
     pub(crate) message: M,
     /// Counted at the port's bounded queue.
     pub(crate) counted: bool,
@@ -76,6 +78,8 @@ pub(crate) struct Head {
     pub(crate) charged: u64,
     pub(crate) open: Vec<Opened>,
     pub(crate) wish: Wish,
+    /// The tablet of the message it was last called for.
+    pub(crate) tablet: u32,
     /// It asked for a waker in this call, of this number.
     pub(crate) ticket: Option<u64>,
 }
@@ -103,7 +107,16 @@ impl<M: Message> Station<M> {
     pub(crate) fn new() -> Station<M> {
         let (vertex, tag, node) = (0, Tag::ROOT, ROOT);
         Station {
-            head: Head { vertex, tag, node, charged: 0, open: Vec::new(), wish: Wish::None, ticket: None },
+            head: Head {
+                vertex,
+                tag,
+                node,
+                charged: 0,
+                open: Vec::new(),
+                wish: Wish::None,
+                tablet: NO_TABLET,
+                ticket: None,
+            },
             operator: None,
             inbox: VecDeque::new(),
             held: VecDeque::new(),
@@ -126,6 +139,7 @@ impl<M: Message> Station<M> {
     /// Empties it for the next; the operator stays.
     pub(crate) fn move_out(&mut self) {
         (self.head.charged, self.head.wish, self.head.ticket) = (0, Wish::None, None);
+        self.head.tablet = NO_TABLET;
         self.head.open.clear();
         self.inbox.clear();
         self.held.clear();

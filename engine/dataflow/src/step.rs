@@ -19,7 +19,7 @@ impl<M: Message> Here<'_, M> {
         let wish = std::mem::take(&mut station.head.wish);
         let ticket = station.head.ticket.take();
         let now_ns = self.local.pace.look();
-        if self.local.tally.called(vertex, now_ns) && now_ns > until_ns + quota_ns {
+        if self.local.tally.called(vertex, station.head.tablet, now_ns) && now_ns > until_ns + quota_ns {
             self.local.tally.vertex(vertex).overruns += 1;
         }
         let waits = matches!(result, Ok(Flow::Waiting));
@@ -143,6 +143,7 @@ impl<M: Message> Here<'_, M> {
             operator.get_or_insert_with(|| (self.shared.graph.vertices[vertex].factory)(self.local.me));
         match item {
             Item::Message(delivery) => {
+                head.tablet = delivery.tablet;
                 let (port, message) = self.unqueue(vertex, delivery);
                 let counts = self.local.tally.vertex(vertex);
                 counts.messages_in += 1;

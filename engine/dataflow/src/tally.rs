@@ -2,6 +2,7 @@
 
 use crate::Message;
 use crate::links::Shared;
+use crate::tablets::NO_TABLET;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Counters of one vertex, summed over its operators.
@@ -57,8 +58,10 @@ pub(crate) struct Tally {
     vertices: Vec<VertexCounts>,
     touched: Vec<u32>,
     scopes: Vec<ScopeCounts>,
-    /// Called since the clock was last read.
-    unread: Vec<u32>,
+    /// Time by tablet; as many as there are once one was worked for.
+    tablets: Vec<u64>,
+    /// Called since the clock was last read, and for which tablet.
+    unread: Vec<(u32, u32)>,
     read_ns: u64,
 }
 
@@ -74,6 +77,7 @@ impl Tally {
             vertices: vec![VertexCounts::default(); vertices],
             touched: Vec::new(),
             scopes: vec![ScopeCounts::default(); scopes],
+            tablets: Vec::new(),
             unread: Vec::new(),
             read_ns: 0,
         }
@@ -102,8 +106,8 @@ impl Tally {
 
     /// An operator was called; the clock, if it was read after that, is later than at the last call. True if it was.
     #[inline]
-    pub(crate) fn called(&mut self, vertex: usize, now_ns: u64) -> bool {
-        self.unread.push(vertex as u32);
+    pub(crate) fn called(&mut self, vertex: usize, tablet: u32, now_ns: u64) -> bool {
+        self.unread.push((vertex as u32, tablet));
         if now_ns == self.read_ns {
             return false;
         }
@@ -114,7 +118,14 @@ impl Tally {
     fn split(&mut self, now_ns: u64) {
         let unread = std::mem::take(&mut self.unread);
         let part_ns = (now_ns - self.read_ns) / (unread.len() as u64).max(1);
-        unread.iter().for_each(|vertex| self.vertex(*vertex as usize).cpu_ns += part_ns);
+        for (vertex, tablet) in &unread {
+            self.vertex(*vertex as usize).cpu_ns += part_ns;
+            if *tablet != NO_TABLET {
+                let tablet = *tablet as usize;
+                self.tablets.resize(self.tablets.len().max(tablet + 1), 0);
+                self.tablets[tablet] += part_ns;
+            }
+        }
         self.begin(now_ns);
         self.unread = unread;
         self.unread.clear();
@@ -135,6 +146,9 @@ impl Tally {
             add(&to.cpu_ns, &mut from.cpu_ns);
             add(&to.overruns, &mut from.overruns);
             from.touched = false;
+        }
+        for (tablet, busy_ns) in self.tablets.drain(..).enumerate().filter(|(_, busy_ns)| *busy_ns > 0) {
+            shared.links.tablets.add_busy(tablet, busy_ns);
         }
         for (from, to) in self.scopes.iter_mut().zip(&shared.scope_stats) {
             add(&to.opened, &mut from.opened);
