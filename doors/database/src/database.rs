@@ -114,6 +114,7 @@ impl Database {
         let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
         let kept = folder.clone().map(|folder| (disk.clone(), folder));
         let (standing, definitions) = StandingQueries::open(::standing::Keeper::new(engine.clone()), kept)?;
+        let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,
             runtime,
@@ -123,7 +124,7 @@ impl Database {
             disk,
             recovery,
             accounts,
-            housekeeping: Housekeeping::default(),
+            housekeeping,
             standing,
             sessions: AtomicUsize::new(0),
         };

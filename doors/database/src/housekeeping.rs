@@ -1,14 +1,15 @@
 //! What the database does for itself in the background: checkpoints, once the log has grown or memory fills, and giving back what no
 //! reader needs any more.
 //!
-//! Idea: a commit only compares two numbers, and at most starts a thread; nobody who commits waits for a checkpoint. A checkpoint
+//! Idea: a commit only compares two numbers, and at most starts a thread; nobody who commits waits for a checkpoint. Files that only a
+//! reader still needed go when that reader ends, whether or not anybody commits. A checkpoint
 //! that fails loses nothing, since the log still holds every commit; the next is tried when the log has grown by as much again, and
 //! the failure can be asked for. Invariant: no thread outlives the database.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
 use transact::{ANCHOR_LOG_BYTES, Engine, History, TransactError};
-use world::threads::{Thread, spawn};
+use world::threads::{Background, Pace, Thread, spawn};
 
 #[derive(Default)]
 struct State {
@@ -19,12 +20,30 @@ struct State {
 }
 
 /// Background checkpoints of one database.
-#[derive(Default)]
 pub(crate) struct Housekeeping {
     state: Arc<Mutex<State>>,
+    /// Gives up what the last reader has let go; none for a database in memory.
+    _giving_up: Option<Arc<Background>>,
 }
 
 impl Housekeeping {
+    /// Of a database that has just been opened; one in a folder watches for what its readers let go.
+    pub fn of(engine: &Engine, in_folder: bool) -> Housekeeping {
+        let watch = || {
+            let watched = engine.clone();
+            let job = Arc::new(Background::start("give up", move || {
+                if watched.has_garbage() {
+                    // What cannot be given back now is tried again with the next checkpoint.
+                    drop(watched.give_up());
+                }
+                Pace::Rest
+            }));
+            let ends = Arc::downgrade(&job);
+            engine.on_garbage(Arc::new(move || drop(ends.upgrade().inspect(|job| job.nudge()))));
+            job
+        };
+        Housekeeping { state: Arc::default(), _giving_up: in_folder.then(watch) }
+    }
     /// Starts a checkpoint if the log has reached so many bytes (fewer where the past is kept) and none is running.
     pub fn after_commit(&self, engine: &Engine, checkpoint_log_bytes: u64) {
         let checkpoint_log_bytes = match engine.history() {
@@ -33,19 +52,13 @@ impl Housekeeping {
         };
         let log_bytes = engine.log_bytes();
         let is_due = log_bytes >= checkpoint_log_bytes || engine.store().wants_checkpoint();
-        if !is_due && !engine.has_garbage() {
+        if !is_due {
             return;
         }
         // Whoever finds the lock taken finds a checkpoint being started.
         let Some(mut state) = self.state.try_lock() else { return };
         let busy = state.running.as_ref().is_some_and(|thread| !thread.is_finished());
         if busy || log_bytes < state.not_before_bytes {
-            return;
-        }
-        if !is_due {
-            let engine = engine.clone();
-            // What cannot be given back now is tried again with the next checkpoint.
-            state.running = Some(spawn("give up", move || drop(engine.give_up())));
             return;
         }
         let (engine, shared) = (engine.clone(), self.state.clone());

@@ -7,7 +7,7 @@
 //! Invariant: what is given up is not named by `CURRENT` before it is removed, and no snapshot asks for it afterwards.
 
 use crate::history::History;
-use crate::{Engine, TransactError};
+use crate::{Engine, TransactError, Waker};
 use durable::{Anchor, BackingStore, BlobRef};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -21,8 +21,14 @@ use store::{BlobKey, Lease, Snapshot};
 #[derive(Default)]
 pub(crate) struct Files {
     inner: Mutex<Inner>,
-    /// A lease ended: perhaps something can be given up.
-    ended: Arc<AtomicBool>,
+    ended: Arc<Bell>,
+}
+
+/// Rung when a lease ends: perhaps something can be given up.
+#[derive(Default)]
+struct Bell {
+    rung: AtomicBool,
+    waker: Mutex<Option<Waker>>,
 }
 
 #[derive(Default)]
@@ -33,11 +39,13 @@ struct Inner {
 }
 
 /// What snapshots hold; the last one to let go says so.
-struct Ended(Arc<AtomicBool>);
+struct Ended(Arc<Bell>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
+        self.0.rung.store(true, Ordering::Release);
+        let waker = self.0.waker.lock().clone();
+        waker.inspect(|waker| waker());
     }
 }
 
@@ -70,10 +78,10 @@ impl Files {
     }
     /// Did a lease end since this was last asked?
     pub fn take_ended(&self) -> bool {
-        self.ended.swap(false, Ordering::AcqRel)
+        self.ended.rung.swap(false, Ordering::AcqRel)
     }
     pub fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.ended.rung.load(Ordering::Acquire)
     }
     /// All files that are needed.
     fn live(
@@ -126,6 +134,10 @@ impl Engine {
     /// Could [`Engine::give_up`] have something to do?
     pub fn has_garbage(&self) -> bool {
         self.shared.files.has_ended()
+    }
+    /// Has `waker` called whenever a reader ends that was the last to need some file; it must return at once.
+    pub fn on_garbage(&self, waker: Waker) {
+        *self.shared.files.ended.waker.lock() = Some(waker);
     }
     /// Gives back what lies behind the horizon and behind the oldest reader: anchors, log segments, blob files.
     pub fn give_up(&self) -> Result<(), TransactError> {
