@@ -277,9 +277,10 @@ impl Database {
             return Ok(planned);
         }
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-        let notices = crate::notification::Notices::of(&statement, text, snapshot);
+        let mut notices = crate::notification::Notices::of(&statement, text, snapshot);
         let statement =
             plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
+        notices.add_hints(&statement);
         let writes = statement.writes();
         let mut planned = Planned::new(statement, writes, snapshot);
         planned.notices = notices;

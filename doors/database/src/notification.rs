@@ -4,6 +4,8 @@
 //! A statement is looked through once, when it is planned; what was suspicious then is looked up again whenever it runs, since the
 //! graph may have learnt a name meanwhile. A statement that is above suspicion costs nothing.
 
+mod hints;
+
 use plan::expr::{Expr, LabelExpr};
 use plan::pattern::Pattern;
 use plan::{Plan, Statement, StatementKind};
@@ -60,6 +62,8 @@ enum Suspicion {
     EdgeType(Arc<str>),
     Key(Arc<str>),
     Product,
+    /// A hint that the plan does not follow.
+    Hint(String),
 }
 
 /// Suspicions about a statement, and the text they are about.
@@ -92,6 +96,12 @@ impl Notices {
                 (suspicion, place)
             });
         Notices { suspicions: suspicions.collect() }
+    }
+    /// Adds what became of the hints once the statement was optimised.
+    pub fn add_hints(&mut self, optimised: &Statement) {
+        let hints = hints::unfollowed(optimised).into_iter();
+        self.suspicions.extend(hints.map(|hint| (Suspicion::Hint(hint), None)));
+        self.suspicions.truncate(NOTIFICATIONS_MAX);
     }
     /// What is to be told now.
     pub fn now(&self, snapshot: &Snapshot) -> Vec<Notification> {
@@ -158,7 +168,7 @@ fn is_founded(suspicion: &Suspicion, snapshot: &Snapshot) -> bool {
         Suspicion::Label(name) => catalog.label(name).is_none(),
         Suspicion::EdgeType(name) => catalog.edge_type(name).is_none(),
         Suspicion::Key(name) => catalog.key(name).is_none() && !is_component(name),
-        Suspicion::Product => true,
+        Suspicion::Product | Suspicion::Hint(_) => true,
     }
 }
 
@@ -270,6 +280,7 @@ fn told(suspicion: &Suspicion, position: Option<Place>) -> Notification {
             "property key",
             name,
         ),
+        Suspicion::Hint(hint) => hints::told(hint, position),
         Suspicion::Product => Notification {
             code: "Neo.ClientNotification.Statement.CartesianProduct",
             gql_status: "03N90",

@@ -254,8 +254,8 @@ pub enum SetItem {
     Replace(Name, Expression),
     /// `variable += map`: the properties of the map are added or replaced.
     Merge(Name, Expression),
-    /// `variable:Label:Label`.
-    Labels(Name, Vec<Name>),
+    /// `variable:Label:Label`; names, or dynamic ones.
+    Labels(Name, Vec<LabelExpression>),
 }
 
 /// One removal of `REMOVE`.
@@ -265,8 +265,8 @@ pub enum RemoveItem {
     Property(Expression, Name),
     /// `target[key]`.
     DynamicProperty(Expression, Expression),
-    /// `variable:Label:Label`.
-    Labels(Name, Vec<Name>),
+    /// `variable:Label:Label`; names, or dynamic ones.
+    Labels(Name, Vec<LabelExpression>),
 }
 
 /// `[DETACH] DELETE expression, …`.

@@ -12,6 +12,7 @@ mod as_of;
 mod call;
 mod check;
 mod create;
+mod dynamic;
 mod expression;
 mod function;
 mod group;

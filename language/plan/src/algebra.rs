@@ -385,6 +385,8 @@ pub struct CreateEdge {
     pub variable: Var,
     /// Type.
     pub edge_type: Name,
+    /// The type as a value of the row, instead: a text, or a list of one.
+    pub dynamic_type: Option<Expr>,
     /// Where it starts.
     pub source: Var,
     /// Where it ends.
@@ -443,6 +445,15 @@ pub enum SetItem {
     AddLabels(Var, Vec<Name>),
     /// `REMOVE variable:A:B`
     RemoveLabels(Var, Vec<Name>),
+    /// `variable:$(labels)`, added or removed.
+    DynamicLabels {
+        /// Vertex.
+        variable: Var,
+        /// A text or a list of texts.
+        labels: Expr,
+        /// Added, not removed.
+        add: bool,
+    },
 }
 
 /// Deletes vertices, edges and paths; with `detach`, a vertex's edges too.

@@ -229,7 +229,7 @@ fn ends(edges: &[CreateEdge]) -> impl Iterator<Item = Var> {
 fn named(items: &[SetItem]) -> impl Iterator<Item = Var> {
     items.iter().filter_map(|item| match item {
         SetItem::Property(..) | SetItem::DynamicProperty(..) => None,
-        SetItem::Properties { variable, .. } => Some(*variable),
+        SetItem::Properties { variable, .. } | SetItem::DynamicLabels { variable, .. } => Some(*variable),
         SetItem::AddLabels(variable, _) | SetItem::RemoveLabels(variable, _) => Some(*variable),
     })
 }
@@ -271,7 +271,10 @@ macro_rules! each_expression {
             Plan::CallProcedure(node) => node.arguments.$iter().for_each(&mut *$visit),
             Plan::Create(node) => {
                 node.vertices.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
-                node.edges.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
+                node.edges.$iter().for_each(|made| {
+                    made.properties.$iter().for_each(&mut *$visit);
+                    made.dynamic_type.$iter().for_each(&mut *$visit);
+                });
             }
             Plan::Merge(node) => {
                 node.vertices.$iter().for_each(|made| made.properties.$iter().for_each(&mut *$visit));
@@ -307,6 +310,7 @@ macro_rules! each_in_change {
                 $visit(value)
             }
             SetItem::Properties { value, .. } => $visit(value),
+            SetItem::DynamicLabels { labels, .. } => $visit(labels),
             SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => {}
         }
     };

@@ -5,6 +5,7 @@ use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
+use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
@@ -20,10 +21,17 @@ struct NewVertex {
 }
 
 struct NewEdge {
-    edge_type: EdgeTypeId,
+    edge_type: TypeOf,
     source: End,
     target: End,
     properties: Option<Compiled>,
+}
+
+/// Where an edge's type comes from.
+enum TypeOf {
+    Known(EdgeTypeId),
+    /// A value of the row.
+    Row(Compiled),
 }
 
 /// Where an edge's end comes from.
@@ -49,6 +57,21 @@ pub(crate) type Created = Vec<Value>;
 pub(crate) struct Shape {
     pub(crate) vertices: Vec<Value>,
     pub(crate) edges: Vec<Value>,
+    types: Vec<EdgeTypeId>,
+}
+
+fn edge_type(of: &TypeOf, batch: &Batch, row: usize, here: &mut Here) -> Try<EdgeTypeId> {
+    let value = match of {
+        TypeOf::Known(edge_type) => return Ok(*edge_type),
+        TypeOf::Row(value) => value.evaluate_row(batch, row, &here.scope())?,
+    };
+    match names(value, "the type of a Relationship")?.as_slice() {
+        [single] => Ok(here.environment.transaction()?.edge_type(single)?),
+        several => {
+            let message = format!("a Relationship has one type, not {}", several.len());
+            Err(ExecuteError::WrongType(message).into())
+        }
+    }
 }
 
 impl Creation {
@@ -75,8 +98,12 @@ impl Creation {
             creation.vertices.push(NewVertex { labels, properties: map(&vertex.properties)? });
         }
         for edge in edges {
+            let edge_type = match &edge.dynamic_type {
+                Some(value) => TypeOf::Row(compiler.expression(value, layout)?),
+                None => TypeOf::Known(transaction.edge_type(&edge.edge_type)?),
+            };
             creation.edges.push(NewEdge {
-                edge_type: transaction.edge_type(&edge.edge_type)?,
+                edge_type,
                 source: end(edge.source)?,
                 target: end(edge.target)?,
                 properties: map(&edge.properties)?,
@@ -84,7 +111,8 @@ impl Creation {
         }
         let maps =
             vertices.iter().map(|vertex| &vertex.properties).chain(edges.iter().map(|edge| &edge.properties));
-        creation.reads = EntityReads::of(maps.flatten(), layout);
+        let types = edges.iter().filter_map(|edge| edge.dynamic_type.as_ref());
+        creation.reads = EntityReads::of(maps.flatten().chain(types), layout);
         Ok(creation)
     }
 
@@ -95,12 +123,13 @@ impl Creation {
 
     /// Evaluates the property maps for one row.
     pub(crate) fn shape(&self, batch: &Batch, row: usize, here: &mut Here) -> Try<Shape> {
-        let mut shape = Shape { vertices: Vec::new(), edges: Vec::new() };
+        let mut shape = Shape { vertices: Vec::new(), edges: Vec::new(), types: Vec::new() };
         for vertex in &self.vertices {
             shape.vertices.push(write::evaluate(&vertex.properties, batch, row, here)?);
         }
         for edge in &self.edges {
             shape.edges.push(write::evaluate(&edge.properties, batch, row, here)?);
+            shape.types.push(edge_type(&edge.edge_type, batch, row, here)?);
         }
         Ok(shape)
     }
@@ -145,13 +174,13 @@ impl Creation {
             dirty.vertex(id);
             created.push(Value::Vertex(id));
         }
-        for (edge, properties) in self.edges.iter().zip(shape.edges) {
+        for ((edge, properties), edge_type) in self.edges.iter().zip(shape.edges).zip(shape.types) {
             let properties = write::properties(properties, transaction)?;
             Counting::add(&counting.properties_set, present(&properties));
             Counting::add(&counting.relationships_created, 1);
             let (source, target) =
                 (end(edge.source, &created, batch, row)?, end(edge.target, &created, batch, row)?);
-            let edge = transaction.create_edge(source, target, edge.edge_type, properties)?;
+            let edge = transaction.create_edge(source, target, edge_type, properties)?;
             dirty.edge(edge.id);
             created.push(Value::edge(edge));
         }

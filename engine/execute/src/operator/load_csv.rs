@@ -8,6 +8,7 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
+use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
 use model::{Batch, Column, Map, Value};
@@ -23,6 +24,7 @@ const RECORDS_PER_LOOK: usize = 64;
 struct LoadCsv {
     /// File, whether the first record gives titles, separator.
     arguments: Arc<Vec<Compiled>>,
+    reads: Arc<EntityReads>,
     keep: bool,
     values: Vec<Value>,
 }
@@ -108,7 +110,8 @@ fn decoded(text: &str) -> String {
 impl Draw for LoadCsv {
     type Cursor = Open;
 
-    fn begin(&mut self, _: &Batch, _: &mut Here) -> Try<()> {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        self.reads.record(batch, here);
         Ok(())
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Open> {
@@ -143,9 +146,13 @@ pub(crate) fn compile(
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
+    let reads = Arc::new(EntityReads::of(&node.arguments, &layout));
     let columns: Vec<_> = new.filter(|variable| required.contains(*variable)).collect();
     let keep = !columns.is_empty();
-    let make = move || Drawing::new(LoadCsv { arguments: arguments.clone(), keep, values: Vec::new() });
+    let make = move || {
+        let (arguments, reads) = (arguments.clone(), reads.clone());
+        Drawing::new(LoadCsv { arguments, reads, keep, values: Vec::new() })
+    };
     let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })
 }

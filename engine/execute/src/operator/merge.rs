@@ -297,7 +297,10 @@ fn is_batched(node: &plan::algebra::Merge) -> bool {
     let harmless = |item: &SetItem| match item {
         SetItem::Property(_, key, _) => !keys.contains(&**key),
         SetItem::AddLabels(..) => true,
-        SetItem::DynamicProperty(..) | SetItem::Properties { .. } | SetItem::RemoveLabels(..) => false,
+        SetItem::DynamicProperty(..)
+        | SetItem::Properties { .. }
+        | SetItem::RemoveLabels(..)
+        | SetItem::DynamicLabels { .. } => false,
     };
     node.on_create.iter().chain(&node.on_match).all(harmless)
 }

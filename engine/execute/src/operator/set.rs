@@ -20,6 +20,7 @@ enum Change {
     Dynamic { subject: Compiled, key: Compiled, value: Compiled },
     Properties { subject: usize, value: Compiled, merge: bool },
     Labels { subject: usize, add: Vec<LabelId>, remove: Vec<LabelId> },
+    DynamicLabels { subject: usize, labels: Compiled, add: bool },
 }
 
 /// A list of changes, compiled.
@@ -43,6 +44,7 @@ pub(crate) fn expressions(items: &[SetItem]) -> Vec<&Expr> {
             SetItem::Property(subject, _, value) => vec![subject, value],
             SetItem::DynamicProperty(subject, key, value) => vec![subject, key, value],
             SetItem::Properties { value, .. } => vec![value],
+            SetItem::DynamicLabels { labels, .. } => vec![labels],
             SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
         })
         .collect()
@@ -52,6 +54,7 @@ pub(crate) fn expressions(items: &[SetItem]) -> Vec<&Expr> {
 pub(crate) fn subjects(items: &[SetItem]) -> impl Iterator<Item = plan::Var> + '_ {
     items.iter().filter_map(|item| match item {
         SetItem::Properties { variable, .. }
+        | SetItem::DynamicLabels { variable, .. }
         | SetItem::AddLabels(variable, _)
         | SetItem::RemoveLabels(variable, _) => Some(*variable),
         _ => None,
@@ -89,6 +92,10 @@ impl Changes {
                 value: compile(value)?,
                 merge: *merge,
             },
+            SetItem::DynamicLabels { variable, labels, add } => {
+                let subject = Compiler::position(layout, *variable)?;
+                Change::DynamicLabels { subject, labels: compile(labels)?, add: *add }
+            }
             SetItem::AddLabels(variable, names) => {
                 let subject = Compiler::position(layout, *variable)?;
                 Change::Labels { subject, add: labels(names)?, remove: Vec::new() }
@@ -151,19 +158,53 @@ fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mu
             let value = value.evaluate_row(batch, row, &here.scope())?;
             set_all(entity, value, *merge, here, dirty)
         }
-        Change::Labels { subject, add, remove } => match entity(&batch.get(row, *subject))? {
-            Some(Entity::Vertex(vertex)) => {
-                let (added, removed) = here.environment.transaction()?.change_labels(vertex, add, remove)?;
-                Counting::add(&here.environment.counting.labels_added, added as u64);
-                Counting::add(&here.environment.counting.labels_removed, removed as u64);
-                dirty.vertex(vertex);
-                Ok(())
-            }
-            Some(Entity::Edge(_)) => {
-                Err(ExecuteError::WrongType("a Relationship has no labels".into()).into())
-            }
-            None => Ok(()),
-        },
+        Change::Labels { subject, add, remove } => {
+            change_labels(&batch.get(row, *subject), add, remove, here, dirty)
+        }
+        Change::DynamicLabels { subject, labels, add } => {
+            let labels = names(labels.evaluate_row(batch, row, &here.scope())?, "a label")?;
+            let transaction = here.environment.transaction()?;
+            let labels =
+                labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>()?;
+            let (add, remove) = if *add { (labels, Vec::new()) } else { (Vec::new(), labels) };
+            change_labels(&batch.get(row, *subject), &add, &remove, here, dirty)
+        }
+    }
+}
+
+fn change_labels(
+    subject: &Value,
+    add: &[LabelId],
+    remove: &[LabelId],
+    here: &Here,
+    dirty: &mut Dirty,
+) -> Try<()> {
+    match entity(subject)? {
+        Some(Entity::Vertex(vertex)) => {
+            let (added, removed) = here.environment.transaction()?.change_labels(vertex, add, remove)?;
+            Counting::add(&here.environment.counting.labels_added, added as u64);
+            Counting::add(&here.environment.counting.labels_removed, removed as u64);
+            dirty.vertex(vertex);
+            Ok(())
+        }
+        Some(Entity::Edge(_)) => Err(ExecuteError::WrongType("a Relationship has no labels".into()).into()),
+        None => Ok(()),
+    }
+}
+
+/// The names that a value gives for labels or a type: a text, or a list of texts.
+pub(crate) fn names(value: Value, what: &str) -> Try<Vec<Name>> {
+    let refuse = |value: &Value| {
+        let kind = value.value_type().name();
+        ExecuteError::WrongType(format!("{what} is named by a String that is not empty, not by a {kind}"))
+    };
+    let name = |value: &Value| match value {
+        Value::String(text) if !text.is_empty() => Ok(text.clone()),
+        other => Err(refuse(other)),
+    };
+    match &value {
+        Value::List(list) => Ok(list.iter().map(name).collect::<Result<_, _>>()?),
+        single => Ok(vec![name(single)?]),
     }
 }
 

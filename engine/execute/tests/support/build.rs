@@ -137,6 +137,7 @@ pub fn create_edge(variable: u32, edge_type: &str, source: u32, target: u32) -> 
     CreateEdge {
         variable: Var(variable),
         edge_type: edge_type.into(),
+        dynamic_type: None,
         source: Var(source),
         target: Var(target),
         properties: None,

@@ -146,6 +146,13 @@ pub enum LabelExpression {
     Name(Name),
     /// `%`: has any.
     Any,
+    /// `$(value)` or `$all(value)`: has all of the names that a text or a list of texts gives; `$any(value)`: has any of them.
+    Dynamic {
+        /// One of them is enough.
+        any: bool,
+        /// The names.
+        value: Box<Expression>,
+    },
     /// `!`.
     Not(Box<LabelExpression>),
     /// `&`, or `:` between labels. At least two.

@@ -107,10 +107,13 @@ impl Lexer<'_> {
         }
     }
 
-    /// `$name`, `$0`, `` $`x y` ``.
+    /// `$name`, `$0`, `` $`x y` ``, or the dollar of `$(…)`.
     pub(super) fn parameter(&mut self) -> Result<TokenKind, CypherError> {
         let start = self.at;
         self.bump();
+        if self.peek() == Some('(') {
+            return Ok(TokenKind::Symbol("$"));
+        }
         if self.peek() == Some('`') {
             return Ok(TokenKind::Parameter(self.backticked()?));
         }

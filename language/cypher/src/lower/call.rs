@@ -184,8 +184,7 @@ impl Lowerer<'_> {
         rows: &mut Rows,
     ) -> Lowered<Vec<Column>> {
         if call.optional {
-            let span = call.name[0].span;
-            return fail(ErrorKind::NotSupported, "OPTIONAL CALL of a procedure is not supported", span);
+            return self.optional_call(call, procedure, rows);
         }
         let arguments = self.procedure_arguments(call, procedure, rows)?;
         let mut columns = Vec::new();
@@ -207,6 +206,28 @@ impl Lowerer<'_> {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             rows.plan = Plan::Filter(Box::new(Filter { input: rows.plan.take(), predicate }));
         }
+        Ok(columns)
+    }
+
+    /// `OPTIONAL CALL procedure(…)`: the call is a sub-query of each row, and a row without a result is kept, with nulls.
+    fn optional_call(
+        &mut self,
+        call: &ast::CallProcedure,
+        procedure: &'static Procedure,
+        rows: &mut Rows,
+    ) -> Lowered<Vec<Column>> {
+        let (first_own, first_used) = (self.variables.len(), self.used.len());
+        let mut inner = Rows { plan: Plan::Argument(Vec::new()), scope: rows.scope.as_outer() };
+        let plain = ast::CallProcedure { optional: false, ..call.clone() };
+        let columns = self.call_with(&plain, procedure, &mut inner)?;
+        let imports = self.imports_since(first_own, first_used);
+        set_argument(&mut inner.plan, &imports);
+        for column in &columns {
+            rows.scope.declare(&column.name, column.var, column.kind.clone());
+        }
+        let kind = ApplyKind::Optional(columns.iter().map(|column| column.var).collect());
+        let (input, inner) = (rows.plan.take(), inner.plan);
+        rows.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: Default::default() }));
         Ok(columns)
     }
 

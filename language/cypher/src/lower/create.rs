@@ -5,7 +5,7 @@
 
 use plan::LabelExpr;
 use plan::Plan;
-use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge};
+use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge, Set, SetItem};
 use plan::expr::{Expr, Name, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
 
@@ -31,18 +31,28 @@ struct Pending {
     cuts: usize,
     vertices: Vec<CreateVertex>,
     edges: Vec<CreateEdge>,
+    /// Labels of what is made that are known only with the row.
+    labels: Vec<SetItem>,
 }
 
 impl Pending {
     /// Puts a `Create` on top of the rows, or adds to the one that is there if nothing pending reads what it makes.
     fn flush(&mut self, rows: &mut Rows) {
         let (vertices, edges) = (std::mem::take(&mut self.vertices), std::mem::take(&mut self.edges));
+        let labels = std::mem::take(&mut self.labels);
         if vertices.is_empty() && edges.is_empty() {
+            return;
+        }
+        if !labels.is_empty() {
+            let made = Create { input: rows.plan.take(), vertices, edges };
+            rows.plan = Plan::Set(Box::new(Set { input: Plan::Create(Box::new(made)), items: labels }));
             return;
         }
         if let Plan::Create(before) = &mut rows.plan {
             let properties = vertices.iter().filter_map(|vertex| vertex.properties.as_ref());
-            let properties = properties.chain(edges.iter().filter_map(|edge| edge.properties.as_ref()));
+            let of_edges = |edge: &CreateEdge| [edge.properties.clone(), edge.dynamic_type.clone()];
+            let of_edges: Vec<Expr> = edges.iter().flat_map(of_edges).flatten().collect();
+            let properties = properties.chain(&of_edges);
             if !properties.into_iter().any(|expr| reads(expr, &before.vertices, &before.edges)) {
                 before.vertices.extend(vertices);
                 before.edges.extend(edges);
@@ -70,8 +80,8 @@ fn reads(expr: &Expr, vertices: &[CreateVertex], edges: &[CreateEdge]) -> bool {
 /// A node of a pattern that is made.
 struct MadeNode {
     var: Var,
-    /// Its labels, if it is new.
-    labels: Option<Vec<Name>>,
+    /// Its labels, if it is new, and expressions that give more.
+    labels: Option<(Vec<Name>, Vec<Expr>)>,
 }
 
 impl Lowerer<'_> {
@@ -122,8 +132,10 @@ impl Lowerer<'_> {
         rows: &mut Rows,
         pending: &mut Pending,
     ) -> Lowered<Var> {
-        let made = self.made_node(node, path, &rows.scope, "CREATE")?;
-        let Some(labels) = made.labels else { return Ok(made.var) };
+        let made = self.made_node(node, path, &mut rows.scope, "CREATE")?;
+        let Some((labels, dynamic)) = made.labels else { return Ok(made.var) };
+        let of_value = |labels| SetItem::DynamicLabels { variable: made.var, labels, add: true };
+        pending.labels.extend(dynamic.into_iter().map(of_value));
         let properties = self.made_properties(node.properties.as_ref(), rows, pending)?;
         pending.vertices.push(CreateVertex { variable: made.var, labels, properties });
         if let Some(variable) = &node.variable {
@@ -137,7 +149,7 @@ impl Lowerer<'_> {
         &mut self,
         node: &NodePattern,
         path: &PathPattern,
-        scope: &Scope,
+        scope: &mut Scope,
         clause: &str,
     ) -> Lowered<MadeNode> {
         no_condition(node.condition.as_ref(), clause)?;
@@ -155,12 +167,16 @@ impl Lowerer<'_> {
             }
             return Ok(MadeNode { var: binding.var, labels: None });
         }
-        let labels = node.labels.as_ref().map(|labels| made_labels(labels, node.span)).transpose()?;
+        let labels = match &node.labels {
+            None => Default::default(),
+            Some(LabelExpression::And(parts)) => self.given_labels(parts, node.span, scope)?,
+            Some(single) => self.given_labels(std::slice::from_ref(single), node.span, scope)?,
+        };
         let var = match &node.variable {
             Some(variable) => self.variable(&variable.text),
             None => self.unnamed("node"),
         };
-        Ok(MadeNode { var, labels: Some(labels.unwrap_or_default()) })
+        Ok(MadeNode { var, labels: Some(labels) })
     }
 
     fn create_edge(
@@ -175,13 +191,13 @@ impl Lowerer<'_> {
             let hint = "write -[:TYPE]-> or <-[:TYPE]-";
             return fail_with_hint(ErrorKind::RequiresDirectedRelationship, message, relationship.span, hint);
         }
-        let (variable, edge_type) = self.made_edge(relationship, &rows.scope, "CREATE")?;
+        let (variable, edge_type, dynamic_type) = self.made_edge(relationship, &mut rows.scope, "CREATE")?;
         let properties = self.made_properties(relationship.properties.as_ref(), rows, pending)?;
         if let Some(name) = &relationship.variable {
             rows.scope.declare(&name.text, variable, Type::Relationship);
         }
         let [source, target] = ends(relationship, left, right);
-        pending.edges.push(CreateEdge { variable, edge_type, source, target, properties });
+        pending.edges.push(CreateEdge { variable, edge_type, dynamic_type, source, target, properties });
         Ok(variable)
     }
 
@@ -189,24 +205,30 @@ impl Lowerer<'_> {
     fn made_edge(
         &mut self,
         relationship: &RelationshipPattern,
-        scope: &Scope,
+        scope: &mut Scope,
         clause: &str,
-    ) -> Lowered<(Var, Name)> {
+    ) -> Lowered<(Var, Name, Option<Expr>)> {
         no_condition(relationship.condition.as_ref(), clause)?;
         if relationship.length.is_some() || relationship.quantifier.is_some() {
             let message = format!("{clause} makes single relationships, not runs of them");
             return fail(ErrorKind::CreatingVarLength, message, relationship.span);
         }
-        let Some(LabelExpression::Name(edge_type)) = &relationship.types else {
-            let message = format!("{clause} needs exactly one type for each relationship");
-            let hint = "write -[:TYPE]->";
-            return fail_with_hint(ErrorKind::NoSingleRelationshipType, message, relationship.span, hint);
+        let (edge_type, dynamic_type) = match &relationship.types {
+            Some(LabelExpression::Name(edge_type)) => (name(edge_type), None),
+            Some(LabelExpression::Dynamic { any: false, value }) => {
+                (Name::from(""), Some(self.expression(value, scope)?.expr))
+            }
+            _ => {
+                let message = format!("{clause} needs exactly one type for each relationship");
+                let hint = "write -[:TYPE]->";
+                return fail_with_hint(ErrorKind::NoSingleRelationshipType, message, relationship.span, hint);
+            }
         };
         let var = match &relationship.variable {
             Some(variable) => self.new_variable(variable, scope)?,
             None => self.unnamed("relationship"),
         };
-        Ok((var, name(edge_type)))
+        Ok((var, edge_type, dynamic_type))
     }
 
     fn new_variable(&mut self, variable: &ast::Name, scope: &Scope) -> Lowered<Var> {
@@ -295,7 +317,10 @@ impl Lowerer<'_> {
     ) -> Lowered<Var> {
         let made = self.made_node(node, path, scope, "MERGE")?;
         let vertices = &mut merging.pattern.vertices;
-        let Some(labels) = made.labels else {
+        if made.labels.as_ref().is_some_and(|(_, dynamic)| !dynamic.is_empty()) {
+            return no_dynamic(node.span);
+        }
+        let Some((labels, _)) = made.labels else {
             if !vertices.iter().any(|vertex| vertex.variable == made.var) {
                 vertices.push(PatternVertex { variable: made.var, labels: LabelExpr::Any });
             }
@@ -318,7 +343,10 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         merging: &mut Merging,
     ) -> Lowered<Var> {
-        let (variable, edge_type) = self.made_edge(relationship, scope, "MERGE")?;
+        let (variable, edge_type, dynamic_type) = self.made_edge(relationship, scope, "MERGE")?;
+        if dynamic_type.is_some() {
+            return no_dynamic(relationship.span);
+        }
         let properties =
             self.merged_properties(variable, relationship.properties.as_ref(), scope, merging)?;
         if let Some(name) = &relationship.variable {
@@ -335,7 +363,8 @@ impl Lowerer<'_> {
             run: None,
         });
         let [source, target] = ends(relationship, left, right);
-        merging.pending.edges.push(CreateEdge { variable, edge_type, source, target, properties });
+        let edge = CreateEdge { variable, edge_type, dynamic_type, source, target, properties };
+        merging.pending.edges.push(edge);
         Ok(variable)
     }
 
@@ -383,27 +412,9 @@ fn plain_elements<'a>(path: &'a PathPattern, clause: &str) -> Lowered<Vec<Made<'
 }
 
 /// `:A:B` or `:A&B`: all of them are made.
-fn made_labels(labels: &LabelExpression, span: Span) -> Lowered<Vec<Name>> {
-    let single = |part: &LabelExpression| match part {
-        LabelExpression::Name(label) => Some(name(label)),
-        _ => None,
-    };
-    let names = match labels {
-        LabelExpression::Name(label) => Some(vec![name(label)]),
-        LabelExpression::And(parts) => parts.iter().map(single).collect(),
-        _ => None,
-    };
-    match names {
-        Some(mut names) => {
-            let mut seen = std::collections::HashSet::new();
-            names.retain(|label| seen.insert(label.clone()));
-            Ok(names)
-        }
-        None => {
-            let hint = "write (:A:B)";
-            fail_with_hint(ErrorKind::UnexpectedSyntax, "a node that is made takes plain labels", span, hint)
-        }
-    }
+fn no_dynamic<T>(span: Span) -> Lowered<T> {
+    let message = "MERGE takes names, not values, for labels and types";
+    fail_with_hint(ErrorKind::NotSupported, message, span, "use MATCH, and CREATE where nothing was found")
 }
 
 fn no_condition(condition: Option<&Expression>, clause: &str) -> Lowered<()> {

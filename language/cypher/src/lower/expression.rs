@@ -5,7 +5,7 @@ use plan::expr::{BinaryOperator, Expr, Quantifier, UnaryOperator};
 use super::check::{arithmetic, boolean};
 use super::scope::Scope;
 use super::types::Type;
-use super::value::{labels, literal};
+use super::value::literal;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{self, ComparisonOperator, Expression, ExpressionKind, Name, Quantity};
 use crate::error::ErrorKind;
@@ -75,7 +75,8 @@ impl Lowerer<'_> {
                         format!("only nodes and relationships have labels, not a {}", value.kind.name());
                     return fail(ErrorKind::InvalidArgumentType, message, operand.span);
                 }
-                Ok(Typed { expr: Expr::HasLabels(Box::new(value.expr), labels(wanted)), kind: Type::Boolean })
+                let expr = self.label_condition(&value.expr, &value.kind, wanted, scope)?;
+                Ok(Typed { expr, kind: Type::Boolean })
             }
             ExpressionKind::IsTyped { operand, type_name, negated } => {
                 self.is_typed(operand, type_name, *negated, scope)

@@ -9,6 +9,7 @@ use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use plan::{Function, LabelExpr};
 
+use super::dynamic::is_dynamic;
 use super::scope::Scope;
 use super::search;
 use super::steps::{
@@ -297,6 +298,14 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         pattern: &mut Pattern,
     ) -> Lowered<()> {
+        let parts = match &node.labels {
+            Some(ast::LabelExpression::And(parts)) => parts.as_slice(),
+            other => other.as_slice(),
+        };
+        for wanted in parts.iter().filter(|wanted| is_dynamic(wanted)) {
+            let condition = self.label_condition(&Expr::Variable(var), &Type::Node, wanted, scope)?;
+            pattern.predicates.push(condition);
+        }
         self.properties_equal(
             &Expr::Variable(var),
             node.properties.as_ref(),
@@ -389,7 +398,7 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         let relationship = step.relationship;
         if let Some(types) = relationship.types.as_ref().filter(|types| plain_types(types).is_none()) {
-            predicates.push(Expr::HasLabels(Box::new(edge.clone()), labels(types)));
+            predicates.push(self.label_condition(&edge, &Type::Relationship, types, scope)?);
         }
         self.properties_equal(&edge, relationship.properties.as_ref(), scope, predicates)?;
         if let Some(condition) = &relationship.condition {
@@ -417,7 +426,7 @@ impl Lowerer<'_> {
         for (node, value) in nodes {
             let Some(node) = node else { continue };
             if let Some(wanted) = &node.labels {
-                predicates.push(Expr::HasLabels(Box::new(value.clone()), labels(wanted)));
+                predicates.push(self.label_condition(&value, &Type::Node, wanted, scope)?);
             }
             self.properties_equal(&value, node.properties.as_ref(), scope, predicates)?;
             if let Some(condition) = &node.condition {

@@ -20,7 +20,16 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn set_items(&mut self, items: &[ast::SetItem], scope: &mut Scope) -> Lowered<Vec<SetItem>> {
-        items.iter().map(|item| self.set_item(item, scope)).collect()
+        let mut lowered = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                ast::SetItem::Labels(variable, labels) => {
+                    self.change_labels(variable, labels, true, scope, &mut lowered)?
+                }
+                item => lowered.push(self.set_item(item, scope)?),
+            }
+        }
+        Ok(lowered)
     }
 
     fn set_item(&mut self, item: &ast::SetItem, scope: &mut Scope) -> Lowered<SetItem> {
@@ -36,11 +45,30 @@ impl Lowerer<'_> {
             }
             ast::SetItem::Replace(variable, value) => self.set_properties(variable, value, false, scope),
             ast::SetItem::Merge(variable, value) => self.set_properties(variable, value, true, scope),
-            ast::SetItem::Labels(variable, labels) => {
-                let var = self.labelled(variable, scope)?;
-                Ok(SetItem::AddLabels(var, labels.iter().map(name).collect()))
+            ast::SetItem::Labels(variable, _) => {
+                fail(ErrorKind::UnexpectedSyntax, "labels are changed in one place", variable.span)
             }
         }
+    }
+
+    /// `variable:A:$(b)`, added or removed: plain names together, then each value by itself.
+    fn change_labels(
+        &mut self,
+        variable: &Name,
+        labels: &[ast::LabelExpression],
+        add: bool,
+        scope: &mut Scope,
+        items: &mut Vec<SetItem>,
+    ) -> Lowered<()> {
+        let variable_of = self.labelled(variable, scope)?;
+        let (names, dynamic) = self.given_labels(labels, variable.span, scope)?;
+        if !names.is_empty() {
+            let plain = if add { SetItem::AddLabels } else { SetItem::RemoveLabels };
+            items.push(plain(variable_of, names));
+        }
+        let of_value = |labels| SetItem::DynamicLabels { variable: variable_of, labels, add };
+        items.extend(dynamic.into_iter().map(of_value));
+        Ok(())
     }
 
     fn set_properties(
@@ -101,8 +129,8 @@ impl Lowerer<'_> {
                     SetItem::DynamicProperty(owner, self.expression(key, &mut rows.scope)?.expr, null())
                 }
                 RemoveItem::Labels(variable, labels) => {
-                    let var = self.labelled(variable, &rows.scope)?;
-                    SetItem::RemoveLabels(var, labels.iter().map(name).collect())
+                    self.change_labels(variable, labels, false, &mut rows.scope, &mut lowered)?;
+                    continue;
                 }
             });
         }

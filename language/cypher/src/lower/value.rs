@@ -1,5 +1,6 @@
 //! Values: literals, variables, properties, lists, maps, `CASE`.
 
+use super::dynamic;
 use std::sync::Arc;
 
 use plan::expr::{Expr, MapProjectionItem, UnaryOperator};
@@ -218,7 +219,7 @@ fn number_word(text: &str) -> Option<f64> {
     }
 }
 
-/// A label expression of the text as one of the plan.
+/// A label expression of the text as one of the plan; of dynamic labels, only that there may be any, so that it holds for more.
 pub(super) fn labels(expression: &ast::LabelExpression) -> plan::LabelExpr {
     use plan::LabelExpr;
     let join = |parts: &[ast::LabelExpression], join: fn(Box<LabelExpr>, Box<LabelExpr>) -> LabelExpr| {
@@ -228,8 +229,12 @@ pub(super) fn labels(expression: &ast::LabelExpression) -> plan::LabelExpr {
     match expression {
         ast::LabelExpression::Name(name) => LabelExpr::Has(Arc::from(name.text.as_str())),
         ast::LabelExpression::Any => LabelExpr::Some,
+        ast::LabelExpression::And(parts) => {
+            parts.iter().map(labels).reduce(LabelExpr::and).unwrap_or(LabelExpr::Any)
+        }
+        ast::LabelExpression::Dynamic { .. } => LabelExpr::Any,
+        other if dynamic::is_dynamic(other) => LabelExpr::Any,
         ast::LabelExpression::Not(inner) => LabelExpr::Not(Box::new(labels(inner))),
-        ast::LabelExpression::And(parts) => join(parts, LabelExpr::And),
         ast::LabelExpression::Or(parts) => join(parts, LabelExpr::Or),
     }
 }

@@ -296,7 +296,25 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             return Ok(inner);
         }
-        Ok(LabelExpression::Name(self.name("a label or relationship type")?))
+        match self.dynamic_label()? {
+            Some(dynamic) => Ok(dynamic),
+            None => Ok(LabelExpression::Name(self.name("a label or relationship type")?)),
+        }
+    }
+
+    /// `$(value)`, `$all(value)`, `$any(value)`.
+    pub(super) fn dynamic_label(&mut self) -> Parsed<Option<LabelExpression>> {
+        let any = match self.kind(0) {
+            TokenKind::Symbol("$") => false,
+            TokenKind::Parameter(word) if self.is_symbol(1, "(") && word.eq_ignore_ascii_case("all") => false,
+            TokenKind::Parameter(word) if self.is_symbol(1, "(") && word.eq_ignore_ascii_case("any") => true,
+            _ => return Ok(None),
+        };
+        self.bump();
+        self.expect_symbol("(")?;
+        let value = Box::new(self.in_brackets(false, Self::expression)?);
+        self.expect_symbol(")")?;
+        Ok(Some(LabelExpression::Dynamic { any, value }))
     }
 
     // --- looking ahead ---

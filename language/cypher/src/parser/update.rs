@@ -1,7 +1,10 @@
 //! The clauses that write: `MERGE`, `SET`, `REMOVE`, `DELETE`, `FOREACH`.
 
 use super::{Parsed, Parser};
-use crate::ast::{ClauseKind, Delete, Expression, ExpressionKind, Foreach, Merge, Name, RemoveItem, SetItem};
+use crate::ast::{
+    ClauseKind, Delete, Expression, ExpressionKind, Foreach, LabelExpression, Merge, Name, RemoveItem,
+    SetItem,
+};
 use crate::error::CypherError;
 
 impl Parser<'_> {
@@ -58,15 +61,22 @@ impl Parser<'_> {
     }
 
     /// `:Label:Label`, or `IS Label`.
-    fn label_names(&mut self) -> Parsed<Vec<Name>> {
+    fn label_names(&mut self) -> Parsed<Vec<LabelExpression>> {
         if self.eat_word("IS") {
-            return Ok(vec![self.name("a label")?]);
+            return Ok(vec![self.label_name()?]);
         }
         let mut labels = Vec::new();
         while self.eat_symbol(":") {
-            labels.push(self.name("a label")?);
+            labels.push(self.label_name()?);
         }
         Ok(labels)
+    }
+
+    fn label_name(&mut self) -> Parsed<LabelExpression> {
+        match self.dynamic_label()? {
+            Some(dynamic) => Ok(dynamic),
+            None => Ok(LabelExpression::Name(self.name("a label")?)),
+        }
     }
 
     pub(super) fn remove_item(&mut self) -> Parsed<RemoveItem> {

@@ -2,8 +2,9 @@
 
 use super::Printer;
 use crate::ast::{
-    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LoadCsv, Match, Merge, Name,
-    OnError, Projection, ProjectionItem, Query, RemoveItem, ScopeHint, ScopeOrder, SetItem, SingleQuery, SortItem, Yield,
+    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LabelExpression, LoadCsv, Match,
+    Merge, Name, OnError, Projection, ProjectionItem, Query, RemoveItem, ScopeHint, ScopeOrder, SetItem,
+    SingleQuery, SortItem, Yield,
 };
 
 impl Printer {
@@ -202,12 +203,9 @@ impl Printer {
         }
     }
 
-    fn label_names(&mut self, variable: &Name, labels: &[Name]) {
+    fn label_names(&mut self, variable: &Name, labels: &[LabelExpression]) {
         self.variable(&variable.text);
-        for label in labels {
-            self.put(":");
-            self.name(label);
-        }
+        labels.iter().for_each(|label| self.labels(label));
     }
 
     fn foreach(&mut self, foreach: &Foreach) {

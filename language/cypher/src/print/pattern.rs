@@ -119,10 +119,15 @@ impl Printer {
         self.label_expression(labels);
     }
 
-    fn label_expression(&mut self, labels: &LabelExpression) {
+    pub(super) fn label_expression(&mut self, labels: &LabelExpression) {
         match labels {
             LabelExpression::Name(name) => self.name(name),
             LabelExpression::Any => self.put("%"),
+            LabelExpression::Dynamic { any, value } => {
+                self.put(if *any { "$any(" } else { "$(" });
+                self.expression(value);
+                self.put(")");
+            }
             LabelExpression::Not(inner) => {
                 self.put("!");
                 self.label_expression(inner);

@@ -227,7 +227,9 @@ fn create(vertices: &[CreateVertex], edges: &[CreateEdge], print: &Printer<'_>) 
     let edges = edges.iter().map(|made| {
         let (source, target) = (print.var(made.source), print.var(made.target));
         let edge = print.var(made.variable);
-        format!("({source})-[{edge}:{}{}]->({target})", made.edge_type, properties(&made.properties))
+        let dynamic = made.dynamic_type.as_ref().map(|value| format!("$({})", print.expr(value)));
+        let edge_type = dynamic.unwrap_or_else(|| made.edge_type.to_string());
+        format!("({source})-[{edge}:{edge_type}{}]->({target})", properties(&made.properties))
     });
     vertices.chain(edges).collect::<Vec<_>>().join(", ")
 }
@@ -245,6 +247,10 @@ fn change(item: &SetItem, print: &Printer<'_>) -> String {
             format!("{} {operator} {}", print.var(*variable), print.expr(value))
         }
         SetItem::AddLabels(variable, names) => format!("{}:{}", print.var(*variable), names.join(":")),
+        SetItem::DynamicLabels { variable, labels, add } => {
+            let verb = if *add { "" } else { "remove " };
+            format!("{verb}{}:$({})", print.var(*variable), print.expr(labels))
+        }
         SetItem::RemoveLabels(variable, names) => {
             format!("remove {}:{}", print.var(*variable), names.join(":"))
         }

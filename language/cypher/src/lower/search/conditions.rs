@@ -7,7 +7,6 @@ use super::super::pattern::Building;
 use super::super::scope::Scope;
 use super::super::steps::plain_types;
 use super::super::types::Type;
-use super::super::value::labels;
 use super::super::{Lowered, Lowerer};
 use super::{Piece, Round, unsupported};
 use crate::ast::{Expression, NodePattern, PatternElement, RelationshipPattern};
@@ -128,7 +127,7 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         let value = Expr::Variable(var);
         if let Some(types) = edge.types.as_ref().filter(|types| plain_types(types).is_none()) {
-            predicates.push(Expr::HasLabels(Box::new(value.clone()), labels(types)));
+            predicates.push(self.label_condition(&value, &Type::Relationship, types, scope)?);
         }
         self.properties_equal(&value, edge.properties.as_ref(), scope, predicates)?;
         if let Some(condition) = &edge.condition {

@@ -1,0 +1,67 @@
+//! Hints (`USING …`) that a plan does not follow: the planner chooses by cost, and whoever asked for something else is told.
+
+use super::{Notification, Place, Severity};
+use plan::expr::{LabelExpr, Name};
+use plan::{Plan, Statement, StatementKind, Var};
+
+/// The hints of an optimised statement that its plan does not follow.
+pub(super) fn unfollowed(statement: &Statement) -> Vec<String> {
+    let StatementKind::Query { plan, .. } = &statement.kind else { return Vec::new() };
+    let asks = |hint: &&String| ["INDEX ", "SCAN ", "JOIN ON "].iter().any(|kind| hint.starts_with(kind));
+    let follows = |hint: &str| plan.any(&mut |node| follows(node, hint, &statement.variables));
+    statement.hints.iter().filter(asks).filter(|hint| !follows(hint)).cloned().collect()
+}
+
+/// Does this node do what the hint asks?
+fn follows(node: &Plan, hint: &str, variables: &[Name]) -> bool {
+    let name = |variable: Var| variables.get(variable.0 as usize).map_or("", |name| name);
+    match node {
+        Plan::SeekVertices(seek) => {
+            let keys = hint
+                .strip_prefix(&format!("INDEX {}:{}(", name(seek.vertex), seek.label))
+                .and_then(|keys| keys.strip_suffix(')'));
+            keys.is_some_and(|keys| sorted(keys.split(", ")) == sorted(seek.keys.iter().map(|key| &**key)))
+        }
+        Plan::ScanVertices(scan) => match &scan.labels {
+            LabelExpr::Has(label) => hint == format!("SCAN {}:{label}", name(scan.vertex)),
+            _ => false,
+        },
+        Plan::Join(join) => hint
+            .strip_prefix("JOIN ON ")
+            .is_some_and(|wanted| sorted(wanted.split(", ")) == sorted(join.on.iter().map(|on| name(*on)))),
+        _ => false,
+    }
+}
+
+fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// What is told of a hint that is not followed.
+pub(super) fn told(hint: &str, position: Option<Place>) -> Notification {
+    let (code, gql_status, title, why) = match hint {
+        hint if hint.starts_with("INDEX ") => (
+            "Neo.ClientNotification.Schema.HintedIndexNotFound",
+            "01N31",
+            "The request (directly or indirectly) referred to an index that does not exist.",
+            "there is no such index, or it cannot answer the conditions",
+        ),
+        hint if hint.starts_with("JOIN ") => (
+            "Neo.ClientNotification.Statement.JoinHintUnfulfillableWarning",
+            "01N30",
+            "The database was unable to plan a hinted join.",
+            "other orders were estimated to cost less",
+        ),
+        _ => (
+            "Neo.ClientNotification.Statement.HintUnfulfillableWarning",
+            "01N30",
+            "The database did not follow a hint.",
+            "other ways were estimated to cost less",
+        ),
+    };
+    let description = format!("the plan does not follow USING {hint}: {why}");
+    let (severity, category) = (Severity::Warning, "HINT");
+    Notification { code, gql_status, title, description, severity, category, position }
+}

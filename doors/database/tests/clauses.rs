@@ -1,0 +1,153 @@
+//! Clauses and statements beyond openCypher, from text to rows.
+#![allow(clippy::unwrap_used)]
+
+use tanglewood_database::{Database, MEMORY, Notification, Options, Params, Session, Value, params};
+
+fn session() -> Session {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap().session()
+}
+
+/// The rows of an answer, each as text.
+fn rows(session: &mut Session, text: &str, params: Params) -> Vec<String> {
+    let rows = session.query(text, params).and_then(|result| result.rows());
+    let rows = rows.unwrap_or_else(|error| panic!("{text}: {error}"));
+    rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Int(int) => int.to_string(),
+        Value::String(text) => format!("'{text}'"),
+        Value::List(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        other => format!("{other:?}"),
+    }
+}
+
+fn notifications(session: &mut Session, text: &str) -> Vec<Notification> {
+    session.query(text, Params::new()).unwrap().finish().unwrap().notifications
+}
+
+#[test]
+fn an_optional_call_of_a_procedure_keeps_rows_without_a_result() {
+    let mut session = session();
+    rows(&mut session, "CREATE (:A {x: 1})", Params::new());
+    let text = "UNWIND [1, 2] AS x OPTIONAL CALL db.labels() YIELD label WHERE label = 'B' RETURN x, label";
+    assert_eq!(rows(&mut session, text, Params::new()), ["1 null", "2 null"]);
+    let text = "UNWIND [1, 2] AS x OPTIONAL CALL db.labels() YIELD label AS l RETURN x, l";
+    assert_eq!(rows(&mut session, text, Params::new()), ["1 'A'", "2 'A'"]);
+    let text = "OPTIONAL CALL db.relationshipTypes()";
+    assert_eq!(rows(&mut session, text, Params::new()), ["null"]);
+}
+
+#[test]
+fn a_plan_is_explained_without_its_parameters() {
+    let mut session = session();
+    let text = "EXPLAIN MATCH (n:A {x: $x}) RETURN n LIMIT $most";
+    let summary = session.query(text, Params::new()).unwrap().finish().unwrap();
+    assert!(summary.plan.is_some());
+    assert!(session.query(text.strip_prefix("EXPLAIN ").unwrap(), Params::new()).is_err());
+}
+
+#[test]
+fn hints_are_followed_or_answered() {
+    let mut session = session();
+    rows(&mut session, "CREATE INDEX FOR (n:A) ON (n.x)", Params::new());
+    rows(&mut session, "UNWIND range(1, 100) AS x CREATE (:A {x: x, y: x})", Params::new());
+    let followed = [
+        "MATCH (n:A) USING INDEX n:A(x) WHERE n.x = 3 RETURN n.y",
+        "MATCH (n:A) USING SCAN n:A WHERE n.y = 3 RETURN n.y",
+    ];
+    for text in followed {
+        assert_eq!(notifications(&mut session, text), [], "{text}");
+    }
+    let answered = [
+        ("MATCH (n:A) USING INDEX n:A(y) WHERE n.y = 3 RETURN n.y", "01N31"),
+        ("MATCH (n:A) USING SCAN n:A WHERE n.x = 3 RETURN n.y", "01N30"),
+        ("MATCH (n:A)-->(m:A) USING JOIN ON n RETURN m.y", "01N30"),
+    ];
+    for (text, status) in answered {
+        let told = notifications(&mut session, text);
+        assert!(
+            told.iter().any(|one| one.gql_status == status && one.category == "HINT"),
+            "{text}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn small_statements_are_run_again_with_other_parameters_and_after_changes_of_names_and_indexes() {
+    let mut session = session();
+    rows(&mut session, "CREATE INDEX places FOR (n:A) ON (n.x)", Params::new());
+    rows(&mut session, "UNWIND range(1, 20) AS x CREATE (:A {x: x})", Params::new());
+    let find = "MATCH (n:A {x: $x}) WHERE n.x IN $among AND n.y IS NULL RETURN n.x + $more AS sum SKIP 0 LIMIT $most";
+    for round in 0..200_i64 {
+        let (x, most) = (1 + round % 20, round % 3);
+        let among = Value::list(vec![x.into(), (round % 7).into(), "no".into()]);
+        let params = params! { "x" => x, "among" => among, "more" => round, "most" => most };
+        let found = rows(&mut session, find, params);
+        let right: Vec<String> = (most > 0).then(|| (x + round).to_string()).into_iter().collect();
+        assert_eq!(found, right, "round {round}");
+    }
+    let read = "MATCH (n:A {x: $x}) RETURN n.late";
+    assert_eq!(rows(&mut session, read, params! { "x" => 5 }), ["null"]);
+    // The name is new to the graph, and the line was compiled without it.
+    rows(&mut session, "MATCH (n:A {x: $x}) SET n.late = $late, n:B", params! { "x" => 5, "late" => "yes" });
+    assert_eq!(rows(&mut session, read, params! { "x" => 5 }), ["'yes'"]);
+    rows(&mut session, "DROP INDEX places", Params::new());
+    assert_eq!(rows(&mut session, read, params! { "x" => 5 }), ["'yes'"]);
+    rows(&mut session, "CREATE INDEX others FOR (n:B) ON (n.late)", Params::new());
+    rows(&mut session, "CREATE INDEX places FOR (n:A) ON (n.x)", Params::new());
+    assert_eq!(rows(&mut session, read, params! { "x" => 5 }), ["'yes'"]);
+}
+
+#[test]
+fn a_small_write_that_fails_or_is_too_long_leaves_nothing_of_what_it_tried() {
+    let mut session = session();
+    let count = "MATCH (n) RETURN count(n)";
+    let text = "UNWIND $list AS x CREATE (n {x: 10 / x}) RETURN n.x";
+    let numbers = |last: i64| Value::list((1..200).chain([last]).map(Value::Int).collect());
+    assert!(session.query(text, params! { "list" => numbers(0) }).is_err());
+    assert_eq!(rows(&mut session, count, Params::new()), ["0"]);
+    assert_eq!(rows(&mut session, text, params! { "list" => numbers(1) }).len(), 200);
+    assert_eq!(rows(&mut session, count, Params::new()), ["200"]);
+    // Far too long for the thread that asks: what it wrote there is rolled back before executors begin anew.
+    let long = Value::list((1..=50_000).map(Value::Int).collect());
+    let result = session.query("UNWIND $list AS x CREATE ({x: x})", params! { "list" => long }).unwrap();
+    assert_eq!(result.finish().unwrap().counters.nodes_created, 50_000);
+    assert_eq!(rows(&mut session, count, Params::new()), ["50200"]);
+}
+
+#[test]
+fn labels_and_types_are_given_by_values() {
+    let mut session = session();
+    let text = "UNWIND [['A', 'KNOWS'], [['A', 'B'], ['LIKES']]] AS row CREATE (n:X:$(row[0]) {x: 1})-[r:$(row[1])]->(:$($far)) RETURN labels(n), type(r)";
+    let made = rows(&mut session, text, params! { "far" => "C" });
+    assert_eq!(made, ["['X', 'A'] 'KNOWS'", "['X', 'A', 'B'] 'LIKES'"]);
+    let mut count = |text: &str, label: Value| rows(&mut session, text, params! { "l" => label }).concat();
+    let both = || Value::list(vec!["A".into(), "B".into()]);
+    assert_eq!(count("MATCH (n:$($l)) RETURN count(n)", "A".into()), "2");
+    assert_eq!(count("MATCH (n:$($l)) RETURN count(n)", both()), "1");
+    assert_eq!(count("MATCH (n:X&$any($l)) RETURN count(n)", both()), "2");
+    assert_eq!(count("MATCH (n:X&!$all($l)) RETURN count(n)", both()), "1");
+    assert_eq!(count("MATCH (n:$($l)|C) RETURN count(n)", "B".into()), "3");
+    assert_eq!(count("MATCH (n) WHERE n:$($l) RETURN count(n)", "C".into()), "2");
+    assert_eq!(count("MATCH (:A)-[r:$($l)]->() RETURN type(r)", "LIKES".into()), "'LIKES'");
+    assert_eq!(
+        count(
+            "MATCH (:A)-[r:$any($l)]->() RETURN count(r)",
+            Value::list(vec!["LIKES".into(), "KNOWS".into()])
+        ),
+        "2"
+    );
+    assert_eq!(count("MATCH (n:B) SET n:$($l) RETURN labels(n)", "D".into()), "['X', 'A', 'B', 'D']");
+    assert_eq!(
+        count("MATCH (n:B) SET n:E:$($l):F REMOVE n:$($l) RETURN labels(n)", "D".into()),
+        "['X', 'A', 'B', 'E', 'F']"
+    );
+    let mut fails = |text: &str, label: Value| session.query(text, params! { "l" => label }).is_err();
+    assert!(fails("CREATE (:$($l))", 1.into()));
+    assert!(fails("CREATE ()-[:$($l)]->()", both()));
+    assert!(fails("MERGE (:$($l))", "A".into()));
+    assert!(fails("MATCH (n:A) SET n:$($l)", "".into()));
+}
