@@ -14,8 +14,8 @@ pub(crate) use walked::Walked;
 
 use crate::Error;
 use crate::interrupt::Ticket;
-use gremlin::{GremlinError, Object};
 use execute::ResultStream;
+use gremlin::{GremlinError, Object};
 use std::time::Duration;
 use store::Snapshot;
 use traverse::TraverseError;
@@ -58,7 +58,9 @@ impl GremlinAnswer {
     pub fn all(mut self) -> Result<Vec<Object>, Error> {
         let mut all = Vec::new();
         while let Some(some) = self.next_objects()? {
-            all.extend(some.into_iter().flat_map(|(object, bulk)| std::iter::repeat_n(object, bulk as usize)));
+            all.extend(
+                some.into_iter().flat_map(|(object, bulk)| std::iter::repeat_n(object, bulk as usize)),
+            );
         }
         Ok(all)
     }

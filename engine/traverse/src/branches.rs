@@ -5,7 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::limits::{ROUNDS_MAX, TRAVERSERS_MAX};
 use crate::machine::Machine;
 use crate::pipeline::{Pipeline, Stage, State, merge};
-use crate::step::{Body, ChooseBy, Pick, Program, Repeat, Step, Until};
+use crate::step::{Body, ChooseBy, Pick, Repeat, Until};
 use crate::traverser::Traverser;
 use gremlin::Object;
 use std::collections::VecDeque;
@@ -27,12 +27,7 @@ impl Rounds {
 
 impl Machine {
     /// Gives a batch to each branch and takes what they have for it.
-    pub(crate) fn union(
-        &self,
-        bodies: &[Body],
-        stage: &mut Stage,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn union(&self, bodies: &[Body], stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
         let branches = branches_of(&mut stage.state, bodies.iter().map(|body| body));
         for branch in branches {
@@ -46,13 +41,13 @@ impl Machine {
     pub(crate) fn choose(
         &self,
         by: &ChooseBy,
-        options: &[(Pick, Body)],
+        (options, all): (&[(Pick, Body)], bool),
         stage: &mut Stage,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
         for traverser in batch {
-            let chosen = self.chosen(by, options, &traverser)?;
+            let chosen = self.chosen(by, (options, all), &traverser)?;
             let branches = branches_of(&mut stage.state, options.iter().map(|(_, body)| body));
             if let Some(chosen) = chosen {
                 chosen.iter().for_each(|at| branches[*at].push(traverser.clone()));
@@ -70,7 +65,7 @@ impl Machine {
     fn chosen(
         &self,
         by: &ChooseBy,
-        options: &[(Pick, Body)],
+        (options, all): (&[(Pick, Body)], bool),
         traverser: &Traverser,
     ) -> Outcome<Option<Vec<usize>>> {
         let value = match by {
@@ -96,7 +91,9 @@ impl Machine {
             };
             if fits {
                 taken.push(at);
-                break;
+                if !all {
+                    break;
+                }
             }
         }
         let any = options.iter().enumerate().filter(|(_, (pick, _))| matches!(pick, Pick::Any));
@@ -108,9 +105,14 @@ impl Machine {
     }
 
     /// What the branches gathered.
-    pub(crate) fn flush_branches(&self, stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
+    pub(crate) fn flush_branches(
+        &self,
+        always: bool,
+        stage: &mut Stage,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
         if let State::Branches(branches) = &mut stage.state {
-            for branch in branches {
+            for branch in branches.iter_mut().filter(|branch| always || branch.was_given()) {
                 while let Some(some) = branch.next(self)? {
                     out.extend(some);
                 }
@@ -161,19 +163,14 @@ impl Machine {
     }
 
     /// A turn of a `repeat`: what arrived, or a batch of the round under way.
-    pub(crate) fn round(
-        &self,
-        repeat: &Repeat,
-        stage: &mut Stage,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn round(&self, repeat: &Repeat, stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         if !matches!(stage.state, State::Rounds(_)) {
             let rounds =
                 Rounds { body: Pipeline::new(&repeat.body), now: VecDeque::new(), next: VecDeque::new() };
             stage.state = State::Rounds(Box::new(rounds));
         }
         let State::Rounds(rounds) = &mut stage.state else { return Ok(()) };
-        let gathers = repeat.body.gathers || has_range(&repeat.body);
+        let gathers = repeat.body.waits();
         // a body that gathers waits for all that can arrive
         if gathers {
             let arrived: Vec<Traverser> = stage.queue.drain(..).collect();
@@ -303,10 +300,6 @@ fn outside(mut traverser: Traverser) -> Traverser {
     traverser
 }
 
-fn has_range(program: &Program) -> bool {
-    program.steps.iter().any(|step| matches!(step, Step::Range { .. }))
-}
-
 fn take(queue: &mut VecDeque<Traverser>, count: usize) -> Vec<Traverser> {
     let count = count.min(queue.len());
     queue.drain(..count).collect()
@@ -316,10 +309,7 @@ fn first_of(options: &[(Pick, Body)], wanted: impl Fn(&Pick) -> bool) -> Option<
     options.iter().position(|(pick, _)| wanted(pick)).map(|at| vec![at])
 }
 
-fn branches_of<'b, 's>(
-    state: &mut State,
-    bodies: impl Iterator<Item = &'b Body>,
-) -> &mut Vec<Pipeline> {
+fn branches_of<'b, 's>(state: &mut State, bodies: impl Iterator<Item = &'b Body>) -> &mut Vec<Pipeline> {
     if !matches!(state, State::Branches(_)) {
         *state = State::Branches(bodies.map(Pipeline::new).collect());
     }

@@ -101,7 +101,13 @@ impl Machine {
         let label = label_text(given.or(token_label).filter(|label| *label != Object::Null), "vertex")?;
         let vertex = self.graph.add_vertex(&[label], id.as_ref())?;
         self.write_partition(&Object::Vertex(vertex))?;
-        for setting in settings {
+        let mut keys: Vec<Object> = Vec::new();
+        for mut setting in settings {
+            // a key that is named again has several values
+            if setting.cardinality.is_none() && keys.contains(&setting.key) && self.graph.keeps_many() {
+                setting.cardinality = Some(Cardinality::List);
+            }
+            keys.push(setting.key.clone());
             self.put(&Object::Vertex(vertex), setting)?;
         }
         Ok(vertex)

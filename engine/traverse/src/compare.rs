@@ -1,7 +1,7 @@
 //! Equality, comparability and order of objects, as the language's semantics define them.
 //!
 //! *Equality* never fails: objects of different types are not equal, numbers are compared by value, NaN equals nothing.
-//! *Comparability* (`P.lt` and its kin) is only defined within a type; across types, and with NaN, it is an error that a filter takes
+//! *Comparability* (`P.lt` and its kin) is only defined within a type (nothing is less or greater than NaN); across types it is an error that a filter takes
 //! for "no" and that stays an error when negated: [`Truth`] is `None` then. *Orderability* is total: types have an order, and so has
 //! NaN. *Sameness*, which `dedup`, sets and the keys of maps use, is equality except that NaN is the same as itself.
 
@@ -261,6 +261,10 @@ pub fn compare(how: Compare, a: &Object, b: &Object) -> Truth {
         Compare::Eq => return Some(equal(a, b)),
         Compare::Neq => return Some(!equal(a, b)),
         _ => {}
+    }
+    let is_nan = |object: &Object| Number::of(object).is_some_and(Number::is_nan);
+    if Number::of(a).is_some() && Number::of(b).is_some() && (is_nan(a) || is_nan(b)) {
+        return Some(false);
     }
     let order = comparable(a, b)?;
     Some(match how {

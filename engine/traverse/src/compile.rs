@@ -39,11 +39,18 @@ pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
     let compiler = Compiler { productive: setting.productive_by.clone(), ..compiler };
     let mut program = compiler.program(&traversal.steps)?;
     compiler.check_setting(&setting, traversal)?;
-    if let Some(Step::Inject { first, .. }) = program.steps.first_mut() {
-        *first = true;
-    }
+    mark_start(&mut program);
     let keeps_path = compiler.keeps_path.get();
     Ok(Compiled { program: Arc::new(program), setting, keeps_path, writes: compiler.writes.get() })
+}
+
+/// What a traversal begins with is given a traverser that stands on nothing; `inject` does not hand it on.
+fn mark_start(program: &mut Program) {
+    match program.steps.first_mut() {
+        Some(Step::Inject { first, .. }) => *first = true,
+        Some(Step::Union(bodies)) => bodies.iter_mut().for_each(|body| mark_start(Arc::make_mut(body))),
+        _ => {}
+    }
 }
 
 #[derive(Default)]
@@ -176,20 +183,27 @@ fn program_of(steps: Vec<Step>) -> Program {
 
 /// Does a step wait for all its input?
 fn gathers(step: &Step) -> bool {
-    matches!(
-        step,
-        Step::Tail(_)
-            | Step::Sample { .. }
-            | Step::Order(_)
-            | Step::Reduce(_)
-            | Step::Fold(_)
-            | Step::Group { .. }
-            | Step::GroupCount { .. }
-            | Step::Tree { .. }
-            | Step::Barrier { .. }
-            | Step::Cap(_)
-            | Step::Aggregate { eager: true, .. }
-    )
+    let within = match step {
+        Step::Union(bodies) => bodies.iter().any(|body| body.gathers),
+        Step::Choose { options, .. } => options.iter().any(|(_, body)| body.gathers),
+        Step::Repeat(repeat) => repeat.body.waits(),
+        _ => false,
+    };
+    within
+        || matches!(
+            step,
+            Step::Tail(_)
+                | Step::Sample { .. }
+                | Step::Order(_)
+                | Step::Reduce(_)
+                | Step::Fold(_)
+                | Step::Group { .. }
+                | Step::GroupCount { .. }
+                | Step::Tree { .. }
+                | Step::Barrier { .. }
+                | Step::Cap(_)
+                | Step::Aggregate { eager: true, .. }
+        )
 }
 
 /// A modulator as a step of its own.

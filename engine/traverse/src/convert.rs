@@ -67,7 +67,7 @@ fn one_text(name: &'static str, local: bool, object: &Object, arguments: &[Objec
     match name {
         "asString" => {
             return match object {
-                Object::Null => Ok(Object::Null),
+                Object::Null => Err(TraverseError::step("asString", "Can't parse null as String.")),
                 other => Ok(Object::string(shown(other))),
             };
         }
@@ -214,14 +214,12 @@ fn joined(elements: &[Object], separator: &str) -> String {
 
 fn as_number(object: &Object, kind: Option<&Object>) -> Outcome<Object> {
     let fail = || {
-        let text = shown(object);
-        TraverseError::step(
-            "asNumber",
-            format!(
-                "Can't parse {} '{text}' as number.",
-                if object.as_str().is_some() { "string" } else { "type" }
-            ),
-        )
+        let what = match object {
+            Object::String(text) => format!("string '{text}'"),
+            Object::List(_) => "type ArrayList".into(),
+            other => format!("type {}", other.type_name()),
+        };
+        TraverseError::step("asNumber", format!("Can't parse {what} as number."))
     };
     let number = match object {
         Object::Null => return Ok(Object::Null),
@@ -318,19 +316,13 @@ fn truncated(decimal: Decimal) -> i128 {
 }
 
 fn as_bool(object: &Object) -> Outcome<Object> {
-    let fail = || {
-        TraverseError::step(
-            "asBool",
-            format!("Can't parse {} '{}' as Boolean.", object.type_name(), shown(object)),
-        )
-    };
     match object {
         Object::Bool(_) => Ok(object.clone()),
         Object::String(text) if text.eq_ignore_ascii_case("true") => Ok(Object::Bool(true)),
         Object::String(text) if text.eq_ignore_ascii_case("false") => Ok(Object::Bool(false)),
         other => match Number::of(other) {
-            Some(number) if !number.is_nan() => Ok(Object::Bool(number.as_f64() != 0.0)),
-            _ => Err(fail()),
+            Some(number) => Ok(Object::Bool(!number.is_nan() && number.as_f64() != 0.0)),
+            None => Err(TraverseError::step("asBool", format!("Can't parse {} as Boolean.", shown(object)))),
         },
     }
 }
@@ -378,8 +370,8 @@ fn date_diff(object: &Object, arguments: &[Object]) -> Outcome<Object> {
         return Err(TraverseError::step("dateDiff", "DateDiff can only be performed on a Date"));
     };
     match other {
-        Object::DateTime(other) => Ok(Object::Long(instant.seconds - other.seconds)),
-        Object::Null => Ok(Object::Long(instant.seconds)),
+        Object::DateTime(other) => Ok(Object::Long((instant.seconds - other.seconds) * 1_000)),
+        Object::Null => Ok(Object::Long(instant.seconds * 1_000)),
         _ => Err(TraverseError::step("dateDiff", "DateDiff can only be performed on a Date")),
     }
 }

@@ -75,7 +75,14 @@ impl Machine {
                 traverser.label(labels);
                 out.push(traverser);
             }
-            Step::Local(body) => out.extend(self.run(body, traverser)?),
+            Step::Local(body) => {
+                // each of a bulk for itself
+                let bulk = traverser.bulk;
+                let found = self.run(body, Traverser { bulk: 1, ..traverser })?;
+                out.extend(
+                    found.into_iter().map(|one| Traverser { bulk: one.bulk.saturating_mul(bulk), ..one }),
+                );
+            }
             Step::Coalesce(bodies) => self.coalesce(bodies, traverser, out)?,
             Step::Optional(body) => self.optional(body, traverser, out)?,
             Step::Match(patterns) => self.matches(patterns, traverser, out)?,
@@ -108,7 +115,7 @@ impl Machine {
     /// What a step gives when nothing more can arrive.
     pub(crate) fn flush(&self, step: &Step, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if let Step::Union(_) | Step::Choose { .. } = step {
-            return self.flush_branches(stage, out);
+            return self.flush_branches(matches!(step, Step::Union(_)), stage, out);
         }
         let gathered = match std::mem::take(&mut stage.state) {
             State::Gathered(gathered) => gathered,
@@ -203,18 +210,11 @@ impl Machine {
         Ok(())
     }
 
-    fn inject(
-        &self,
-        objects: &[Object],
-        first: bool,
-        state: &mut State,
-        traverser: Traverser,
-        out: Out<'_>,
-    ) {
-        self.inject_rest(objects, first, state, out);
+    fn inject(&self, objects: &[Object], first: bool, state: &mut State, traverser: Traverser, out: Out<'_>) {
         if !first {
             out.push(traverser);
         }
+        self.inject_rest(objects, first, state, out);
     }
     /// The injected objects, once.
     fn inject_rest(&self, objects: &[Object], _: bool, state: &mut State, out: Out<'_>) {

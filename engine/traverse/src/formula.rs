@@ -188,11 +188,15 @@ impl<'a> Reader<'a> {
             }
             Some(next) if next.is_alphabetic() || next == '_' => {
                 let name = self.word(|letter| letter.is_alphanumeric() || letter == '_');
-                if self.peek() != Some('(') {
-                    return Ok(Formula::Name(name.into()));
-                }
-                let function = FUNCTIONS.iter().find(|(known, _)| *known == name).copied();
-                let function = function.ok_or_else(|| format!("there is no function {name}"))?;
+                let known = FUNCTIONS.iter().find(|(known, _)| *known == name).copied();
+                let function = match (known, self.peek()) {
+                    // its argument may stand without parentheses
+                    (Some(function), Some(next)) if next == '(' || next == '_' || next.is_alphanumeric() => {
+                        function
+                    }
+                    (None, Some('(')) => return Err(format!("there is no function {name}")),
+                    _ => return Ok(Formula::Name(name.into())),
+                };
                 Ok(Formula::Call(function, Box::new(self.unary()?)))
             }
             _ => Err(format!("the formula {:?} ends too early", self.text)),

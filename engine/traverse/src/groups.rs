@@ -286,7 +286,9 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
 /// A reduction of one object that holds others.
 pub(crate) fn reduced_locally(reduce: Reduce, object: &Object) -> Outcome<Option<Object>> {
     let all = match object {
-        Object::Map(pairs) if reduce == Reduce::Count => return Ok(Some(Object::Long(pairs.len() as i64))),
+        Object::Map(pairs) | Object::Tree(pairs) if reduce == Reduce::Count => {
+            return Ok(Some(Object::Long(pairs.len() as i64)));
+        }
         Object::Bulk(bag) => bag.to_vec(),
         other => match elements_of(other) {
             Some(elements) => elements.into_iter().map(|element| (element, 1)).collect(),

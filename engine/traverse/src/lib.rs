@@ -40,7 +40,7 @@ mod sides;
 mod walks;
 
 pub use compile::{Compiled, compile};
+pub use elements::property_id;
 pub use error::{Outcome, TraverseError};
 pub use graph::{Graph, Kept, Wanted};
-pub use elements::property_id;
 pub use machine::Machine;

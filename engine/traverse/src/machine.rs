@@ -35,12 +35,16 @@ impl Machine {
             graph,
             keeps_path: compiled.keeps_path,
             batch: if is_watched(&compiled.program) { 1 } else { crate::limits::BATCH },
-            sides: RefCell::new(Sides::new(&compiled.setting.sides)),
+            sides: RefCell::new(Sides::new(&compiled.setting.sides, &compiled.program)),
             depth: Cell::new(0),
             random: Cell::new(random),
             whole: Cell::new(false),
             compiled,
         }
+    }
+    /// Does the traversal change the graph?
+    pub(crate) fn writes(&self) -> bool {
+        self.compiled.writes
     }
     pub(crate) fn setting(&self) -> &Setting {
         &self.compiled.setting
@@ -182,9 +186,6 @@ impl Machine {
 fn is_watched(program: &Body) -> bool {
     program.steps.iter().any(|step| match step {
         Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
-        Step::Group { side: Some(_), .. }
-        | Step::GroupCount { side: Some(_), .. }
-        | Step::Tree { side: Some(_), .. } => true,
         Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => is_watched(body),
         Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(|body| is_watched(body)),
         Step::Repeat(repeat) => is_watched(&repeat.body),

@@ -24,6 +24,8 @@ impl Machine {
         let mut bound = Bound::new();
         let mut labels = Vec::new();
         patterns.iter().for_each(|pattern| labels_of(pattern, &mut labels));
+        labels.sort();
+        labels.dedup();
         for label in &labels {
             if let Some(object) = traverser.newest(label) {
                 bound.push((label.clone(), object));

@@ -26,6 +26,9 @@ impl Machine {
             None => pairs_of(step, traverser.object.clone())?,
         };
         check(step, &wanted)?;
+        if let Some(Given::Value(_)) = &merge.on_create {
+            self.to_create(step, merge, &wanted, traverser)?;
+        }
         match merge.vertices {
             true => self.merge_vertex(merge, wanted, traverser, out),
             false => self.merge_edge(merge, wanted, traverser, out),

@@ -62,16 +62,18 @@ pub struct Pipeline {
     /// Steps before this one have nothing to give any more.
     cut: usize,
     out: Vec<Traverser>,
+    given: bool,
 }
 
 impl Pipeline {
     /// A pipeline without traversers.
     pub fn new(program: &Body) -> Pipeline {
         let stages = program.steps.iter().map(|_| Stage::default()).collect();
-        Pipeline { program: program.clone(), stages, cut: 0, out: Vec::new() }
+        Pipeline { program: program.clone(), stages, cut: 0, out: Vec::new(), given: false }
     }
     /// Gives a traverser to the first step.
     pub fn push(&mut self, traverser: Traverser) {
+        self.given = true;
         match self.stages.first_mut() {
             Some(first) if self.cut == 0 => first.queue.push_back(traverser),
             Some(_) => {}
@@ -108,6 +110,10 @@ impl Pipeline {
         while self.turn(machine)? {}
         Ok(std::mem::take(&mut self.out))
     }
+    /// Was it ever given a traverser?
+    pub(crate) fn was_given(&self) -> bool {
+        self.given
+    }
     /// Has it nothing to do until it is given more?
     pub(crate) fn is_idle(&self) -> bool {
         self.out.is_empty() && !self.stages.iter().any(Stage::has_work)
@@ -124,8 +130,13 @@ impl Pipeline {
 
     /// One turn of the deepest step that has work; false where none has.
     fn turn(&mut self, machine: &Machine) -> Outcome<bool> {
-        let deepest = (self.cut..self.stages.len()).rev().find(|at| self.stages[*at].has_work());
-        let Some(at) = deepest else { return Ok(false) };
+        // a repeat whose rounds need all their traversers goes on when nothing before it can give more
+        let waits =
+            |at: &usize| matches!(&self.program.steps[*at], Step::Repeat(repeat) if repeat.body.waits());
+        let has_work = |at: &usize| self.stages[*at].has_work();
+        let deepest = (self.cut..self.stages.len()).rev().filter(|at| !waits(at)).find(has_work);
+        let found = deepest.or_else(|| (self.cut..self.stages.len()).find(has_work));
+        let Some(at) = found else { return Ok(false) };
         machine.graph.pause()?;
         let mut out = Vec::new();
         let ended = self.work(machine, at, &mut out)?;
@@ -185,7 +196,7 @@ impl Pipeline {
             Step::Edges { ids: None } => machine.scan_edges(stage, out)?,
             Step::Repeat(repeat) => machine.round(repeat, stage, out)?,
             Step::Union(bodies) => machine.union(bodies, stage, out)?,
-            Step::Choose { by, options } => machine.choose(by, options, stage, out)?,
+            Step::Choose { by, options, all } => machine.choose(by, (options, *all), stage, out)?,
             _ => {
                 for _ in 0..machine.batch {
                     let Some(traverser) = stage.queue.pop_front() else { break };

@@ -45,21 +45,20 @@ pub(crate) fn quantified(what: &str, predicate: &Predicate, object: &Object) -> 
     }
 }
 
-/// The elements from one place to another; one element alone is itself. None where a collection has none there.
+/// The elements from one place to another.
 pub(crate) fn ranged(object: &Object, low: i64, high: i64) -> Option<Object> {
-    let single = high != -1 && high - low == 1;
-    part(object, single, |count| {
+    part(object, |count| {
         let to = if high == -1 { count } else { count.min(high.max(0) as usize) };
         (low.max(0) as usize, to)
     })
 }
 
-/// The last elements; one element alone is itself.
+/// The last elements.
 pub(crate) fn tailed(object: &Object, count: i64) -> Option<Object> {
-    part(object, count == 1, |all| (all.saturating_sub(count.max(0) as usize), all))
+    part(object, |all| (all.saturating_sub(count.max(0) as usize), all))
 }
 
-fn part(object: &Object, single: bool, place: impl Fn(usize) -> (usize, usize)) -> Option<Object> {
+fn part(object: &Object, place: impl Fn(usize) -> (usize, usize)) -> Option<Object> {
     let cut = |elements: &[Object]| {
         let (from, to) = place(elements.len());
         elements.get(from.min(to)..to).unwrap_or(&[]).to_vec()
@@ -73,15 +72,11 @@ fn part(object: &Object, single: bool, place: impl Fn(usize) -> (usize, usize)) 
             let (from, to) = place(path.objects.len());
             let (from, to) = (from.min(to), to);
             let objects = path.objects[from..to].to_vec();
-            if single {
-                return objects.into_iter().next();
-            }
             let labels = path.labels[from..to].to_vec();
             Some(Object::Path(Arc::new(gremlin::object::Path { labels, objects })))
         }
-        Object::Set(elements) if !single => Some(Object::Set(Arc::new(cut(elements)))),
+        Object::Set(elements) => Some(Object::Set(Arc::new(cut(elements)))),
         other => match elements_of(other) {
-            Some(elements) if single => cut(&elements).into_iter().next(),
             Some(elements) => Some(Object::list(cut(&elements))),
             None => Some(other.clone()),
         },

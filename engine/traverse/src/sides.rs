@@ -4,7 +4,7 @@ use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::{Machine, operate};
-use crate::step::{Body, By, Name, Step};
+use crate::step::{Body, By, Name, Program, Step};
 use crate::traverser::Traverser;
 use foldhash::HashMap;
 use gremlin::{Object, Token};
@@ -56,10 +56,35 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    pub fn new(given: &[(Name, Object, Option<Token>)]) -> Sides {
+    /// Those that the source gives, and those that steps will fill, empty.
+    pub fn new(given: &[(Name, Object, Option<Token>)], program: &Program) -> Sides {
         let named =
             given.iter().map(|(name, value, operator)| (name.clone(), Side::Value(value.clone(), *operator)));
-        Sides { named: named.collect() }
+        let mut sides = Sides { named: named.collect() };
+        sides.announce(program);
+        sides
+    }
+    fn announce(&mut self, program: &Program) {
+        for step in &program.steps {
+            let (name, side) = match step {
+                Step::Aggregate { side, .. } => (side, Side::Bag(Ordered::default())),
+                Step::GroupCount { side: Some(side), .. } => (side, Side::Counts(Ordered::default())),
+                Step::Group { side: Some(side), grouping } => {
+                    (side, Side::Groups(Ordered::default(), grouping.value.clone()))
+                }
+                Step::Tree { side: Some(side), .. } => (side, Side::Tree(Vec::new())),
+                Step::Repeat(repeat) => {
+                    self.announce(&repeat.body);
+                    continue;
+                }
+                Step::Local(body) | Step::SideEffect(body) => {
+                    self.announce(body);
+                    continue;
+                }
+                _ => continue,
+            };
+            self.named.entry(name.clone()).or_insert(side);
+        }
     }
 }
 

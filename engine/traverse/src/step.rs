@@ -17,6 +17,14 @@ pub struct Program {
     pub gathers: bool,
 }
 
+impl Program {
+    /// Must a round of it have all its traversers at once?
+    pub fn waits(&self) -> bool {
+        let remembers = |step: &Step| matches!(step, Step::Range { .. } | Step::Dedup { .. });
+        self.gathers || self.steps.iter().any(remembers)
+    }
+}
+
 /// A program inside another.
 pub type Body = Arc<Program>;
 
@@ -321,7 +329,7 @@ pub enum Step {
     // branches
     Local(Body),
     Union(Vec<Body>),
-    Choose { by: ChooseBy, options: Vec<(Pick, Body)> },
+    Choose { by: ChooseBy, options: Vec<(Pick, Body)>, all: bool },
     Coalesce(Vec<Body>),
     Optional(Body),
     Repeat(Box<Repeat>),

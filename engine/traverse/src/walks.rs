@@ -17,8 +17,14 @@ type Out<'a> = &'a mut Vec<Traverser>;
 impl Machine {
     pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let mut found = Vec::new();
-        let next = self.graph.vertices(wanted, cursor, &mut found)?;
+        let (mut found, mut next) = (Vec::new(), Some(cursor));
+        while let Some(cursor) = next {
+            next = self.graph.vertices(wanted, cursor, &mut found)?;
+            // who writes must not meet what it wrote
+            if !self.writes() {
+                break;
+            }
+        }
         for vertex in found {
             if self.sees_all() || self.sees_vertex(vertex)? {
                 out.push(traverser.to(Object::Vertex(vertex), self.keeps_path));
@@ -30,8 +36,13 @@ impl Machine {
 
     pub(crate) fn scan_edges(&self, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let mut found = Vec::new();
-        let next = self.graph.edges(cursor, &mut found)?;
+        let (mut found, mut next) = (Vec::new(), Some(cursor));
+        while let Some(cursor) = next {
+            next = self.graph.edges(cursor, &mut found)?;
+            if !self.writes() {
+                break;
+            }
+        }
         for edge in found {
             if self.sees_all() || self.sees_edge(&edge)? {
                 out.push(traverser.to(Object::Edge(Arc::new(edge)), self.keeps_path));
@@ -301,14 +312,15 @@ impl Machine {
         by: &[By],
         traverser: &Traverser,
     ) -> Outcome<Option<Object>> {
-        let mut pairs = Vec::new();
+        let mut map = crate::sides::Ordered::<Object>::default();
         for (at, label) in labels.iter().enumerate() {
             let Some(object) = self.scoped(label, traverser, pop)? else { return Ok(None) };
             let there = Traverser { object, ..traverser.clone() };
             let Some(value) = self.by(self.turn(by, at), &there)? else { return Ok(None) };
-            pairs.push((Object::String(label.clone()), value));
+            *map.at(&Object::String(label.clone())) = value;
         }
-        Ok(match pairs.len() {
+        let mut pairs = map.items;
+        Ok(match labels.len() {
             1 => pairs.pop().map(|(_, value)| value),
             _ => Some(Object::map(pairs)),
         })
@@ -406,6 +418,10 @@ impl Machine {
     }
 
     fn convert(&self, convert: &Convert, traverser: &Traverser) -> Outcome<Option<Object>> {
+        if traverser.object == Object::Null && takes_collection(convert.name) {
+            let message = format!("Incoming traverser for {} step can't be null.", convert.name);
+            return Err(TraverseError::step(convert.name, message));
+        }
         let mut arguments = Vec::with_capacity(convert.arguments.len());
         for given in &convert.arguments {
             match (given, self.given(given, traverser)?) {
@@ -436,6 +452,12 @@ fn collection(name: &'static str, value: Option<Object>, object: &Object) -> Out
             Err(TraverseError::step(name, message))
         }
         Some(value) if crate::convert::elements_of(&value).is_some() => Ok(value),
+        Some(value) if name == "merge" && matches!(object, Object::Map(_)) => {
+            let kind = value.type_name();
+            let message =
+                format!("merge step expected provided argument to evaluate to a Map, encountered {kind}");
+            Err(TraverseError::step(name, message))
+        }
         Some(value) => {
             let kind = value.type_name();
             let message =

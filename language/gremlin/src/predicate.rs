@@ -118,7 +118,9 @@ impl Predicate {
                 [Object::Token(token)] if token.class() == "GType" => {
                     Some(Predicate::TypeOf(Object::Token(*token)))
                 }
-                [Object::String(_)] => arguments.into_iter().next().map(Predicate::TypeOf),
+                [Object::String(name)] if TYPE_NAMES.contains(&&**name) => {
+                    arguments.into_iter().next().map(Predicate::TypeOf)
+                }
                 _ => None,
             },
             _ => None,
@@ -180,6 +182,34 @@ pub const PREDICATE_NAMES: [&str; 20] = [
     "regex",
     "notRegex",
     "typeOf",
+];
+
+/// Names that `typeOf` takes as text.
+pub const TYPE_NAMES: [&str; 24] = [
+    "BigDecimal",
+    "BigInteger",
+    "Boolean",
+    "Byte",
+    "Character",
+    "Double",
+    "Duration",
+    "Edge",
+    "Float",
+    "Integer",
+    "List",
+    "Long",
+    "Map",
+    "Number",
+    "OffsetDateTime",
+    "Path",
+    "Property",
+    "Set",
+    "Short",
+    "String",
+    "Tree",
+    "UUID",
+    "Vertex",
+    "VertexProperty",
 ];
 
 fn elements(mut arguments: Vec<Object>) -> Vec<Object> {

@@ -14,6 +14,7 @@
 
 pub mod effects;
 pub mod gherkin;
+pub mod gremlin;
 pub mod notation;
 pub mod ratchet;
 pub mod scenario;

@@ -35,6 +35,30 @@ pub fn scenarios(folder: &Path) -> Vec<Scenario> {
     files.iter().flat_map(read).collect()
 }
 
+/// As [`scenarios`], each named by its file's path below the folder and its own title, of which a title that is there again has a number.
+///
+/// # Panics
+/// A file cannot be read, or there is none.
+pub fn scenarios_by_title(folder: &Path) -> Vec<Scenario> {
+    let mut files = Vec::new();
+    find_features(folder, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "there are no feature files below {}", folder.display());
+    let mut all: Vec<Scenario> = Vec::new();
+    let mut seen = std::collections::HashMap::new();
+    for file in &files {
+        let name = file.strip_prefix(folder).unwrap_or(file).display().to_string();
+        let text = world::files::read_text(file).expect("the suite's files can be read");
+        for scenario in gherkin::scenarios("", &text) {
+            let id = format!("{name}::{}", scenario.title);
+            let count = seen.entry(id.clone()).and_modify(|count| *count += 1).or_insert(1);
+            let id = if *count > 1 { format!("{id}#{count}") } else { id };
+            all.push(Scenario { id, ..scenario });
+        }
+    }
+    all
+}
+
 fn find_features(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in world::files::list_folder(folder).expect("the suite's folders can be read") {
         if world::files::is_folder(&path) {

@@ -43,7 +43,9 @@ fn plain(object: &Object, keeps_many: bool) -> Option<Value> {
 /// As the graph's own nearest value.
 fn narrowed(object: &Object) -> Option<Value> {
     Some(match object {
-        Object::Byte(_) | Object::Short(_) | Object::Long(_) | Object::BigInt(_) => Value::Int(object.as_long()?),
+        Object::Byte(_) | Object::Short(_) | Object::Long(_) | Object::BigInt(_) => {
+            Value::Int(object.as_long()?)
+        }
         Object::Float(number) => Value::Float(f64::from(*number)),
         Object::Char(letter) => Value::string(letter.to_string()),
         Object::Uuid(uuid) => Value::string(gremlin::object::uuid_text(**uuid)),
@@ -64,7 +66,9 @@ fn tagged(object: &Object) -> Option<Value> {
         Object::Long(number) => ("long", Value::Int(*number)),
         Object::Float(number) => ("float", Value::Float(f64::from(*number))),
         Object::BigInt(number) => ("bigint", Value::string(number.to_string())),
-        Object::BigDecimal(number) => ("decimal", Value::string(format!("{}/{}", number.unscaled, number.scale))),
+        Object::BigDecimal(number) => {
+            ("decimal", Value::string(format!("{}/{}", number.unscaled, number.scale)))
+        }
         Object::Uuid(uuid) => ("uuid", Value::string(uuid.to_string())),
         Object::Char(letter) => ("char", Value::string(letter.to_string())),
         Object::Duration(seconds, nanos) => {
@@ -72,7 +76,8 @@ fn tagged(object: &Object) -> Option<Value> {
         }
         Object::Set(elements) => ("set", list(elements)?),
         Object::Map(pairs) => {
-            let flat: Vec<Object> = pairs.iter().flat_map(|(key, value)| [key.clone(), value.clone()]).collect();
+            let flat: Vec<Object> =
+                pairs.iter().flat_map(|(key, value)| [key.clone(), value.clone()]).collect();
             ("map", list(&flat)?)
         }
         _ => return None,
@@ -97,12 +102,16 @@ pub(crate) fn to_object(value: &Value) -> Object {
         Value::List(elements) => Object::list(elements.iter().map(to_object).collect()),
         Value::Map(map) => match (map.get(KIND), map.get(VALUE)) {
             (Some(Value::String(kind)), Some(value)) => untagged(kind, value).unwrap_or_default(),
-            _ => Object::map(map.iter().map(|(key, value)| (Object::String(key.clone()), to_object(value))).collect()),
+            _ => Object::map(
+                map.iter().map(|(key, value)| (Object::String(key.clone()), to_object(value))).collect(),
+            ),
         },
         Value::Vertex(vertex) => Object::Vertex(*vertex),
         Value::Edge(edge) => Object::Edge(edge.clone()),
         // dates and durations that Gremlin has no type for are their text
-        other => model::temporal::text(other).map_or_else(|| Object::string(format!("{other:?}")), Object::string),
+        other => {
+            model::temporal::text(other).map_or_else(|| Object::string(format!("{other:?}")), Object::string)
+        }
     }
 }
 
@@ -123,7 +132,10 @@ fn untagged(kind: &str, value: &Value) -> Option<Object> {
         "bigint" => Object::BigInt(Arc::new(text()?.parse().ok()?)),
         "decimal" => {
             let (unscaled, scale) = text()?.split_once('/')?;
-            Object::BigDecimal(Arc::new(Decimal { unscaled: unscaled.parse().ok()?, scale: scale.parse().ok()? }))
+            Object::BigDecimal(Arc::new(Decimal {
+                unscaled: unscaled.parse().ok()?,
+                scale: scale.parse().ok()?,
+            }))
         }
         "uuid" => Object::Uuid(Arc::new(text()?.parse().ok()?)),
         "char" => Object::Char(text()?.chars().next()?),

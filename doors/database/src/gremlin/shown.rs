@@ -79,7 +79,9 @@ impl GremlinAnswer {
 }
 
 fn named(view: &Snapshot, properties: Vec<(model::KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
-    let named = properties.into_iter().filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
+    let named = properties
+        .into_iter()
+        .filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
     let mut named: Vec<_> = named.filter(|(key, _)| &**key != OWN_ID).collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     named
@@ -90,7 +92,10 @@ pub(super) fn labels(view: &Snapshot, vertex: VertexId) -> Result<Vec<Arc<str>>,
         return Ok(Vec::new());
     }
     let catalog = view.catalog();
-    let named = catalog.labels_of(view.labels(vertex)?).iter().filter_map(|label| catalog.label_name(*label).cloned());
+    let named = catalog
+        .labels_of(view.labels(vertex)?)
+        .iter()
+        .filter_map(|label| catalog.label_name(*label).cloned());
     let mut named: Vec<Arc<str>> = named.collect();
     named.sort();
     Ok(named)

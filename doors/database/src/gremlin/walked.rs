@@ -9,8 +9,8 @@ use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, Verte
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
-use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
 use transact::{Mode, TransactError, Transaction};
+use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
 use world::clock::{monotonic_ns, wall_us};
 
 /// The key that keeps the id a client gave; no client can write it.
@@ -39,7 +39,11 @@ struct Adjacent {
 }
 
 fn refused(error: TransactError) -> TraverseError {
-    TraverseError::Graph { code: error.code().into(), message: error.to_string(), retryable: error.is_retryable() }
+    TraverseError::Graph {
+        code: error.code().into(),
+        message: error.to_string(),
+        retryable: error.is_retryable(),
+    }
 }
 
 fn unread(error: StoreError) -> TraverseError {
@@ -85,18 +89,26 @@ impl Walked {
                 self.stale.set(true);
                 Ok(transaction)
             }
-            _ => Err(fault("Neo.ClientError.Statement.AccessMode", "the traversal writes, but it may only read")),
+            _ => Err(fault(
+                "Neo.ClientError.Statement.AccessMode",
+                "the traversal writes, but it may only read",
+            )),
         }
     }
     fn record(&self, tell: impl FnOnce(&transact::ReadSet)) {
-        if let Some(transaction) = self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write) {
+        if let Some(transaction) =
+            self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write)
+        {
             tell(transaction.reads());
         }
     }
     fn value(&self, object: &Object) -> Outcome<Value> {
         kept::to_value(object, self.keeps_many).ok_or_else(|| {
             let kind = object.type_name();
-            TraverseError::step("property", format!("Property value [{object}] is of type {kind} is not supported"))
+            TraverseError::step(
+                "property",
+                format!("Property value [{object}] is of type {kind} is not supported"),
+            )
         })
     }
     fn own_id(&self, id: &Object) -> Outcome<Value> {
@@ -153,7 +165,9 @@ impl Walked {
         Ok(None)
     }
     fn named(&self, view: &Snapshot, properties: Vec<(KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
-        let named = properties.into_iter().filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
+        let named = properties
+            .into_iter()
+            .filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
         let mut named: Vec<_> = named.filter(|(key, _)| &**key != OWN_ID).collect();
         named.sort_by(|a, b| a.0.cmp(&b.0));
         named
@@ -185,7 +199,12 @@ impl Graph for Walked {
         if cursor == 0 {
             let labels: Vec<Option<LabelId>> = match wanted.labels.is_empty() {
                 true => vec![None],
-                false => wanted.labels.iter().map(|label| view.catalog().label(label)).filter(Option::is_some).collect(),
+                false => wanted
+                    .labels
+                    .iter()
+                    .map(|label| view.catalog().label(label))
+                    .filter(Option::is_some)
+                    .collect(),
             };
             self.record(|reads| labels.iter().for_each(|label| reads.scan(*label)));
         }
@@ -238,13 +257,20 @@ impl Graph for Walked {
         self.record(|reads| reads.edge(edge.id));
         self.view()?.edge_exists(*edge).map_err(unread)
     }
-    fn adjacent(&self, vertex: VertexId, direction: Direction, types: &[Arc<str>], found: &mut Vec<EdgeRef>) -> Outcome<()> {
+    fn adjacent(
+        &self,
+        vertex: VertexId,
+        direction: Direction,
+        types: &[Arc<str>],
+        found: &mut Vec<EdgeRef>,
+    ) -> Outcome<()> {
         let view = self.view()?;
         let mut kept = self.adjacency.borrow_mut();
         let place = match kept.iter().position(|one| one.direction == direction && one.types == types) {
             Some(place) => place,
             None => {
-                let known: Vec<EdgeTypeId> = types.iter().filter_map(|name| view.catalog().edge_type(name)).collect();
+                let known: Vec<EdgeTypeId> =
+                    types.iter().filter_map(|name| view.catalog().edge_type(name)).collect();
                 if known.is_empty() && !types.is_empty() {
                     return Ok(());
                 }
@@ -311,7 +337,13 @@ impl Graph for Walked {
         let labels = labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>();
         transaction.create_vertex(&labels.map_err(refused)?, properties).map_err(refused)
     }
-    fn add_edge(&self, kind: &str, source: VertexId, target: VertexId, id: Option<&Object>) -> Outcome<EdgeRef> {
+    fn add_edge(
+        &self,
+        kind: &str,
+        source: VertexId,
+        target: VertexId,
+        id: Option<&Object>,
+    ) -> Outcome<EdgeRef> {
         let mut properties = Vec::new();
         if let Some(id) = id {
             let transaction = self.writing()?;
@@ -354,9 +386,13 @@ impl Graph for Walked {
     fn pause(&self) -> Outcome<()> {
         let pauses = self.pauses.get().wrapping_add(1);
         self.pauses.set(pauses);
-        let late = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS) && self.deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline);
+        let late = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS)
+            && self.deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline);
         match late {
-            true => Err(fault("Neo.ClientError.Transaction.TransactionTimedOut", "the traversal took longer than it was allowed to")),
+            true => Err(fault(
+                "Neo.ClientError.Transaction.TransactionTimedOut",
+                "the traversal took longer than it was allowed to",
+            )),
             false => Ok(()),
         }
     }

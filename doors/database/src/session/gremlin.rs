@@ -30,10 +30,16 @@ struct Asked {
 
 impl Session {
     /// Runs a traversal.
-    pub fn gremlin(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+    pub fn gremlin(
+        &mut self,
+        traversal: &Traversal,
+        options: &GremlinOptions,
+    ) -> Result<GremlinAnswer, Error> {
         if self.transaction.as_ref().is_some_and(|open| open.broken) {
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back"));
+            return Err(
+                Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back")
+            );
         }
         self.speaker.settle(self.database.accounts());
         let outcome = self.traverse(traversal, options);
@@ -56,9 +62,13 @@ impl Session {
                 let (mode, transaction) = (open.mode, open.transaction.clone());
                 if asked.compiled.writes && mode == Mode::Read {
                     let code = "Neo.ClientError.Statement.AccessMode";
-                    return Err(Error::new(code, "the traversal writes, but the transaction was begun for reading"));
+                    return Err(Error::new(
+                        code,
+                        "the traversal writes, but the transaction was begun for reading",
+                    ));
                 }
-                let answer = self.start_traversal(&asked, transaction.snapshot(), Some(transaction.clone()))?;
+                let answer =
+                    self.start_traversal(&asked, transaction.snapshot(), Some(transaction.clone()))?;
                 // what writes has run when it answers
                 if asked.compiled.writes { ended(answer, &transaction) } else { Ok(answer) }
             }
@@ -107,7 +117,12 @@ impl Session {
         Ok(GremlinAnswer { source, view: snapshot, keeps_many, place: None })
     }
 
-    fn submit(&self, asked: &Asked, program: Started, access: Access) -> Result<(ResultStream, Option<Ticket>), Error> {
+    fn submit(
+        &self,
+        asked: &Asked,
+        program: Started,
+        access: Access,
+    ) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = Running {
             text: &asked.label,
             payer: self.speaker.payer(self.database.accounts()),

@@ -21,7 +21,7 @@ impl Compiler {
             "choose" => self.choose(instruction, reader)?,
             "branch" => {
                 let by = ChooseBy::Body(self.chooser(instruction)?);
-                Step::Choose { by, options: self.options(reader)? }
+                Step::Choose { by, options: self.options(reader, true)?, all: true }
             }
             "match" => self.matching(instruction)?,
             "repeat" | "until" | "emit" | "times" => self.repeat(instruction, reader)?,
@@ -48,7 +48,7 @@ impl Compiler {
                 Argument::Value(_) => ChooseBy::By(self.by_argument(instruction, &instruction.arguments[0])?),
                 _ => ChooseBy::Body(self.chooser(instruction)?),
             };
-            return Ok(Step::Choose { by, options: self.options(reader)? });
+            return Ok(Step::Choose { by, options: self.options(reader, false)?, all: false });
         }
         let by = match &instruction.arguments[0] {
             Argument::Predicate(predicate) => ChooseBy::Predicate(predicate.clone()),
@@ -58,11 +58,11 @@ impl Compiler {
         if instruction.arguments.len() == 3 {
             options.push((Pick::Value(Object::Bool(false)), self.nested(instruction, 2)?));
         }
-        options.extend(self.options(reader)?);
-        Ok(Step::Choose { by, options })
+        options.extend(self.options(reader, false)?);
+        Ok(Step::Choose { by, options, all: false })
     }
 
-    fn options(&self, reader: &mut Reader<'_>) -> Outcome<Vec<(Pick, Body)>> {
+    fn options(&self, reader: &mut Reader<'_>, all: bool) -> Outcome<Vec<(Pick, Body)>> {
         let mut options = Vec::new();
         while let Some(option) = reader.take("option") {
             let last = option.arguments.len() - 1;
@@ -73,6 +73,7 @@ impl Compiler {
                 Argument::Value(Object::Token(Token::Unproductive)) => Pick::Unproductive,
                 Argument::Value(value) => Pick::Value(value.clone()),
                 Argument::Predicate(predicate) => Pick::Predicate(predicate.clone()),
+                Argument::Traversal(nested) if all => Pick::Body(self.body(nested)?),
                 Argument::Traversal(_) => {
                     let message = "Traversal is not allowed as a Pick token for choose(), use a predicate";
                     return Err(TraverseError::arguments(message, option.span));

@@ -61,8 +61,12 @@ impl Compiler {
                 Step::Group { side, grouping }
             }
             "groupCount" => {
-                let by = self.one_by(reader)?.unwrap_or(By::Identity);
-                Step::GroupCount { side: side(instruction)?, by }
+                let mut by = self.bys(reader)?;
+                if by.len() > 1 {
+                    let message = "GroupCount step can only have one by modulator";
+                    return Err(TraverseError::arguments(message, instruction.span));
+                }
+                Step::GroupCount { side: side(instruction)?, by: by.pop().unwrap_or(By::Identity) }
             }
             "tree" => {
                 self.needs_path();

@@ -166,6 +166,10 @@ impl Compiler {
             }
             "ReservedKeysVerificationStrategy" | "EdgeLabelVerificationStrategy" => {}
             name if WITHOUT_EFFECT.contains(&name) => {}
+            "VertexProgramStrategy" => {
+                let message = "The TraversalSource does not allow the use of a GraphComputer: there is none";
+                return Err(TraverseError::unsupported(message, at.span));
+            }
             name => {
                 let message = format!("the strategy {name} is not supported");
                 return Err(TraverseError::Request(GremlinError::unsupported(message, at.span)));

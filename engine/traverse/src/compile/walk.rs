@@ -88,6 +88,8 @@ impl Compiler {
             "map" => Step::Map(self.nested(instruction, 0)?),
             "flatMap" => Step::FlatMap(self.nested(instruction, 0)?),
             "discard" => Step::Discard,
+            // options that steps give no meaning to
+            "with" => Step::Identity,
             "timeLimit" => Step::TimeLimit,
             "coin" => match crate::number::Number::of(
                 instruction.arguments.first().and_then(Argument::value).unwrap_or(&Object::Null),
@@ -226,6 +228,9 @@ impl Compiler {
 
     fn has(&self, instruction: &Instruction, steps: &mut Vec<Step>) -> Outcome<Step> {
         let mut arguments = instruction.arguments.as_slice();
+        if let [Argument::Value(Object::Null), ..] = arguments {
+            return Ok(Step::Discard);
+        }
         if let [label @ (Argument::Value(_) | Argument::Predicate(_)), key, value] = arguments {
             let predicate = predicate_of(label).ok_or_else(|| wants(instruction, "a label"))?;
             steps.push(Step::Has { what: HasWhat::Label, predicate });
