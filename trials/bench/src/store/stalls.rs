@@ -10,6 +10,7 @@ use database::{Database, ImportOptions, Options, Session, params};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use world::chance::Chance;
 use world::clock::monotonic_ns;
 use world::disk::{Disk, OpenHow, RealDisk};
@@ -21,8 +22,9 @@ const VERTICES: u64 = 200_000;
 const EDGES: u64 = 1_000_000;
 /// Bytes the bare loop writes before each sync: a record of the writer.
 const RECORD_BYTES: usize = 64;
-/// How long each chore is repeated.
+/// How long each chore is repeated, and the pause before it is done again.
 const TURN_NS: u64 = 4_000_000_000;
+const PAUSE: Duration = Duration::from_millis(50);
 /// What a chore may add to the longest of all commits, beyond what the bare loop suffers.
 const STALL_MS_MAX: f64 = 2.0;
 
@@ -33,10 +35,7 @@ const EDGE: &str = "MATCH (a:N {id: $v}), (b:N {id: $w}) CREATE (a)-[:E]->(b)";
 type Chore = fn(&mut Session, &Path) -> Result<(), String>;
 
 const CHORES: [(&str, Chore); 4] = [
-    ("nothing", |_, _| {
-        world::threads::sleep(std::time::Duration::from_millis(100));
-        Ok(())
-    }),
+    ("nothing", |_, _| Ok(())),
     ("checkpoints", |session, _| session.database().checkpoint().map(drop).map_err(|error| told(&error))),
     ("an index built", |session, _| {
         ask(session, "CREATE INDEX beside FOR (n:N) ON (n.score, n.id)")?;
@@ -190,6 +189,7 @@ fn repeat(
     while monotonic_ns() < end_ns && !over.load(Ordering::Relaxed) {
         chore(session, edges)?;
         done += 1;
+        world::threads::sleep(PAUSE);
     }
     Ok(done)
 }
