@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let open = folder.as_deref().map(|folder| (disk, folder));
     let (engine, _) = transact::open(open, &OpenOptions::default())?;
     let before = memory::resident_bytes();
-    let phases: Arc<Mutex<Vec<(&'static str, u64)>>> = Arc::default();
+    let phases: Arc<Mutex<Vec<(&'static str, u64, u64)>>> = Arc::default();
     let seen = phases.clone();
     let progress = move |progress: &Progress| {
         let mut phases = seen.lock().expect("nobody panics while holding it");
-        if phases.last().is_none_or(|(phase, _)| *phase != progress.phase) {
-            phases.push((progress.phase, monotonic_ns()));
+        if phases.last().is_none_or(|(phase, ..)| *phase != progress.phase) {
+            phases.push((progress.phase, monotonic_ns(), megabytes(memory::resident_bytes_peak())));
         }
     };
     let threads = std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok());
@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         error
     })?;
     for pair in phases.lock().expect("nobody panics while holding it").windows(2) {
-        println!("{:>20} {:8.1} ms", pair[0].0, (pair[1].1 - pair[0].1) as f64 / 1e6);
+        let (time_ms, peak) = ((pair[1].1 - pair[0].1) as f64 / 1e6, pair[1].2);
+        println!("{:>20} {time_ms:8.1} ms, at most {peak} MB resident by its end", pair[0].0);
     }
     println!(
         "{} vertices, {} edges, {} files, {:.1} MB in {:.3} s; {} rejected; {} files skipped",
