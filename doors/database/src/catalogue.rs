@@ -2,9 +2,10 @@
 
 use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters};
 use model::schema::SchemaTarget;
+use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
-use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS};
+use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS};
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
@@ -68,6 +69,7 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
         let rows = match &**parameter {
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
+            LISTED_TRANSACTIONS => transactions(database),
             LISTED_TENANTS => tenants(database),
             _ => continue,
         };
@@ -92,6 +94,47 @@ fn queries(database: &Database) -> Vec<Vec<Value>> {
         ]
     };
     database.running().into_iter().map(row).collect()
+}
+
+/// What stands before a query's number in the name of its transaction, as Neo4j builds such names.
+const TRANSACTION: &str = "neo4j-transaction-";
+/// The name of the one database, as Neo4j's drivers know it.
+const DATABASE: &str = "neo4j";
+
+/// The columns are Neo4j's. A transaction is listed while a statement of it runs.
+fn transactions(database: &Database) -> Vec<Vec<Value>> {
+    let now_us = i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
+    let row = |query: RunningQuery| {
+        let status = if query.running { "Running" } else { "Blocked" };
+        let began_us = now_us - i64::try_from(query.elapsed_ms).unwrap_or(0) * 1_000;
+        let (seconds, micros) = (began_us.div_euclid(1_000_000), began_us.rem_euclid(1_000_000));
+        let began = LocalDateTime { seconds, nanos: micros as u32 * 1_000 };
+        let number = query.id.strip_prefix("query-").unwrap_or(&query.id);
+        vec![
+            DATABASE.into(),
+            format!("{TRANSACTION}{number}").into(),
+            query.id.as_str().into(),
+            "".into(),
+            "".into(),
+            query.user.unwrap_or_default().into(),
+            query.text.into(),
+            format!("{began}Z").into(),
+            status.into(),
+            milliseconds(query.elapsed_ms),
+            "".into(),
+            Value::map([("tenant", query.tenant.into())]),
+            status.to_lowercase().into(),
+            milliseconds(query.elapsed_ms),
+            milliseconds(query.cpu_ms),
+            whole(query.bytes),
+        ]
+    };
+    database.running().into_iter().map(row).collect()
+}
+
+fn milliseconds(count: u64) -> Value {
+    let seconds = i64::try_from(count / 1_000).unwrap_or(i64::MAX);
+    Duration { months: 0, days: 0, seconds, nanos: (count % 1_000) as u32 * 1_000_000 }.into()
 }
 
 fn standing(database: &Database) -> Vec<Vec<Value>> {
@@ -147,6 +190,14 @@ pub(crate) fn nothing() -> Table {
 
 /// KILL QUERY: ends a running query; the answer says whether there was one.
 pub(crate) fn kill(id: &str, database: &Database) -> Result<Table, Error> {
+    if let Some(number) = id.strip_prefix(TRANSACTION) {
+        let user = database.running().into_iter().find(|query| query.id == format!("query-{number}"));
+        let user = user.and_then(|query| query.user).unwrap_or_default();
+        let found = database.kill(number, "terminated by TERMINATE TRANSACTION")?;
+        let message = if found { "Transaction terminated." } else { "Transaction not found." };
+        let row = vec![id.into(), user.into(), message.into()];
+        return Ok(table(&["transactionId", "username", "message"], vec![row]));
+    }
     let found = database.kill(id, "killed by KILL QUERY")?;
     let message = if found { "Query terminated" } else { "No such query is running" };
     Ok(table(&["queryId", "message"], vec![vec![id.into(), message.into()]]))

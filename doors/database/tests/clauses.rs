@@ -151,3 +151,29 @@ fn labels_and_types_are_given_by_values() {
     assert!(fails("MERGE (:$($l))", "A".into()));
     assert!(fails("MATCH (n:A) SET n:$($l)", "".into()));
 }
+
+#[test]
+fn transactions_are_listed_and_terminated_by_the_names_that_neo4j_gives_them() {
+    let mut session = session();
+    let mut other = session.database().session();
+    let mut running = other.query("UNWIND range(1, 100000000) AS x RETURN x", Params::new()).unwrap();
+    let text = "SHOW TRANSACTIONS YIELD transactionId, currentQuery, status, elapsedTime, startTime WHERE currentQuery STARTS WITH 'UNWIND' RETURN transactionId, status, elapsedTime.seconds < 60 AND datetime(startTime) <= datetime() AS recent";
+    let result = session.query(text, Params::new()).unwrap().rows().unwrap();
+    let id = result[0][0].as_str().unwrap().to_string();
+    assert!(id.starts_with("neo4j-transaction-"), "{id}");
+    assert_eq!(shown(&result[0][1]), "'Running'");
+    assert_eq!(result[0][2].as_bool(), Some(true));
+    let usual = session.query("SHOW TRANSACTIONS", Params::new()).unwrap();
+    assert_eq!(usual.columns().len(), 10);
+    drop(usual);
+    let ended = rows(&mut session, &format!("TERMINATE TRANSACTION '{id}'"), Params::new());
+    assert_eq!(ended, [format!("'{id}' '' 'Transaction terminated.'")]);
+    let failure = loop {
+        if let Err(error) = running.next_batch() {
+            break error;
+        }
+    };
+    assert!(failure.code.ends_with("Terminated"), "{failure}");
+    let again = rows(&mut session, "TERMINATE TRANSACTION 'neo4j-transaction-999999'", Params::new());
+    assert_eq!(again, ["'neo4j-transaction-999999' '' 'Transaction not found.'"]);
+}

@@ -117,8 +117,10 @@ pub enum ShowTarget {
     Functions,
     /// `SHOW PROCEDURES`.
     Procedures,
-    /// `SHOW QUERIES` or `SHOW TRANSACTIONS`.
+    /// `SHOW QUERIES`.
     Queries,
+    /// `SHOW TRANSACTIONS`.
+    Transactions,
     /// `SHOW TENANTS`.
     Tenants,
     /// `SHOW STANDING QUERIES`.

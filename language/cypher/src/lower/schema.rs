@@ -86,6 +86,7 @@ impl Lowerer<'_> {
             ShowTarget::Functions => "show functions",
             ShowTarget::Procedures => "show procedures",
             ShowTarget::Queries => "show queries",
+            ShowTarget::Transactions => "show transactions",
             ShowTarget::StandingQueries => "show standing queries",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Databases => {

@@ -15,7 +15,7 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 15] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 16] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -25,7 +25,8 @@ const SHOW_TARGETS: [(&str, ShowTarget); 15] = [
     ("PROCEDURE", ShowTarget::Procedures),
     ("PROCEDURES", ShowTarget::Procedures),
     ("QUERIES", ShowTarget::Queries),
-    ("TRANSACTIONS", ShowTarget::Queries),
+    ("TRANSACTION", ShowTarget::Transactions),
+    ("TRANSACTIONS", ShowTarget::Transactions),
     ("STANDING", ShowTarget::StandingQueries),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
@@ -236,7 +237,7 @@ impl Parser<'_> {
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, STANDING QUERIES or TENANTS"));
+            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES or TENANTS"));
         };
         self.bump();
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {

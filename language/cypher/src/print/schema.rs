@@ -103,6 +103,7 @@ impl Printer {
             ShowTarget::Functions => "SHOW FUNCTIONS",
             ShowTarget::Procedures => "SHOW PROCEDURES",
             ShowTarget::Queries => "SHOW QUERIES",
+            ShowTarget::Transactions => "SHOW TRANSACTIONS",
             ShowTarget::StandingQueries => "SHOW STANDING QUERIES",
             ShowTarget::Tenants => "SHOW TENANTS",
             ShowTarget::Databases => "SHOW DATABASES",
