@@ -1,5 +1,6 @@
 //! Procedures: what each entry of the planner's table does. Each is a function from the graph and its arguments to rows.
 
+pub(crate) mod graph;
 mod listing;
 mod schema;
 
@@ -31,8 +32,9 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "dbms.components" => components,
         "dbms.functions" => listing::dbms_functions,
         "dbms.procedures" => listing::dbms_procedures,
-        // It has an operator of its own.
+        // These have operators of their own.
         plan::procedures::LOAD_CSV => nothing,
+        name if graph::Question::of(name).is_some() => nothing,
         "show constraints" => listing::constraints,
         "show functions" => listing::functions,
         "show indexes" => listing::indexes,

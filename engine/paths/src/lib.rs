@@ -15,6 +15,7 @@
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |
 //! | every path, or the shortest few, of a pattern of several parts? | [`PatternSearch`] |
 //! | the cheapest path by weight? | [`WeightedShortest`] |
+//! | something about every vertex: components, ranks, communities, clustering? | [`algorithms`] |
 //!
 //! ```
 //! use tanglewood_paths::{Hops, Keep, Orientation, Progress, Reach, Work, csr::Csr};
@@ -60,6 +61,8 @@ mod wave;
 
 mod trails;
 mod weighted;
+
+pub mod algorithms;
 
 mod pattern;
 

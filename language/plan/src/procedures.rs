@@ -61,6 +61,12 @@ procedures! {
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
+    "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction}";
+    "graph.cdlp"("settings": "MAP") -> (node "NODE", community "INTEGER") "Communities by label propagation: {types, direction, label, iterations, seed}";
+    "graph.lcc"("settings": "MAP") -> (node "NODE", coefficient "FLOAT") "Local clustering coefficients: {types, direction, label}";
+    "graph.pagerank"("settings": "MAP") -> (node "NODE", score "FLOAT") "PageRank: {types, direction, label, iterations, damping}";
+    "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction}";
+    "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY") "What LOAD CSV reads";
     "show constraints"() -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, propertyType "STRING", ownedIndex "STRING") "What SHOW CONSTRAINTS lists";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";

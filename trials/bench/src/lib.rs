@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
-//! the same data), then the benches: `first`, `bolt`, `store`.
+//! the same data), then the benches: `first`, `cypher`, `recursive`, `bolt`, `store`.
 
 mod bolt;
 mod choice;
@@ -15,7 +15,9 @@ mod first;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
+mod recursive;
 pub mod report;
+mod rmat;
 mod store;
 pub mod timing;
 
@@ -27,9 +29,10 @@ use std::path::Path;
 type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 
 /// Every bench: its name, what it measures, and its entry.
-const BENCHES: [(&str, &str, Bench); 12] = [
+const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("recursive", "paths of many sources, policies, pairs, walks that explode; beside bare searches", recursive::run),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),

@@ -37,6 +37,12 @@ pub const COPY: [Peer; 2] = [
     Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_copy.py") },
 ];
 
+/// Path lengths from one source to all vertices.
+pub const RECURSIVE: [Peer; 2] = [
+    Peer { name: "Kuzu", package: "kuzu", script: include_str!("../peers/kuzu_recursive.py") },
+    Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_recursive.py") },
+];
+
 /// Everything of the bench `cypher`.
 pub const CYPHER: [Peer; 3] = [
     Peer { name: "Neo4j", package: "neo4j", script: CYPHER_NEO4J },

@@ -125,6 +125,9 @@ impl Aggregator {
                     rows.for_each(|row| sum.add_int(values[argument.at(row)]));
                     return Ok(());
                 }
+                (_, Column::Constant(value, _)) if rows.len() > 0 => {
+                    return self.add_times(value, rows.len());
+                }
                 _ => {}
             }
         }
@@ -162,6 +165,19 @@ impl Aggregator {
                 sum.has_number |= count > 0;
             }
             _ => return Err(EvalError::internal(format!("{} is no sum", self.function.name()))),
+        }
+        Ok(())
+    }
+
+    /// Takes one value so many times.
+    fn add_times(&mut self, value: &Value, times: usize) -> Result<(), EvalError> {
+        let counted = times as i64;
+        match (&mut self.state, value) {
+            (_, Value::Null) => {}
+            (State::Count(count), _) => *count += counted,
+            (State::Extreme(_), _) => self.add(value.clone())?,
+            (State::Sum(sum), Value::Int(int)) => sum.add_int_times(*int, counted),
+            _ => (0..times).try_for_each(|_| self.add(value.clone()))?,
         }
         Ok(())
     }
@@ -294,9 +310,14 @@ fn keep_extreme(best: &mut Option<Value>, value: Value, smallest: bool) {
 impl Sum {
     #[inline]
     fn add_int(&mut self, int: i64) {
-        self.count += 1;
+        self.add_int_times(int, 1);
+    }
+
+    #[inline]
+    fn add_int_times(&mut self, int: i64, times: i64) {
+        self.count += times;
         self.has_number = true;
-        self.integers += i128::from(int);
+        self.integers += i128::from(int) * i128::from(times);
     }
 
     #[inline]

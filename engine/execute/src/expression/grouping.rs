@@ -152,6 +152,10 @@ impl GroupTable {
             (Keys::Vertices(..), [key]) if matches!(key.column(), Column::Vertex(..)) => {
                 self.assign_vertices(key, rows, groups)
             }
+            (Keys::Integers(..), [key]) if let Column::Constant(Value::Int(int), _) = key.column() => {
+                let group = self.integer_group(*int);
+                groups.resize(rows, group)
+            }
             _ => self.assign_general(keys, rows, groups),
         }
     }
@@ -159,7 +163,9 @@ impl GroupTable {
     fn decide(&mut self, keys: &[Carried]) {
         if matches!(self.keys, Keys::Undecided) {
             self.keys = match keys {
-                [key] if matches!(key.column(), Column::Int(..)) => Keys::Integers(Vec::new(), None),
+                [key] if matches!(key.column(), Column::Int(..) | Column::Constant(Value::Int(_), _)) => {
+                    Keys::Integers(Vec::new(), None)
+                }
                 [key] if matches!(key.column(), Column::Vertex(..)) => Keys::Vertices(Vec::new(), None),
                 _ => Keys::General(vec![Vec::new(); self.width]),
             };
@@ -178,6 +184,12 @@ impl GroupTable {
                 numbers.group(values[key.at(row)], |int| int as u64)
             }
         }));
+    }
+
+    fn integer_group(&mut self, int: i64) -> u32 {
+        let Keys::Integers(held, null) = &mut self.keys else { return 0 };
+        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        numbers.group(int, |int| int as u64)
     }
 
     fn assign_vertices(&mut self, key: &Carried, rows: usize, groups: &mut Vec<u32>) {

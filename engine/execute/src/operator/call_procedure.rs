@@ -56,6 +56,9 @@ pub(crate) fn compile(
     if &*node.name == plan::procedures::LOAD_CSV {
         return super::load_csv::compile(compiler, node, required);
     }
+    if let Some(question) = procedure::graph::Question::of(&node.name) {
+        return procedure::graph::compile(compiler, node, question, required);
+    }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
     let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
     if node.arguments.len() != procedure.arguments.len() {

@@ -4,14 +4,13 @@
 //! What was loaded is verified: all counts, and the degrees of a hub and of other vertices. Peers get their best settings (all
 //! threads, tables made beforehand, COPY alone is timed, and nothing but COPY).
 
-mod rmat;
-
 use super::social_graph::{self, Counts, SF1};
 use super::told;
 use crate::data;
 use crate::peers::{COPY, KUZU_SOCIAL};
 use crate::power_law::{FIRST, Graph};
 use crate::report::Report;
+use crate::rmat;
 use crate::timing::timed;
 use database::{Database, ImportOptions, ImportReport, Options, Value, params};
 use serde_json::{Value as Json, json};

@@ -4,7 +4,7 @@ use world::chance::Chance;
 
 /// Shape of the graph.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Vertices, as a power of two.
     pub scale: u32,
     /// Edges for each vertex; loops and repetitions stay.
@@ -14,14 +14,14 @@ pub(super) struct Shape {
 }
 
 /// A million vertices, 16.8 M edges.
-pub(super) const SCALE_20: Shape = Shape { scale: 20, edges_per_vertex: 16, seed: 43 };
+pub(crate) const SCALE_20: Shape = Shape { scale: 20, edges_per_vertex: 16, seed: 43 };
 
 /// Chances of the first three quarters, summed, of 2^32.
 const QUARTERS: [u64; 3] =
     [(0.57 * 4_294_967_296.0) as u64, (0.76 * 4_294_967_296.0) as u64, (0.95 * 4_294_967_296.0) as u64];
 
 /// The edges, ends permuted so that numbers say nothing.
-pub(super) fn edges(shape: &Shape) -> Vec<(u32, u32)> {
+pub(crate) fn edges(shape: &Shape) -> Vec<(u32, u32)> {
     let mut chance = Chance::seeded(shape.seed);
     let mut numbers: Vec<u32> = (0..1 << shape.scale).collect();
     chance.shuffle(&mut numbers);

@@ -1,0 +1,143 @@
+//! What the map of a graph procedure says, checked: an unknown name or a value of another type is an error that names what is known.
+
+use super::Question;
+use crate::ExecuteError;
+use model::{Direction, EdgeTypeId, KeyId, LabelId, Map, Value, VertexId};
+use store::{Catalog, Snapshot};
+
+/// Rounds at most: each reads the whole graph.
+const ROUNDS_MAX: i64 = 10_000;
+/// Rounds where none are named.
+const CDLP_ROUNDS: i64 = 10;
+const PAGE_RANK_ROUNDS: i64 = 20;
+/// How likely a walker follows an edge, where nothing is said.
+const DAMPING: f64 = 0.85;
+
+/// What is asked, of which part of the graph.
+pub(super) struct Settings {
+    /// Edge types.
+    pub(super) types: Vec<EdgeTypeId>,
+    pub(super) direction: Direction,
+    /// Only vertices with this label.
+    pub(super) label: Option<LabelId>,
+    pub(super) source: Option<VertexId>,
+    /// Edge property that is the weight; each edge weighs one where absent.
+    pub(super) weight: Option<KeyId>,
+    /// Vertex property with the first label.
+    pub(super) seed: Option<KeyId>,
+    pub(super) rounds: u32,
+    pub(super) damping: f64,
+}
+
+fn wrong(what: impl Into<String>) -> ExecuteError {
+    ExecuteError::ProcedureCall(what.into())
+}
+
+/// Names that a question understands.
+fn known(question: Question) -> &'static [&'static str] {
+    match question {
+        Question::Bfs => &["source", "types", "direction"],
+        Question::Sssp => &["source", "types", "direction", "weight"],
+        Question::Cdlp => &["types", "direction", "label", "iterations", "seed"],
+        Question::PageRank => &["types", "direction", "label", "iterations", "damping"],
+        Question::Lcc | Question::Wcc => &["types", "direction", "label"],
+    }
+}
+
+/// The map, with what is null left out.
+struct Given<'a>(&'a Map);
+
+impl<'a> Given<'a> {
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+    fn text(&self, name: &str) -> Result<Option<&'a str>, ExecuteError> {
+        let text = |value: &'a Value| value.as_str().ok_or_else(|| wrong(format!("`{name}` is a text")));
+        self.get(name).map(text).transpose()
+    }
+    fn types(&self, snapshot: &Snapshot) -> Result<Vec<EdgeTypeId>, ExecuteError> {
+        let names = match self.get("types") {
+            None => return Ok(snapshot.statistics().edge_types()),
+            Some(Value::List(list)) => list.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let number = |name: &Value| {
+            let name =
+                name.as_str().ok_or_else(|| wrong("`types` is a relationship type or a list of them"))?;
+            let unknown = || wrong(format!("there is no relationship type `{name}`"));
+            snapshot.catalog().edge_type(name).ok_or_else(unknown)
+        };
+        names.iter().map(number).collect()
+    }
+    fn key(&self, name: &str, catalog: &Catalog) -> Result<Option<KeyId>, ExecuteError> {
+        let key =
+            |key: &str| catalog.key(key).ok_or_else(|| wrong(format!("nothing has a property `{key}`")));
+        self.text(name)?.map(key).transpose()
+    }
+    fn label(&self, catalog: &Catalog) -> Result<Option<LabelId>, ExecuteError> {
+        let label =
+            |name: &str| catalog.label(name).ok_or_else(|| wrong(format!("there is no label `{name}`")));
+        self.text("label")?.map(label).transpose()
+    }
+    fn rounds(&self, default: i64) -> Result<u32, ExecuteError> {
+        let rounds = self.get("iterations").map_or(Some(default), Value::as_int);
+        let rounds = rounds.filter(|rounds| (0..=ROUNDS_MAX).contains(rounds));
+        let rounds =
+            rounds.ok_or_else(|| wrong(format!("`iterations` is a whole number from 0 to {ROUNDS_MAX}")))?;
+        Ok(rounds as u32)
+    }
+    fn damping(&self) -> Result<f64, ExecuteError> {
+        let damping = match self.get("damping") {
+            None => Some(DAMPING),
+            Some(Value::Float(damping)) => Some(*damping),
+            Some(Value::Int(damping)) => Some(*damping as f64),
+            Some(_) => None,
+        };
+        damping
+            .filter(|damping| (0.0..=1.0).contains(damping))
+            .ok_or_else(|| wrong("`damping` is a number from 0 to 1"))
+    }
+}
+
+impl Settings {
+    /// Reads the argument of a call.
+    pub(super) fn read(
+        question: Question,
+        argument: Option<&Value>,
+        snapshot: &Snapshot,
+    ) -> Result<Settings, ExecuteError> {
+        let empty = Map::default();
+        let given = match argument {
+            Some(Value::Map(map)) => Given(map),
+            None | Some(Value::Null) => Given(&empty),
+            Some(_) => return Err(wrong("a graph procedure takes one map, such as {types: 'KNOWS'}")),
+        };
+        let names = known(question);
+        if let Some(name) = given.0.keys().find(|name| !names.contains(&&***name)) {
+            return Err(wrong(format!("there is no setting `{name}` here; known: {}", names.join(", "))));
+        }
+        let direction = match given.text("direction")? {
+            None | Some("out") => Direction::Out,
+            Some("in") => Direction::In,
+            Some("both") => Direction::Both,
+            Some(other) => return Err(wrong(format!("`direction` is out, in or both, not {other}"))),
+        };
+        let source = match given.get("source") {
+            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
+            None if !names.contains(&"source") => None,
+            _ => return Err(wrong("`source` is the node that paths begin at")),
+        };
+        let rounds = given.rounds(if question == Question::Cdlp { CDLP_ROUNDS } else { PAGE_RANK_ROUNDS })?;
+        let catalog = snapshot.catalog();
+        Ok(Settings {
+            types: given.types(snapshot)?,
+            direction,
+            label: given.label(catalog)?,
+            source,
+            weight: given.key("weight", catalog)?,
+            seed: given.key("seed", catalog)?,
+            rounds,
+            damping: given.damping()?,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! `recursive`: lengths of paths from one source and from many, between pairs, and walks that explode where they are listed one by one.
+//!
+//! Every answer is compared with that of a bare search over plain arrays. Parts: the names of graphs (`rmat20`, `power-law`, `random-2`,
+//! `random-8`, `random-32`, `ego-twitter`, `knows`) and `pairs`, `walks`. `rmat18` and its like are smaller matrices.
+
+mod bare;
+mod lengths;
+mod ours;
+mod subject;
+
+use crate::report::Report;
+use std::path::Path;
+use subject::Subject;
+
+/// Scale of the recursive matrix unless another is named.
+const RMAT_SCALE: u32 = 20;
+
+/// Runs the bench.
+pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    let names = report.choice.only.clone();
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|only| only.eq_ignore_ascii_case(name));
+    let scale = names.iter().find_map(|name| name.strip_prefix("rmat")?.parse().ok()).unwrap_or(RMAT_SCALE);
+    if is_chosen("power-law") {
+        graph(&subject::power_law(), true, report)?;
+    }
+    for subject in subject::random().filter(|subject| is_chosen(&subject.name)) {
+        graph(&subject, false, report)?;
+    }
+    type Make = fn(&Path) -> Result<Subject, String>;
+    let real: [(&str, Make); 2] = [("ego-twitter", subject::twitter), ("knows", subject::knows)];
+    for (name, make) in real.into_iter().filter(|(name, _)| is_chosen(name)) {
+        match data.ok_or("it needs --data".to_string()).and_then(make) {
+            Ok(subject) => graph(&subject, false, report)?,
+            Err(why) => report.skipped(name, &why),
+        }
+    }
+    if is_chosen(&format!("rmat{scale}")) {
+        graph(&subject::rmat(scale), true, report)?;
+    }
+    Ok(())
+}
+
+fn graph(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<(), String> {
+    let (vertices, edges) = (subject.vertices, subject.edges.len());
+    report.section(&format!("{}: {vertices} vertices, {edges} edges", subject.name));
+    lengths::run(subject, with_peers, report)?;
+    Ok(())
+}
