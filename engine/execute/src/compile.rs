@@ -126,7 +126,8 @@ pub(crate) struct Compiler {
     hurries: bool,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
-    current: usize,
+    /// Pre-order number of the node that is compiled; 0 is the topmost.
+    pub(crate) current: usize,
     node_count: usize,
     nodes: Vec<usize>,
 }

@@ -41,6 +41,7 @@ pub struct Transaction {
     pub(crate) reads: ReadSet,
     pub(crate) writes: Mutex<Writes>,
     pub(crate) ended: AtomicBool,
+    commits_next: AtomicBool,
     /// Times it was refused before.
     pub(crate) refusals: u32,
     /// Its turn, if it has one.
@@ -76,6 +77,7 @@ impl Transaction {
             reads,
             writes,
             ended: AtomicBool::new(false),
+            commits_next: AtomicBool::new(false),
             refusals: 0,
             turn: None,
             began_ns: monotonic_ns(),
@@ -97,6 +99,14 @@ impl Transaction {
     /// May it write?
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+    /// The statement that runs now is the last one: the commit comes next.
+    pub fn commit_next(&self) {
+        self.commits_next.store(true, Ordering::Relaxed);
+    }
+    /// Does the commit come next? Then writes that nobody will look at need not be shown.
+    pub fn commits_next(&self) -> bool {
+        self.commits_next.load(Ordering::Relaxed)
     }
     /// Has anything been written?
     pub fn has_changes(&self) -> bool {

@@ -50,6 +50,7 @@ impl Session {
             // What was refused before may have a turn to keep, so it is begun once only.
             let tries_here = refused.is_none();
             let mut transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
+            transaction.commit_next();
             let here = if tries_here { self.write_here(request, &transaction) } else { Ok(None) };
             let outcome = here.and_then(|written| match written {
                 Some(written) => Ok(written),
@@ -58,6 +59,7 @@ impl Session {
                         // What it may have written here is forgotten.
                         transaction.rollback();
                         transaction = Arc::new(self.begin_after(Mode::Write, None));
+                        transaction.commit_next();
                     }
                     self.write(request, transaction.clone())
                 }

@@ -111,7 +111,7 @@ impl Delete {
             let deleted = transaction.delete_edge(*edge)?;
             Counting::add(&here.environment.counting.relationships_deleted, u64::from(deleted));
         }
-        if self.stage == Stage::DeletingVertices {
+        if self.stage == Stage::DeletingVertices && !self.vertices.is_empty() {
             // Once for all, so that deleting the vertices need not refresh for each of them.
             transaction.refresh()?;
         }

@@ -40,6 +40,8 @@ pub(crate) struct Writing<W> {
     row: usize,
     output: VecDeque<Batch>,
     shown: bool,
+    /// Nothing stands above that could look.
+    is_topmost: bool,
 }
 
 impl<W: RowWriter> Writing<W> {
@@ -73,7 +75,10 @@ impl<W: RowWriter> Breaker for Writing<W> {
         }
         if !self.shown {
             if self.writer.finish(turn.here)? == Progress::Done {
-                turn.here.refresh()?;
+                // A commit that comes next applies and checks the changes once more.
+                if !(self.is_topmost && turn.here.environment.transaction()?.commits_next()) {
+                    turn.here.refresh()?;
+                }
                 self.shown = true;
             }
             return Ok(Progress::More);
@@ -106,10 +111,11 @@ where
         Feed::Unit => super::unit::compile(compiler)?,
     };
     let environment = compiler.environment.clone();
+    let is_topmost = compiler.current == 0;
     let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
     let vertex = compiler.vertex(name, options, move || {
-        let writing =
-            Writing { writer: make(), input: VecDeque::new(), row: 0, output: VecDeque::new(), shown: false };
+        let (input, output) = (VecDeque::new(), VecDeque::new());
+        let writing = Writing { writer: make(), input, row: 0, output, shown: false, is_topmost };
         Breaking::new(writing, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
