@@ -9,7 +9,7 @@
 use crate::operator::apply::{ScopeRows, inputs, writes};
 use dataflow::Tag;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::{Batch, Column};
 use plan::Plan;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) struct Domains {
     count: usize,
 }
 
-fn address(plan: &Plan) -> usize {
+pub(crate) fn address(plan: &Plan) -> usize {
     std::ptr::from_ref(plan) as usize
 }
 
@@ -96,6 +96,28 @@ impl Domains {
     pub(crate) fn domain(rows: &Arc<ScopeRows>, number: usize) -> Domain {
         Domain { rows: rows.clone(), number }
     }
+}
+
+/// The nodes below a LIMIT whose rows come to it one by one: they hand on few rows at first.
+pub(crate) fn hurried(plan: &Plan) -> HashSet<usize, FixedState> {
+    let mut hurried = HashSet::default();
+    let mut waiting = vec![(plan, false)];
+    while let Some((plan, hurries)) = waiting.pop() {
+        if hurries {
+            hurried.insert(address(plan));
+        }
+        let below = match plan {
+            Plan::Limit(node) => node.scope.early,
+            // These have seen all rows before they hand on the first.
+            Plan::Sort(_) | Plan::Aggregate(_) => false,
+            _ => hurries && !plan.writes_here(),
+        };
+        match plan {
+            Plan::Apply(node) => waiting.extend([(&node.input, below), (&node.inner, false)]),
+            _ => waiting.extend(plan.children().into_iter().map(|child| (child, below))),
+        }
+    }
+    hurried
 }
 
 /// The number of the outer row that a batch row belongs to.

@@ -29,6 +29,7 @@ pub(crate) mod sort;
 
 pub(crate) mod apply;
 pub(crate) mod join;
+pub(crate) mod repeat;
 pub(crate) mod union;
 
 pub(crate) mod create;

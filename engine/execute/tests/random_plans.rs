@@ -6,9 +6,10 @@
 mod support;
 
 use model::{Direction, Value};
-use plan::algebra::ApplyKind;
+use plan::algebra::{ApplyKind, Intersect, IntersectArm};
 use plan::expr::BinaryOperator;
 use plan::pattern::{PathMode, Selector};
+use plan::scope::{InstanceOrder, OperatorOrder, Scope, ScopeReason};
 use plan::{AggregateFunction, Expr, Plan, Var};
 use std::sync::Arc;
 use support::build::*;
@@ -75,7 +76,8 @@ impl Maker<'_> {
 
     fn grow(&mut self, draft: Draft, depth: u32) -> Draft {
         match self.chance.below(if depth > 0 { 16 } else { 12 }) {
-            0..=2 => self.expand(draft),
+            0 | 1 => self.expand(draft),
+            2 => self.intersect(draft),
             3 => self.path(draft),
             4 | 5 => self.filter(draft),
             6 => self.values(draft),
@@ -104,6 +106,25 @@ impl Maker<'_> {
         if !into {
             draft.vertices.push(to);
         }
+        draft
+    }
+
+    /// Two arms or three, often from one vertex or from vertices that come again from row to row.
+    fn intersect(&mut self, mut draft: Draft) -> Draft {
+        let arms = 2 + usize::from(self.chance.happens(0.3));
+        let from: Vec<u32> = (0..arms).filter_map(|_| self.pick(&draft.vertices)).collect();
+        if from.len() < arms {
+            return draft;
+        }
+        let arms = from.into_iter().map(|from| IntersectArm {
+            from: Var(from),
+            types: self.types().into_iter().map(Into::into).collect(),
+            direction: self.direction(),
+        });
+        let arms = arms.collect();
+        let (to, labels) = (self.fresh(), label(self.labels()));
+        draft.plan = Plan::Intersect(Box::new(Intersect { input: draft.plan, arms, to: Var(to), labels }));
+        draft.vertices.push(to);
         draft
     }
 
@@ -335,7 +356,32 @@ impl Maker<'_> {
             _ => {}
         }
         draft.plan = apply(draft.plan, inner.plan, &[import], kind);
+        if let Plan::Apply(node) = &mut draft.plan {
+            node.scope = self.scope(import);
+        }
         draft
+    }
+
+    /// However a sub-query runs, its answer is the same.
+    fn scope(&mut self, import: u32) -> Scope {
+        let some =
+            |chance: &mut Chance, most: usize| chance.happens(0.5).then(|| 1 + chance.index(most) as u32);
+        let id = Expr::Call(plan::Function::Id, vec![Expr::Variable(Var(import))]);
+        let order = match self.chance.below(4) {
+            0 => InstanceOrder::Fifo,
+            1 => InstanceOrder::Bfs,
+            2 => InstanceOrder::Dfs,
+            _ => InstanceOrder::By(Box::new(id), self.chance.happens(0.5)),
+        };
+        let orders = [OperatorOrder::Fifo, OperatorOrder::Bfs, OperatorOrder::Dfs];
+        Scope {
+            early: self.chance.happens(0.7),
+            rows: some(self.chance, 4),
+            order,
+            within: orders[self.chance.index(3)],
+            instances_max: some(self.chance, 6),
+            reason: ScopeReason::Hint,
+        }
     }
 
     fn inner_join(&mut self, inner: Draft, import: u32) -> Draft {

@@ -22,6 +22,7 @@ mod pattern;
 mod procedure;
 mod projection;
 mod query;
+mod repeat;
 mod schema;
 mod scope;
 mod search;

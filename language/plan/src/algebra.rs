@@ -264,6 +264,8 @@ pub struct Limit {
     pub input: Plan,
     /// How many; a constant expression, not negative.
     pub count: Expr,
+    /// How the work below runs: small pieces first, so that enough is found early, or not.
+    pub scope: Scope,
 }
 
 /// One row for each element of a list.
@@ -327,6 +329,25 @@ pub enum ApplyKind {
     },
     /// The row unchanged; the inner plan is run for what it writes (CALL { … } without RETURN).
     Unit,
+    /// The inner plan is run again from what it found: one output row for each way there in so many rounds.
+    Repeat(Repeat),
+}
+
+/// Rounds of an inner plan that goes from a vertex to others (a repeated group with a sub-query in it). Anything may repeat: it is a walk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// Import that holds the vertex where a round begins; for the first round it is the outer row's.
+    pub at: Var,
+    /// Inner column: the vertex where the round ends, and the next one begins.
+    pub next: Var,
+    /// New column: where the last round ended.
+    pub to: Var,
+    /// Fewest rounds.
+    pub min: u32,
+    /// Most rounds.
+    pub max: u32,
+    /// Each end once for each number of rounds, however many ways lead there: set by a rewrite where nothing above can tell.
+    pub distinct: bool,
 }
 
 /// Rows of both inputs; with `distinct`, each combination once. Column i of each input feeds column i of the output.

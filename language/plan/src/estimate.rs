@@ -155,6 +155,16 @@ impl Estimator<'_> {
             }
             ApplyKind::Semi => input.rows *= (inner.rows / input.rows.max(1e-9)).min(1.0),
             ApplyKind::Anti => input.rows *= 0.5,
+            ApplyKind::Repeat(repeat) => {
+                let fan = inner.rows / input.rows.max(1e-9);
+                let rounds = repeat.max.min(repeat.min.saturating_add(cost::RUN_LEVELS_MAX));
+                let ways: f64 = (repeat.min..=rounds).map(|round| fan.powi(round.min(64) as i32)).sum();
+                let ends = cost::vertices(self.planning, inner.label(repeat.next).as_deref());
+                let most = if repeat.distinct { ends * f64::from(rounds.max(1)) } else { 1e18 };
+                input.rows *= ways.min(most);
+                input.labels.extend(inner.label(repeat.next).map(|label| (repeat.to, label)));
+                input.vertices.push(repeat.to);
+            }
             ApplyKind::Exists(_) | ApplyKind::Count(_) | ApplyKind::Collect { .. } | ApplyKind::Unit => {}
         }
         input

@@ -21,6 +21,7 @@ use crate::rewrite::optional_match::optional_match;
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
+use crate::rewrite::repeat_frontier::repeat_frontier;
 use crate::rewrite::scopes::scopes;
 use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
@@ -92,6 +93,7 @@ fn rewrite(
     // Both ask which columns are still made, so they come after all others.
     distinct_ends(plan, false);
     dedup_frontier(plan, kept, false, planning);
+    repeat_frontier(plan);
     // Last, so that no rewrite has to know the form that it leaves.
     long_shortest(plan, names)?;
     check(plan)

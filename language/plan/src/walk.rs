@@ -151,6 +151,7 @@ impl Plan {
                 ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
                 ApplyKind::Exists(var) | ApplyKind::Count(var) => vec![*var],
                 ApplyKind::Collect { list, .. } => vec![*list],
+                ApplyKind::Repeat(repeat) => vec![repeat.to],
                 ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => Vec::new(),
             },
             Plan::Union(node) => node.columns.iter().map(|(var, ..)| *var).collect(),

@@ -347,7 +347,7 @@ fn shapes() {
         "push_filter_through_with",
         table().query(filter(plan, equal(read(n), Value::string("Ada"))), &[n]),
     );
-    let first = Plan::Limit(Box::new(Limit { input: people(), count: Expr::literal(10_i64) }));
+    let first = Plan::Limit(Box::new(Limit { input: people(), count: Expr::literal(10_i64), scope: Default::default() }));
     check("push_filter_not_through_limit", table().query(filter(first, named(a, "Ada")), &[a]));
     let towns = PatternText::default().vertex(b, "City").over(Plan::Unit);
     let both = vec![(m, a, b)];
@@ -364,12 +364,12 @@ fn shapes() {
     let keys = vec![SortKey { expr: name.clone(), descending: true }];
     let sorted = Plan::Sort(Box::new(Sort { input: people(), keys, limit: None }));
     let skipped = Plan::Skip(Box::new(Skip { input: sorted, count: Expr::literal(5_i64) }));
-    let plan = Plan::Limit(Box::new(Limit { input: columns(skipped, &[a]), count: Expr::literal(10_i64) }));
+    let plan = Plan::Limit(Box::new(Limit { input: columns(skipped, &[a]), count: Expr::literal(10_i64), scope: Default::default() }));
     check("split_top_k", table().query(plan, &[a]));
     let top = |input: Plan, expr: Expr| {
         let keys = vec![SortKey { expr, descending: true }];
         let sorted = Plan::Sort(Box::new(Sort { input, keys, limit: None }));
-        Plan::Limit(Box::new(Limit { input: sorted, count: Expr::literal(10_i64) }))
+        Plan::Limit(Box::new(Limit { input: sorted, count: Expr::literal(10_i64), scope: Default::default() }))
     };
     let age = || Expr::property(a, "age");
     let chance = Expr::Call(Function::Rand, Vec::new());

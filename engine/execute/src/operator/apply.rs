@@ -14,19 +14,23 @@
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::done::{Domain, Domains, DoneRows};
-use crate::expression::Layout;
+use crate::expression::{Compiled, Layout};
 use crate::limits::APPLY_INSTANCES_MAX;
 use crate::liveness::VarSet;
 use crate::operator::hold;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use dataflow::{Context, Flow, Operator, Outcome, Tag, VertexOptions};
+use crate::turn::{Here, Try};
+use dataflow::{
+    Context, Flow, InterPolicy, IntraPolicy, Operator, Outcome, ScopeOptions, Tag, VertexOptions,
+};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
 use plan::Plan;
 use plan::algebra::ApplyKind;
+use plan::scope::{InstanceOrder, OperatorOrder, Scope};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,6 +94,8 @@ pub(crate) struct OpenPlan {
     pub(crate) instances_max: usize,
     /// Rows of one instance; none for as many as come in one batch.
     pub(crate) instance_rows: Option<usize>,
+    /// What instances are ordered by, of their first row; the greatest first with `true`.
+    pub(crate) rank: Option<(Compiled, bool)>,
     /// All outer rows must have come before the first instance opens.
     pub(crate) eager: bool,
 }
@@ -101,11 +107,27 @@ struct ApplyOpen {
     /// Rows of the first waiting batch that have been opened.
     place: usize,
     complete: bool,
+    here: Here,
 }
 
 impl ApplyOpen {
-    fn open(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) {
-        let tag = context.open_instance();
+    /// Numbers that stand in the order of the rank's values; what is no number comes last.
+    fn rank(&mut self, batch: &Batch) -> Try<u64> {
+        let Some((value, descending)) = &self.plan.rank else { return Ok(0) };
+        let found = value.evaluate_row(batch, 0, &self.here.scope())?;
+        let number = match found {
+            model::Value::Int(number) => number as f64,
+            model::Value::Float(number) if !number.is_nan() => number,
+            _ => return Ok(u64::MAX),
+        };
+        let bits = number.to_bits();
+        // The bits of floats stand in the order of their values once the negative ones are turned over.
+        let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        Ok(if *descending { !ordered } else { ordered })
+    }
+    fn open(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        let rank = self.rank(batch)?;
+        let tag = context.open_ranked_instance(rank);
         self.plan.rows.open(context.executor(), tag, batch.len());
         let mut argument =
             Batch::new(vec![Column::Int((0..batch.len() as i64).collect(), Nulls::none())], batch.len());
@@ -115,6 +137,7 @@ impl ApplyOpen {
         }
         context.send_tagged(self.plan.arguments, tag, Rows(batch.clone()));
         (0..=self.plan.arguments).for_each(|output| context.end_instance(output, tag));
+        Ok(())
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         if self.plan.eager && !self.complete {
@@ -131,7 +154,7 @@ impl ApplyOpen {
                 self.waiting.pop_front();
                 self.place = 0;
             }
-            self.open(&piece, context);
+            self.open(&piece, context)?;
             if context.should_yield() && !self.waiting.is_empty() {
                 return Ok(Flow::Again);
             }
@@ -162,6 +185,22 @@ impl Operator<Rows> for ApplyOpen {
         self.complete = true;
         self.run(context)
     }
+}
+
+/// A branch scope's options.
+pub(crate) fn options(how: &Scope) -> ScopeOptions {
+    let inter = match &how.order {
+        InstanceOrder::Fifo => InterPolicy::Fifo,
+        InstanceOrder::Bfs => InterPolicy::Bfs,
+        InstanceOrder::Dfs => InterPolicy::Dfs,
+        InstanceOrder::By(..) => InterPolicy::BestFirst,
+    };
+    let intra = match how.within {
+        OperatorOrder::Fifo => IntraPolicy::Fifo,
+        OperatorOrder::Bfs => IntraPolicy::Bfs,
+        OperatorOrder::Dfs => IntraPolicy::Dfs,
+    };
+    ScopeOptions { inter, intra, ..ScopeOptions::branch() }
 }
 
 /// How many places of a plan read the enclosing argument.
@@ -208,6 +247,7 @@ pub(crate) fn open(
     inner_required: VarSet,
     instance_rows: Option<usize>,
     first_only: bool,
+    how: &Scope,
 ) -> Result<Opened, ExecuteError> {
     let eager = writes(inner) || instance_rows.is_some();
     let row = compiler.fresh();
@@ -222,16 +262,30 @@ pub(crate) fn open(
         imports: columns,
         arguments: arguments(inner),
         rows: rows.clone(),
-        instances_max: if eager || input.ordered { 1 } else { APPLY_INSTANCES_MAX },
-        instance_rows: instance_rows.or(writes(inner).then_some(1)),
+        instances_max: match how.instances_max {
+            _ if eager || input.ordered => 1,
+            None => APPLY_INSTANCES_MAX,
+            Some(most) => most as usize,
+        },
+        instance_rows: instance_rows
+            .or(writes(inner).then_some(1))
+            .or(how.rows.map(|rows| (rows as usize).max(1))),
+        rank: match &how.order {
+            InstanceOrder::By(value, descending) => {
+                Some((compiler.expression(value, &input.layout)?, *descending))
+            }
+            _ => None,
+        },
         eager,
     });
+    let environment = compiler.environment.clone();
     let argument_count = plan.arguments;
     let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || ApplyOpen {
         plan: plan.clone(),
         waiting: VecDeque::new(),
         place: 0,
         complete: false,
+        here: Here::new(&environment),
     });
     let parallel = if eager {
         compiler.gather(&input, vertex, 0);
@@ -239,9 +293,9 @@ pub(crate) fn open(
     } else {
         compiler.connect(&input, vertex, 0)
     };
-    let scope = compiler.builder.scope(compiler.options(1).scope);
+    let scope = compiler.builder.scope_with(compiler.options(1).scope, options(how));
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: input.ordered, fans_out: false };
-    let domains = Domains::of(inner, first_only);
+    let domains = if how.early { Domains::of(inner, first_only) } else { Domains::default() };
     let domain = domains.spot(inner).inside.map(|number| Domains::domain(&rows, number));
     let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone(), domains };
     let outside = compiler.inside.replace(inside);
@@ -257,6 +311,9 @@ pub(crate) fn compile(
     node: &plan::algebra::Apply,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
+    if let ApplyKind::Repeat(repeat) = &node.kind {
+        return super::repeat::compile(compiler, node, repeat, required);
+    }
     let (new, inner_required) = match &node.kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
             let wanted: Vec<_> =
@@ -265,14 +322,20 @@ pub(crate) fn compile(
         }
         ApplyKind::Exists(new) | ApplyKind::Count(new) => (vec![*new], VarSet::new()),
         ApplyKind::Collect { list, column } => (vec![*list], [*column].into_iter().collect()),
-        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => (Vec::new(), VarSet::new()),
+        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit | ApplyKind::Repeat(_) => {
+            (Vec::new(), VarSet::new())
+        }
     };
-    let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
+    let mut below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
+    if let InstanceOrder::By(value, _) = &node.scope.order {
+        below = below.with(value.free_variables());
+    }
     let input = compiler.plan(&node.input, &below)?;
     let ordered = input.ordered;
     let writes = writes(&node.inner);
     let first_only = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
-    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, None, first_only)?;
+    let opened =
+        open(compiler, input, &node.inner, &node.imports, inner_required, None, first_only, &node.scope)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };
     if writes { hold::attach(compiler, stream) } else { Ok(stream) }

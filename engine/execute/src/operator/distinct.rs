@@ -79,7 +79,7 @@ pub(crate) struct Distinct {
 }
 
 impl Distinct {
-    fn new(keys: Vec<usize>) -> Distinct {
+    pub(crate) fn new(keys: Vec<usize>) -> Distinct {
         let seen = match keys.len() {
             1 => Seen::Vertices(VertexSet::default()),
             width => Seen::Table(GroupTable::new(width)),
@@ -87,7 +87,7 @@ impl Distinct {
         Distinct { keys, seen, groups: Vec::new(), charged: 0 }
     }
     /// The rows whose keys are met for the first time.
-    fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
+    pub(crate) fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
         let keys: Vec<Carried> = self.keys.iter().map(|at| batch.column(*at).clone()).collect();
         if let Seen::Vertices(seen) = &mut self.seen {
             if let Some(vertices) = plain_vertices(&keys[0]) {
@@ -112,7 +112,7 @@ impl Distinct {
         }
         fresh
     }
-    fn charge(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
+    pub(crate) fn charge(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         let bytes = match &self.seen {
             Seen::Vertices(set) => set.bytes(),
             Seen::Table(table) => table.bytes(),

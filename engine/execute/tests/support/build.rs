@@ -101,7 +101,7 @@ pub fn skip(input: Plan, count: i64) -> Plan {
     Plan::Skip(Box::new(Skip { input, count: int(count) }))
 }
 pub fn limit(input: Plan, count: i64) -> Plan {
-    Plan::Limit(Box::new(Limit { input, count: int(count) }))
+    Plan::Limit(Box::new(Limit { input, count: int(count), scope: Default::default() }))
 }
 pub fn unwind(input: Plan, list: Expr, variable: u32) -> Plan {
     Plan::Unwind(Box::new(Unwind { input, list, variable: Var(variable) }))

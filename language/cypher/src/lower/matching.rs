@@ -9,6 +9,7 @@ use plan::scope::{InstanceOrder, ScopeHint};
 
 use super::pattern::{Matched, Names};
 use super::query::Rows;
+use super::repeat::Rounds;
 use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
@@ -89,26 +90,32 @@ impl Lowerer<'_> {
 
 /// Puts a pattern on top of the rows, and the names computed from it.
 pub(super) fn find(matched: Matched, optional: bool, rows: &mut Rows) {
-    let Matched { pattern, computed, searches } = matched;
-    if searches.is_empty() {
+    let Matched { pattern, computed, searches, rounds } = matched;
+    if searches.is_empty() && rounds.is_empty() {
         rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional }));
     } else if optional {
-        let inner = searched(Plan::Argument(Vec::new()), pattern, searches);
+        let inner = searched(Plan::Argument(Vec::new()), pattern, searches, rounds);
         rows.plan = optionally(rows.plan.take(), inner);
     } else {
-        rows.plan = searched(rows.plan.take(), pattern, searches);
+        rows.plan = searched(rows.plan.take(), pattern, searches, rounds);
     }
     compute(computed, rows);
 }
 
 /// A pattern with searches behind it. Conditions that read what a search finds are tested behind them all.
-fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>) -> Plan {
+fn searched(
+    input: Plan,
+    mut pattern: Pattern,
+    searches: Vec<ExpandPattern>,
+    rounds: Vec<Rounds>,
+) -> Plan {
     let made: Vec<Var> = searches
         .iter()
         .flat_map(|search| {
             let to = (!search.into).then_some(search.to);
             [search.edges, search.rounds].into_iter().chain(to)
         })
+        .chain(rounds.iter().map(Rounds::makes))
         .collect();
     let reads = |predicate: &Expr| predicate.free_variables().iter().any(|var| made.contains(var));
     let (mut late, early): (Vec<Expr>, Vec<Expr>) = pattern.predicates.into_iter().partition(reads);
@@ -124,6 +131,9 @@ fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>) -> 
     };
     for search in searches {
         plan = Plan::ExpandPattern(Box::new(ExpandPattern { input: plan, ..search }));
+    }
+    for rounds in rounds {
+        plan = rounds.behind(plan);
     }
     if late.is_empty() {
         return plan;
@@ -167,7 +177,7 @@ pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut
 
 /// `REPEATABLE ELEMENTS`: one pattern an edge, because edges are distinct within a pattern only.
 fn repeatable(matched: Matched, rows: &mut Rows) {
-    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches } = matched;
+    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches, rounds } = matched;
     let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
     let mut patterns = Vec::new();
     let joined = |var| edges.iter().any(|edge| edge.from == var || edge.to == var);
@@ -186,7 +196,7 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
             predicates: Vec::new(),
         });
     }
-    let last = if searches.is_empty() { patterns.pop() } else { None };
+    let last = if searches.is_empty() && rounds.is_empty() { patterns.pop() } else { None };
     if let Some(mut last) = last {
         last.predicates = std::mem::take(&mut predicates);
         patterns.push(last);
@@ -194,13 +204,13 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
     for pattern in patterns {
         rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional: false }));
     }
-    if !searches.is_empty() {
+    if !searches.is_empty() || !rounds.is_empty() {
         let walk = |search: ExpandPattern| match search.mode {
             PathMode::Trail => ExpandPattern { mode: PathMode::Walk, ..search },
             _ => search,
         };
         let pattern = Pattern { predicates, ..Pattern::default() };
-        rows.plan = searched(rows.plan.take(), pattern, searches.into_iter().map(walk).collect());
+        rows.plan = searched(rows.plan.take(), pattern, searches.into_iter().map(walk).collect(), rounds);
     }
     compute(computed, rows);
 }

@@ -9,6 +9,7 @@ use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use plan::{Function, LabelExpr};
 
+use super::repeat;
 use super::dynamic::is_dynamic;
 use super::scope::Scope;
 use super::search;
@@ -30,6 +31,8 @@ pub(crate) struct Matched {
     pub computed: Vec<(String, Var, Expr)>,
     /// Paths that are searched behind the pattern, in order; their inputs are yet to be filled in.
     pub searches: Vec<ExpandPattern>,
+    /// Repeated groups that are run behind them.
+    pub rounds: Vec<repeat::Rounds>,
 }
 
 /// Whether a pattern may bring new names: patterns that are predicates may not.
@@ -56,6 +59,7 @@ pub(super) struct Building<'a> {
     pub computed: Vec<(String, Var, Expr)>,
     pub conditions: Vec<Condition<'a>>,
     pub searches: Vec<ExpandPattern>,
+    pub rounds: Vec<repeat::Rounds>,
 }
 
 impl Building<'_> {
@@ -64,7 +68,7 @@ impl Building<'_> {
         let makes = |search: &ExpandPattern| {
             [search.edges, search.rounds].contains(&var) || (search.to == var && !search.into)
         };
-        self.searches.iter().any(makes)
+        self.searches.iter().any(makes) || self.rounds.iter().any(|rounds| rounds.makes() == var)
     }
 }
 
@@ -79,11 +83,15 @@ impl Lowerer<'_> {
         let mut building = Building::default();
         // Searches come last, so that they know which of their ends the other paths have found.
         let (searched, plain): (Vec<&PathPattern>, Vec<&PathPattern>) =
-            paths.iter().partition(|path| search::needs_search(path));
+            paths.iter().partition(|path| search::needs_search(path) || repeat::parts(path).is_some());
         for path in plain {
             self.path(path, scope, names, &mut building)?;
         }
         for path in searched {
+            if let Some(parts) = repeat::parts(path) {
+                self.rounds(path, parts, scope, names, &mut building)?;
+                continue;
+            }
             self.search(path, scope, names, &mut building)?;
         }
         for condition in std::mem::take(&mut building.conditions) {
@@ -105,7 +113,8 @@ impl Lowerer<'_> {
             }
         }
         let searches = building.searches.into_iter().map(search::in_walking_order).collect();
-        Ok(Matched { pattern: building.pattern, computed: building.computed, searches })
+        let (pattern, computed, rounds) = (building.pattern, building.computed, building.rounds);
+        Ok(Matched { pattern, computed, searches, rounds })
     }
 
     fn path<'a>(

@@ -188,7 +188,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn search_start<'a>(
+    pub(super) fn search_start<'a>(
         &mut self,
         node: Option<&'a NodePattern>,
         scope: &mut Scope,
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
     }
 
     /// The far end, and whether it is bound by something else.
-    fn search_end<'a>(
+    pub(super) fn search_end<'a>(
         &mut self,
         node: Option<&'a NodePattern>,
         scope: &mut Scope,

@@ -51,7 +51,7 @@ impl Tail {
             plan = Plan::Skip(Box::new(Skip { input: plan, count }));
         }
         if let Some(count) = self.limit {
-            plan = Plan::Limit(Box::new(Limit { input: plan, count }));
+            plan = Plan::Limit(Box::new(Limit { input: plan, count, scope: Default::default() }));
         }
         if let Some(predicate) = self.condition {
             plan = Plan::Filter(Box::new(Filter { input: plan, predicate }));

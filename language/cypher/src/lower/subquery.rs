@@ -103,7 +103,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn find_inner(
+    pub(super) fn find_inner(
         &mut self,
         patterns: &[PathPattern],
         condition: Option<&Expression>,

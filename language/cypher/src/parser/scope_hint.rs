@@ -1,7 +1,7 @@
 //! `USING SCOPE …`: how the sub-queries of a MATCH, or the repeated group of its pattern, run.
 //!
 //! ```text
-//! USING SCOPE OFF
+//! USING SCOPE OFF [MAX n] [ROWS n]
 //! USING SCOPE [FIFO | BFS | DFS | BY expression [DESC]] [WITHIN FIFO | BFS | DFS] [MAX n] [ROWS n]
 //! ```
 
@@ -13,11 +13,10 @@ use plan::scope::OperatorOrder;
 impl Parser<'_> {
     /// The words behind `USING SCOPE`.
     pub(super) fn scope_hint(&mut self) -> Parsed<ScopeHint> {
-        if self.eat_word("OFF") {
-            return Ok(ScopeHint { off: true, ..ScopeHint::default() });
-        }
-        let mut hint = ScopeHint { order: self.scope_order()?, ..ScopeHint::default() };
-        if self.eat_word("WITHIN") {
+        let off = self.eat_word("OFF");
+        let order = if off { None } else { self.scope_order()? };
+        let mut hint = ScopeHint { off, order, ..ScopeHint::default() };
+        if !off && self.eat_word("WITHIN") {
             hint.within = Some(self.operator_order()?);
         }
         if self.eat_word("MAX") {

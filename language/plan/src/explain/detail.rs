@@ -209,12 +209,16 @@ fn sort(node: &Sort, print: &Printer<'_>) -> String {
 }
 
 fn apply(node: &Apply, print: &Printer<'_>) -> String {
-    match &node.kind {
+    let columns = match &node.kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => print.vars(columns),
         ApplyKind::Exists(var) | ApplyKind::Count(var) => print.var(*var),
         ApplyKind::Collect { list, column } => format!("{} AS {}", print.var(*column), print.var(*list)),
+        ApplyKind::Repeat(repeat) => super::scope::rounds(repeat, print),
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => String::new(),
-    }
+    };
+    let scope = super::scope::detail(&node.scope, print);
+    let both = [columns, scope];
+    both.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
 }
 
 fn create(vertices: &[CreateVertex], edges: &[CreateEdge], print: &Printer<'_>) -> String {

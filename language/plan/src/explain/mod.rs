@@ -5,6 +5,7 @@
 
 mod detail;
 mod path_pattern;
+mod scope;
 mod render;
 pub mod text;
 
@@ -133,6 +134,7 @@ pub fn name(plan: &Plan) -> &'static str {
             ApplyKind::Count(_) => "ApplyCount",
             ApplyKind::Collect { .. } => "ApplyCollect",
             ApplyKind::Unit => "ApplyUnit",
+            ApplyKind::Repeat(_) => "Repeat",
         },
         Plan::Union(node) if node.distinct => "UnionDistinct",
         Plan::Union(_) => "Union",

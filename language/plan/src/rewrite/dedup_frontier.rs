@@ -52,6 +52,7 @@ fn inner_columns(plan: &Plan) -> Option<Vec<Var>> {
         Plan::Apply(node) => Some(match &node.kind {
             ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
             ApplyKind::Collect { column, .. } => vec![*column],
+            ApplyKind::Repeat(repeat) => vec![repeat.next],
             _ => Vec::new(),
         }),
         Plan::Merge(node) => Some(node.inner.columns()),

@@ -26,6 +26,11 @@ fn mark(plan: &mut Plan, sets: bool, unequal: &mut Vec<(Var, Var)>) {
     {
         node.distinct_ends = true
     }
+    if let Plan::Apply(node) = plan
+        && let ApplyKind::Repeat(repeat) = &mut node.kind
+    {
+        repeat.distinct = sets
+    }
     if let Plan::Filter(node) = plan {
         unequal.extend(inequalities(&node.predicate))
     } else if !keeps_columns(plan) {
@@ -46,10 +51,11 @@ pub(super) fn below(plan: &Plan, sets: bool) -> Vec<bool> {
         }
         Plan::Distinct(_) => vec![true],
         Plan::Union(node) => vec![sets || node.distinct; 2],
-        Plan::Apply(node) => match node.kind {
+        Plan::Apply(node) => match &node.kind {
             ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_) => vec![sets, true],
             ApplyKind::Inner(_) | ApplyKind::Optional(_) => vec![sets && !node.inner.writes(), sets],
             ApplyKind::Count(_) | ApplyKind::Collect { .. } => vec![sets, false],
+            ApplyKind::Repeat(_) => vec![sets, sets],
             ApplyKind::Unit => vec![false, false],
         },
         Plan::Sort(node) => vec![sets && node.limit.is_none()],

@@ -108,7 +108,7 @@ fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
                 }
                 ApplyKind::Exists(var) | ApplyKind::Count(var) => !is_needed(var),
                 ApplyKind::Collect { list, .. } => !is_needed(list),
-                ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => false,
+                ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit | ApplyKind::Repeat(_) => false,
             };
             if in_vain && !node.inner.writes() {
                 *plan = node.input.take();
@@ -124,6 +124,7 @@ fn prune_apply(node: &mut Apply, needed: &[Var]) {
     let inner: Vec<Var> = match &node.kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
+        ApplyKind::Repeat(repeat) => vec![repeat.next],
         _ => Vec::new(),
     };
     prune_columns(&mut node.inner, &inner);
@@ -135,6 +136,7 @@ fn prune_apply(node: &mut Apply, needed: &[Var]) {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.contains(var),
         ApplyKind::Exists(own) | ApplyKind::Count(own) => own == var,
         ApplyKind::Collect { list, .. } => list == var,
+        ApplyKind::Repeat(repeat) => repeat.to == *var,
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => false,
     };
     add(&mut input, needed.iter().copied().filter(|var| !made(var)));

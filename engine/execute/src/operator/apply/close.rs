@@ -56,6 +56,8 @@ struct ApplyClose {
     held: Vec<Batch>,
     counts: Vec<i64>,
     done: Option<Arc<DoneRows>>,
+    /// Outer rows that a test has no answer for yet.
+    unanswered: usize,
     lists: Vec<Vec<Value>>,
     output: Option<Batch>,
     next: usize,
@@ -98,6 +100,7 @@ impl ApplyClose {
             Kind::Unit => {}
             _ => (0..batch.len()).for_each(|row| {
                 let number = self.number(&batch, row);
+                self.unanswered -= usize::from(self.counts[number] == 0);
                 self.counts[number] += 1;
                 if let Some(done) = &self.done {
                     done.mark(number);
@@ -105,6 +108,18 @@ impl ApplyClose {
             }),
         }
         Ok(())
+    }
+    /// A test of which every row has its answer ends its instance, with all that is under way in it.
+    fn end_early(&mut self, context: &mut Context<'_, Rows>) {
+        if self.done.is_none() || self.unanswered > 0 {
+            return;
+        }
+        let output = self.finish();
+        if !output.is_empty() {
+            context.send(Rows(output));
+        }
+        self.plan.rows.close(context.executor(), context.tag());
+        context.finish_instance();
     }
     fn finish(&mut self) -> Batch {
         let Some(outer) = self.outer.clone() else { return Batch::default() };
@@ -189,6 +204,7 @@ impl Operator<Rows> for ApplyClose {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if port == 0 {
             self.counts = vec![0; batch.len()];
+            self.unanswered = batch.len();
             self.lists =
                 if self.plan.kind == Kind::Collect { vec![Vec::new(); batch.len()] } else { Vec::new() };
             let domain = self.plan.domain.as_ref();
@@ -196,6 +212,7 @@ impl Operator<Rows> for ApplyClose {
             self.outer = Some(batch);
         } else {
             self.take(batch, context)?;
+            self.end_early(context);
         }
         Ok(Flow::Ready)
     }
@@ -217,7 +234,8 @@ fn kind(kind: &ApplyKind) -> Kind {
         ApplyKind::Exists(_) => Kind::Exists,
         ApplyKind::Count(_) => Kind::Count,
         ApplyKind::Collect { .. } => Kind::Collect,
-        ApplyKind::Unit => Kind::Unit,
+        // Rounds have operators of their own.
+        ApplyKind::Unit | ApplyKind::Repeat(_) => Kind::Unit,
     }
 }
 
@@ -255,6 +273,7 @@ pub(crate) fn compile(
         held: Vec::new(),
         counts: Vec::new(),
         done: None,
+        unanswered: 0,
         lists: Vec::new(),
         output: None,
         next: 0,

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
+/// Edges a slice visits for each answer that is asked for, so that who asks for few gets them early.
+const EDGES_PER_ANSWER: u64 = 16;
 
 type Along = Arc<Walk>;
 
@@ -208,7 +210,7 @@ impl Search {
     }
 
     fn advance(&mut self, found: &mut Found, rows_max: usize) -> Result<Progress, PathError> {
-        let mut work = Work::new(EDGES_PER_SLICE);
+        let mut work = Work::new(EDGES_PER_SLICE.min(EDGES_PER_ANSWER.saturating_mul(rows_max as u64)));
         match &mut self.form {
             Form::Over => Ok(Progress::Done),
             Form::Point(vertex) => {

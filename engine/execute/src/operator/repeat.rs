@@ -1,0 +1,339 @@
+//! Repeat: an inner plan run again from what it found, as a loop scope of which each iteration is a round.
+//!
+//! ```text
+//!  input ─► RepeatEnter ─┬──────► RepeatOpen ─► argument ─► inner plan ─► RepeatTurn ─┬─► RepeatEnd ─►
+//!                        │            ▲                                               │       ▲
+//!                        │            └───────────── backward edge ───────────────────┘       │
+//!                        └───────────────── no round at all, if that counts ──────────────────┘
+//! ```
+//!
+//! A row of the loop is what is kept of the outer row, and the vertex where the round begins. RepeatOpen numbers the rows of its iteration
+//! and keeps them; the inner rows carry the number, by which RepeatTurn finds the row again, puts the new vertex into it, and sends it on
+//! to the next round, or out, or both. Where ends count once, each iteration remembers those it met. Which iteration runs first is the
+//! scope's policy: depth first, a few ends are found before the first round is over; then rounds are opened in small pieces that grow.
+//! Cost beside the inner plan: a copy of a row a round, and a hash or a bit for each end remembered.
+
+use super::apply::{arguments, options};
+use super::distinct::Distinct;
+use crate::ExecuteError;
+use crate::compile::{Compiler, Inside};
+use crate::done::{Domains, number};
+use crate::expression::Layout;
+use crate::liveness::VarSet;
+use crate::operator::apply::ScopeRows;
+use crate::rows::Rows;
+use crate::stream::Stream;
+use crate::turn::Try;
+use dataflow::{Context, Flow, Operator, Outcome, Route, ScopeKind, ScopeOptions, Tag};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::{Batch, Column, Nulls};
+use parking_lot::Mutex;
+use plan::algebra::{Apply, Repeat};
+use plan::scope::InstanceOrder;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Rows of the first piece of a round that goes deep first, and how many times larger each next one is.
+const PIECE_ROWS_FIRST: usize = 1;
+const PIECE_ROWS_GROWTH: usize = 4;
+
+/// The rows of each live iteration, by executor and tag: pieces, each with the number of its first row.
+#[derive(Default)]
+struct States(Mutex<HashMap<(usize, Tag), Vec<(usize, Batch)>, FixedState>>);
+
+/// What the loop's operators know.
+struct Loop {
+    min: u32,
+    max: u32,
+    /// Columns of a loop row that the argument holds.
+    imports: Vec<usize>,
+    arguments: usize,
+    /// Column of a loop row that holds the vertex; the last.
+    at: usize,
+    /// Of the inner rows: their number, and where the round ended.
+    row: usize,
+    next: usize,
+    distinct: bool,
+    /// Rows hold nothing but the vertex, and ends count once: then all rows of a round are as one.
+    merges: bool,
+    /// Pieces grow from a few rows.
+    in_pieces: bool,
+    /// Rows of a piece, if that was said.
+    piece_rows: Option<usize>,
+    states: States,
+}
+
+/// Sends rows into the loop, and past it where no round at all counts.
+struct RepeatEnter {
+    carry: Arc<[usize]>,
+    passes: bool,
+    enters: bool,
+}
+
+impl Operator<Rows> for RepeatEnter {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let rows = batch.project(&self.carry);
+        if self.passes {
+            context.send_to(1, Rows(rows.clone()));
+        }
+        if self.enters {
+            context.send_to(0, Rows(rows));
+        }
+        Ok(Flow::Ready)
+    }
+}
+
+/// Begins rounds.
+struct RepeatOpen {
+    plan: Arc<Loop>,
+    waiting: VecDeque<Batch>,
+    place: usize,
+    /// Rows of the iteration that were numbered.
+    count: usize,
+    piece_rows: usize,
+}
+
+impl RepeatOpen {
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        while let Some(batch) = self.waiting.front() {
+            let piece = crate::columns::piece(batch, self.place, self.piece_rows);
+            self.place += piece.len();
+            if self.place >= batch.len() {
+                self.waiting.pop_front();
+                self.place = 0;
+            }
+            self.open(piece, context)?;
+            if self.plan.in_pieces && self.plan.piece_rows.is_none() {
+                self.piece_rows = self.piece_rows.saturating_mul(PIECE_ROWS_GROWTH);
+            }
+            // What was opened may go deeper before more is.
+            if !self.waiting.is_empty() && (self.plan.in_pieces || context.should_yield()) {
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+    fn open(&mut self, rows: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        let first = self.count;
+        self.count += rows.len();
+        let numbers = match self.plan.merges {
+            true => vec![0; rows.len()],
+            false => (first as i64..self.count as i64).collect(),
+        };
+        let numbers = Column::Int(numbers, Nulls::none());
+        let mut argument = Batch::new(vec![numbers], rows.len());
+        self.plan.imports.iter().for_each(|at| argument.push_carried(rows.column(*at).clone()));
+        if !self.plan.merges {
+            let mut states = self.plan.states.0.lock();
+            states.entry((context.executor(), context.tag())).or_default().push((first, rows));
+        }
+        (0..self.plan.arguments).for_each(|output| context.send_to(output, Rows(argument.clone())));
+        Ok(())
+    }
+}
+
+impl Operator<Rows> for RepeatOpen {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if batch.is_empty() {
+            return Ok(Flow::Ready);
+        }
+        context.charge(batch.bytes())?;
+        self.waiting.push_back(batch);
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+}
+
+/// Ends rounds.
+struct RepeatTurn {
+    plan: Arc<Loop>,
+    met: Option<Distinct>,
+    /// The iteration's rows that were looked at last, and the number of the first.
+    part: Option<(usize, Batch)>,
+}
+
+impl RepeatTurn {
+    /// The rows of this iteration that hold the row of this number, and the number of the first.
+    fn part(&mut self, number: usize, context: &Context<'_, Rows>) -> (usize, Batch) {
+        if let Some((first, rows)) = &self.part
+            && (*first..first + rows.len()).contains(&number)
+        {
+            return (*first, rows.clone());
+        }
+        let states = self.plan.states.0.lock();
+        let parts = states.get(&(context.executor(), context.tag())).map_or(&[][..], Vec::as_slice);
+        let at = parts.partition_point(|(first, _)| *first <= number) - 1;
+        let part = parts[at].clone();
+        self.part = Some(part.clone());
+        part
+    }
+    /// Rows whose numbers lie in one part: they go on from where their round ended.
+    fn turn(
+        &mut self,
+        outer: &Batch,
+        numbers: Vec<u32>,
+        ends: Batch,
+        context: &mut Context<'_, Rows>,
+    ) -> Try<()> {
+        let mut rows =
+            if outer.width() == 0 { Batch::new(Vec::new(), numbers.len()) } else { outer.select(numbers) };
+        rows.push_carried(ends.column(self.plan.next).clone());
+        if let Some(met) = &mut self.met {
+            let fresh = met.fresh(&rows);
+            if fresh.len() < rows.len() {
+                rows = rows.select(fresh);
+            }
+            met.charge(context)?;
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let round = context.tag().number();
+        if round >= self.plan.min {
+            context.send_to(0, Rows(rows.clone()));
+        }
+        if round < self.plan.max {
+            context.send_to(1, Rows(rows));
+        }
+        Ok(())
+    }
+}
+
+impl Operator<Rows> for RepeatTurn {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.plan.merges {
+            let numbers = vec![0; batch.len()];
+            self.turn(&Batch::default(), numbers, batch, context)?;
+            return Ok(Flow::Ready);
+        }
+        let kept: Vec<usize> = (0..self.plan.at).collect();
+        let numbers: Vec<usize> = (0..batch.len()).map(|row| number(&batch, self.plan.row, row)).collect();
+        let mut begin = 0;
+        while begin < numbers.len() {
+            let (first, rows) = self.part(numbers[begin], context);
+            let own = |number: &&usize| (first..first + rows.len()).contains(*number);
+            let count = numbers[begin..].iter().take_while(own).count();
+            let ends = if count == batch.len() {
+                batch.clone()
+            } else {
+                batch.select((begin..begin + count).map(|row| row as u32).collect())
+            };
+            let local = numbers[begin..begin + count].iter().map(|number| (number - first) as u32).collect();
+            self.turn(&rows.project(&kept), local, ends, context)?;
+            begin += count;
+        }
+        Ok(Flow::Ready)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.plan.states.0.lock().remove(&(context.executor(), context.tag()));
+        Ok(Flow::Ready)
+    }
+}
+
+/// Where what comes out of the loop, and past it, is one stream again.
+struct RepeatEnd;
+
+impl Operator<Rows> for RepeatEnd {
+    fn receive(&mut self, _: usize, rows: Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        context.send(rows);
+        Ok(Flow::Ready)
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &Apply,
+    repeat: &Repeat,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let outer = required.clone().without([repeat.to]).with(node.imports.iter().copied());
+    let input = compiler.plan(&node.input, &outer)?;
+    // A loop row: what is read above and inside, then the vertex.
+    let (picks, mut layout) = compiler.carry(&input.layout, &outer.clone().without([repeat.at]));
+    let carry: Arc<[usize]> =
+        picks.iter().copied().chain([Compiler::position(&input.layout, repeat.at)?]).collect();
+    layout.push(repeat.at);
+    let imports: Vec<usize> =
+        node.imports.iter().map(|column| Compiler::position(&layout, *column)).collect::<Result<_, _>>()?;
+    let (passes, enters) = (repeat.min == 0, repeat.max > 0);
+    let enter = compiler.vertex("RepeatEnter", compiler.options(1), move || RepeatEnter {
+        carry: carry.clone(),
+        passes,
+        enters,
+    });
+    let parallel = compiler.connect(&input, enter, 0);
+    let scope = ScopeOptions { kind: ScopeKind::Loop, ..options(&node.scope) };
+    let scope = ScopeOptions { instances_max: node.scope.instances_max, ..scope };
+    let scope = compiler.builder.scope_with(compiler.options(1).scope, scope);
+    let end = compiler.vertex("RepeatEnd", compiler.options(1), || RepeatEnd);
+
+    let row = compiler.fresh();
+    let mut argument = Layout::new(&[row]);
+    node.imports.iter().for_each(|column| {
+        argument.push(*column);
+    });
+    let rows = Arc::new(ScopeRows::new(compiler.executors));
+    let count = arguments(&node.inner);
+    // The operators are made when the query runs, but the loop's columns are known only once the inner plan is compiled.
+    let known: Arc<std::sync::OnceLock<Arc<Loop>>> = Arc::default();
+    let (at_open, at_turn) = (known.clone(), known.clone());
+    let get = |known: &std::sync::OnceLock<Arc<Loop>>| {
+        known.get().cloned().expect("set before the graph is finished")
+    };
+    let options_inside = compiler.options(1).in_scope(scope);
+    let open = compiler.vertex("RepeatOpen", options_inside.clone(), move || {
+        let plan = get(&at_open);
+        let piece_rows = match (plan.piece_rows, plan.in_pieces) {
+            (Some(rows), _) => rows,
+            (None, true) => PIECE_ROWS_FIRST,
+            (None, false) => usize::MAX,
+        };
+        RepeatOpen { plan, waiting: VecDeque::new(), place: 0, count: 0, piece_rows }
+    });
+    compiler.builder.connect(enter, 0, open, 0, Route::Local);
+    let stream =
+        Stream { vertex: open, output: 0, layout: argument, parallel, ordered: false, fans_out: false };
+    let inside = Inside { scope, row, argument: stream, rows, domains: Domains::default() };
+    let outside = compiler.inside.replace(inside);
+    let inner = compiler.plan(&node.inner, &[row, repeat.next].into_iter().collect());
+    let turn = compiler.vertex("RepeatTurn", options_inside, move || {
+        let plan = get(&at_turn);
+        let met = plan.distinct.then(|| Distinct::new((0..=plan.at).collect()));
+        RepeatTurn { plan, met, part: None }
+    });
+    compiler.inside = outside;
+    let inner = inner?;
+    compiler.builder.connect(inner.vertex, inner.output, turn, 0, Route::Local);
+    compiler.builder.connect(turn, 0, end, 0, Route::Local);
+    if repeat.max > 1 {
+        compiler.builder.connect_back(turn, 1, open, 0);
+    }
+    if passes {
+        compiler.builder.connect(enter, 1, end, 0, Route::Local);
+    }
+    let plan = Loop {
+        min: repeat.min,
+        max: repeat.max,
+        imports,
+        arguments: count,
+        at: layout.len() - 1,
+        row: Compiler::position(&inner.layout, row)?,
+        next: Compiler::position(&inner.layout, repeat.next)?,
+        distinct: repeat.distinct,
+        merges: repeat.distinct && layout.len() == 1,
+        in_pieces: node.scope.order == InstanceOrder::Dfs,
+        piece_rows: node.scope.rows.map(|rows| rows as usize),
+        states: States::default(),
+    };
+    let set = known.set(Arc::new(plan));
+    debug_assert!(set.is_ok(), "a loop is compiled once");
+    let mut made = Layout::default();
+    layout.variables()[..layout.len() - 1].iter().for_each(|column| {
+        made.push(*column);
+    });
+    made.push(repeat.to);
+    Ok(Stream { vertex: end, output: 0, layout: made, parallel, ordered: false, fans_out: true })
+}

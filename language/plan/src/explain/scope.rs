@@ -1,0 +1,29 @@
+//! How a scope runs, in words.
+
+use super::text::Printer;
+use crate::algebra::Repeat;
+use crate::scope::{InstanceOrder, Scope, ScopeReason};
+
+/// From where to where, and how often.
+pub(super) fn rounds(repeat: &Repeat, print: &Printer<'_>) -> String {
+    let [at, next, to] = [repeat.at, repeat.next, repeat.to].map(|var| print.var(var));
+    let once = if repeat.distinct { ", each end once a round" } else { "" };
+    format!("({to}) by {}..{} times {at} to {next}{once}", repeat.min, repeat.max)
+}
+
+/// Empty for the usual.
+pub(super) fn detail(scope: &Scope, print: &Printer<'_>) -> String {
+    if scope.reason == ScopeReason::Usual {
+        return String::new();
+    }
+    let order = match &scope.order {
+        InstanceOrder::By(value, descending) => {
+            format!("by {}{}", print.expr(value), if *descending { " desc" } else { "" })
+        }
+        order => order.to_string(),
+    };
+    let early = if scope.early { "" } else { "off, " };
+    let rows = scope.rows.map_or("a batch".to_string(), |rows| format!("{rows} rows"));
+    let most = scope.instances_max.map_or(String::new(), |most| format!(" max {most}"));
+    format!("scope {early}{rows} {order}/{}{most}: {}", scope.within, scope.reason)
+}

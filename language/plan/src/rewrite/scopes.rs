@@ -1,0 +1,82 @@
+//! Rewrite `scopes`: chooses how each sub-query runs, by what it is expected to do for a row.
+//!
+//! A test (`EXISTS`) is over with its first answer. Where little is done for a row, many rows share an instance, whose operators skip rows
+//! that have their answer: that costs one bit a row. Where much is done, few rows share one, so that its first answer ends it with all that
+//! is under way. The rounds of a repeated group go deep first below a LIMIT, where a few ends are enough, else level by level. What a hint says stands. Cost: one estimate of the whole plan.
+
+use crate::algebra::*;
+use crate::estimate::estimates;
+use crate::scope::{InstanceOrder, Scope, ScopeReason};
+use crate::statistics::Planning;
+
+/// Rows that an instance should be expected to work on: enough that making it, about a microsecond, does not count.
+const INSTANCE_WORK: f64 = 4_096.0;
+/// Work for one row from which on it pays to end it early.
+const MUCH_WORK: f64 = 512.0;
+/// Outer rows of one instance at most; more come in several batches anyway.
+const INSTANCE_ROWS_MAX: f64 = 1_024.0;
+
+/// Chooses for every sub-query of the plan; `off` asks for none.
+pub(crate) fn scopes(plan: &mut Plan, planning: &dyn Planning, off: bool) {
+    if !plan.any(&mut |node| matches!(node, Plan::Apply(_) | Plan::Limit(_))) {
+        return;
+    }
+    let rows = if off { Vec::new() } else { estimates(plan, planning) };
+    Choosing { rows, off, next: 0 }.walk(plan, false);
+}
+
+struct Choosing {
+    /// Expected rows by node, in pre-order.
+    rows: Vec<f64>,
+    off: bool,
+    next: usize,
+}
+
+impl Choosing {
+    /// Returns the rows that all operators of this plan yield together; `few` says that a LIMIT above may have enough early.
+    fn walk(&mut self, plan: &mut Plan, few: bool) -> f64 {
+        let own = self.rows.get(self.next).copied().unwrap_or(0.0);
+        self.next += 1;
+        let few = match plan {
+            Plan::Limit(_) => true,
+            // These have seen all rows before they hand on the first.
+            Plan::Sort(_) | Plan::Aggregate(_) => false,
+            _ => few,
+        };
+        if let (Plan::Limit(node), true) = (&mut *plan, self.off) {
+            node.scope = Scope::off(ScopeReason::Off);
+        }
+        if let Plan::Apply(node) = plan {
+            let outer = self.rows.get(self.next).copied().unwrap_or(0.0);
+            let below = self.walk(&mut node.input, few);
+            let inside = self.walk(&mut node.inner, false);
+            if !node.scope.is_told() {
+                node.scope = self.choose(node, inside / outer.max(1.0), few);
+            }
+            return own + below + inside;
+        }
+        own + plan.children_mut().into_iter().map(|child| self.walk(child, few)).sum::<f64>()
+    }
+
+    fn choose(&self, node: &Apply, work: f64, few: bool) -> Scope {
+        if self.off {
+            return Scope::off(ScopeReason::Off);
+        }
+        match (&node.kind, few) {
+            (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) if work < MUCH_WORK => {
+                Scope { reason: ScopeReason::SmallWork, ..Scope::default() }
+            }
+            (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) => {
+                let rows = (INSTANCE_WORK / work).clamp(1.0, INSTANCE_ROWS_MAX) as u32;
+                Scope { rows: Some(rows), reason: ScopeReason::EarlyExit, ..Scope::default() }
+            }
+            (ApplyKind::Repeat(_), true) => {
+                Scope { order: InstanceOrder::Dfs, reason: ScopeReason::FewWanted, ..Scope::default() }
+            }
+            (ApplyKind::Repeat(_), false) => {
+                Scope { order: InstanceOrder::Bfs, reason: ScopeReason::AllWanted, ..Scope::default() }
+            }
+            _ => Scope::default(),
+        }
+    }
+}
