@@ -137,13 +137,28 @@ impl<F: Adjacency + Clone, B: Adjacency + Clone> AllShortestPair<F, B> {
         Ok(Progress::Done)
     }
 
+    /// Searches until the work is over or the length is known: the first vertex that both waves have met tells it, and nothing is marked
+    /// for listing. For who asks for no path.
+    pub fn step_to_length(&mut self, work: &mut Work<'_>) -> Result<Progress, PathError> {
+        let Form::Apart(apart) = &mut self.form else { return self.step(work) };
+        match apart.measure((&self.forward, &self.backward), self.source, work)? {
+            None => return Ok(Progress::More),
+            Some(true) => {}
+            Some(false) => self.form = Form::None,
+        }
+        if self.forward.failure() || self.backward.failure() {
+            return Err(PathError::GraphFailed);
+        }
+        Ok(Progress::Done)
+    }
+
     /// The length of the shortest paths, once the search is done; `None` if there is no path.
     pub fn length(&self) -> Option<u32> {
         match &self.form {
             Form::None => None,
             Form::Point { .. } => Some(0),
             Form::Closed { search, .. } => search.distance(self.target),
-            Form::Apart(apart) => Some(apart.length).filter(|_| apart.phase == Phase::Listing),
+            Form::Apart(apart) => Some(apart.length).filter(|length| *length > 0),
         }
     }
 
@@ -215,6 +230,34 @@ impl Apart {
                 Phase::Ahead if !self.ahead.level_is_done() => self.expand_ahead(graphs.0, work),
                 Phase::Behind if !self.behind.level_is_done() => self.expand_behind(graphs, source, work),
                 Phase::Marking => self.mark(graphs.0, target, work),
+                _ => {
+                    if !self.end_level(graphs) {
+                        return Ok(Some(false));
+                    }
+                }
+            }
+        }
+    }
+
+    /// As [`Apart::step`], until the waves have met.
+    fn measure<F: Adjacency, B: Adjacency>(
+        &mut self,
+        graphs: (&F, &B),
+        source: u32,
+        work: &mut Work<'_>,
+    ) -> Result<Option<bool>, PathError> {
+        loop {
+            if !self.middle.is_empty() {
+                self.length = self.ahead.depth + self.behind.depth + 1;
+                return Ok(Some(true));
+            }
+            if work.is_over() {
+                let is_failed = graphs.0.failure() || graphs.1.failure();
+                return if is_failed { Err(PathError::GraphFailed) } else { Ok(None) };
+            }
+            match self.phase {
+                Phase::Ahead if !self.ahead.level_is_done() => self.expand_ahead(graphs.0, work),
+                Phase::Behind if !self.behind.level_is_done() => self.expand_behind(graphs, source, work),
                 _ => {
                     if !self.end_level(graphs) {
                         return Ok(Some(false));

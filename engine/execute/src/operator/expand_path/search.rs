@@ -82,6 +82,11 @@ enum Form {
         search: Box<AllShortestPair<Along, Along>>,
         single: bool,
     },
+    /// How far it is to the bound far end, where one path counts and its edges are not read.
+    Distance {
+        search: Box<AllShortestPair<Along, Along>>,
+        target: u32,
+    },
     Trails {
         search: Box<Trails<Along>>,
         batch: TrailBatch,
@@ -242,6 +247,16 @@ impl Search {
                     return Ok(done_if(*single));
                 }
             },
+            Form::Distance { search, target } => {
+                if search.step_to_length(&mut work)? == paths::Progress::More {
+                    return Ok(Progress::More);
+                }
+                if let Some(length) = search.length() {
+                    found.ends.push(*target);
+                    found.lengths.push(length);
+                }
+                Ok(Progress::Done)
+            }
             Form::Trails { search, batch } => {
                 batch.clear();
                 let progress = search.fill(&mut work, batch, rows_max)?;
@@ -285,7 +300,7 @@ impl Search {
             Form::From { search, listing, .. } => {
                 search.bytes() + listing.as_ref().map_or(0, PathList::bytes)
             }
-            Form::Pair { search, .. } => search.bytes(),
+            Form::Pair { search, .. } | Form::Distance { search, .. } => search.bytes(),
             Form::Trails { search, batch } => search.bytes() + batch.bytes(),
             Form::Guide { search, .. } => search.bytes(),
             Form::Guided { search, batch } => search.bytes() + batch.bytes(),
@@ -305,7 +320,11 @@ fn trail_batch(plan: &Expansion) -> TrailBatch {
 fn pair(plan: &Expansion, walks: &Walks, from: u32, to: u32, single: bool) -> Result<Form, PathError> {
     let (along, against) = (walks.along.clone(), walks.against.clone());
     let search = AllShortestPair::new(along, against, from, to, plan.hops, orientation(plan))?;
-    Ok(Form::Pair { search: Box::new(search), single })
+    let search = Box::new(search);
+    if single && !plan.keep_edges {
+        return Ok(Form::Distance { search, target: to });
+    }
+    Ok(Form::Pair { search, single })
 }
 
 fn guide(plan: &Expansion, walks: &Walks, from: u32, to: u32) -> Result<Form, PathError> {
