@@ -1,12 +1,12 @@
 //! Rewrite `length_only`: a path or a run of which only the length is read keeps a number instead of its edges.
 //!
-//! First `length(p)` of a path made of parts becomes the number of its single edges plus the sizes of its runs; then a run of
+//! (Whether it is null may be asked too: its length is null where it is.) First `length(p)` of a path made of parts becomes the number of its single edges plus the sizes of its runs; then a run of
 //! which only `size` is read yields its length. Sound if every reader of the variable asks for nothing else, in the scope of
 //! the variable itself (passing it on by a projection or an import counts as another reader). A path without any run is left:
 //! its length must stay null where an optional match found nothing. Cost: the plan is read once for each path and each run.
 
 use crate::algebra::*;
-use crate::expr::{Expr, Var};
+use crate::expr::{Expr, UnaryOperator, Var};
 use crate::functions::Function;
 use crate::names::Names;
 
@@ -22,13 +22,14 @@ pub(crate) fn length_only(plan: &mut Plan, kept: &[Var], names: &mut Names<'_>) 
         {
             continue;
         }
-        replace_calls(plan, Function::Length, path.variable, &path.length);
+        replace_calls(plan, Function::Length, path.variable, &path.length, &Expr::Variable(path.runs[0]));
         drop_path(plan, path.variable)
     }
     for run in runs(plan) {
         if !kept.contains(&run) && only_by(plan, run, Function::Size) {
             let length = names.fresh("length");
-            replace_calls(plan, Function::Size, run, &Expr::Variable(length));
+            let length_read = Expr::Variable(length);
+            replace_calls(plan, Function::Size, run, &length_read, &length_read);
             yield_length(plan, run, length)
         }
     }
@@ -92,6 +93,11 @@ fn reads_otherwise(expr: &Expr, var: Var, function: Function) -> bool {
         Expr::Call(called, arguments) if *called == function && arguments[..] == [Expr::Variable(var)] => {
             false
         }
+        Expr::Unary(UnaryOperator::IsNull | UnaryOperator::IsNotNull, operand)
+            if **operand == Expr::Variable(var) =>
+        {
+            false
+        }
         Expr::Variable(read) => *read == var,
         Expr::PathOf(vars) | Expr::EdgesDistinct(vars) => vars.contains(&var),
         other => {
@@ -127,19 +133,25 @@ fn all_exports(plan: &Plan, wanted: &dyn Fn(&[Var]) -> bool) -> bool {
     })
 }
 
-fn replace_calls(plan: &mut Plan, function: Function, var: Var, value: &Expr) {
-    fn replace(expr: &mut Expr, function: Function, var: Var, value: &Expr) {
+/// Puts `value` in the place of calls of the function, and has `present` asked for null instead of the variable.
+fn replace_calls(plan: &mut Plan, function: Function, var: Var, value: &Expr, present: &Expr) {
+    fn replace(expr: &mut Expr, function: Function, var: Var, value: &Expr, present: &Expr) {
         match expr {
+            Expr::Unary(UnaryOperator::IsNull | UnaryOperator::IsNotNull, operand)
+                if **operand == Expr::Variable(var) =>
+            {
+                **operand = present.clone()
+            }
             Expr::Call(called, arguments)
                 if *called == function && arguments[..] == [Expr::Variable(var)] =>
             {
                 *expr = value.clone()
             }
-            other => other.children_mut(&mut |child| replace(child, function, var, value)),
+            other => other.children_mut(&mut |child| replace(child, function, var, value, present)),
         }
     }
-    plan.expressions_mut(&mut |expr| replace(expr, function, var, value));
-    plan.children_mut().into_iter().for_each(|child| replace_calls(child, function, var, value))
+    plan.expressions_mut(&mut |expr| replace(expr, function, var, value, present));
+    plan.children_mut().into_iter().for_each(|child| replace_calls(child, function, var, value, present))
 }
 
 /// The path is read by nobody now; as an unread column it would still count as a reader of its runs.
