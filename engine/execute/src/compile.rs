@@ -205,6 +205,7 @@ impl Compiler {
             Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required),
             Plan::ExpandPattern(node) => operator::expand_pattern::compile(self, node, required),
             Plan::CountMatches(node) => operator::count_matches::compile(self, node, required),
+            Plan::Intersect(node) => operator::intersect::compile(self, node, required),
             Plan::Filter(node) => operator::filter::compile(self, node, required),
             Plan::Extend(node) => operator::extend::compile(self, node, required),
             Plan::Project(node) => operator::project::compile(self, node, required),

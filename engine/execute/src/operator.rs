@@ -13,6 +13,7 @@ pub(crate) mod count_matches;
 pub(crate) mod expand;
 pub(crate) mod expand_path;
 pub(crate) mod expand_pattern;
+pub(crate) mod intersect;
 pub(crate) mod unwind;
 
 pub(crate) mod extend;

@@ -5,6 +5,7 @@
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
 pub use crate::counting::{CountArm, CountMatches, CountStep, CountTree};
+pub use crate::intersect::{Intersect, IntersectArm};
 pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
@@ -28,6 +29,7 @@ pub enum Plan {
     ExpandPath(Box<ExpandPath>),
     ExpandPattern(Box<ExpandPattern>),
     CountMatches(Box<CountMatches>),
+    Intersect(Box<Intersect>),
     Filter(Box<Filter>),
     Extend(Box<Extend>),
     Project(Box<Project>),

@@ -210,6 +210,7 @@ impl Estimator<'_> {
             }
             Plan::Expand(node) => self.expand(node, &mut input),
             Plan::ExpandPath(node) => self.expand_path(node, &mut input),
+            Plan::Intersect(node) => self.intersect(node, &mut input),
             Plan::Filter(node) => {
                 input.rows *= self.filter_share(node, &input);
                 self.learn_filter(&node.predicate, &mut input)
@@ -248,6 +249,23 @@ impl Estimator<'_> {
         let far = cost::far_share(self.planning, near.as_deref(), &node.types, node.direction, &node.labels);
         input.rows *= degree * far;
         input.learn(self.planning, node.to, &node.labels);
+    }
+
+    /// The first arm fans out, each other keeps the share of vertices that it leads to.
+    fn intersect(&self, node: &Intersect, input: &mut Known) {
+        let (planning, met) = (self.planning, input.clone());
+        for (number, arm) in node.arms.iter().enumerate() {
+            let near = met.label_at(planning, arm.from, &arm.types, arm.direction);
+            input.rows *= cost::degree(planning, near.as_deref(), &arm.types, arm.direction);
+            if number == 0 {
+                let (types, direction) = (&arm.types, arm.direction);
+                input.rows *= cost::far_share(planning, near.as_deref(), types, direction, &node.labels);
+                input.learn(planning, node.to, &node.labels);
+            } else {
+                let far = input.label_at(planning, node.to, &arm.types, arm.direction.reversed());
+                input.rows /= cost::vertices(planning, far.as_deref());
+            }
+        }
     }
 
     fn expand_path(&self, node: &ExpandPath, input: &mut Known) {

@@ -19,6 +19,7 @@ mod expand_pattern;
 pub mod explain;
 pub mod expr;
 pub mod functions;
+mod intersect;
 mod labels;
 mod names;
 mod optimize;

@@ -13,6 +13,7 @@ use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
+use crate::rewrite::intersect::intersect;
 use crate::rewrite::late_projection::late_projection;
 use crate::rewrite::length_only::length_only;
 use crate::rewrite::lift_subqueries::lift_subqueries;
@@ -94,7 +95,8 @@ fn rewrite(
     distinct_ends(plan, false);
     dedup_frontier(plan, kept, false, planning);
     repeat_frontier(plan);
-    // Last, so that no rewrite has to know the form that it leaves.
+    // Only now is known which edges nobody reads. From here on, no rewrite has to know the forms that are left.
+    intersect(plan);
     long_shortest(plan, names)?;
     check(plan)
 }

@@ -29,6 +29,7 @@ macro_rules! main_input {
             Plan::ExpandPath(node) => Some($($borrow)+ node.input),
             Plan::ExpandPattern(node) => Some($($borrow)+ node.input),
             Plan::CountMatches(node) => Some($($borrow)+ node.input),
+            Plan::Intersect(node) => Some($($borrow)+ node.input),
             Plan::Filter(node) => Some($($borrow)+ node.input),
             Plan::Extend(node) => Some($($borrow)+ node.input),
             Plan::Project(node) => Some($($borrow)+ node.input),
@@ -138,6 +139,7 @@ impl Plan {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }
             Plan::CountMatches(node) => vec![node.count],
+            Plan::Intersect(node) => vec![node.to],
             Plan::ExpandPattern(node) => node.makes(),
             Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Project(node) => node.items.iter().map(|(var, _)| *var).collect(),
@@ -190,6 +192,7 @@ impl Plan {
                 add(&mut read, node.into.then_some(node.to))
             }
             Plan::CountMatches(node) => add(&mut read, [node.start]),
+            Plan::Intersect(node) => add(&mut read, node.arms.iter().map(|arm| arm.from)),
             Plan::ExpandPattern(node) => {
                 let local = node.local();
                 read.retain(|var| !local.contains(var));
@@ -287,7 +290,8 @@ macro_rules! each_expression {
             Plan::Set(node) => node.items.$iter().for_each(|item| each_in_change!(item, $visit)),
             Plan::Delete(node) => node.targets.$iter().for_each(&mut *$visit),
             Plan::ForEach(node) => $visit($($borrow)+ node.list),
-            Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) | Plan::CountMatches(_) => {}
+            Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) => {}
+            Plan::CountMatches(_) | Plan::Intersect(_) => {}
             Plan::Apply(node) => {
                 if let InstanceOrder::By(expr, _) = $($borrow)+ node.scope.order {
                     $visit(expr)

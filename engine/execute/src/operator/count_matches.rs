@@ -6,7 +6,7 @@
 //! more than the shortest of the lists that meet, for each binding before it.
 
 mod core;
-mod lists;
+pub(super) mod lists;
 mod table;
 mod trees;
 

@@ -84,7 +84,14 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             let found = graph.vertices.iter().filter(|vertex| has_labels(graph, vertex.id, &node.labels));
             found.map(|vertex| with(row, node.vertex, Value::Vertex(vertex.id))).collect()
         }),
+        Plan::SeekIds(node) => each(graph, &node.input, argument, |row| {
+            let Value::List(wanted) = value(graph, &node.ids, row) else { return Vec::new() };
+            let is_wanted = |id: VertexId| wanted.iter().any(|value| value.as_int() == Some(id.0 as i64));
+            let found = graph.vertices.iter().map(|vertex| vertex.id).filter(|id| is_wanted(*id));
+            found.map(|id| with(row, node.vertex, Value::Vertex(id))).collect()
+        }),
         Plan::Expand(node) => each(graph, &node.input, argument, |row| expand(graph, node, row)),
+        Plan::Intersect(node) => each(graph, &node.input, argument, |row| intersect(graph, node, row)),
         Plan::ExpandPath(node) => {
             each(graph, &node.input, argument, |row| super::twin::paths(graph, node, row))
         }
@@ -182,6 +189,23 @@ fn expand(graph: &Graph, node: &plan::algebra::Expand, row: &Row) -> Vec<Row> {
         found.push(row);
     }
     found
+}
+
+/// Every combination of edges, one of each arm, that lead to one vertex.
+fn intersect(graph: &Graph, node: &plan::algebra::Intersect, row: &Row) -> Vec<Row> {
+    let ends = |arm: &plan::algebra::IntersectArm| {
+        let from = vertex(row, arm.from);
+        let found = from.map_or(Vec::new(), |from| edges(graph, from, &arm.types, arm.direction));
+        found.into_iter().map(|(_, far)| far).collect::<Vec<VertexId>>()
+    };
+    let mut met = ends(&node.arms[0]);
+    met.retain(|far| has_labels(graph, *far, &node.labels));
+    for arm in &node.arms[1..] {
+        let here = ends(arm);
+        let times = |far| here.iter().filter(|other| **other == far).count();
+        met = met.into_iter().flat_map(|far| std::iter::repeat_n(far, times(far))).collect();
+    }
+    met.into_iter().map(|far| with(row, node.to, Value::Vertex(far))).collect()
 }
 
 /// All runs from a vertex, by depth first search; then the selector.
@@ -349,6 +373,7 @@ fn apply(graph: &Graph, node: &plan::algebra::Apply, row: &Row) -> Vec<Row> {
         ApplyKind::Semi if inner.is_empty() => Vec::new(),
         ApplyKind::Anti if !inner.is_empty() => Vec::new(),
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => vec![row.clone()],
+        ApplyKind::Repeat(_) => panic!("the twin does not know repeats"),
         ApplyKind::Exists(new) => vec![with(row, *new, Value::Bool(!inner.is_empty()))],
         ApplyKind::Count(new) => vec![with(row, *new, Value::Int(inner.len() as i64))],
         ApplyKind::Collect { list, column } => {

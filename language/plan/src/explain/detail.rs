@@ -25,6 +25,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::ExpandPath(node) => expand_path(node, print),
         Plan::ExpandPattern(node) => super::path_pattern::detail(node, print),
         Plan::CountMatches(node) => count_matches(node, print),
+        Plan::Intersect(node) => intersect(node, print),
         Plan::Filter(node) => print.expr(&node.predicate),
         Plan::Extend(node) => items(&node.items, print),
         Plan::Project(node) => items(&node.items, print),
@@ -128,6 +129,16 @@ fn trees(all: &[CountTree]) -> String {
         format!(" {{{optional}{edge}({colon}{}){}}}", labels(&tree.labels), trees(&tree.trees))
     });
     each.collect()
+}
+
+/// All arms; the labels of the vertex where they meet stand at the first.
+fn intersect(node: &Intersect, print: &Printer<'_>) -> String {
+    let each = node.arms.iter().enumerate().map(|(number, arm)| {
+        let edge = arrow(arm.direction, typed(String::new(), &arm.types));
+        let labels = if number == 0 { &node.labels } else { &LabelExpr::Any };
+        format!("({}){edge}{}", print.var(arm.from), vertex_text(print, node.to, labels))
+    });
+    each.collect::<Vec<_>>().join(" & ")
 }
 
 fn expand(node: &Expand, print: &Printer<'_>) -> String {

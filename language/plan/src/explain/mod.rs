@@ -115,6 +115,7 @@ pub fn name(plan: &Plan) -> &'static str {
         Plan::ExpandPath(_) => "ExpandPath",
         Plan::ExpandPattern(_) => "ExpandPattern",
         Plan::CountMatches(_) => "CountMatches",
+        Plan::Intersect(_) => "Intersect",
         Plan::Filter(_) => "Filter",
         Plan::Extend(_) => "Extend",
         Plan::Project(_) => "Project",

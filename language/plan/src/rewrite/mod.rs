@@ -5,6 +5,7 @@ pub(crate) mod count_matches;
 pub(crate) mod dedup_frontier;
 pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;
+pub(crate) mod intersect;
 pub(crate) mod late_projection;
 pub(crate) mod length_only;
 pub(crate) mod lift_subqueries;

@@ -110,6 +110,7 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
         }
         Plan::Expand(node) => rows.iter().flat_map(|row| expand(graph, node, row)).collect(),
         Plan::ExpandPath(node) => rows.iter().flat_map(|row| expand_path(graph, node, row)).collect(),
+        Plan::Intersect(node) => rows.iter().flat_map(|row| intersect(graph, node, row)).collect(),
         Plan::CountMatches(node) => {
             rows.iter().filter_map(|row| super::counting::count_matches(graph, node, row)).collect()
         }
@@ -198,6 +199,25 @@ fn expand(graph: &Graph, node: &Expand, row: &Row) -> Vec<Row> {
         found.push(row)
     }
     found
+}
+
+/// One arm after the other, each way of a former one kept as often as it is found by the next.
+fn intersect(graph: &Graph, node: &Intersect, row: &Row) -> Vec<Row> {
+    fresh(row, node.to);
+    let ends = |arm: &IntersectArm| match row[&arm.from] {
+        Value::Vertex(from) => {
+            graph.at(from, &arm.types, arm.direction).into_iter().map(|(_, to)| to).collect()
+        }
+        _ => Vec::new(),
+    };
+    let (first, others) = node.arms.split_first().expect("there are two arms at least");
+    let mut met: Vec<_> = ends(first).into_iter().filter(|to| graph.has(*to, &node.labels)).collect();
+    for arm in others {
+        let here = ends(arm);
+        let times = |to| here.iter().filter(|other| **other == to).count();
+        met = met.into_iter().flat_map(|to| std::iter::repeat_n(to, times(to))).collect();
+    }
+    met.into_iter().map(|to| with(row, node.to, Value::Vertex(to))).collect()
 }
 
 fn expand_path(graph: &Graph, node: &ExpandPath, row: &Row) -> Vec<Row> {
@@ -407,6 +427,7 @@ fn apply(graph: &Graph, node: &Apply, row: Row) -> Vec<Row> {
             vec![with(&row, *list, sorted(inner.iter().map(|row| row[column].clone()).collect()))]
         }
         ApplyKind::Unit => vec![row],
+        ApplyKind::Repeat(_) => panic!("the runner does not know repeats"),
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use store::{AdjacencyView, Snapshot};
 
 /// The edges of some types in one direction.
-pub(super) struct Lists {
+pub(crate) struct Lists {
     /// None where no such type is known: all lists are empty.
     view: Option<AdjacencyView>,
     types: Vec<EdgeTypeId>,

@@ -1,0 +1,295 @@
+//! Intersect: for each row, the vertices that all of several bound vertices have as a neighbour.
+//!
+//! Two ways, chosen for each batch. By row: one arm's list is walked and the others are looked into; an arm whose vertex stays the same
+//! from row to row is held as a table, the shortest of the others is walked, and any left are searched. By group, for two arms of which
+//! one has few vertices in the batch: its neighbours are walked once, from each of them the other edge back, and whoever is met there is
+//! looked up among the rows. Invariant: both give a row the same vertices, once for each combination of edges; rows keep their order.
+//! Cost: by row, the shortest list that is not held; by group, the lists of the few vertices and one look-up for each edge back.
+
+mod grouped;
+mod held;
+
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::labels::LabelCheck;
+use crate::liveness::VarSet;
+use crate::operator::count_matches::lists::Lists;
+use crate::stream::Stream;
+use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use held::Held;
+use model::{Batch, Column, EdgeId, Nulls, VertexId};
+use plan::algebra;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// Neighbours looked at in one slice of work: some tens of microseconds.
+const LOOKS_PER_SLICE_MAX: usize = 8_192;
+/// A walked list may be this much longer than a held one before that is walked instead: a search costs as much as some looks.
+const LONGER_MAX: usize = 16;
+
+/// How an arm takes part in a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Walked,
+    Held,
+    Searched,
+}
+
+/// What is known once the view is taken.
+struct Bound {
+    /// The edges of each arm, from its vertex.
+    lists: Vec<Lists>,
+    /// Likewise, seen from where the arms meet.
+    back: Vec<Lists>,
+    labels: LabelCheck,
+    snapshot: Snapshot,
+}
+
+struct Intersect {
+    node: Arc<algebra::Intersect>,
+    /// Columns of the arms' vertices.
+    from: Arc<[usize]>,
+    bound: Option<Bound>,
+    held: Vec<Held>,
+    row: usize,
+    /// What was decided for the current row, and the place in the list that is walked; empty if nothing was.
+    parts: Vec<Part>,
+    cursor: usize,
+    /// Row and vertex, where the batch is done by group: all of them, and how many have gone out.
+    pairs: Option<(Vec<(u32, u32)>, usize)>,
+    scratch: Vec<u32>,
+    found: Vec<EdgeId>,
+    far: Vec<VertexId>,
+    charged: usize,
+}
+
+impl Intersect {
+    fn vertex(&self, batch: &Batch, arm: usize, row: usize) -> Option<u32> {
+        batch.column(self.from[arm]).vertex(row).map(VertexId::dense)
+    }
+
+    /// Decides who is walked for the current row, and fills the tables of those that are held.
+    fn decide(&mut self, bound: &Bound, batch: &Batch, values: &[u32]) -> Try<usize> {
+        let mut looked = 0;
+        let stays = |arm: usize, value: u32| {
+            let next = self.row + 1;
+            self.held[arm].is_of(value) || next < batch.len() && self.vertex(batch, arm, next) == Some(value)
+        };
+        let mut parts: Vec<Part> = values
+            .iter()
+            .enumerate()
+            .map(|(arm, value)| if stays(arm, *value) { Part::Held } else { Part::Searched })
+            .collect();
+        let all_stay = parts.iter().all(|part| *part == Part::Held);
+        let mut walked = (0, u64::MAX);
+        for (arm, value) in values.iter().enumerate() {
+            if all_stay || parts[arm] == Part::Searched {
+                let degree = bound.lists[arm].degree(*value)?;
+                if degree < walked.1 {
+                    walked = (arm, degree);
+                }
+            }
+        }
+        parts[walked.0] = Part::Walked;
+        for (arm, value) in values.iter().enumerate() {
+            if parts[arm] == Part::Held {
+                looked += self.held[arm].hold(*value, &bound.lists[arm], &mut self.scratch)?;
+            }
+        }
+        let held = (0..values.len()).filter(|arm| parts[*arm] == Part::Held);
+        let shortest = held.min_by_key(|arm| self.held[*arm].list().len());
+        if let Some(shorter) = shortest
+            && self.held[shorter].list().len() * LONGER_MAX < walked.1 as usize
+        {
+            parts[walked.0] = Part::Searched;
+            parts[shorter] = Part::Walked;
+        }
+        self.parts = parts;
+        Ok(looked)
+    }
+
+    /// Goes on with the current row until it is done, or enough was looked at; returns that, and whether it is done.
+    fn walk(
+        &mut self,
+        bound: &mut Bound,
+        values: &[u32],
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        one: bool,
+    ) -> Try<(usize, bool)> {
+        let walked = self.parts.iter().position(|part| *part == Part::Walked).unwrap_or(0);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let list = match self.held[walked].is_of(values[walked]) {
+            true => self.held[walked].list(),
+            false => bound.lists[walked].of(values[walked], &mut scratch)?,
+        };
+        let (begin, before) = (self.cursor, rows.len());
+        while let Some(candidate) = list.get(self.cursor).copied() {
+            let is_enough = rows.len() >= rows_max || one && rows.len() > before;
+            if is_enough || self.cursor - begin > LOOKS_PER_SLICE_MAX {
+                break;
+            }
+            self.cursor += 1;
+            let mut times = 1;
+            for (arm, part) in self.parts.iter().enumerate() {
+                times *= match part {
+                    Part::Walked => 1,
+                    Part::Held => self.held[arm].times(candidate),
+                    Part::Searched => {
+                        bound.lists[arm].between(values[arm], candidate, &mut self.found)? as usize
+                    }
+                };
+                if times == 0 {
+                    break;
+                }
+            }
+            let vertex = VertexId::from_dense(candidate);
+            if times > 0 && bound.labels.admits_end(vertex, &bound.snapshot)? {
+                rows.extend(std::iter::repeat_n(self.row as u32, times));
+                self.far.extend(std::iter::repeat_n(vertex, times));
+            }
+        }
+        let outcome = (self.cursor - begin, self.cursor >= list.len());
+        self.scratch = scratch;
+        Ok(outcome)
+    }
+
+    /// The batch row by row.
+    fn by_row(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let mut looked = 0;
+        let mut values = vec![0; self.from.len()];
+        while self.row < batch.len() {
+            if rows.len() >= rows_max || looked > LOOKS_PER_SLICE_MAX {
+                return Ok(Progress::More);
+            }
+            let mut is_bound = !turn.skips(batch, self.row);
+            for (arm, value) in values.iter_mut().enumerate() {
+                let vertex = self.vertex(batch, arm, self.row);
+                (*value, is_bound) = (vertex.unwrap_or(0), is_bound && vertex.is_some());
+            }
+            let before = rows.len();
+            let mut is_done = !is_bound;
+            if is_bound {
+                if self.parts.is_empty() {
+                    looked += self.decide(bound, batch, &values)?;
+                }
+                let (seen, done) = self.walk(bound, &values, rows, rows_max, turn.takes_one())?;
+                looked += seen + 1;
+                is_done = turn.has_enough(batch, self.row, rows.len() > before) || done;
+            }
+            if is_done {
+                (self.row, self.cursor) = (self.row + 1, 0);
+                self.parts.clear();
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Hands on what was found by group.
+    fn hand_on(&mut self, rows: &mut Vec<u32>, rows_max: usize) -> Progress {
+        let Some((pairs, given)) = &mut self.pairs else { return Progress::Done };
+        let end = pairs.len().min(*given + rows_max.saturating_sub(rows.len()).max(1));
+        for (row, vertex) in &pairs[*given..end] {
+            rows.push(*row);
+            self.far.push(VertexId::from_dense(*vertex));
+        }
+        *given = end;
+        if end < pairs.len() {
+            return Progress::More;
+        }
+        self.pairs = None;
+        Progress::Done
+    }
+
+    fn bytes(&self) -> usize {
+        let pairs = self.pairs.as_ref().map_or(0, |(pairs, _)| pairs.capacity() * size_of::<(u32, u32)>());
+        self.held.iter().map(Held::bytes).sum::<usize>() + pairs
+    }
+}
+
+impl FanOut for Intersect {
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        (self.row, self.cursor, self.pairs) = (0, 0, None);
+        self.parts.clear();
+        if self.bound.is_none() {
+            let snapshot = here.snapshot().clone();
+            let environment = &here.environment;
+            let lists = |arm: &algebra::IntersectArm, direction| {
+                Lists::new(&arm.types, direction, &snapshot, environment)
+            };
+            let labels = LabelCheck::new(&self.node.labels, &snapshot);
+            environment.record(|reads| labels.record(reads));
+            self.bound = Some(Bound {
+                lists: self.node.arms.iter().map(|arm| lists(arm, arm.direction)).collect(),
+                back: self.node.arms.iter().map(|arm| lists(arm, arm.direction.reversed())).collect(),
+                labels,
+                snapshot,
+            });
+        }
+        let bound = self.bound.as_mut().expect("just bound");
+        if let [a, b] = &self.from[..] {
+            self.pairs = grouped::pairs(bound, batch.column(*a), batch.column(*b), batch.len())?
+                .map(|pairs| (pairs, 0));
+        }
+        Ok(())
+    }
+    fn fill(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let progress = if self.pairs.is_some() {
+            self.hand_on(rows, rows_max)
+        } else {
+            let mut bound = self.bound.take().expect("a batch was begun");
+            let progress = self.by_row(&mut bound, batch, rows, rows_max, turn);
+            self.bound = Some(bound);
+            progress?
+        };
+        let bytes = self.bytes();
+        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        self.charged = self.charged.max(bytes);
+        Ok(progress)
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        vec![Column::Vertex(std::mem::take(&mut self.far), Nulls::none())]
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &algebra::Intersect,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let below = required.clone().without([node.to]).with(node.arms.iter().map(|arm| arm.from));
+    let feed = compiler.feed(&node.input, &below)?;
+    let layout = feed.layout();
+    let places = node.arms.iter().map(|arm| Compiler::position(&layout, arm.from));
+    let from: Arc<[usize]> = places.collect::<Result<Vec<_>, _>>()?.into();
+    let arms = from.len();
+    let (to, node) = (node.to, Arc::new(node.clone()));
+    let make = move || Intersect {
+        node: node.clone(),
+        from: from.clone(),
+        bound: None,
+        held: (0..arms).map(|_| Held::default()).collect(),
+        row: 0,
+        parts: Vec::new(),
+        cursor: 0,
+        pairs: None,
+        scratch: Vec::new(),
+        found: Vec::new(),
+        far: Vec::new(),
+        charged: 0,
+    };
+    Ok(compiler.attach_fan_out("Intersect", &feed, required, &[to], make))
+}

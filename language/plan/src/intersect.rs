@@ -1,0 +1,34 @@
+//! The operator for a vertex that several bound ones have as a neighbour: a cycle of a pattern closed without walking it round.
+//!
+//! Where a pattern comes back to a vertex it has, walking an edge and then looking whether the far end has an edge to the other vertex
+//! costs the longer of both ways for each row. An intersection of the neighbour lists costs the shortest, however the pattern was
+//! ordered (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012), and where a vertex comes in many rows its list is
+//! looked through once for all of them.
+
+use crate::algebra::Plan;
+use crate::expr::{LabelExpr, Name, Var};
+use model::Direction;
+
+/// For each input row, the vertices in the neighbour lists of all arms; once for each combination of edges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intersect {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Edges from bound vertices, at least two.
+    pub arms: Vec<IntersectArm>,
+    /// New column: the vertex where they meet.
+    pub to: Var,
+    /// Its labels.
+    pub labels: LabelExpr,
+}
+
+/// An edge from a bound vertex. No column is made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntersectArm {
+    /// The bound vertex.
+    pub from: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from `from`.
+    pub direction: Direction,
+}

@@ -1,0 +1,89 @@
+//! Rewrite `intersect`: an edge walked and another looked for from its far end become an intersection of two neighbour lists.
+//!
+//! `Expand (a)--(x)` with `Expand (x)--(b) into` above it, and only tests between them, bind those x that both a and b have as a neighbour,
+//! once for each pair of edges. Sound where nobody reads the edges themselves (a test that two of them differ reads them); the tests
+//! between move above, where they are asked of fewer rows. A further `into` from the same vertex adds an arm. It always pays: where no
+//! list is met again, the shorter one is walked and the other searched, which is what was done before. Cost: linear in the plan.
+
+use crate::algebra::*;
+use crate::expr::Expr;
+
+/// Replaces such pairs of expands in the whole plan.
+pub(crate) fn intersect(plan: &mut Plan) {
+    // From the leaves up, as each arm stands above the ones before it; the line is followed without recursion.
+    let mut at = &mut *plan;
+    let mut depth = 0_usize;
+    loop {
+        if matches!(at, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_)) {
+            at.children_mut().into_iter().for_each(intersect);
+            break;
+        }
+        match at.input_mut() {
+            Some(input) => (at, depth) = (input, depth + 1),
+            None => break,
+        }
+    }
+    // The lower ends first: a line is as deep as the query is long, and most of it are no expands.
+    for level in (0..depth).rev() {
+        let mut at = &mut *plan;
+        for _ in 0..level {
+            at = at.input_mut().expect("this line was walked down before");
+        }
+        if is_into(at) {
+            close(at);
+        }
+    }
+}
+
+/// An expand between bound ends of which only the rows are wanted.
+fn is_into(plan: &Plan) -> bool {
+    matches!(plan, Plan::Expand(node) if node.into && node.edge.is_none() && node.labels.is_any())
+}
+
+/// Makes an arm of this expand, if one of its ends was bound just below.
+fn close(plan: &mut Plan) {
+    let Plan::Expand(closing) = plan else { return };
+    let mut below = &closing.input;
+    while let Plan::Filter(test) = below {
+        below = &test.input;
+    }
+    let bound = match below {
+        Plan::Expand(node) if !node.into && node.edge.is_none() => node.to,
+        Plan::Intersect(node) => node.to,
+        _ => return,
+    };
+    let arm = match () {
+        () if closing.from == closing.to => return,
+        () if closing.to == bound => {
+            IntersectArm { from: closing.from, types: closing.types.clone(), direction: closing.direction }
+        }
+        () if closing.from == bound => IntersectArm {
+            from: closing.to,
+            types: closing.types.clone(),
+            direction: closing.direction.reversed(),
+        },
+        () => return,
+    };
+    let (mut input, mut tests) = (closing.input.take(), Vec::new());
+    while let Plan::Filter(test) = input {
+        tests.push(test.predicate);
+        input = test.input;
+    }
+    tests.reverse();
+    let met = match input {
+        Plan::Intersect(mut node) => {
+            node.arms.push(arm);
+            Plan::Intersect(node)
+        }
+        Plan::Expand(node) => {
+            let Expand { input, from, to, types, direction, labels, .. } = *node;
+            let arms = vec![IntersectArm { from, types, direction }, arm];
+            Plan::Intersect(Box::new(Intersect { input, arms, to, labels }))
+        }
+        other => other,
+    };
+    *plan = match tests.is_empty() {
+        true => met,
+        false => Plan::Filter(Box::new(Filter { input: met, predicate: Expr::all(tests) })),
+    };
+}
