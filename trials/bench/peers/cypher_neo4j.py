@@ -21,6 +21,7 @@ SUPER = {"Post": "Message", "Comment": "Message", "City": "Place", "Country": "P
          "University": "Organisation", "Company": "Organisation"}
 LISTS = ("speaks", "email")
 CIRCLE = "MATCH (person:Person {id: $personId})-[:KNOWS*1..2]-(friend:Person) WHERE person <> friend "
+REPLY = "<-[:HAS_CREATOR]-(:Comment)-[:REPLY_OF]->(m:Message)-[:HAS_CREATOR]->"
 OTHERS = {
     "IC1": [
         "MATCH path = (start:Person {id: $personId})-[:KNOWS*1..3]-(friend:Person {firstName: $firstName}) WHERE start <> friend "
@@ -36,6 +37,14 @@ OTHERS = {
         "WITH forum, collect(DISTINCT friend) AS friends "
         "WITH forum, COUNT { (forum)-[:CONTAINER_OF]->(:Post)-[:HAS_CREATOR]->(friend) WHERE friend IN friends } AS n "
         "RETURN forum.title, n, forum.id AS id ORDER BY n DESC, id LIMIT 20"],
+    # The persons sought again by their ids: of an element of a list, Neo4j does not know that it is a node, and scans all messages.
+    "IC14": [
+        "MATCH (p:Person {id: $person1Id}), (q:Person {id: $person2Id}) MATCH path = allShortestPaths((p)-[:KNOWS*0..]-(q)) "
+        "WITH [person IN nodes(path) | person.id] AS ids UNWIND range(0, size(ids) - 2) AS step "
+        "MATCH (a:Person {id: ids[step]}), (b:Person {id: ids[step + 1]}) "
+        f"CALL (a, b) {{ MATCH (a){REPLY}(b) RETURN sum(CASE WHEN m:Post THEN 1.0 ELSE 0.5 END) AS there }} "
+        f"CALL (a, b) {{ MATCH (b){REPLY}(a) RETURN sum(CASE WHEN m:Post THEN 1.0 ELSE 0.5 END) AS back }} "
+        "WITH ids, sum(there + back) AS weight RETURN ids, weight ORDER BY weight DESC"],
     "IC6": [
         CIRCLE + "WITH collect(DISTINCT friend) AS friends MATCH (known:Tag {name: $tagName})<-[:HAS_TAG]-(post:Post)-[:HAS_CREATOR]->(friend:Person) "
         "WHERE friend IN friends MATCH (post)-[:HAS_TAG]->(tag:Tag) WHERE tag <> known "
