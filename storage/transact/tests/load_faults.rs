@@ -1,0 +1,110 @@
+//! A bulk load on a disk that fails at each of its operations in turn: what is said of it is true, and so is what is said of commits after it.
+#![allow(clippy::unwrap_used)]
+
+use model::{LabelSetId, Value};
+use std::path::Path;
+use std::sync::Arc;
+use store::Change;
+use tanglewood_transact::{CheckpointReport, Engine, Mode, OpenOptions, TransactError, open};
+use world::disk::{Disk, Faults, SimDisk};
+
+/// Numbers of the vertices, by who made them.
+const BEFORE: i64 = 1;
+const LOADED: i64 = 2;
+const AFTER: i64 = 3;
+
+fn opened(disk: &SimDisk) -> Engine {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    open(Some((disk, Path::new("/db"))), &OpenOptions::default()).unwrap().0
+}
+
+fn create(engine: &Engine, number: i64) -> Result<u64, TransactError> {
+    let t = engine.begin(Mode::Write);
+    t.create_vertex(&[], vec![(t.key("n")?, Value::Int(number))])?;
+    t.commit()
+}
+
+fn load(engine: &Engine) -> Result<CheckpointReport, TransactError> {
+    let key = engine.store().names().intern_key("n")?;
+    let id = engine.store().allocator().vertex(LabelSetId(0))?;
+    engine.install(|current, place| {
+        let properties = vec![(key, Value::Int(LOADED))];
+        let change = Change::CreateVertex { id, labels: LabelSetId(0), properties };
+        Ok(current.apply(place, &[&[change]])?)
+    })
+}
+
+/// How many vertices have the number.
+fn count(engine: &Engine, number: i64) -> usize {
+    let snapshot = engine.snapshot();
+    let key = snapshot.catalog().key("n").unwrap();
+    let has = |id: u64| snapshot.property(model::VertexId(id), key).is_ok_and(|n| n.as_int() == Some(number));
+    (0..snapshot.vertex_bound() as u64).filter(|id| has(*id)).count()
+}
+
+#[derive(Default, Debug)]
+struct Seen {
+    done: usize,
+    refused: usize,
+    unknown: usize,
+    unknown_but_there: usize,
+    commits_after_refusal: usize,
+}
+
+/// A life in which the operation `at` of a load and of a commit after it fails; false if none did.
+fn life(at: u64, seed: u64, power_fails: bool, seen: &mut Seen) -> bool {
+    let disk = SimDisk::new();
+    let engine = opened(&disk);
+    for _ in 0..3 {
+        create(&engine, BEFORE).unwrap();
+    }
+    disk.set_faults(Faults { error_at: Some(disk.operations() + at), ..Faults::default() });
+    let begun = disk.operations();
+    let outcome = load(&engine);
+    let strikes = disk.operations() >= begun + at;
+    let after = create(&engine, AFTER);
+    drop(engine);
+    let left = if power_fails { disk.crash(seed) } else { disk.kill() };
+    let engine = opened(&left);
+    let told = format!("operation {at}, seed {seed}: {outcome:?}, then {after:?}");
+    let is_there = count(&engine, LOADED) == 1;
+    match &outcome {
+        Ok(_) => seen.done += 1,
+        Err(TransactError::Unknown { .. }) => {
+            seen.unknown += 1;
+            seen.unknown_but_there += usize::from(is_there);
+            assert!(after.is_err(), "{told}: a commit that builds upon a graph without the load");
+        }
+        Err(_) => {
+            seen.refused += 1;
+            seen.commits_after_refusal += usize::from(after.is_ok());
+        }
+    }
+    match &outcome {
+        Ok(_) => assert!(is_there, "{told}: it is gone"),
+        Err(TransactError::Unknown { .. }) => {}
+        Err(_) => assert!(!is_there, "{told}: it happened"),
+    }
+    assert_eq!(count(&engine, BEFORE), 3, "{told}");
+    match after {
+        Ok(_) => assert_eq!(count(&engine, AFTER), 1, "{told}"),
+        Err(TransactError::Unknown { .. }) => {}
+        Err(_) => assert_eq!(count(&engine, AFTER), 0, "{told}"),
+    }
+    create(&engine, AFTER).unwrap();
+    strikes
+}
+
+#[test]
+fn what_is_said_of_a_load_on_a_failing_disk_is_true() {
+    let mut seen = Seen::default();
+    for power_fails in [false, true] {
+        for seed in 0..3 {
+            let struck = (1..200).take_while(|at| life(*at, seed, power_fails, &mut seen)).count();
+            assert!(struck > 10, "{struck} operations only");
+        }
+    }
+    let Seen { done, refused, unknown, unknown_but_there, commits_after_refusal } = seen;
+    let rare = [done, refused, unknown, unknown_but_there, commits_after_refusal];
+    assert!(rare.iter().all(|count| *count > 0) && unknown_but_there < unknown, "{seen:?}");
+}
