@@ -76,8 +76,12 @@ impl<M: Message> Here<'_, M> {
         messages.chain(held).for_each(|delivery| self.discard(at.node, vertex, delivery));
     }
 
-    /// A vertex inside a scope needs no more input in this instance: what leads only to it goes.
+    /// A vertex needs no more input: what leads only to it goes.
     pub(crate) fn close_inputs(&mut self, vertex: usize, node: usize) {
+        // Executors are told; this one need not wait for that.
+        if let Some(level) = self.level(node).cloned() {
+            return self.purge_closed(&level);
+        }
         let there = &self.shared.graph.vertices[vertex];
         let at = At { node, place: there.place };
         if std::mem::replace(&mut self.local.tree.seat(at).refuses, true) {
@@ -97,7 +101,9 @@ impl<M: Message> Here<'_, M> {
     /// An instance is finished: it goes with all it holds.
     pub(crate) fn cancel_instance(&mut self, node: usize) {
         if let Some(level) = self.level(node) {
-            return self.shared.cancel_level(level);
+            let level = level.clone();
+            self.shared.cancel_level(&level);
+            return self.purge_closed(&level);
         }
         self.local.tally.scope(self.local.tree.node(node).scope).cancelled += 1;
         self.empty_node(node);

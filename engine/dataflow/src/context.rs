@@ -379,7 +379,8 @@ impl<M: Message> Call<'_, M> {
     fn close_inputs(&mut self) {
         if let Some(level) = self.here.level(self.head.node) {
             self.here.shared.close_inputs(level, self.head.vertex);
-        } else if self.head.wish == Wish::None {
+        }
+        if self.head.wish == Wish::None {
             self.head.wish = Wish::CloseInputs;
         }
     }
