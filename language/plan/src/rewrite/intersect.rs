@@ -8,31 +8,30 @@
 use crate::algebra::*;
 use crate::expr::Expr;
 
-/// Replaces such pairs of expands in the whole plan.
+/// Replaces such pairs of expands in the whole plan; a line is followed without recursion.
 pub(crate) fn intersect(plan: &mut Plan) {
-    // From the leaves up, as each arm stands above the ones before it; the line is followed without recursion.
-    let mut at = &mut *plan;
-    let mut depth = 0_usize;
+    let mut at = plan;
     loop {
-        if matches!(at, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_)) {
-            at.children_mut().into_iter().for_each(intersect);
-            break;
-        }
-        match at.input_mut() {
-            Some(input) => (at, depth) = (input, depth + 1),
-            None => break,
-        }
-    }
-    // The lower ends first: a line is as deep as the query is long, and most of it are no expands.
-    for level in (0..depth).rev() {
-        let mut at = &mut *plan;
-        for _ in 0..level {
-            at = at.input_mut().expect("this line was walked down before");
-        }
         if is_into(at) {
             close(at);
         }
+        if matches!(at, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_) | Plan::Join(_) | Plan::Union(_)) {
+            return at.children_mut().into_iter().for_each(intersect);
+        }
+        match at.input_mut() {
+            Some(input) => at = input,
+            None => return,
+        }
     }
+}
+
+/// What stands below the tests.
+fn below_tests(plan: &mut Plan) -> &mut Plan {
+    let mut at = plan;
+    while matches!(at, Plan::Filter(_)) {
+        at = at.input_mut().expect("a filter has an input");
+    }
+    at
 }
 
 /// An expand between bound ends of which only the rows are wanted.
@@ -43,9 +42,11 @@ fn is_into(plan: &Plan) -> bool {
 /// Makes an arm of this expand, if one of its ends was bound just below.
 fn close(plan: &mut Plan) {
     let Plan::Expand(closing) = plan else { return };
-    let mut below = &closing.input;
-    while let Plan::Filter(test) = below {
-        below = &test.input;
+    // Arms are added from below: as many levels of recursion as there are arms.
+    let mut below = below_tests(&mut closing.input);
+    if is_into(below) {
+        close(below);
+        below = below_tests(below);
     }
     let bound = match below {
         Plan::Expand(node) if !node.into && node.edge.is_none() => node.to,
