@@ -161,6 +161,15 @@ impl AdjacencyView {
         scratch: &'a mut EdgeScratch,
     ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         let EdgeScratch { neighbours, ids } = scratch;
+        self.edges_in(vertex, neighbours, ids)
+    }
+    /// As [`AdjacencyView::edges`], with the buffers apart.
+    pub fn edges_in<'a>(
+        &'a self,
+        vertex: u32,
+        neighbours: &'a mut Vec<u32>,
+        ids: &'a mut Vec<u64>,
+    ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         ids.clear();
         if let Some(layer) = &self.only
             && let Some(list) = layer.held(vertex, &self.snapshot)?
@@ -168,10 +177,32 @@ impl AdjacencyView {
             list.push_ids(vertex, layer.lane, ids);
             return Ok((list.neighbours, ids));
         }
+        if let Some(all) = self.joined.as_ref().and_then(|joined| joined.ready(vertex))
+            && self.joined_ids(vertex, all.len(), ids)?
+        {
+            return Ok((all, ids));
+        }
         for layer in &self.layers {
             self.for_parts(layer, vertex, |part| part.push_ids(vertex, layer.lane, ids))?;
         }
         Ok((self.neighbours(vertex, neighbours)?, ids))
+    }
+    /// Appends the ids of both lists of a vertex whose joined list has this length; false where there are self-loops to be left out, or
+    /// a list is not held.
+    #[inline]
+    fn joined_ids(&self, vertex: u32, length: usize, ids: &mut Vec<u64>) -> Result<bool, StoreError> {
+        let [out, into] = self.layers.as_slice() else { return Ok(false) };
+        let (Some(outgoing), Some(incoming)) =
+            (out.held(vertex, &self.snapshot)?, into.held(vertex, &self.snapshot)?)
+        else {
+            return Ok(false);
+        };
+        if outgoing.neighbours.len() + incoming.neighbours.len() != length {
+            return Ok(false);
+        }
+        outgoing.push_ids(vertex, out.lane, ids);
+        incoming.push_ids(vertex, into.lane, ids);
+        Ok(true)
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {

@@ -2,13 +2,14 @@
 //!
 //! Idea: snapshots come with every commit, but a commit makes new versions of the few chunks it touches alone. So what readers look up is
 //! kept by the version, and a snapshot's layer (see `layer`) collects it with a load or two a chunk instead of making it anew. A view of a lane
-//! is made in constant time: it shares the base's arrays and the delta, and looks into neither; a changed list is found in the delta by slot.
+//! is made in constant time: it shares the base's arrays and the delta, and looks into neither. A changed list is found in the delta by slot,
+//! five loads deep; a version that is asked for as many of them as it has lives long enough for an array of them by rank, which takes two.
 //! Invariants: a view holds what it reads, so slices of it live as long as it does; it pins its page, and where the pager refuses the pin
 //! there is no view. Views go with their version, or when pins become scarce ([`Views::clear`]).
 
 use crate::StoreError;
 use crate::chunk::{Base, ChunkRead};
-use crate::delta::{Delta, ListDelta, bit};
+use crate::delta::{Delta, ListDelta, SlotBits, bit};
 use crate::directory::{Cell, ChunkRef};
 use crate::edge_list::EdgeList;
 use crate::joined::JoinedView;
@@ -18,10 +19,14 @@ use crate::table::{EdgeTable, Lane};
 use arc_swap::ArcSwapOption;
 use model::EdgeTypeId;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of room below which no pin is tried for: asking must be cheap where every answer is no.
 const PIN_ROOM_MIN: usize = 16 << 10;
+
+/// Questions about changed lists, and at least as many as changes, after which an array of them is made.
+const RANKED_QUESTIONS_MIN: usize = 64;
 
 /// One version of a chunk in one lane. What every look-up needs is in the first cache line.
 #[repr(C, align(64))]
@@ -32,10 +37,49 @@ pub(crate) struct LaneView {
     /// Only where some list of this lane changed.
     delta: Option<Arc<Delta>>,
     lane: Lane,
+    /// Questions about changed lists.
+    questions: AtomicU32,
+    /// The changed lists by rank, once enough was asked.
+    ranked: OnceLock<Box<RankedLists>>,
     table: Arc<EdgeTable>,
     /// Keeps the base in memory; none where there is no chunk.
     _pin: Option<Pin<Base>>,
-    _charge: Option<Charge>,
+    charge: Option<Charge>,
+}
+
+/// The changed lists of one chunk in one lane, found by rank in a bitmap.
+struct RankedLists {
+    bits: SlotBits,
+    /// Bits set before each word.
+    ranks: [u16; 64],
+    /// One for every bit; filled from the delta by its first reader.
+    lists: Box<[OnceLock<Arc<[u32]>>]>,
+    _charge: Charge,
+}
+
+impl RankedLists {
+    fn new(delta: &Delta, lane: Lane, pager: &Arc<Pager>) -> RankedLists {
+        let (mut bits, mut ranks, mut lists): (SlotBits, _, _) = ([0; 64], [0; 64], Vec::new());
+        delta.for_each(|slot, vertex| {
+            if let Some(list) = vertex.list(lane) {
+                bits[slot / 64] |= 1 << (slot % 64);
+                let kept = list.kept_before().cloned();
+                lists.push(kept.map_or_else(OnceLock::new, OnceLock::from));
+            }
+        });
+        (1..64).for_each(|word| ranks[word] = ranks[word - 1] + bits[word - 1].count_ones() as u16);
+        let bytes = size_of::<RankedLists>() + size_of_val(lists.as_slice());
+        RankedLists { bits, ranks, lists: lists.into(), _charge: Charge::new(pager, bytes) }
+    }
+    /// The place of a changed list; none where it is as in the base.
+    #[inline]
+    fn place(&self, slot: usize) -> Option<&OnceLock<Arc<[u32]>>> {
+        let (word, before) = (self.bits[slot / 64], (1 << (slot % 64)) - 1);
+        if word >> (slot % 64) & 1 == 0 {
+            return None;
+        }
+        Some(&self.lists[self.ranks[slot / 64] as usize + (word & before).count_ones() as usize])
+    }
 }
 
 impl LaneView {
@@ -50,13 +94,33 @@ impl LaneView {
         let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
         let delta = delta.filter(|delta| delta.lanes.binary_search(&lane).is_ok()).cloned();
         let charge = Some(Charge::new(pager, size_of::<LaneView>()));
-        LaneView { offsets, neighbours, delta, lane, table, _pin: Some(pin), _charge: charge }
+        LaneView {
+            offsets,
+            neighbours,
+            delta,
+            lane,
+            questions: AtomicU32::new(0),
+            ranked: OnceLock::new(),
+            table,
+            _pin: Some(pin),
+            charge,
+        }
     }
     /// Of a chunk that is not there.
     pub(crate) fn empty(lane: Lane) -> LaneView {
         let table = no_edges().clone();
         let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
-        LaneView { offsets, neighbours, delta: None, lane, table, _pin: None, _charge: None }
+        LaneView {
+            offsets,
+            neighbours,
+            delta: None,
+            lane,
+            questions: AtomicU32::new(0),
+            ranked: OnceLock::new(),
+            table,
+            _pin: None,
+            charge: None,
+        }
     }
     /// The neighbours of a vertex, unless its list is dirty and nobody read it yet; the fast path of everything.
     #[inline(always)]
@@ -75,15 +139,44 @@ impl LaneView {
             None => Some(&[]),
         }
     }
-    fn ready_dirty<'a>(&'a self, delta: &'a Delta, slot: usize) -> Option<&'a [u32]> {
-        match delta.vertex(slot).and_then(|vertex| vertex.list(self.lane)) {
-            Some(list) => list.kept_before().map(|kept| &kept[..kept.len() / 2]),
-            None => self.clean(slot),
+    fn ready_dirty<'a>(&'a self, delta: &'a Arc<Delta>, slot: usize) -> Option<&'a [u32]> {
+        let kept = match self.ranked(delta) {
+            Some(ranked) => match ranked.place(slot) {
+                Some(place) => place.get(),
+                None => return self.clean(slot),
+            },
+            None => match delta.vertex(slot).and_then(|vertex| vertex.list(self.lane)) {
+                Some(list) => list.kept_before(),
+                None => return self.clean(slot),
+            },
+        };
+        kept.map(|kept| &kept[..kept.len() / 2])
+    }
+    /// The array of changed lists, if enough was asked for it.
+    #[inline]
+    fn ranked(&self, delta: &Arc<Delta>) -> Option<&RankedLists> {
+        if let Some(ranked) = self.ranked.get() {
+            return Some(ranked);
         }
+        let asked = self.questions.fetch_add(1, Ordering::Relaxed) as usize;
+        if asked < RANKED_QUESTIONS_MIN.max(delta.weight) {
+            return None;
+        }
+        let pager = self.charge.as_ref()?.pager();
+        Some(self.ranked.get_or_init(|| Box::new(RankedLists::new(delta, self.lane, pager))))
     }
     /// The edges of a vertex; a dirty list is put together if nobody did before.
     #[inline]
     pub(crate) fn list(&self, slot: usize) -> EdgeList<'_> {
+        if let Some(ranked) = self.ranked.get()
+            && let Some(place) = ranked.place(slot)
+            && let Some(delta) = &self.delta
+        {
+            let list = || delta.vertex(slot).and_then(|vertex| vertex.list(self.lane));
+            let kept =
+                || list().expect("the bit says that it changed").kept(&self.table, slot, delta).clone();
+            return EdgeList::of_kept(place.get_or_init(kept));
+        }
         self.lane_ref().list(slot, self.lane)
     }
     pub(crate) fn lane_ref(&self) -> LaneRef<'_> {
