@@ -5,9 +5,10 @@ use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::standing::StandingQueries;
-use crate::{Error, History, Moment, Options, Point, Session};
+use crate::{Error, History, Moment, Options, Point, Session, UserDirectory};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -36,6 +37,7 @@ struct Inner {
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
     accounts: Accounts,
+    users: Mutex<Option<Arc<dyn UserDirectory>>>,
     housekeeping: Housekeeping,
     standing: StandingQueries,
     /// Sessions begun so far.
@@ -124,6 +126,7 @@ impl Database {
             disk,
             recovery,
             accounts,
+            users: Mutex::default(),
             housekeeping,
             standing,
             sessions: AtomicUsize::new(0),
@@ -238,6 +241,13 @@ impl Database {
     pub fn tenants(&self) -> std::collections::BTreeMap<String, Tenant> {
         self.inner.accounts.declared()
     }
+    /// From now on, commands about users go to this door, which keeps them.
+    pub fn keep_users(&self, directory: Arc<dyn UserDirectory>) {
+        *self.inner.users.lock() = Some(directory);
+    }
+    pub(crate) fn users(&self) -> Option<Arc<dyn UserDirectory>> {
+        self.inner.users.lock().clone()
+    }
     /// What the graph holds in memory, and of which budget; see [`Options::memory_bytes`].
     pub fn memory(&self) -> PagingReport {
         self.engine().store().paging()
@@ -285,8 +295,20 @@ impl Database {
         let mut planned = Planned::new(statement, writes, snapshot);
         planned.notices = notices;
         let planned = Arc::new(planned);
-        self.inner.plans.put(text, planned.clone());
+        // A password stays nowhere.
+        if !matches!(planned.statement.kind, plan::StatementKind::Users(_)) {
+            self.inner.plans.put(text, planned.clone());
+        }
         Ok(planned)
+    }
+
+    /// A plan that was kept under a key.
+    pub(crate) fn kept_plan(&self, key: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
+        self.inner.plans.get(key, snapshot)
+    }
+    /// Keeps a plan under a key.
+    pub(crate) fn keep_plan(&self, key: &str, planned: Arc<Planned>) {
+        self.inner.plans.put(key, planned);
     }
 
     pub(crate) fn execute_options(&self, running: &Running<'_>) -> ExecuteOptions {

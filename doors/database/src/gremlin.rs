@@ -1,13 +1,16 @@
 //! Gremlin through a session: a traversal in, objects out.
 //!
-//! A traversal runs as a program on the executors, over a snapshot or a transaction, charged to whoever asks. Its objects name
+//! What the algebra can say is planned and runs as Cypher does; any other traversal runs as a program on the executors, over a snapshot or a transaction, charged to whoever asks. Its objects name
 //! vertices and edges by number; [`Shown`] tells a door what stands behind a number when it writes one out.
 
 mod kept;
+mod lowered;
+mod planned;
 mod running;
 mod shown;
 mod walked;
 
+pub(crate) use planned::PlannedTraversal;
 pub(crate) use running::{Found, Started};
 pub use shown::{ShownEdge, ShownVertex};
 pub(crate) use walked::Walked;
@@ -15,9 +18,11 @@ pub(crate) use walked::Walked;
 use crate::Error;
 use crate::interrupt::Ticket;
 use execute::ResultStream;
-use gremlin::{GremlinError, Object};
+use gremlin::{GremlinError, Object, ResultKind};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
+use transact::Transaction;
 use traverse::TraverseError;
 
 /// How a traversal is asked.
@@ -28,6 +33,8 @@ pub struct GremlinOptions {
     pub keeps_many: bool,
     /// Time it may take.
     pub timeout: Option<Duration>,
+    /// Leave it to the traverser machine even where the algebra could say it: for tests that compare the two.
+    pub machine_only: bool,
 }
 
 /// What a traversal gives, in parts.
@@ -42,6 +49,14 @@ pub struct GremlinAnswer {
 pub(crate) enum Source {
     /// It has ended.
     Ended(Option<Vec<(Object, u64)>>),
+    /// A query of the algebra runs.
+    Lowered {
+        stream: ResultStream,
+        result: ResultKind,
+        answered: bool,
+        transaction: Option<Arc<Transaction>>,
+        _ticket: Option<Ticket>,
+    },
     /// It runs.
     Running { stream: ResultStream, found: Found, _ticket: Option<Ticket> },
 }
@@ -51,6 +66,14 @@ impl GremlinAnswer {
     pub fn next_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
         match &mut self.source {
             Source::Ended(objects) => Ok(objects.take()),
+            Source::Lowered { stream, result, answered, transaction, .. } => {
+                let transaction = transaction.as_deref();
+                let found = lowered::next(stream, *result, transaction)?;
+                // a map of counts is there even of nothing
+                let nothing = found.is_none() && *result == ResultKind::Counts && !*answered;
+                *answered = true;
+                Ok(if nothing { Some(vec![(Object::map(Vec::new()), 1)]) } else { found })
+            }
             Source::Running { stream, found, .. } => running::wait(stream, found),
         }
     }

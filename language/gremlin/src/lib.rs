@@ -5,12 +5,13 @@
 //! whether every step is known and has arguments it can take; what is not supported is refused by name.
 //!
 //! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
-//! form), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
+//! form), [`lower()`] (to the algebra, what it can say), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
 //! are), [`error`].
 
 pub mod error;
 mod lexer;
 pub mod limits;
+mod lower;
 pub mod object;
 pub mod parser;
 pub mod predicate;
@@ -21,6 +22,7 @@ pub mod token;
 pub mod traversal;
 
 pub use error::{ErrorKind, GremlinError};
+pub use lower::{Lowered, ResultKind, lower};
 pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
 pub use parser::{Bindings, Request, parse};
 pub use predicate::{Compare, Predicate, TextTest};

@@ -1,8 +1,10 @@
 //! Traversals through a session: alone, tried again where they conflict, or in its transaction.
 
 use super::Session;
+use super::request::Request;
 use super::transaction::remaining;
 use crate::database::Running;
+use crate::gremlin::PlannedTraversal;
 use crate::gremlin::{Found, GremlinAnswer, GremlinOptions, Source, Started, Walked};
 use crate::interrupt::Ticket;
 use crate::{Error, Limits};
@@ -50,6 +52,12 @@ impl Session {
     }
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+        if !options.keeps_many && !options.machine_only {
+            let text = traversal.to_string();
+            if let Some(planned) = self.database.plan_gremlin(&text, traversal, &self.view())? {
+                return self.run_lowered(&text, &planned, options);
+            }
+        }
         let compiled = Arc::new(traverse::compile(traversal)?);
         let timeout = compiled.setting.timeout_ms.map(Duration::from_millis).or(options.timeout);
         let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
@@ -73,6 +81,38 @@ impl Session {
                 if asked.compiled.writes { ended(answer, &transaction) } else { Ok(answer) }
             }
         }
+    }
+
+    /// A traversal that the algebra can say: it reads, as a query of Cypher would.
+    fn run_lowered(
+        &self,
+        text: &str,
+        planned: &PlannedTraversal,
+        options: &GremlinOptions,
+    ) -> Result<GremlinAnswer, Error> {
+        let started_ns = monotonic_ns();
+        let timeout = options.timeout.or(self.limits.timeout);
+        let limits = Limits { timeout, ..self.limits.clone() };
+        let (transaction, view) = match &self.transaction {
+            Some(open) => (Some(open.transaction.clone()), open.transaction.snapshot()),
+            None => (None, self.view()),
+        };
+        let access = match &transaction {
+            Some(transaction) if transaction.mode() == Mode::Write => Access::Write(transaction.clone()),
+            _ => Access::Read(view.clone()),
+        };
+        let request = Request {
+            text,
+            params: Arc::default(),
+            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            deadline_ns: self.deadline(&limits, started_ns),
+            planned: &planned.planned,
+            started_ns,
+        };
+        let (stream, ticket) = self.start(&request, access)?;
+        let source =
+            Source::Lowered { stream, result: planned.result, answered: false, transaction, _ticket: ticket };
+        Ok(GremlinAnswer { source, view, keeps_many: false, place: None })
     }
 
     fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {

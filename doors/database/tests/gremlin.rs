@@ -1,0 +1,202 @@
+//! Gremlin through a session: what the algebra says and what the traverser machine says are the same, on chance graphs and chance
+//! traversals; writes commit or are rolled back; mistakes are named.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use database::gremlin::GremlinOptions;
+use database::{Database, Mode, Options, Session};
+use gremlin::{Bindings, Object, Request};
+use tanglewood_database as database;
+use world::chance::Chance;
+
+fn session() -> Session {
+    let options = Options { executors: Some(2), ..Options::default() };
+    Database::open(database::MEMORY, options).unwrap().session()
+}
+
+fn ask(session: &mut Session, text: &str, options: &GremlinOptions) -> Result<Vec<Object>, database::Error> {
+    let mut requests = gremlin::parse(text, &Bindings::new())?;
+    match requests.remove(0) {
+        Request::Traversal(traversal, _) => session.gremlin(&traversal, options)?.all(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn plain(session: &mut Session, text: &str) -> Vec<Object> {
+    ask(session, text, &GremlinOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// In a form that compares: without order, maps included.
+fn shown(objects: &[Object]) -> Vec<String> {
+    let mut all: Vec<String> = objects
+        .iter()
+        .map(|object| match object {
+            Object::Map(pairs) => {
+                let mut pairs: Vec<String> =
+                    pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                pairs.sort();
+                pairs.join(",")
+            }
+            other => other.to_string(),
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Vertices of two labels and edges of two types, with loops, parallel edges, absent and mixed properties.
+fn chance_graph(chance: &mut Chance) -> Session {
+    let mut session = session();
+    session.begin(Mode::Write).unwrap();
+    for number in 0..30 {
+        let label = if chance.happens(0.6) { "person" } else { "thing" };
+        let mut text = format!("g.addV('{label}').property('n', {number})");
+        if chance.happens(0.7) {
+            text += &format!(".property('age', {})", chance.below(6));
+        } else if chance.happens(0.5) {
+            text += ".property('age', 'old')";
+        }
+        if chance.happens(0.5) {
+            text += &format!(".property('weight', {}.5)", chance.below(3));
+        }
+        plain(&mut session, &text);
+    }
+    for _ in 0..70 {
+        let (from, to) = (chance.below(30), chance.below(30));
+        let kind = if chance.happens(0.5) { "knows" } else { "likes" };
+        let text = format!(
+            "g.V().has('n', {from}).as('a').V().has('n', {to}).addE('{kind}').from('a').property('since', {})",
+            chance.below(4)
+        );
+        plain(&mut session, &text);
+    }
+    session.commit().unwrap();
+    session
+}
+
+fn filter(chance: &mut Chance) -> String {
+    let number = chance.below(6);
+    let all = [
+        format!(".has('age', {number})"),
+        format!(".has('age', gt({number}))"),
+        format!(".has('age', P.within(1, {number}, 'old'))"),
+        format!(".has('age', P.without({number}, 'old'))"),
+        format!(".has('age', P.between(1, {number}).or(eq('old')))"),
+        ".has('age', neq(2))".into(),
+        ".has('age', startingWith('o'))".into(),
+        ".has('weight')".into(),
+        ".hasNot('weight')".into(),
+        ".hasLabel('person')".into(),
+        ".hasLabel('person', 'thing')".into(),
+        format!(".has('person', 'age', lte({number}))"),
+        ".where(out('knows'))".into(),
+        ".where(__.in('likes').has('age', 1))".into(),
+        ".not(__.out('likes').hasLabel('thing'))".into(),
+        ".where(outE('knows').count().is(gt(1)))".into(),
+        ".or(out('knows'), __.in('likes'))".into(),
+        ".and(out(), __.in())".into(),
+    ];
+    chance.choose(&all).unwrap().clone()
+}
+
+fn hop(chance: &mut Chance) -> String {
+    let all = [
+        ".out()",
+        ".in()",
+        ".out('knows')",
+        ".in('likes', 'knows')",
+        ".outE('knows').has('since', gt(1)).inV()",
+        ".inE().outV()",
+        ".outE().inV()",
+        ".repeat(out()).times(2)",
+        ".repeat(__.in('knows').hasLabel('person')).times(2)",
+        ".both('knows').dedup()",
+        ".both().has('age').dedup()",
+    ];
+    chance.choose(&all).unwrap().to_string()
+}
+
+fn end(chance: &mut Chance) -> String {
+    let all = [
+        "",
+        ".count()",
+        ".dedup()",
+        ".dedup().count()",
+        ".values('age')",
+        ".values('age').dedup()",
+        ".values('age').is(gt(2))",
+        ".groupCount()",
+        ".groupCount().by('age')",
+        ".values('weight').groupCount()",
+        ".limit(3).count()",
+        ".range(2, 9).count()",
+        ".skip(4).count()",
+        ".outE().values('since')",
+        ".as('a').out().as('b').select('a', 'b')",
+        ".as('a').out('knows').as('b').select('a', 'b').by('n').by('age')",
+        ".as('a').out().select('a')",
+    ];
+    chance.choose(&all).unwrap().to_string()
+}
+
+#[test]
+fn the_algebra_and_the_machine_agree() {
+    let seed =
+        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
+    println!("SEED={seed}");
+    let mut chance = Chance::seeded(seed);
+    let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
+    let mut lowered = 0;
+    for _ in 0..4 {
+        let mut session = chance_graph(&mut chance);
+        for _ in 0..150 {
+            let mut text = "g.V()".to_string();
+            for _ in 0..chance.below(4) {
+                text += &if chance.happens(0.5) { filter(&mut chance) } else { hop(&mut chance) };
+            }
+            text += &end(&mut chance);
+            let Ok(requests) = gremlin::parse(&text, &Bindings::new()) else { panic!("{text}") };
+            if let Request::Traversal(traversal, _) = &requests[0] {
+                lowered += usize::from(gremlin::lower(traversal).is_some());
+            }
+            let one = shown(&plain(&mut session, &text));
+            let two = ask(&mut session, &text, &machine).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(one, shown(&two), "{text}");
+        }
+    }
+    assert!(lowered > 400, "only {lowered} of 600 were lowered");
+}
+
+#[test]
+fn writes_commit_alone_and_in_transactions() {
+    let mut session = session();
+    plain(&mut session, "g.addV('person').property('name', 'ada').as('a').addE('knows').to('a')");
+    assert_eq!(plain(&mut session, "g.V().out('knows').values('name')"), [Object::from("ada")]);
+    session.begin(Mode::Write).unwrap();
+    plain(&mut session, "g.addV('person').property('name', 'bob')");
+    assert_eq!(plain(&mut session, "g.V().count()"), [Object::Long(2)]);
+    session.rollback().unwrap();
+    assert_eq!(plain(&mut session, "g.V().count()"), [Object::Long(1)]);
+    plain(&mut session, "g.V().drop()");
+    assert_eq!(plain(&mut session, "g.E().count()"), [Object::Long(0)]);
+}
+
+#[test]
+fn mistakes_and_limits_are_named() {
+    let mut session = session();
+    plain(&mut session, "g.addV('a').as('a').addE('x').to('a')");
+    let mut message = |text: &str| {
+        let options =
+            GremlinOptions { timeout: Some(std::time::Duration::from_millis(200)), ..Default::default() };
+        ask(&mut session, text, &options).unwrap_err().message
+    };
+    assert!(message("g.V().pageRank()").contains("the step pageRank is not supported"));
+    let endless = message("g.V().repeat(both())");
+    assert!(
+        endless.contains("long") || endless.contains("ms"),
+        "an endless traversal ends with its time: {endless}"
+    );
+    assert!(message("g.V().property('k', [a: 1])").contains("not supported"));
+    assert!(message("g.V().property(list, 'k', 1)").contains("multi-properties"));
+    assert!(message("g.V().out().map(x)").contains("neither a token nor bound"));
+    assert!(message("g.withStrategies(ReadOnlyStrategy).addV()").contains("not read only"));
+}
