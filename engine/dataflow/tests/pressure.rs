@@ -147,7 +147,8 @@ impl Graph {
     fn may_run(&self, state: &State, vertex: usize, executor: usize) -> bool {
         let is_last = vertex + 1 == self.ports.len();
         let mut outputs = self.edges.iter().filter(|edge| edge.from == vertex);
-        !(is_last && state.output >= CAPACITY) && !outputs.any(|edge| self.is_full(state, edge, executor))
+        let has_room = !is_last || state.output < CAPACITY;
+        has_room && !outputs.any(|edge| self.is_full(state, edge, executor))
     }
 
     /// All that a call of `vertex` may send.
