@@ -68,8 +68,12 @@ impl Interrupter {
     }
     /// Does what starts now end at once?
     pub(crate) fn is_in_force(&self) -> bool {
+        self.reason().is_some()
+    }
+    /// Why what runs must end now, if it must.
+    pub(crate) fn reason(&self) -> Option<&'static str> {
         let current = self.current.lock();
-        current.interrupted.is_some() || current.closed
+        current.interrupted.or(current.closed.then_some(GONE))
     }
     /// The session took note: what starts from now on runs.
     pub(crate) fn settle(&self) {

@@ -3,10 +3,9 @@
 //! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
 //! and committed before its first row is handed out, so a row that was seen is a row that is durable.
 
-use crate::Database;
 use crate::interrupt::Ticket;
 use crate::standing::Told;
-use crate::{Error, entity};
+use crate::{Database, Error, Interrupter, entity};
 use ::standing::Subscription;
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
@@ -129,12 +128,17 @@ impl QueryResult {
     pub(crate) fn of_subscription(
         subscription: Subscription,
         database: Database,
+        interrupter: Interrupter,
         summary: Summary,
     ) -> QueryResult {
         let snapshot = database.snapshot();
-        let told = Told::new(subscription, database);
+        let told = Told::new(subscription, database, interrupter);
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: false, profile_of: None }
+    }
+    /// Do its rows come as they happen, without an end? Then whoever shows them should not wait for more.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.source, Source::Subscription(_))
     }
     /// Column titles.
     pub fn columns(&self) -> &[Arc<str>] {

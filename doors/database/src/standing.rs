@@ -3,7 +3,7 @@
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
 use crate::error::in_text;
-use crate::{Batch, Database, Error, Params, Value, kept_text};
+use crate::{Batch, Database, Error, Interrupter, Params, Value, kept_text};
 use ::standing::{Event, Keeper, Row, Standing, StandingError, Subscription, SubscriptionEnd, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -227,6 +227,7 @@ pub(crate) struct Told {
     subscription: Subscription,
     database: Database,
     cancelled: Mutex<Option<String>>,
+    interrupter: Interrupter,
 }
 
 /// Columns in front of those of the query.
@@ -235,8 +236,8 @@ const TOLD_COLUMNS: [&str; 3] = ["commit", "time", "difference"];
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Told {
-    pub fn new(subscription: Subscription, database: Database) -> Told {
-        Told { subscription, database, cancelled: Mutex::new(None) }
+    pub fn new(subscription: Subscription, database: Database, interrupter: Interrupter) -> Told {
+        Told { subscription, database, cancelled: Mutex::new(None), interrupter }
     }
     pub fn columns(&self) -> Arc<[Arc<str>]> {
         let own = self.subscription.columns().iter().map(|column| column.title.clone());
@@ -259,7 +260,8 @@ impl Told {
         timeout: Duration,
         snapshot: &mut Snapshot,
     ) -> Result<Option<Batch>, Error> {
-        if let Some(reason) = self.cancelled.lock().take() {
+        let interrupted = self.interrupter.reason().map(str::to_string);
+        if let Some(reason) = self.cancelled.lock().take().or(interrupted) {
             return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
         }
         let Some(event) = self.subscription.next(timeout).map_err(ended)? else { return Ok(None) };

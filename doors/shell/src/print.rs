@@ -87,6 +87,10 @@ impl std::error::Error for PrintError {}
 pub(crate) trait RowWriter {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     fn row(&mut self, row: &[Hydrated], out: &mut dyn Write) -> io::Result<()>;
+    /// The next row may be long in coming: what is held back is written.
+    fn pause(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -104,7 +108,6 @@ pub fn print_result(
     if has_plan_only {
         return Ok(print_plan(&result, look, out)?);
     }
-    let snapshot = result.snapshot().clone();
     let mut writer = writer(look.format, &columns, &look.style);
     let mut count = 0;
     if !columns.is_empty() {
@@ -112,11 +115,15 @@ pub fn print_result(
     }
     while let Some(batch) = result.next_batch()? {
         count += batch.len() as u64;
+        let snapshot = result.snapshot().clone();
         for row in 0..batch.len() {
             let values = batch.row(row);
             let values =
                 values.iter().map(|value| hydrate(value, &snapshot)).collect::<Result<Vec<_>, _>>()?;
             writer.row(&values, out)?;
+        }
+        if result.is_endless() {
+            writer.pause(out)?;
         }
         out.flush()?;
     }

@@ -8,7 +8,7 @@ use crate::database::Running;
 use crate::interrupt::Ticket;
 use crate::profile::Profiling;
 use crate::result;
-use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue};
+use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue, users};
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
@@ -35,7 +35,7 @@ impl Session {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
-        catalogue::list(&planned.statement, &mut params, &self.database);
+        catalogue::list(&planned.statement, &mut params, &self.database)?;
         if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
             let summary = summary(&planned, &snapshot);
@@ -77,7 +77,16 @@ impl Session {
                     ));
                 };
                 let summary = summary(&planned, &snapshot);
-                return Ok(QueryResult::of_subscription(subscription, self.database.clone(), summary));
+                return Ok(QueryResult::of_subscription(
+                    subscription,
+                    self.database.clone(),
+                    self.interrupter.clone(),
+                    summary,
+                ));
+            }
+            StatementKind::Users(command) => {
+                users::carry_out(command, &params, &self.database)?;
+                catalogue::nothing()
             }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
@@ -228,7 +237,7 @@ impl Session {
 
 fn changes_catalogue(kind: &StatementKind) -> bool {
     match kind {
-        StatementKind::Schema(_) | StatementKind::Account(_) => true,
+        StatementKind::Schema(_) | StatementKind::Account(_) | StatementKind::Users(_) => true,
         StatementKind::Standing(command) => command.writes(),
         StatementKind::Query { .. } | StatementKind::Kill(_) => false,
     }

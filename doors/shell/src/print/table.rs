@@ -126,8 +126,11 @@ impl RowWriter for TableWriter {
         self.sample.push(cells);
         if self.sample.len() >= SAMPLE_ROWS { self.settle(out) } else { Ok(()) }
     }
-    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+    fn pause(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.widths.is_none() { self.settle(out) } else { Ok(()) }
+    }
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.pause(out)
     }
 }
 
