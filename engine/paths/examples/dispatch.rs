@@ -26,6 +26,21 @@ fn rmat(scale: u32) -> Vec<(u32, u32)> {
     };
     (0..16_u64 << scale).map(edge).collect()
 }
+/// Ends in proportion to weights that fall as a power of the rank, by separate permutations.
+fn power_law(vertices: u32, count: usize) -> Vec<(u32, u32)> {
+    let weights: Vec<f64> = (1..=vertices).map(|rank| (f64::from(rank) + 10.0).powf(-1.0 / 1.3)).collect();
+    let all: f64 = weights.iter().sum();
+    let mut sum = 0.0;
+    let sums: Vec<f64> = weights.iter().map(|weight| { sum += weight / all; sum }).collect();
+    let mut seed = 3;
+    let mut draw = |factor: u64| {
+        let share = (next(&mut seed) >> 11) as f64 / (1_u64 << 53) as f64;
+        let rank = sums.partition_point(|sum| *sum <= share).min(sums.len() - 1) as u64;
+        (rank * factor % u64::from(vertices)) as u32
+    };
+    (0..count).map(|_| (draw(48_271), draw(69_621))).collect()
+}
+
 fn bare(graph: &Csr, against: &Csr, source: u32) -> (u64, u64) {
     let bound = graph.vertex_bound();
     let mut level = vec![u8::MAX; bound as usize];
@@ -107,7 +122,8 @@ fn ours(
 fn main() {
     let scale = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(18);
     let directed = std::env::args().nth(2).is_some();
-    let edges = rmat(scale);
+    let power = std::env::var("GRAPH").is_ok();
+    let edges = if power { power_law(1 << scale, 10 << scale) } else { rmat(scale) };
     let (graph, against, kind) = if directed {
         (Csr::outgoing(1 << scale, &edges), Csr::incoming(1 << scale, &edges), Orientation::Directed)
     } else {
@@ -136,7 +152,7 @@ fn main() {
                 let mut base = 0.0;
                 for threads in [1, 2] {
                     let mut best = f64::MAX;
-                    for _ in 0..if count < 10 { 7 } else { 2 } {
+                    for _ in 0..if count < 10 { 15 } else { 2 } {
                         let mut policy: DispatchPolicy = policy.parse().unwrap();
                         if policy.sharing == Sharing::Never {
                             policy.searches_max = threads

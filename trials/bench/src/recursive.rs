@@ -6,7 +6,9 @@
 mod bare;
 mod lengths;
 mod ours;
+mod pairs;
 mod subject;
+mod walks;
 
 use crate::report::Report;
 use std::path::Path;
@@ -30,19 +32,26 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let real: [(&str, Make); 2] = [("ego-twitter", subject::twitter), ("knows", subject::knows)];
     for (name, make) in real.into_iter().filter(|(name, _)| is_chosen(name)) {
         match data.ok_or("it needs --data".to_string()).and_then(make) {
-            Ok(subject) => graph(&subject, false, report)?,
+            Ok(subject) => drop(graph(&subject, false, report)?),
             Err(why) => report.skipped(name, &why),
         }
     }
-    if is_chosen(&format!("rmat{scale}")) {
-        graph(&subject::rmat(scale), true, report)?;
+    if is_chosen(&format!("rmat{scale}")) || is_chosen("pairs") {
+        let subject = subject::rmat(scale);
+        let ours = match is_chosen(&format!("rmat{scale}")) {
+            true => graph(&subject, true, report)?,
+            false => ours::Ours::load(&subject)?,
+        };
+        pairs::run(&subject, &ours, report)?;
+    }
+    if is_chosen("walks") {
+        walks::run(report)?;
     }
     Ok(())
 }
 
-fn graph(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<(), String> {
+fn graph(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<ours::Ours, String> {
     let (vertices, edges) = (subject.vertices, subject.edges.len());
     report.section(&format!("{}: {vertices} vertices, {edges} edges", subject.name));
-    lengths::run(subject, with_peers, report)?;
-    Ok(())
+    lengths::run(subject, with_peers, report)
 }

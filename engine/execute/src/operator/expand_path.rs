@@ -50,10 +50,6 @@ pub(crate) struct Expansion {
     keep_to: bool,
     /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
     shares: bool,
-    /// How sources are dispatched, where that was asked for.
-    policy: Option<paths::DispatchPolicy>,
-    /// Bytes the statement may hold.
-    bytes_max: u64,
 }
 
 /// What is known once the view is taken.
@@ -321,8 +317,6 @@ pub(crate) fn compile(
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
         shares: false,
-        policy: None,
-        bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
     };
     plan.shares = lanes::fits(&plan) && matches!(&feed, Feed::Rows(stream) if !stream.ordered);
     let plan = Arc::new(plan);

@@ -93,6 +93,18 @@ impl Bare {
         }
         Lengths { by_distance: counts, returns: self.returns(source, &level) }
     }
+    /// Hops from one vertex to another, level by level and from above alone.
+    pub fn distance(&self, source: u32, target: u32) -> Option<i64> {
+        let mut level = vec![u8::MAX; self.vertices() as usize];
+        level[source as usize] = 0;
+        let (mut frontier, mut depth) = (vec![source], 0_u8);
+        while !frontier.is_empty() && level[target as usize] == u8::MAX {
+            depth += 1;
+            frontier = self.from_above(&frontier, &mut level, depth);
+        }
+        let found = level[target as usize];
+        (found != u8::MAX).then_some(i64::from(found))
+    }
     fn from_below(&self, level: &mut [u8], depth: u8) -> Vec<u32> {
         let mut reached = Vec::new();
         for vertex in 0..self.vertices() {
@@ -125,6 +137,7 @@ mod tests {
         let bare = Bare::new(5, &[(0, 1), (1, 2), (2, 0), (2, 3), (0, 1)]);
         let from_0 = bare.search(0);
         assert_eq!((from_0.summed(true), from_0.summed(false)), ((4, 9), (3, 6)));
+        assert_eq!((bare.distance(0, 3), bare.distance(3, 0), bare.distance(1, 1)), (Some(3), None, Some(0)));
         assert_eq!(bare.search(3), Lengths { by_distance: vec![0, 0], returns: None });
     }
 }

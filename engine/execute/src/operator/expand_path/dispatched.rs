@@ -145,9 +145,9 @@ impl Dispatched {
             edges: paths::Adjacency::edges_estimate(&*walks.along).unwrap_or(0),
             bytes_per_end: 0,
             hops_max: hops.max,
-            bytes_max: self.plan.bytes_max,
+            bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
         };
-        let policy = self.plan.policy.unwrap_or_else(|| DispatchPolicy::choose(&occasion));
+        let policy = DispatchPolicy::choose(&occasion);
         let along = walks.along.clone();
         let dispatcher = Dispatcher::new(along, &sources, hops, orientation(&self.plan), keep, policy)?;
         let dispatcher = dispatcher.both_ways(walks.against.clone());
