@@ -81,7 +81,7 @@ fn queries(database: &Database) -> Vec<Vec<Value>> {
     let row = |query: RunningQuery| {
         let state = if query.running { "running" } else { "waiting" };
         vec![
-            query.id.into(),
+            query.id.as_str().into(),
             query.text.into(),
             query.tenant.into(),
             query.user.into(),
@@ -90,7 +90,7 @@ fn queries(database: &Database) -> Vec<Vec<Value>> {
             whole(query.cpu_ms),
             whole(query.rows),
             whole(query.bytes),
-            Value::list(Vec::new()),
+            crate::progress::value(database, &query.id),
         ]
     };
     database.running().into_iter().map(row).collect()

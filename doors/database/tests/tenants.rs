@@ -165,6 +165,12 @@ fn a_rule_moves_a_query_to_another_tenants_share() {
     wait_for(&mut admin, "tenant = 'penalty' AND rows > 0 AND cpuMillis >= 20", 1);
     let id = rows(&mut admin, "SHOW QUERIES YIELD queryId, tenant WHERE tenant = 'penalty' RETURN queryId")
         .remove(0);
+    let text = "SHOW QUERIES YIELD tenant, progress WHERE tenant = 'penalty' \
+                RETURN size([o IN progress WHERE o.operator = 'Unwind' AND o.rows > 0 AND NOT o.complete])";
+    assert!(
+        rows(&mut admin, text).iter().all(|count| count != "0"),
+        "it is seen how far each operator has come"
+    );
     let begin = Instant::now();
     rows(&mut admin, &format!("KILL QUERY '{id}'"));
     assert_eq!(long.rows().unwrap_err().code, "Neo.ClientError.Transaction.Terminated");

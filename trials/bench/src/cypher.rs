@@ -5,7 +5,7 @@
 //! others found right, counts with those of all engines; a wrong answer of a peer takes it out of the comparison, a wrong one of ours is
 //! a failure. A time is the median over all parameter sets and rounds; a peer that passes the limit of a call counts with the limit.
 
-mod child;
+pub(crate) mod child;
 mod ours;
 mod peer;
 mod verdict;

@@ -7,6 +7,7 @@
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
 //! the same data), then the benches: `first`, `cypher`, `recursive`, `bolt`, `store`.
 
+mod banyan;
 mod bolt;
 mod choice;
 mod cypher;
@@ -32,6 +33,7 @@ type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
     ("recursive", "paths of many sources, policies, pairs, walks that explode; beside bare searches", recursive::run),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("store", "all of the store's figures", store::run),
