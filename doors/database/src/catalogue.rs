@@ -1,11 +1,11 @@
 //! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
-use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters};
+use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters, users};
 use model::schema::SchemaTarget;
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
-use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS};
+use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS};
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
@@ -64,17 +64,19 @@ fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>,
 type Table = (Vec<Arc<str>>, Batch);
 
 /// Hands to a listing what the database knows and the graph does not.
-pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Database) {
+pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Database) -> Result<(), Error> {
     for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
         let rows = match &**parameter {
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
             LISTED_TRANSACTIONS => transactions(database),
+            LISTED_USERS => users::listed(database)?,
             LISTED_TENANTS => tenants(database),
             _ => continue,
         };
         params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));
     }
+    Ok(())
 }
 
 fn queries(database: &Database) -> Vec<Vec<Value>> {

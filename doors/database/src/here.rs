@@ -85,7 +85,7 @@ fn is_short_line(plan: &Plan) -> bool {
 
 /// What lists queries and tenants answers also where all the asker's places are taken.
 fn is_listing(plan: &Plan) -> bool {
-    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants", "show transactions"].contains(&&*call.name))
+    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants", "show transactions", "show users"].contains(&&*call.name))
 }
 
 #[cfg(test)]

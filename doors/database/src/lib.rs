@@ -25,6 +25,7 @@ mod progress;
 mod result;
 mod session;
 mod standing;
+mod users;
 
 pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd};
 pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
@@ -43,4 +44,5 @@ pub use profile::plan_value;
 pub use progress::OperatorProgress;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
 pub use session::{Limits, Session};
+pub use users::UserDirectory;
 pub use transact::{BackupReport, History, Mode, Moment, Point};

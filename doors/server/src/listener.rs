@@ -12,7 +12,7 @@ mod wire;
 pub use tls::Tls;
 
 use crate::Limits;
-use crate::users::Gate;
+use crate::users::{Gate, Users};
 use database::Database;
 use parking_lot::Mutex;
 use reading::Incoming;
@@ -148,6 +148,10 @@ impl Server {
         };
         let listener = Arc::new(listen(address).map_err(failed)?);
         let address = listener.local_addr().map_err(failed)?;
+        let users = options.gate.users().cloned();
+        if let Some(users) = users.or_else(|| database.path().map(Users::of_database)) {
+            database.keep_users(Arc::new(users));
+        }
         let shared = Arc::new(Shared {
             database,
             gate: options.gate.clone(),

@@ -3,6 +3,7 @@
 //! A password is kept as a salted Argon2id hash. The file is small and read at each log-on, so users that are added or removed while the
 //! server runs count from the next log-on. One hash is computed at a time: guessing costs one core at most, and memory for one.
 
+mod directory;
 mod gate;
 
 pub use gate::{ATTEMPTS_MAX, Gate, LOCK_TIME};

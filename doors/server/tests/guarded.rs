@@ -66,6 +66,28 @@ fn users_come_in_with_their_passwords_and_who_guesses_waits() {
 }
 
 #[test]
+fn users_are_made_in_cypher_too() {
+    let folder = TemporaryFolder::new("users").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let (database, gate) = (database(), Gate::of(users));
+    let server =
+        Server::start(database.clone(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, database::Params::new()).and_then(|result| result.rows());
+    run("CREATE USER bob SET PASSWORD 'long enough'").unwrap();
+    assert!(log_on(&server, token("bob", "long enough")).is_success());
+    assert_eq!(run("SHOW USERS").unwrap().len(), 2);
+    run("ALTER USER bob SET PASSWORD 'longer still'").unwrap();
+    assert_eq!(log_on(&server, token("bob", "long enough")).code(), UNAUTHORIZED);
+    assert!(log_on(&server, token("bob", "longer still")).is_success());
+    let refused = run("CREATE USER eve SET PASSWORD 'short'").unwrap_err();
+    assert_eq!(refused.code, "Neo.ClientError.Statement.ArgumentError");
+    run("DROP USER bob").unwrap();
+    assert_eq!(log_on(&server, token("bob", "longer still")).code(), UNAUTHORIZED);
+}
+
+#[test]
 fn a_user_pays_for_what_it_asks() {
     let folder = TemporaryFolder::new("tenants").unwrap();
     let users = Users::of_database(folder.path());

@@ -40,7 +40,9 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "show indexes" => listing::indexes,
         "show procedures" => listing::procedures,
         // What the doors know comes as the argument.
-        "show queries" | "show standing queries" | "show tenants" | "show transactions" => listing::given,
+        "show queries" | "show standing queries" | "show tenants" | "show transactions" | "show users" => {
+            listing::given
+        }
         _ => return None,
     };
     Some((procedure, run))

@@ -58,6 +58,8 @@ pub enum StatementBody {
     Schema(SchemaCommand),
     /// `CREATE TENANT`, `ALTER TENANT`, `DROP TENANT`.
     Tenant(plan::accounts::AccountCommand),
+    /// `CREATE USER`, `ALTER USER`, `DROP USER`.
+    User(plan::users::UserCommand),
     /// `CREATE STANDING QUERY`, `DROP STANDING QUERY`, `SUBSCRIBE`.
     Standing(plan::standing::StandingCommand),
     /// `SHOW …`.

@@ -125,6 +125,10 @@ impl<'t> Lowerer<'t> {
             ast::StatementBody::Query(query) => self.top_query(query),
             ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
             ast::StatementBody::Tenant(command) => Ok(StatementKind::Account(command.clone())),
+            ast::StatementBody::User(command) => {
+                self.parameters.extend(command.parameter().cloned());
+                Ok(StatementKind::Users(command.clone()))
+            }
             ast::StatementBody::Standing(command) => Ok(self.standing(command)),
             ast::StatementBody::Show(show) => self.show(show),
             ast::StatementBody::Terminate(targets) => self.terminate(targets).map(StatementKind::Kill),

@@ -21,6 +21,7 @@ mod statement;
 mod subquery;
 mod tenant;
 mod update;
+mod user;
 
 use crate::ast::{Name, Statement};
 use crate::error::{CypherError, ErrorKind};

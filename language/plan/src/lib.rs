@@ -30,6 +30,7 @@ pub mod scope;
 pub mod standing;
 pub mod statement;
 pub mod statistics;
+pub mod users;
 pub mod walk;
 
 pub use algebra::Plan;

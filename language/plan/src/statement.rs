@@ -94,6 +94,8 @@ pub enum StatementKind {
     Kill(String),
     /// A command about standing queries.
     Standing(crate::standing::StandingCommand),
+    /// A command about users and passwords.
+    Users(crate::users::UserCommand),
     /// A command about tenants.
     Account(crate::accounts::AccountCommand),
 }

@@ -49,6 +49,10 @@ impl Gate {
     pub fn with_lock_time(users: Users, lock_time: Duration) -> Arc<Gate> {
         Arc::new(Gate { users: Some(users), failures: Mutex::default(), lock_time })
     }
+    /// The users whom it lets in, if it asks who comes.
+    pub fn users(&self) -> Option<&Users> {
+        self.users.as_ref()
+    }
     /// Does it ask for passwords?
     pub fn asks(&self) -> bool {
         self.users.is_some()

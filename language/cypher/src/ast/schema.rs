@@ -123,6 +123,8 @@ pub enum ShowTarget {
     Transactions,
     /// `SHOW TENANTS`.
     Tenants,
+    /// `SHOW USERS`.
+    Users,
     /// `SHOW STANDING QUERIES`.
     StandingQueries,
     /// `SHOW DATABASES`.

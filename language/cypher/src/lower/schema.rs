@@ -89,6 +89,7 @@ impl Lowerer<'_> {
             ShowTarget::Transactions => "show transactions",
             ShowTarget::StandingQueries => "show standing queries",
             ShowTarget::Tenants => "show tenants",
+            ShowTarget::Users => "show users",
             ShowTarget::Databases => {
                 let message = "there is one database, the one that is open";
                 return fail(ErrorKind::NotSupported, message, whole);

@@ -15,7 +15,7 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 16] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 17] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -28,6 +28,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 16] = [
     ("TRANSACTION", ShowTarget::Transactions),
     ("TRANSACTIONS", ShowTarget::Transactions),
     ("STANDING", ShowTarget::StandingQueries),
+    ("USERS", ShowTarget::Users),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
     ("DATABASE", ShowTarget::Databases),
@@ -237,7 +238,7 @@ impl Parser<'_> {
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES or TENANTS"));
+            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TENANTS or USERS"));
         };
         self.bump();
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {

@@ -29,6 +29,8 @@ impl Parser<'_> {
         let start = self.span();
         let body = if self.at_tenant_command() {
             StatementBody::Tenant(self.tenant_command()?)
+        } else if self.at_user_command() {
+            StatementBody::User(self.user_command()?)
         } else if self.at_standing_command() {
             StatementBody::Standing(self.standing_command()?)
         } else if self.at_schema_command() {

@@ -1,5 +1,6 @@
 //! Canonical text of schema commands and `SHOW`.
 
+use plan::users::{Password, UserCommand};
 use super::Printer;
 use crate::ast::{
     CreateConstraint, CreateIndex, DropByName, IndexKind, Name, Requirement, SchemaCommand, SchemaEntity,
@@ -96,6 +97,33 @@ impl Printer {
         }
     }
 
+    pub(super) fn user_command(&mut self, command: &UserCommand) {
+        let (verb, name, condition, password) = match command {
+            UserCommand::Create { name, if_not_exists, password } => {
+                ("CREATE", name, if_not_exists.then_some(" IF NOT EXISTS"), Some(password))
+            }
+            UserCommand::Alter { name, if_exists, password } => {
+                ("ALTER", name, if_exists.then_some(" IF EXISTS"), Some(password))
+            }
+            UserCommand::Drop { name, if_exists } => ("DROP", name, if_exists.then_some(" IF EXISTS"), None),
+        };
+        self.put(verb);
+        self.put(" USER ");
+        self.variable(name);
+        self.put(condition.unwrap_or_default());
+        match password {
+            None => {}
+            Some(Password::Text(text)) => {
+                self.put(" SET PASSWORD ");
+                self.string(text);
+            }
+            Some(Password::Parameter(name)) => {
+                self.put(" SET PASSWORD $");
+                self.variable(name);
+            }
+        }
+    }
+
     pub(super) fn show(&mut self, show: &Show) {
         self.put(match show.target {
             ShowTarget::Indexes => "SHOW INDEXES",
@@ -106,6 +134,7 @@ impl Printer {
             ShowTarget::Transactions => "SHOW TRANSACTIONS",
             ShowTarget::StandingQueries => "SHOW STANDING QUERIES",
             ShowTarget::Tenants => "SHOW TENANTS",
+            ShowTarget::Users => "SHOW USERS",
             ShowTarget::Databases => "SHOW DATABASES",
         });
         self.yields(show.yields.as_ref());

@@ -1,0 +1,53 @@
+//! `CREATE USER`, `ALTER USER`, `DROP USER`.
+//!
+//! ```text
+//! CREATE USER name [IF NOT EXISTS] SET [PLAINTEXT] PASSWORD 'text' | $parameter [CHANGE NOT REQUIRED]
+//! ALTER USER name [IF EXISTS] SET [PLAINTEXT] PASSWORD 'text' | $parameter [CHANGE NOT REQUIRED]
+//! DROP USER name [IF EXISTS]
+//! ```
+
+use super::{Parsed, Parser};
+use crate::lexer::TokenKind;
+use plan::users::{Password, UserCommand};
+use std::sync::Arc;
+
+impl Parser<'_> {
+    /// Whether a command about users begins here.
+    pub(super) fn at_user_command(&self) -> bool {
+        self.is_word_of(0, &["CREATE", "ALTER", "DROP"]) && self.is_word(1, "USER")
+    }
+
+    pub(super) fn user_command(&mut self) -> Parsed<UserCommand> {
+        let (creates, drops) = (self.is_word(0, "CREATE"), self.is_word(0, "DROP"));
+        self.bump();
+        self.bump();
+        let name = Arc::from(self.name("the name of the user")?.text);
+        if creates {
+            let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]);
+            return Ok(UserCommand::Create { name, if_not_exists, password: self.password()? });
+        }
+        let if_exists = self.eat_words(&["IF", "EXISTS"]);
+        if drops {
+            return Ok(UserCommand::Drop { name, if_exists });
+        }
+        Ok(UserCommand::Alter { name, if_exists, password: self.password()? })
+    }
+
+    fn password(&mut self) -> Parsed<Password> {
+        self.expect_word("SET")?;
+        self.eat_word("PLAINTEXT");
+        self.expect_word("PASSWORD")?;
+        let password = match self.kind(0) {
+            TokenKind::Text(text) => Password::Text(Arc::from(text.as_str())),
+            TokenKind::Parameter(name) => Password::Parameter(Arc::from(name.as_str())),
+            _ => return Err(self.unexpected("a text or a parameter")),
+        };
+        self.bump();
+        if self.is_word(0, "CHANGE") && self.is_word(1, "REQUIRED") {
+            let hint = "write CHANGE NOT REQUIRED, or leave it out: a password that was set holds until another is set";
+            return Err(self.unexpected_with_hint("CHANGE NOT REQUIRED", hint));
+        }
+        self.eat_words(&["CHANGE", "NOT", "REQUIRED"]);
+        Ok(password)
+    }
+}
