@@ -81,6 +81,25 @@ impl<M: Message> Executor<M> {
         while self.links.inboxes[self.me].queue.pop().is_some() {}
     }
 
+    /// Takes a command, or gives a turn; true if there was one to take or give. For executors without a thread: see `stepped`. Timers do
+    /// not fire, so what only a timer would wake sleeps on.
+    pub(crate) fn step(&mut self, command_first: bool) -> bool {
+        for is_command in [command_first, !command_first] {
+            if !is_command {
+                match self.tenants.pick() {
+                    Some(Work::Query(owner, id)) => self.turn_query(owner, id, monotonic_ns()),
+                    Some(Work::Root(number)) => self.turn_root(number, monotonic_ns()),
+                    None => continue,
+                }
+                return true;
+            } else if let Some(command) = self.links.inboxes[self.me].queue.pop() {
+                self.take_command(command);
+                return true;
+            }
+        }
+        false
+    }
+
     fn idle(&mut self, control: &WorkerControl) {
         let inbox = &self.links.inboxes[self.me].queue;
         let start_ns = monotonic_ns();

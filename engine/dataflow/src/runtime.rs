@@ -121,20 +121,7 @@ impl<M: Message> Runtime<M> {
     /// Starts a query, or puts it into the line if its accounts have no room now; its end is then like any other's, and
     /// [`Fault::Refused`] if the line is full. Its home executor is the one with the fewest queries at home.
     pub fn submit(&self, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
-        let home = self.links.choose_home();
-        self.links.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
-        let id = self.links.query_next.fetch_add(1, Ordering::Relaxed);
-        let shared = Arc::new(QueryShared::new(id, home, graph, options, self.links.clone()));
-        self.links.registry.lock().insert(id, shared.clone());
-        match self.links.admission.enter(&shared) {
-            Entry::Admitted => self.links.post(home, Command::Start(shared.clone())),
-            Entry::Waits => self.links.post(home, Command::Hold(shared.clone())),
-            Entry::Refused => {
-                let waiting = self.links.admission.waiting();
-                shared.stop(Some(Fault::Refused { waiting }));
-            }
-        }
-        QueryHandle::new(shared)
+        self.links.submit(graph, options)
     }
 
     /// The queries that run now, oldest first.
@@ -216,15 +203,45 @@ impl<M: Message> Runtime<M> {
     }
 }
 
-impl<M: Message> Drop for Runtime<M> {
-    fn drop(&mut self) {
-        let running: Vec<_> = self.links.registry.lock().values().cloned().collect();
+impl<M: Message> Links<M> {
+    /// As [`Runtime::submit`].
+    pub(crate) fn submit(self: &Arc<Self>, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
+        let home = self.choose_home();
+        self.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
+        let id = self.query_next.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::new(QueryShared::new(id, home, graph, options, self.clone()));
+        self.registry.lock().insert(id, shared.clone());
+        match self.admission.enter(&shared) {
+            Entry::Admitted => self.post(home, Command::Start(shared.clone())),
+            Entry::Waits => self.post(home, Command::Hold(shared.clone())),
+            Entry::Refused => {
+                let waiting = self.admission.waiting();
+                shared.stop(Some(Fault::Refused { waiting }));
+            }
+        }
+        QueryHandle::new(shared)
+    }
+
+    /// Cancels all queries that run.
+    pub(crate) fn shut_down(&self) {
+        let running: Vec<_> = self.registry.lock().values().cloned().collect();
         for query in running {
             query.stop(Some(Fault::Cancelled { reason: "the runtime is shutting down".to_string() }));
         }
-        self.workers.join();
-        for inbox in &self.links.inboxes {
+    }
+
+    /// Drops all commands that nobody will take.
+    pub(crate) fn clear(&self) {
+        for inbox in &self.inboxes {
             while inbox.queue.pop().is_some() {}
         }
+    }
+}
+
+impl<M: Message> Drop for Runtime<M> {
+    fn drop(&mut self) {
+        self.links.shut_down();
+        self.workers.join();
+        self.links.clear();
     }
 }

@@ -356,6 +356,10 @@ fn submit(
     counts: &Counts,
     seed: u64,
 ) -> dataflow::QueryHandle<Rows> {
+    runtime.submit(graph(program, rows, counts, seed), QueryOptions::default())
+}
+
+fn graph(program: &[Step], rows: Vec<u64>, counts: &Counts, seed: u64) -> dataflow::Graph<Rows> {
     let mut build = Build {
         graph: GraphBuilder::new(),
         counts: counts.clone(),
@@ -373,7 +377,77 @@ fn submit(
     build.graph.connect(source, 0, first, 0, Route::Spread);
     build.graph.connect(last, 0, sink, 0, Route::Gather);
     build.graph.output(sink);
-    runtime.submit(build.graph.finish().unwrap(), QueryOptions::default())
+    build.graph.finish().unwrap()
+}
+
+/// The same on executors that are stepped in an order that comes again. Returns the rows, and how many steps it took.
+fn run_stepped(
+    program: &[Step],
+    rows: Vec<u64>,
+    seed: u64,
+    executors: usize,
+    cancel_at: usize,
+) -> (Vec<u64>, usize) {
+    let counts = Counts::default();
+    let mut stepped = dataflow::Stepped::new(executors, seed);
+    let mut handle = stepped.submit(graph(program, rows, &counts, seed), QueryOptions::default());
+    let (mut rows, mut steps, mut ended) = (Vec::new(), 0, false);
+    loop {
+        if steps == cancel_at {
+            handle.cancel("test");
+        }
+        while let Some(found) = handle.try_next() {
+            match found {
+                Some(Ok(batch)) => rows.extend_from_slice(&batch.rows),
+                Some(Err(fault)) => assert!(matches!(fault, Fault::Cancelled { .. }), "{fault}"),
+                None => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        if !stepped.step() {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(
+        ended,
+        "seed {seed}, {executors} executors: nobody has anything to do, and the query has not ended: {program:?}"
+    );
+    drop(handle);
+    while stepped.step() {}
+    assert_eq!((counts.operators.count(), counts.messages.count()), (0, 0), "seed {seed}: something is left");
+    rows.sort_unstable();
+    (rows, steps)
+}
+
+#[test]
+fn seeded_schedules_equal_the_twin_come_again_and_end_wherever_they_are_cancelled() {
+    let seed = seed();
+    println!("TANGLEWOOD_SEED={seed}");
+    let mut run = 0;
+    for round in 0..400 {
+        let mut random = Random(seed ^ (round << 32));
+        let program = program(&mut random, 1 + round % 3);
+        let rows: Vec<u64> = (0..random.below(60)).map(mix).collect();
+        let Some(mut wanted) = twin(&program, rows.clone(), &mut 3_000) else { continue };
+        wanted.sort_unstable();
+        run += 1;
+        let (schedule, executors) = (random.next(), 1 + random.below(3) as usize);
+        let (got, steps) = run_stepped(&program, rows.clone(), schedule, executors, usize::MAX);
+        assert_eq!(got, wanted, "seed {seed} round {round} {program:?}");
+        let cancel_at = random.below(steps as u64 + 1) as usize;
+        run_stepped(&program, rows.clone(), schedule, executors, cancel_at);
+        if round % 10 == 0 {
+            assert_eq!(
+                run_stepped(&program, rows, schedule, executors, usize::MAX).1,
+                steps,
+                "it comes again"
+            );
+        }
+    }
+    assert!(run > 200, "most programs are small");
 }
 
 #[test]
