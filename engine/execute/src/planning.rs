@@ -1,8 +1,9 @@
 //! What the planner asks, answered from a snapshot's statistics and catalogue.
 
 use model::schema::SchemaTarget;
-use model::{Direction, EdgeTypeId, KeyId, LabelId};
+use model::{Direction, EdgeTypeId, KeyId, LabelId, Value};
 use plan::Planning;
+use std::ops::Bound;
 use store::Snapshot;
 
 /// Statistics and indexes as of one snapshot.
@@ -82,5 +83,9 @@ impl Planning for SnapshotPlanning {
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let index = self.find(label, keys)?;
         Some(self.snapshot.statistics().index(index.id)?.distinct as f64)
+    }
+    fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        let index = self.find(label, &[key])?;
+        self.snapshot.estimate_range(index.id, lower, upper)
     }
 }

@@ -11,6 +11,8 @@ use crate::pattern::Selector;
 use crate::statistics::Planning;
 use model::{Direction, Value};
 
+mod values;
+
 /// Finding a vertex's adjacency before reading any of it.
 pub(crate) const EXPAND_COST: f64 = 1.5;
 /// Looking for edges between two bound vertices: two binary searches.
@@ -181,6 +183,11 @@ pub(crate) fn seek_rows(planning: &dyn Planning, label: &str, keys: &[Name], see
     let all = planning.vertices(Some(label));
     let unknown = 1.0 / EQUAL_SHARE.powi(keys.len() as i32);
     let each = all / planning.distinct(label, &names).unwrap_or(unknown).max(1.0);
+    if let [key] = keys
+        && let Some(found) = values::sought(planning, label, key, seek)
+    {
+        return found;
+    }
     match seek {
         Seek::Equal(_) => each,
         Seek::In(list) => (each * list_length(list)).min(all),
@@ -205,6 +212,11 @@ pub(crate) fn selectivity(
         Expr::Unary(UnaryOperator::Not, a) => 1.0 - part(a),
         Expr::Unary(UnaryOperator::IsNull, _) => 0.1,
         Expr::Unary(UnaryOperator::IsNotNull, _) => 0.9,
+        Expr::Binary(operator, a, b)
+            if let Some(share) = values::compared(planning, *operator, a, b, label_of) =>
+        {
+            share
+        }
         Expr::Binary(Equal, a, b) => {
             equal_share(planning, a, label_of).min(equal_share(planning, b, label_of))
         }

@@ -8,7 +8,8 @@
 use crate::algebra::Plan;
 use crate::expr::{LabelExpr, Name};
 use crate::statistics::Planning;
-use model::Direction;
+use model::{Direction, Value};
+use std::ops::Bound;
 
 /// Share of a type's edges that must leave vertices with a label for it to stand for them all.
 const MOSTLY_SHARE: f64 = 0.5;
@@ -87,5 +88,8 @@ impl Planning for Named<'_> {
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         self.planning.distinct(label, keys)
+    }
+    fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        self.planning.between(label, key, lower, upper)
     }
 }

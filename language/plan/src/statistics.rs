@@ -1,6 +1,7 @@
 //! What the planner asks of the store: a small trait that the consumer owns. `execute` implements it over a snapshot.
 
-use model::Direction;
+use model::{Direction, Value};
+use std::ops::Bound;
 
 /// Sizes and indexes of the graph as of one snapshot; estimates may be rough, answers about indexes must be exact.
 pub trait Planning {
@@ -23,6 +24,11 @@ pub trait Planning {
     }
     /// Distinct values of an index's keys.
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;
+    /// Vertices with this label whose value of `key` lies between the bounds, where an index on the key alone can tell; none where not.
+    fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        let _ = (label, key, lower, upper);
+        None
+    }
 }
 
 /// A graph of which nothing is known; for tests and for planning before anything is stored.

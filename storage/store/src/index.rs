@@ -130,6 +130,13 @@ impl Index {
             leaf => Some(LeafPlace { leaf: leaf - 1, ..place }),
         }
     }
+    /// Leaves before this place.
+    pub(crate) fn leaves_before(&self, place: LeafPlace) -> usize {
+        self.branches.iter().take(place.branch).map(|branch| branch.len()).sum::<usize>() + place.leaf
+    }
+    pub(crate) fn leaf_count(&self) -> usize {
+        self.branches.iter().map(|branch| branch.len()).sum()
+    }
     /// The leaf behind all whose `first` passes; `passes` is true, then false, along the leaves.
     pub(crate) fn partition_point(&self, passes: impl Fn(&Entry) -> bool) -> LeafPlace {
         let branch = self.branches.partition_point(|branch| passes(&branch[0].first));

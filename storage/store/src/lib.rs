@@ -30,6 +30,7 @@ pub mod filter;
 mod fold;
 mod index;
 mod index_bytes;
+mod index_estimate;
 mod index_gather;
 mod index_keep;
 mod index_leaf;

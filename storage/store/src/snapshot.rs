@@ -373,4 +373,8 @@ impl Snapshot {
     ) -> Result<IndexRange, StoreError> {
         self.index(index)?.range(lower, upper)
     }
+    /// About how many vertices that would find; reads nothing that is not in memory.
+    pub fn estimate_range(&self, index: IndexId, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        Some(self.index(index).ok()?.estimate(lower, upper))
+    }
 }

@@ -1,7 +1,8 @@
 //! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`;
-//! with `labels 0` they are not listed.
+//! with `labels 0` they are not listed. `Person(age)>=90 12` and `Person(name)='Ada' 400` are what an index says of values.
 
-use model::Direction;
+use model::{Direction, Value};
+use std::ops::Bound;
 use tanglewood_plan::Planning;
 
 /// Figures by name; what is not said follows from what is.
@@ -76,5 +77,14 @@ impl Planning for Figures {
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let ordered = self.index(label, keys)?;
         self.get(&format!("index {label}({})", ordered.join(",")))
+    }
+    fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        self.index(label, &[key])?;
+        let what = match (lower, upper) {
+            (Bound::Included(low), Bound::Included(_)) => format!("='{}'", low.as_str()?),
+            (Bound::Included(low), Bound::Unbounded) => format!(">={}", low.as_int()?),
+            _ => return None,
+        };
+        self.get(&format!("{label}({key}){what}"))
     }
 }
