@@ -117,6 +117,9 @@ impl AdjacencyView {
                 return Ok(list);
             }
             joined.ask(vertex, &self.snapshot)?;
+            let list = self.gather(vertex, scratch)?;
+            joined.keep(vertex, list);
+            return Ok(list);
         }
         self.gather(vertex, scratch)
     }

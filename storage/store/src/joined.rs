@@ -7,12 +7,13 @@
 //! where there is no room, or a vertex has edges one way alone, the view does as before.
 
 use crate::chunk::ChunkRead;
-use crate::delta::{Delta, bit};
+use crate::delta::{Delta, VertexDelta, bit};
 use crate::directory::Cell;
 use crate::layer::{Collected, questions_for_array, split};
 use crate::pager::{Charge, Pager};
 use crate::snapshot::Snapshot;
 use crate::table::{EdgeTable, Lane};
+use crate::views::{RankedLists, is_ranking_due};
 use crate::{StoreError, adjacency};
 use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId};
 use parking_lot::Mutex;
@@ -65,7 +66,7 @@ pub(crate) struct JoinedTable {
     neighbours: Arc<[u32]>,
     /// The incoming table; the outgoing one holds this.
     incoming: Weak<EdgeTable>,
-    _charge: Charge,
+    charge: Charge,
 }
 
 impl JoinedTable {
@@ -83,7 +84,7 @@ impl JoinedTable {
         }
         let charge = Charge::new(pager, (offsets.len() + neighbours.len()) * 4);
         let incoming = Arc::downgrade(into);
-        JoinedTable { offsets: offsets.into(), neighbours: neighbours.into(), incoming, _charge: charge }
+        JoinedTable { offsets: offsets.into(), neighbours: neighbours.into(), incoming, charge }
     }
 }
 
@@ -94,12 +95,19 @@ pub(crate) struct JoinedView {
     /// Only where some list changed, one way or the other.
     delta: Option<Arc<Delta>>,
     edge_type: EdgeTypeId,
-    _table: Arc<JoinedTable>,
+    /// Questions about changed lists, and the joined lists of these once enough was asked (see `views`).
+    questions: AtomicU32,
+    ranked: OnceLock<Box<RankedLists>>,
+    table: Arc<JoinedTable>,
 }
 
 impl JoinedView {
     pub(crate) fn edge_type(&self) -> EdgeTypeId {
         self.edge_type
+    }
+    #[cfg(test)]
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.ranked.get().is_some()
     }
     /// The joined lists of a chunk, if it was asked often enough, or somebody joined them before.
     #[cold]
@@ -118,18 +126,41 @@ impl JoinedView {
         let speaks_of_it = |delta: &&Arc<Delta>| delta.lanes.iter().any(|lane| *lane == out || *lane == into);
         let delta = content.delta().filter(speaks_of_it).cloned();
         let (offsets, neighbours) = (table.offsets.clone(), table.neighbours.clone());
-        let view = Arc::new(JoinedView { offsets, neighbours, delta, edge_type, _table: table });
+        let (questions, ranked) = (AtomicU32::new(0), OnceLock::new());
+        let view = Arc::new(JoinedView { offsets, neighbours, delta, edge_type, questions, ranked, table });
         cell.views().add_joined(&view);
         Ok(Some(view))
     }
-    /// The neighbours of a clean vertex.
+    /// The neighbours of a vertex, if it is clean or its joined list was kept.
     #[inline(always)]
     fn ready(&self, slot: usize) -> Option<&[u32]> {
         if let Some(delta) = &self.delta
             && bit(&delta.dirty, slot)
         {
-            return None;
+            return self.ready_dirty(delta, slot);
         }
+        self.clean(slot)
+    }
+    fn ready_dirty(&self, delta: &Arc<Delta>, slot: usize) -> Option<&[u32]> {
+        let ranked = match self.ranked.get() {
+            Some(ranked) => ranked,
+            None if !is_ranking_due(&self.questions, delta) => return None,
+            None => {
+                let (out, into) = (Lane::out(self.edge_type), Lane::into(self.edge_type));
+                let is_changed =
+                    |vertex: &VertexDelta| vertex.list(out).or_else(|| vertex.list(into)).is_some();
+                let changed = |vertex: &VertexDelta| is_changed(vertex).then_some(None);
+                let pager = self.table.charge.pager();
+                self.ranked.get_or_init(|| Box::new(RankedLists::new(delta, pager, changed)))
+            }
+        };
+        match ranked.place(slot) {
+            Some(place) => place.get().map(|list| &**list),
+            None => self.clean(slot),
+        }
+    }
+    #[inline(always)]
+    fn clean(&self, slot: usize) -> Option<&[u32]> {
         match self.offsets.get(slot + 1) {
             Some(end) => self.neighbours.get(self.offsets[slot] as usize..*end as usize),
             None => Some(&[]),
@@ -158,6 +189,14 @@ impl Joined {
     pub(crate) fn ready(&self, vertex: u32) -> Option<&[u32]> {
         let (chunk, slot) = split(vertex);
         self.places.get()?.get(chunk)?.ready(slot)
+    }
+    /// The list of a vertex that was not ready was put together.
+    pub(crate) fn keep(&self, vertex: u32, list: &[u32]) {
+        let (chunk, slot) = split(vertex);
+        let view = self.places.get().and_then(|places| places.get(chunk));
+        if let Some(ranked) = view.and_then(|view| view.ranked.get()) {
+            ranked.keep(slot, list);
+        }
     }
     /// A vertex was asked for that is not ready.
     pub(crate) fn ask(&self, vertex: u32, snapshot: &Snapshot) -> Result<(), StoreError> {

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Questions answered through the directory before an array over chunks is made: at least so many.
-const QUESTIONS_MIN: u32 = 32;
-/// And one for so many chunks: a place in the array is an eighth of what a question through the directory touches.
-const CHUNKS_PER_QUESTION: u32 = 8;
+const QUESTIONS_MIN: u32 = 8;
+/// And one for so many chunks: a place in the array takes 16 bytes, a question through the directory some ten cache lines.
+const CHUNKS_PER_QUESTION: u32 = 16;
 /// Refused pins after which a layer is made anew, and at least as many as there are chunks.
 const REFUSALS_MIN: u32 = 4096;
 /// Edges of a list that count as one question more: what is not in the array is copied out.
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_array_is_made_only_when_enough_was_asked() {
         let snapshot = Snapshot::empty(Arc::new(Names::new()), StoreOptions::default());
-        for (bound, free) in [(10, QUESTIONS_MIN), (1000, 125)] {
+        for (bound, free) in [(10, QUESTIONS_MIN), (1000, 62)] {
             let layer = Layer::new(Lane::out(model::EdgeTypeId(0)), bound);
             let is_empty = || layer.with_list(5000, &snapshot, |list| list.neighbours.is_empty()).unwrap();
             for _ in 0..free {

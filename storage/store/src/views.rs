@@ -9,7 +9,7 @@
 
 use crate::StoreError;
 use crate::chunk::{Base, ChunkRead};
-use crate::delta::{Delta, ListDelta, SlotBits, bit};
+use crate::delta::{Delta, ListDelta, SlotBits, VertexDelta, bit};
 use crate::directory::{Cell, ChunkRef};
 use crate::edge_list::EdgeList;
 use crate::joined::JoinedView;
@@ -47,39 +47,61 @@ pub(crate) struct LaneView {
     charge: Option<Charge>,
 }
 
-/// The changed lists of one chunk in one lane, found by rank in a bitmap.
-struct RankedLists {
+/// Changed lists of one chunk, found by rank in a bitmap.
+pub(crate) struct RankedLists {
     bits: SlotBits,
     /// Bits set before each word.
     ranks: [u16; 64],
     /// One for every bit; filled from the delta by its first reader.
     lists: Box<[OnceLock<Arc<[u32]>>]>,
-    _charge: Charge,
+    charge: Charge,
 }
 
 impl RankedLists {
-    fn new(delta: &Delta, lane: Lane, pager: &Arc<Pager>) -> RankedLists {
+    /// Of the vertices that `changed` picks, with the list that is there, if one is.
+    pub(crate) fn new(
+        delta: &Delta,
+        pager: &Arc<Pager>,
+        changed: impl Fn(&VertexDelta) -> Option<Option<Arc<[u32]>>>,
+    ) -> RankedLists {
         let (mut bits, mut ranks, mut lists): (SlotBits, _, _) = ([0; 64], [0; 64], Vec::new());
         delta.for_each(|slot, vertex| {
-            if let Some(list) = vertex.list(lane) {
+            if let Some(kept) = changed(vertex) {
                 bits[slot / 64] |= 1 << (slot % 64);
-                let kept = list.kept_before().cloned();
                 lists.push(kept.map_or_else(OnceLock::new, OnceLock::from));
             }
         });
         (1..64).for_each(|word| ranks[word] = ranks[word - 1] + bits[word - 1].count_ones() as u16);
         let bytes = size_of::<RankedLists>() + size_of_val(lists.as_slice());
-        RankedLists { bits, ranks, lists: lists.into(), _charge: Charge::new(pager, bytes) }
+        RankedLists { bits, ranks, lists: lists.into(), charge: Charge::new(pager, bytes) }
     }
     /// The place of a changed list; none where it is as in the base.
     #[inline]
-    fn place(&self, slot: usize) -> Option<&OnceLock<Arc<[u32]>>> {
+    pub(crate) fn place(&self, slot: usize) -> Option<&OnceLock<Arc<[u32]>>> {
         let (word, before) = (self.bits[slot / 64], (1 << (slot % 64)) - 1);
         if word >> (slot % 64) & 1 == 0 {
             return None;
         }
         Some(&self.lists[self.ranks[slot / 64] as usize + (word & before).count_ones() as usize])
     }
+}
+
+impl RankedLists {
+    /// Keeps a list that is nowhere else.
+    pub(crate) fn keep(&self, slot: usize, list: &[u32]) {
+        if let Some(place) = self.place(slot)
+            && place.get().is_none()
+            && self.charge.pager().may_pin(size_of_val(list))
+            && place.set(list.into()).is_ok()
+        {
+            self.charge.add(size_of_val(list));
+        }
+    }
+}
+
+/// Were changed lists of a version asked for often enough to be ranked? The question counts.
+pub(crate) fn is_ranking_due(questions: &AtomicU32, delta: &Delta) -> bool {
+    questions.fetch_add(1, Ordering::Relaxed) as usize >= RANKED_QUESTIONS_MIN.max(delta.weight)
 }
 
 impl LaneView {
@@ -158,12 +180,12 @@ impl LaneView {
         if let Some(ranked) = self.ranked.get() {
             return Some(ranked);
         }
-        let asked = self.questions.fetch_add(1, Ordering::Relaxed) as usize;
-        if asked < RANKED_QUESTIONS_MIN.max(delta.weight) {
+        if !is_ranking_due(&self.questions, delta) {
             return None;
         }
         let pager = self.charge.as_ref()?.pager();
-        Some(self.ranked.get_or_init(|| Box::new(RankedLists::new(delta, self.lane, pager))))
+        let changed = |vertex: &VertexDelta| vertex.list(self.lane).map(|list| list.kept_before().cloned());
+        Some(self.ranked.get_or_init(|| Box::new(RankedLists::new(delta, pager, changed))))
     }
     /// The edges of a vertex; a dirty list is put together if nobody did before.
     #[inline]
@@ -275,4 +297,80 @@ impl Views {
 fn no_edges() -> &'static Arc<EdgeTable> {
     static NO_EDGES: OnceLock<Arc<EdgeTable>> = OnceLock::new();
     NO_EDGES.get_or_init(|| Arc::new(EdgeTable::empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    use super::*;
+    use crate::{Change, Names, Snapshot, StoreOptions};
+    use model::{Direction, EdgeId, EdgeRef, LabelSetId, VertexId};
+
+    const TYPE: EdgeTypeId = EdgeTypeId(0);
+    const VERTICES: u64 = 300;
+
+    fn edge(number: u32, source: u64, target: u64) -> Change {
+        let (source, target) = (VertexId(source), VertexId(target));
+        let edge = EdgeRef { id: EdgeId::new(0, TYPE, number), source, target };
+        Change::CreateEdge { edge, properties: Vec::new() }
+    }
+
+    /// A clean chunk with a ring of edges, then some edges more, loops among them.
+    fn dirty() -> (Snapshot, Snapshot) {
+        let names = Arc::new(Names::new());
+        names.intern_edge_type("T").unwrap();
+        let vertex =
+            |id| Change::CreateVertex { id: VertexId(id), labels: LabelSetId(0), properties: Vec::new() };
+        let mut changes: Vec<Change> = (0..VERTICES).map(vertex).collect();
+        changes.extend((0..VERTICES).map(|n| edge(n as u32, n, (n + 1) % VERTICES)));
+        let first = Snapshot::empty(names, StoreOptions::default()).apply(1, &[&changes]).unwrap();
+        let clean = first.fold(0).unwrap();
+        let more = (0..VERTICES).step_by(7).map(|n| edge((VERTICES + n) as u32, n, n * n % VERTICES));
+        let dirty = clean.apply(2, &[&more.collect::<Vec<_>>()]).unwrap();
+        (clean, dirty)
+    }
+
+    /// What a view shows of all vertices.
+    fn lists(snapshot: &Snapshot, direction: Direction) -> Vec<Vec<u32>> {
+        let (view, mut scratch) = (snapshot.adjacency(&[TYPE], direction), Vec::new());
+        (0..VERTICES as u32).map(|vertex| view.neighbours(vertex, &mut scratch).unwrap().to_vec()).collect()
+    }
+
+    /// Before and after changed lists are ranked, every list is that of the same graph without a delta.
+    #[test]
+    fn ranked_lists_are_the_lists() {
+        for direction in [Direction::Out, Direction::In, Direction::Both] {
+            let (_, dirty) = dirty();
+            let twin = lists(&dirty.fold(0).unwrap(), direction);
+            for round in 0..40 {
+                assert!(lists(&dirty, direction) == twin, "round {round}");
+            }
+            let cell = dirty.root.directory.get(0).unwrap();
+            let is_ranked = match direction {
+                Direction::Out => cell.views().lane_before(Lane::out(TYPE)).unwrap().ranked.get().is_some(),
+                Direction::In => cell.views().lane_before(Lane::into(TYPE)).unwrap().ranked.get().is_some(),
+                Direction::Both => cell.views().joined_before(TYPE).unwrap().is_ranked(),
+            };
+            assert!(is_ranked, "{direction:?}");
+        }
+    }
+
+    /// A commit leaves readers the views of the chunks it did not touch, and those of versions before it.
+    #[test]
+    fn views_outlive_commits() {
+        let (clean, dirty) = dirty();
+        let far = VertexId::new(1, 0);
+        let born = |id| Change::CreateVertex { id, labels: LabelSetId(0), properties: Vec::new() };
+        (0..3).for_each(|_| drop(lists(&dirty, Direction::Out)));
+        let view = |snapshot: &Snapshot| {
+            snapshot.root.directory.get(0).unwrap().views().lane_before(Lane::out(TYPE))
+        };
+        let before = view(&dirty).unwrap();
+        let elsewhere = dirty.apply(3, &[&[born(far)]]).unwrap();
+        assert!(Arc::ptr_eq(&before, &view(&elsewhere).unwrap()));
+        let here = dirty.apply(3, &[&[edge(4_000, 1, 5)]]).unwrap();
+        assert!(view(&here).is_none() && view(&clean).is_none());
+        assert!(lists(&here, Direction::Out)[1].contains(&5));
+        assert!(!lists(&dirty, Direction::Out)[1].contains(&5));
+    }
 }
