@@ -93,7 +93,7 @@ impl Execution {
         access: Access,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
-        let run = crate::execution::environment(access, Arc::default(), &options, true);
+        let run = crate::execution::environment(access, Arc::default(), &options, (true, None));
         let mut builder = GraphBuilder::new();
         let program = Mutex::new(Some(program));
         // the source is made once, where the query has its home; on the other executors there is nothing to do

@@ -29,7 +29,7 @@ impl Machine {
     /// Gives a batch to each branch and takes what they have for it.
     pub(crate) fn union(&self, bodies: &[Body], stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
-        let branches = branches_of(&mut stage.state, bodies.iter().map(|body| body));
+        let branches = branches_of(&mut stage.state, bodies.iter());
         for branch in branches {
             batch.iter().for_each(|traverser| branch.push(traverser.clone()));
             out.extend(branch.drain(self)?);

@@ -6,6 +6,10 @@ use crate::machine::Machine;
 use crate::step::{By, Name, PathPart, WhereIs};
 use crate::traverser::Traverser;
 use gremlin::{Object, Predicate, Token};
+use std::collections::BTreeSet;
+
+/// An object of a way, with the labels it has there.
+type Labelled = (Object, BTreeSet<Name>);
 
 impl Machine {
     /// What a modulator makes of a traverser's object: none where it yields nothing.
@@ -123,11 +127,7 @@ impl Machine {
     }
 
     /// A part of the way, its objects seen through the modulators, with their labels.
-    pub(crate) fn part_of(
-        &self,
-        part: &PathPart,
-        traverser: &Traverser,
-    ) -> Outcome<Option<Vec<(Object, std::collections::BTreeSet<Name>)>>> {
+    pub(crate) fn part_of(&self, part: &PathPart, traverser: &Traverser) -> Outcome<Option<Vec<Labelled>>> {
         let way = traverser.way();
         let from = match &part.from {
             Some(label) => way.iter().position(|node| node.labels.contains(label)).unwrap_or(0),

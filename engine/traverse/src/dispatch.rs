@@ -134,7 +134,7 @@ impl Machine {
             Step::Group { side: None, grouping } => {
                 let mut groups = crate::sides::Ordered::default();
                 for traverser in gathered {
-                    self.into_group(&mut groups, &grouping.key, traverser)?;
+                    self.add_to_group(&mut groups, &grouping.key, traverser)?;
                 }
                 let map = self.group_map(&groups, &grouping.value)?;
                 out.push(self.fresh(map));
@@ -142,14 +142,14 @@ impl Machine {
             Step::GroupCount { side: None, by } => {
                 let mut counts = crate::sides::Ordered::default();
                 for traverser in &gathered {
-                    self.into_counts(&mut counts, by, traverser)?;
+                    self.add_to_counts(&mut counts, by, traverser)?;
                 }
                 out.push(self.fresh(crate::sides::counts_map(&counts)));
             }
             Step::Tree { side: None, by } => {
                 let mut tree = Vec::new();
                 for traverser in &gathered {
-                    self.into_tree(&mut tree, by, traverser)?;
+                    self.add_to_tree(&mut tree, by, traverser)?;
                 }
                 out.push(self.fresh(Object::Tree(tree.into())));
             }

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 impl Machine {
-    pub(crate) fn into_group(
+    pub(crate) fn add_to_group(
         &self,
         groups: &mut Ordered<Vec<Traverser>>,
         key: &By,
@@ -25,7 +25,7 @@ impl Machine {
         }
         Ok(())
     }
-    pub(crate) fn into_counts(
+    pub(crate) fn add_to_counts(
         &self,
         counts: &mut Ordered<u64>,
         by: &By,

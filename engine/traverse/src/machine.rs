@@ -187,7 +187,7 @@ fn is_watched(program: &Body) -> bool {
     program.steps.iter().any(|step| match step {
         Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
         Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => is_watched(body),
-        Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(|body| is_watched(body)),
+        Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(is_watched),
         Step::Repeat(repeat) => is_watched(&repeat.body),
         _ => false,
     })

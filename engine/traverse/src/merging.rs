@@ -126,7 +126,7 @@ impl Machine {
         Ok(())
     }
 
-    fn find_vertices(&self, wanted: &Pairs) -> Outcome<Vec<VertexId>> {
+    fn find_vertices(&self, wanted: &[(Object, Object)]) -> Outcome<Vec<VertexId>> {
         if let Some(id) = token(wanted, Token::TId) {
             let found = self.vertex_of(&id)?.into_iter().collect::<Vec<_>>();
             return self.fitting(found, wanted);
@@ -149,7 +149,7 @@ impl Machine {
         }
         Ok(fitting)
     }
-    fn fitting(&self, found: Vec<VertexId>, wanted: &Pairs) -> Outcome<Vec<VertexId>> {
+    fn fitting(&self, found: Vec<VertexId>, wanted: &[(Object, Object)]) -> Outcome<Vec<VertexId>> {
         let mut fitting = Vec::new();
         for vertex in found {
             if self.sees_vertex(vertex)? && self.fits(&Object::Vertex(vertex), wanted)? {
@@ -159,7 +159,7 @@ impl Machine {
         Ok(fitting)
     }
     /// Has an element the label and the properties wanted?
-    fn fits(&self, object: &Object, wanted: &Pairs) -> Outcome<bool> {
+    fn fits(&self, object: &Object, wanted: &[(Object, Object)]) -> Outcome<bool> {
         for (key, value) in wanted {
             let value = match value {
                 Object::Kept(kept) => &kept.1,
@@ -224,7 +224,7 @@ impl Machine {
             let vertex = match vertex {
                 // a map of id and properties describes a vertex, as mergeV takes it
                 Some(Object::Map(pairs)) => {
-                    self.find_vertices(&pairs.to_vec())?.into_iter().next().map(Object::Vertex)
+                    self.find_vertices(&pairs)?.into_iter().next().map(Object::Vertex)
                 }
                 other => other,
             };
@@ -307,7 +307,7 @@ fn pairs_of(step: &'static str, object: Object) -> Outcome<Pairs> {
     }
 }
 
-fn token(pairs: &Pairs, wanted: Token) -> Option<Object> {
+fn token(pairs: &[(Object, Object)], wanted: Token) -> Option<Object> {
     pairs.iter().find(|(key, _)| *key == Object::Token(wanted)).map(|(_, value)| value.clone())
 }
 

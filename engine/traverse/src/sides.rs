@@ -263,7 +263,7 @@ impl Machine {
         }
         Ok(way)
     }
-    pub(crate) fn into_tree(
+    pub(crate) fn add_to_tree(
         &self,
         tree: &mut Vec<(Object, Object)>,
         by: &[By],

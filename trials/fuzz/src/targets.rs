@@ -8,6 +8,7 @@ mod bolt;
 mod change;
 mod chunk;
 mod cypher;
+mod gremlin;
 pub(crate) mod log;
 mod packstream;
 mod plan;
@@ -16,6 +17,7 @@ pub use self::bolt::bolt;
 pub use self::change::change;
 pub use self::chunk::chunk;
 pub use self::cypher::cypher;
+pub use self::gremlin::gremlin;
 pub use self::log::log;
 pub use self::packstream::packstream;
 pub use self::plan::plan;
@@ -35,7 +37,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "files", run: files, seeds: damage::seeds, is_text: false },
     Target { name: "log", run: log, seeds: log::seeds, is_text: false },
     Target { name: "change", run: change, seeds: change::seeds, is_text: false },
@@ -43,6 +45,7 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "packstream", run: packstream, seeds: packstream::seeds, is_text: false },
     Target { name: "bolt", run: bolt, seeds: bolt::seeds, is_text: false },
     Target { name: "cypher", run: cypher, seeds: cypher::seeds, is_text: true },
+    Target { name: "gremlin", run: gremlin, seeds: gremlin::seeds, is_text: true },
     Target { name: "plan", run: plan, seeds: cypher::seeds, is_text: true },
 ];
 

@@ -62,6 +62,17 @@ fn any_text_is_parsed_or_refused() {
 }
 
 #[test]
+fn any_traversal_is_run_or_refused() {
+    mutated("gremlin", 1_500);
+    let broken: Vec<_> = (Target::named("gremlin").unwrap().seeds)()
+        .into_iter()
+        .map(|seed| String::from_utf8(seed).unwrap())
+        .filter(|seed| gremlin::parse(seed, &gremlin::Bindings::new()).is_err())
+        .collect();
+    assert!(broken.is_empty(), "of the corpus cannot be read: {broken:#?}");
+}
+
+#[test]
 fn any_text_that_compiles_is_planned_and_executed() {
     mutated("plan", 1_500);
     let target = Target::named("plan").unwrap();
