@@ -47,6 +47,19 @@ fn many_rows_find_what_each_finds_alone() {
             one_by_one.sort_unstable();
             let together = rows(&database, question, &distinct);
             assert_eq!(together, one_by_one, "seed {seed} round {round}: {question}");
+            for policy in ["1T1S", "nT1S", "nTkS(2)", "nTkMS(1)", "nTkMS(3)"] {
+                let hinted = format!("CYPHER recursive = `{policy}` {question}");
+                let together = rows(&database, &hinted, &distinct);
+                assert_eq!(together, one_by_one, "seed {seed} round {round}: {hinted}");
+            }
         }
     }
+}
+
+#[test]
+fn what_is_no_policy_is_told() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let text = "CYPHER recursive = often MATCH (a)-[*]->(b) RETURN count(DISTINCT b)";
+    let told = database.session().query(text, Params::new()).and_then(|result| result.rows()).unwrap_err();
+    assert!(told.to_string().contains("`recursive` is 1T1S, nT1S"), "{told}");
 }

@@ -73,6 +73,8 @@ pub(crate) struct Environment {
     pub(crate) counting: Counting,
     /// Where files that queries name lie.
     pub(crate) import_folder: Option<Arc<std::path::Path>>,
+    /// How sources of searched paths are shared out, where the text says so.
+    pub(crate) dispatch: Option<paths::DispatchPolicy>,
 }
 
 /// Where operators find what they share: known when they are compiled, or put there before each run of a line.
@@ -132,11 +134,16 @@ impl Environment {
             batch_rows: batch_rows.max(1),
             counting: Counting::default(),
             import_folder: None,
+            dispatch: None,
         }
     }
     /// The same, with the folder in which files lie that queries name.
     pub(crate) fn importing_from(self, import_folder: Option<Arc<std::path::Path>>) -> Environment {
         Environment { import_folder, ..self }
+    }
+    /// The same, with a policy for the sources of searched paths.
+    pub(crate) fn dispatching(self, dispatch: Option<paths::DispatchPolicy>) -> Environment {
+        Environment { dispatch, ..self }
     }
     /// The graph as the statement sees it now.
     pub(crate) fn view(&self) -> Snapshot {

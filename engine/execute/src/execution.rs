@@ -60,12 +60,12 @@ pub(crate) fn environment(
     access: Access,
     parameters: Arc<Parameters>,
     options: &ExecuteOptions,
-    deletes: bool,
+    (deletes, dispatch): (bool, Option<paths::DispatchPolicy>),
 ) -> Arc<Environment> {
     let request = Request::begin(parameters, options.transaction_us);
     let request = if deletes { request } else { request.without_deletes() };
     let environment = Environment::new(access, request, options.batch_rows);
-    Arc::new(environment.importing_from(options.import_folder.clone()))
+    Arc::new(environment.importing_from(options.import_folder.clone()).dispatching(dispatch))
 }
 
 /// A statement's way from plan to rows.
@@ -102,7 +102,7 @@ impl Execution {
         let StatementKind::Query { plan, columns } = &statement.kind else {
             return Err(ExecuteError::Plan("only queries run as dataflow".to_string()));
         };
-        let run = environment(access, parameters, &options, ready.deletes);
+        let run = environment(access, parameters, &options, (ready.deletes, ready.dispatch()?));
         let (home, executors) = (Home::fixed(&run), runtime.executors());
         let compiled = compile::statement(plan, columns, statement.variables.len(), &run, home, executors)?;
         let query = QueryOptions {

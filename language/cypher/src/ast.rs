@@ -30,6 +30,8 @@ pub struct Statement {
     pub mode: Mode,
     /// `CYPHER scopes = off`: nothing is ended before its time, for comparison.
     pub scopes_off: bool,
+    /// `CYPHER recursive = …`: how the sources of searched paths are shared out.
+    pub recursive: Option<String>,
     /// `AS OF`: which version of the graph is asked.
     pub as_of: Option<Expression>,
     /// What to do.

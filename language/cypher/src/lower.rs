@@ -65,6 +65,9 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
     };
     lowerer.mode = mode;
     lowerer.hints.extend(statement.scopes_off.then(|| plan::scope::SCOPES_OFF.to_string()));
+    lowerer
+        .hints
+        .extend(statement.recursive.iter().map(|policy| format!("{}{policy}", plan::statement::RECURSIVE)));
     let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
     let as_of = as_of.transpose().map_err(|error| *error)?;
     let kind = lowerer.body(&statement.body).map_err(|error| *error)?;

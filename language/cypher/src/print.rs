@@ -20,6 +20,11 @@ pub fn print(statement: &Statement) -> String {
         Mode::Profile => printer.put("PROFILE "),
     }
     printer.put(if statement.scopes_off { "CYPHER scopes = off " } else { "" });
+    if let Some(policy) = &statement.recursive {
+        printer.put("CYPHER recursive = ");
+        printer.quoted_if(policy, !is_plain(policy));
+        printer.put(" ");
+    }
     if let Some(version) = &statement.as_of {
         printer.put("AS OF ");
         printer.expression(version);

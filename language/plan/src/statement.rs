@@ -24,6 +24,9 @@ pub struct Statement {
     pub in_transactions: Option<Box<InTransactions>>,
 }
 
+/// What the hint begins with that says how the sources of searched paths are shared out among executors; its policy follows.
+pub const RECURSIVE: &str = "recursive = ";
+
 impl Statement {
     /// Does it change the graph?
     pub fn writes(&self) -> bool {

@@ -30,6 +30,8 @@ pub const LINES_KEPT_MAX: usize = 32;
 pub struct Ready {
     pub(super) titles: Arc<[Name]>,
     pub(super) deletes: bool,
+    /// How sources of searched paths are shared out, where the text says so; or what it says that is no policy.
+    dispatch: Result<Option<paths::DispatchPolicy>, String>,
     lines: Mutex<Vec<Kept>>,
 }
 
@@ -84,7 +86,17 @@ impl Ready {
             ),
             _ => (Arc::default(), false),
         };
-        Ready { titles, deletes, lines: Mutex::default() }
+        let hint = statement.hints.iter().find_map(|hint| hint.strip_prefix(plan::statement::RECURSIVE));
+        let dispatch = hint.map(|policy| policy.parse().map_err(|()| policy.to_string())).transpose();
+        Ready { titles, deletes, dispatch, lines: Mutex::default() }
+    }
+
+    /// How sources of searched paths are shared out, where the text says so.
+    pub(super) fn dispatch(&self) -> Result<Option<paths::DispatchPolicy>, ExecuteError> {
+        let wrong = |text: &String| {
+            ExecuteError::WrongType(format!("`recursive` is 1T1S, nT1S, nTkS(k) or nTkMS(k), not {text}"))
+        };
+        self.dispatch.as_ref().map(|policy| *policy).map_err(wrong)
     }
 
     /// Column titles.
@@ -104,7 +116,7 @@ impl Ready {
         parameters: &Arc<Parameters>,
         options: &ExecuteOptions,
     ) -> Result<Option<ResultStream>, ExecuteError> {
-        let run = environment(access, parameters.clone(), options, self.deletes);
+        let run = environment(access, parameters.clone(), options, (self.deletes, self.dispatch()?));
         let Some(mut kept) = self.take(statement, &run)? else { return Ok(None) };
         kept.home.set(Some(run.clone()));
         let tried = kept.line.run(options.bytes_max);

@@ -4,6 +4,13 @@ use super::{Parsed, Parser};
 use crate::ast::{Mode, Query, SingleQuery, Statement, StatementBody, Union};
 use crate::lexer::TokenKind;
 
+/// What stands before a statement and has an effect.
+#[derive(Default)]
+struct Prefix {
+    scopes_off: bool,
+    recursive: Option<String>,
+}
+
 impl Parser<'_> {
     /// The one statement of a text, up to its end.
     pub(super) fn statement_to_end(&mut self) -> Parsed<Statement> {
@@ -16,7 +23,8 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
-        let mut scopes_off = self.version_prefix()?;
+        let mut prefix = Prefix::default();
+        self.version_prefix(&mut prefix)?;
         let mode = if self.eat_word("EXPLAIN") {
             Mode::Explain
         } else if self.eat_word("PROFILE") {
@@ -24,7 +32,8 @@ impl Parser<'_> {
         } else {
             Mode::Run
         };
-        scopes_off |= self.version_prefix()?;
+        self.version_prefix(&mut prefix)?;
+        let Prefix { scopes_off, recursive } = prefix;
         let as_of = if self.eat_words(&["AS", "OF"]) { Some(self.expression()?) } else { None };
         let start = self.span();
         let body = if self.at_tenant_command() {
@@ -42,29 +51,30 @@ impl Parser<'_> {
         } else {
             StatementBody::Query(self.query_to_end()?)
         };
-        Ok(Statement { mode, scopes_off, as_of, body, span: self.since(start) })
+        Ok(Statement { mode, scopes_off, recursive, as_of, body, span: self.since(start) })
     }
 
-    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` has one,
-    /// which is told.
-    fn version_prefix(&mut self) -> Parsed<bool> {
-        let mut scopes_off = false;
+    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` and
+    /// `recursive = nT1S` have one, which is told.
+    fn version_prefix(&mut self, prefix: &mut Prefix) -> Parsed<()> {
         if !self.eat_word("CYPHER") {
-            return Ok(scopes_off);
+            return Ok(());
         }
         if matches!(self.kind(0), TokenKind::Integer(_) | TokenKind::Float(_)) {
             self.bump();
         }
         while self.is_name(0) && self.is_symbol(1, "=") {
-            let scopes = self.is_word(0, "scopes");
+            let (scopes, recursive) = (self.is_word(0, "scopes"), self.is_word(0, "recursive"));
             self.bump();
             self.bump();
             let value = self.name("the value of an option")?;
             if scopes {
-                scopes_off = value.text.eq_ignore_ascii_case("off");
+                prefix.scopes_off = value.text.eq_ignore_ascii_case("off");
+            } else if recursive {
+                prefix.recursive = Some(value.text.to_string());
             }
         }
-        Ok(scopes_off)
+        Ok(())
     }
 
     pub(super) fn query_to_end(&mut self) -> Parsed<Query> {

@@ -147,7 +147,7 @@ impl Dispatched {
             hops_max: hops.max,
             bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
         };
-        let policy = DispatchPolicy::choose(&occasion);
+        let policy = environment.dispatch.unwrap_or_else(|| DispatchPolicy::choose(&occasion));
         let along = walks.along.clone();
         let dispatcher = Dispatcher::new(along, &sources, hops, orientation(&self.plan), keep, policy)?;
         let dispatcher = dispatcher.both_ways(walks.against.clone());
