@@ -1,7 +1,7 @@
 //! How soon a kill takes effect at full load, and how soon a query ends whose client went away.
 //!
 //! Endless queries of several kinds keep all executors busy: operators that yield when they are told to, one that sends batch after batch,
-//! one with thousands of live scope instances. One of them is killed at a time; measured is the time until its client sees the end, and
+//! one with tens of thousands of live scope instances. One of them is killed at a time; measured is the time until its client sees the end, and
 //! until its last operator is dropped everywhere. Then clients go away without a word, one at a time.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example kill [EXECUTORS]`; the clients need a core, too, where figures are to be exact.

@@ -39,6 +39,8 @@ pub(crate) struct Executor<M: Message> {
     quota_ns: u64,
     links: Arc<Links<M>>,
     queries: HashMap<u64, Box<LocalQuery<M>>>,
+    /// Queries that have ended and are not all dropped yet.
+    ended: Vec<LocalQuery<M>>,
     roots: HashMap<usize, RootSlot>,
     tenants: Tenants,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
@@ -57,6 +59,7 @@ impl<M: Message> Executor<M> {
             quota_ns,
             links,
             queries: HashMap::new(),
+            ended: Vec::new(),
             roots: HashMap::new(),
             tenants: Tenants::default(),
             timers,
@@ -67,15 +70,17 @@ impl<M: Message> Executor<M> {
     pub(crate) fn run(mut self, control: &WorkerControl) {
         while !control.stopping() {
             self.take_commands();
+            self.drop_some();
             let now_ns = monotonic_ns();
             self.fire_timers(now_ns);
             match self.tenants.pick() {
                 Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
                 Some(Work::Root(number)) => self.turn_root(number, now_ns),
+                None if !self.ended.is_empty() => {}
                 None => self.idle(control),
             }
         }
-        for (_, local) in self.queries.drain() {
+        for local in self.queries.drain().map(|(_, local)| *local).chain(self.ended.drain(..)) {
             drop_quietly(local);
         }
         while self.links.inboxes[self.me].queue.pop().is_some() {}
@@ -84,6 +89,10 @@ impl<M: Message> Executor<M> {
     /// Takes a command, or gives a turn; true if there was one to take or give. For executors without a thread: see `stepped`. Timers do
     /// not fire, so what only a timer would wake sleeps on.
     pub(crate) fn step(&mut self, command_first: bool) -> bool {
+        if !self.ended.is_empty() {
+            self.drop_some();
+            return true;
+        }
         for is_command in [command_first, !command_first] {
             if !is_command {
                 match self.tenants.pick() {
@@ -237,7 +246,17 @@ impl<M: Message> Executor<M> {
     fn forget(&mut self, id: u64) {
         if let Some(local) = self.queries.remove(&id) {
             self.tenants.remove(local.owner, id);
-            drop_quietly(local);
+            self.ended.push(*local);
+            self.drop_some();
+        }
+    }
+
+    /// Drops some of what ended queries hold.
+    fn drop_some(&mut self) {
+        if let Some(local) = self.ended.last_mut()
+            && !local.drop_some()
+        {
+            drop_quietly(self.ended.pop());
         }
     }
 

@@ -51,6 +51,10 @@ pub const TIMERS_SLACK: usize = 1_024;
 /// a busy scope.
 pub const SPARE_NODES_MAX: usize = 256;
 
+/// Scope instances of an ended query that an executor drops between two turns: a few hundred microseconds at most, so that others do not
+/// wait for the end of one that had a million.
+pub const BURIED_NODES_MAX: usize = 512;
+
 /// Looks at the clock that may follow a reading without one of their own.
 pub const LOOKS_SKIPPED_MAX: u32 = 15;
 

@@ -8,6 +8,7 @@
 use crate::graph::Inner;
 use crate::ledger::BudgetExceeded;
 use crate::level::{Account, Level};
+use crate::limits::BURIED_NODES_MAX;
 use crate::links::Shared;
 use crate::pace::Pace;
 use crate::rules::Rule;
@@ -82,6 +83,13 @@ impl<M: Message> LocalQuery<M> {
         };
         let owner = shared.owner();
         LocalQuery { shared, local, in_ring: false, owner, used_ns: 0, rules: Vec::new(), timer_ns: None }
+    }
+
+    /// Drops some of what it holds, after its end; true if more is left.
+    pub(crate) fn drop_some(&mut self) -> bool {
+        // A panic in a destructor has dropped its node all the same.
+        let some = AssertUnwindSafe(|| self.local.tree.drop_some(BURIED_NODES_MAX));
+        catch_unwind(some).unwrap_or(true)
     }
 
     pub(crate) fn here(&mut self) -> Here<'_, M> {

@@ -291,6 +291,12 @@ impl<M: Message> Tree<M> {
         }
     }
 
+    /// Drops some nodes of a query that has ended; true if more are left.
+    pub(crate) fn drop_some(&mut self, nodes_max: usize) -> bool {
+        self.nodes.truncate(self.nodes.len().saturating_sub(nodes_max));
+        !self.nodes.is_empty()
+    }
+
     /// A seat is done; true if it was the last of its instance.
     #[inline]
     pub(crate) fn finish_seat(&mut self, at: At) -> bool {
