@@ -3,16 +3,21 @@
 use super::Exit;
 use super::folder::{self, Made, Opening};
 use clap::{Args, ValueEnum};
-use database::Error;
+use database::{Database, Error};
+use server::gremlin::connection::DEFAULT_SOURCE;
+use server::gremlin::door::PATH;
+use server::gremlin::{Manner, Sources};
 use server::users::Gate;
-use server::{EndSignal, Limits, ServeError, ServeOptions, Server, Tls, Users};
+use server::{
+    EndSignal, GremlinServeOptions, GremlinServer, Limits, ServeError, ServeOptions, Server, Tls, Users,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Let drivers of Neo4j talk to a database over Bolt
+/// Let drivers of Neo4j and TinkerPop talk to a database
 ///
-/// Serves a database over Bolt until Ctrl-C or SIGTERM; makes the database if there is none. If the database has users (`tanglewood user
+/// Serves a database over Bolt, and with --gremlin to Gremlin clients too, until Ctrl-C or SIGTERM; makes the database if there is none. If the database has users (`tanglewood user
 /// add`), their passwords are asked for; without users no password is asked, so only addresses of this machine are accepted. With a
 /// certificate every connection is wrapped in TLS (bolt+s://, neo4j+s://; bolt+ssc:// for one that you signed yourself).
 #[derive(Args)]
@@ -38,9 +43,15 @@ pub struct Serve {
     connections_max: usize,
     #[command(flatten)]
     opening: Opening,
-    /// Address for Gremlin clients (comes in a later version)
+    /// Address for drivers of TinkerPop (WebSocket, path /gremlin), e.g. 127.0.0.1:8182
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
+    /// Another database that Gremlin clients may ask under this name of a traversal source; `g` is the first; may be given several times
+    #[arg(long = "gremlin-source", value_name = "NAME=DB", requires = "gremlin", value_parser = named)]
+    sources: Vec<(String, PathBuf)>,
+    /// Let Gremlin keep several values of a property, and properties of properties (to Cypher they look like maps)
+    #[arg(long = "gremlin-multi-properties", requires = "gremlin")]
+    multi_properties: bool,
     /// Address for browsers and HTTP clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
@@ -57,23 +68,54 @@ enum Auth {
 
 impl Serve {
     pub fn run(self) -> Result<(), Exit> {
-        for (name, address) in [("Gremlin", &self.gremlin), ("HTTP", &self.http)] {
-            if address.is_some() {
-                let message = format!("this version does not serve {name} yet");
-                let error = Error::new("Tanglewood.ClientError.Serve.NotYet", message);
-                return Err(error.hint("leave the flag out; Bolt is served").into());
-            }
+        if self.http.is_some() {
+            let error =
+                Error::new("Tanglewood.ClientError.Serve.NotYet", "this version does not serve HTTP yet");
+            return Err(error.hint("leave the flag out; Bolt and Gremlin are served").into());
         }
         let made = Made::open(&self.database, self.opening.options())?;
         let options = self.options()?;
+        let others = self.sources.iter().map(|(_, path)| Made::open(path, self.opening.options()));
+        let others: Vec<Made> = others.collect::<Result<_, _>>()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
+        let gremlin = self.gremlin_server(made.database(), &others, &options)?;
         let end = EndSignal::catch()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
-        self.greet(&server, &options);
+        let others: Vec<Database> = others.into_iter().map(Made::keep).collect();
+        self.greet(&server, gremlin.as_ref(), &options);
         end.wait();
-        drop(server);
+        drop((server, gremlin));
+        others.into_iter().try_for_each(Database::close)?;
         Ok(database.close()?)
+    }
+
+    /// The door for TinkerPop's drivers, where it is asked for.
+    fn gremlin_server(
+        &self,
+        database: &Database,
+        others: &[Made],
+        options: &ServeOptions,
+    ) -> Result<Option<GremlinServer>, Exit> {
+        let Some(address) = &self.gremlin else { return Ok(None) };
+        let mut sources = Sources::from([(DEFAULT_SOURCE.to_string(), database.clone())]);
+        for ((name, _), other) in self.sources.iter().zip(others) {
+            if sources.insert(name.clone(), other.database().clone()).is_some() {
+                let message = format!("two databases are called `{name}`");
+                return Err(Error::new("Tanglewood.ClientError.Serve.Source", message).into());
+            }
+        }
+        let gremlin = GremlinServeOptions {
+            address: address.clone(),
+            manner: Manner {
+                sources: sources.into(),
+                gate: options.gate.clone(),
+                keeps_many: self.multi_properties,
+            },
+            tls: options.tls.clone(),
+            limits: options.limits.clone(),
+        };
+        GremlinServer::start(gremlin).map(Some).map_err(failed)
     }
 
     fn options(&self) -> Result<ServeOptions, Exit> {
@@ -91,7 +133,7 @@ impl Serve {
     }
 
     /// Where it listens, whom it lets in, how to come.
-    fn greet(&self, server: &Server, options: &ServeOptions) {
+    fn greet(&self, server: &Server, gremlin: Option<&GremlinServer>, options: &ServeOptions) {
         let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
         let asks = options.gate.asks();
         let whom = if asks {
@@ -102,6 +144,13 @@ impl Serve {
         let mut text = format!(
             "listening on bolt{secure}://{address}\n  lets in    {whom}\n  drivers    neo4j{secure}://{address}, database `neo4j`\n"
         );
+        if let Some(gremlin) = gremlin {
+            let scheme = if options.tls.is_some() { "wss" } else { "ws" };
+            let sources: Vec<&str> = self.sources.iter().map(|(name, _)| name.as_str()).collect();
+            let sources = [&[DEFAULT_SOURCE], &sources[..]].concat().join(", ");
+            text +=
+                &format!("  gremlin    {scheme}://{}{PATH}, traversal source {sources}\n", gremlin.address());
+        }
         if asks && options.tls.is_none() && !address.ip().is_loopback() {
             text += "  warning    without TLS, passwords cross the network in clear text; see --tls-cert\n";
         }
@@ -109,6 +158,14 @@ impl Serve {
         let mut out = world::files::stdout();
         // A server serves whether or not somebody reads this.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// `NAME=DB`
+fn named(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_string(), path.into())),
+        _ => Err("write NAME=DB, for example people=people.db".to_string()),
     }
 }
 

@@ -3,15 +3,17 @@
 //! Protocols are codecs without sockets: bytes in, bytes out, tested without a network. One listener owns the sockets.
 //! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (what is said),
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
-//! they are), [`limits`] (what a client may cost), [`listener`] (sockets, threads, TLS).
+//! they are), [`gremlin`] (the other protocol), [`limits`] (what a client may cost), [`listener`] (sockets, threads, TLS).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
 
 pub mod bolt;
+pub mod gremlin;
 pub mod limits;
 pub mod listener;
 pub mod users;
 
+pub use gremlin::{GremlinServeOptions, GremlinServer};
 pub use limits::Limits;
 pub use listener::{EndSignal, ServeError, ServeOptions, Server, Tls};
 pub use users::{Users, UsersError};

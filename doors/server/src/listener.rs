@@ -190,7 +190,7 @@ impl Drop for Server {
     }
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
     // A server that is started anew need not wait until the last packets of the one before have died out.
     socket.set_reuse_address(true)?;
@@ -200,7 +200,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// An address that may be listened on.
-fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
+pub(crate) fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
     let text = text.replace("localhost", "127.0.0.1");
     let address: SocketAddr = text.parse().map_err(|_| ServeError::Address(text.clone()))?;
     if address.ip().is_loopback() || gate.asks() {

@@ -3,9 +3,10 @@
 use super::ServeError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,6 +59,11 @@ impl Tls {
             .with_single_cert(chain, key)
             .map_err(|error| wrong("certificate and key do not fit", &error))?;
         Ok(Tls { config: Arc::new(config) })
+    }
+    /// The same over a socket that whoever reads waits at.
+    pub(crate) fn stream(&self, socket: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+        let connection = ServerConnection::new(self.config.clone()).map_err(io::Error::other)?;
+        Ok(StreamOwned::new(connection, socket))
     }
     pub(super) fn tunnel(&self) -> io::Result<Tunnel> {
         ServerConnection::new(self.config.clone())
