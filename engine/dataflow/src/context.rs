@@ -123,7 +123,7 @@ impl<'a, M: Message> Context<'a, M> {
         }
     }
 
-    /// True when the call should return soon: the quota is used up, an output is full, as many instances of the scope it leads to live as
+    /// True when the call should return soon: the quota is used up, somebody else wants the executor, an output is full, as many instances of the scope it leads to live as
     /// may, or the query (or this part of it) is cancelled. Costs some 5 to 30 ns: ask once a row where a row is much work, else once per
     /// few hundred rows.
     pub fn should_yield(&self) -> bool {
@@ -344,13 +344,15 @@ impl<M: Message> Call<'_, M> {
     }
 
     fn should_yield(&self) -> bool {
+        let now_ns = self.here.local.pace.look();
         self.here.shared.is_stopped()
             || self.here.local.fault.is_some()
             || self.head.wish != Wish::None
             || self.here.is_called_off(self.head.vertex, self.head.node)
             || self.here.outputs_full(self.head.vertex)
             || self.is_crowded()
-            || self.here.local.pace.look() >= self.until_ns
+            || now_ns >= self.until_ns
+            || self.here.is_wanted(now_ns)
     }
 
     fn is_crowded(&self) -> bool {

@@ -16,6 +16,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use world::clock::monotonic_ns;
 use world::workers::WorkerControl;
 
@@ -77,7 +78,11 @@ impl<M: Message> Executor<M> {
                 Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
                 Some(Work::Root(number)) => self.turn_root(number, now_ns),
                 None if !self.ended.is_empty() => {}
-                None => self.idle(control),
+                None => {
+                    self.links.idle.fetch_add(1, Ordering::Relaxed);
+                    self.idle(control);
+                    self.links.idle.fetch_sub(1, Ordering::Relaxed);
+                }
             }
         }
         for local in self.queries.drain().map(|(_, local)| *local).chain(self.ended.drain(..)) {

@@ -6,6 +6,7 @@ use crate::output::Look;
 use crate::{Failure, Level, Message, QueryProgress, TenantNo, UserNo, VertexProfile};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use world::clock::monotonic_ns;
 
@@ -159,10 +160,13 @@ impl<M: Message> QueryHandle<M> {
         self.shared.progress()
     }
 
-    /// Looks for news a short while before sleeping: a short query answers sooner than a sleep and a wake take.
+    /// Looks for news a short while before sleeping: a short query answers sooner than a sleep and a wake take. Not where all executors
+    /// are busy: then the query waits its turn, and who looks and yields gives its core away for longer than who sleeps and is woken.
     fn spin(&self, until_ns: u64) {
         let until_ns = until_ns.min(monotonic_ns() + CLIENT_SPIN_NS);
-        while !self.shared.output.has_news() && monotonic_ns() < until_ns {
+        let idle = &self.shared.links.idle;
+        while !self.shared.output.has_news() && idle.load(Ordering::Relaxed) > 0 && monotonic_ns() < until_ns
+        {
             world::workers::breathe();
         }
     }

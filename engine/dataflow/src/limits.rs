@@ -4,6 +4,14 @@
 /// under a percent, short enough that a kill or a short query waits under a millisecond.
 pub const QUOTA_NS_DEFAULT: u64 = 500_000;
 
+/// A turn goes on for this long at least, in nanoseconds, if there is work; after that it ends as soon as somebody else has sent the
+/// executor something, who may be more urgent. A turn costs one or two microseconds to end and begin.
+pub const TURN_NS_MIN: u64 = 50_000;
+
+/// Time that one who had nothing to do for a while may still claim of its share, in nanoseconds. A query that goes to and fro between
+/// executors is idle on each for moments and would lose its share by that; more would let it hold up others for long when it returns.
+pub const CREDIT_NS_MAX: u64 = 2_000_000;
+
 /// Messages that may wait at one port on one executor before those who feed it are no longer scheduled. An operator may overshoot by
 /// what one call emits. Small, because a message is a batch of up to a thousand rows and memory should stay near the output.
 pub const MAILBOX_MESSAGES_MAX: usize = 16;

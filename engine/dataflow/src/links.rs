@@ -66,6 +66,8 @@ pub(crate) struct Links<M: Message> {
     pub(crate) registry: Mutex<BTreeMap<u64, Shared<M>>>,
     pub(crate) admission: Admission<M>,
     pub(crate) tablets: Tablets,
+    /// Executors with nothing to do.
+    pub(crate) idle: AtomicUsize,
     pub(crate) query_next: AtomicU64,
     pub(crate) root_next: AtomicUsize,
 }
@@ -78,6 +80,7 @@ impl<M: Message> Links<M> {
             registry: Mutex::new(BTreeMap::new()),
             admission: Admission::new(machine),
             tablets,
+            idle: AtomicUsize::new(0),
             query_next: AtomicU64::new(1),
             root_next: AtomicUsize::new(0),
         }

@@ -55,6 +55,8 @@ pub(crate) struct Local<M: Message> {
     /// Set where no error can be returned (a send that broke the budget); ends the query after the call.
     pub(crate) fault: Option<Fault>,
     pub(crate) pace: Pace,
+    /// From when on the turn ends if somebody else wants the executor.
+    pub(crate) wanted_from_ns: u64,
     pub(crate) tally: Tally,
 }
 
@@ -79,6 +81,7 @@ impl<M: Message> LocalQuery<M> {
             fed: Vec::new(),
             fault: None,
             pace: Pace::new(),
+            wanted_from_ns: 0,
             tally: Tally::new(graph.vertices.len(), graph.scopes.len()),
         };
         let owner = shared.owner();

@@ -1,10 +1,10 @@
 //! Stride scheduling: who, of those that have something to do, gets the next turn, so that time follows shares.
 //!
 //! Everyone has a `pass`: the time used, divided by the share. The runnable one with the least pass is next. One that had nothing to do
-//! starts again at the pass of the last one chosen, so that idling saves up no claim; what it used too much it still owes. Cost: two
-//! steps in an ordered set a turn. (Waldspurger and Weihl, "Stride scheduling: deterministic proportional-share resource management".)
+//! starts again at the pass of the last one chosen, but for a small credit, so that idling saves up no claim and moments of it lose none;
+//! what it used too much it still owes. Cost: two steps in an ordered set a turn. (Waldspurger and Weihl, "Stride scheduling: deterministic proportional-share resource management".)
 
-use crate::limits::ACCOUNTS_SLACK;
+use crate::limits::{ACCOUNTS_SLACK, CREDIT_NS_MAX};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::hash::Hash;
@@ -69,7 +69,8 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
         let (floor, turns) = (self.floor, self.turns);
         let account = self.account(key);
         if !std::mem::replace(&mut account.runnable, true) {
-            (account.pass, account.since) = (account.pass.max(floor), turns);
+            let credit = CREDIT_NS_MAX * 1_000 / u64::from(account.share);
+            (account.pass, account.since) = (account.pass.max(floor.saturating_sub(credit)), turns);
             let entry = (account.pass, account.since, key);
             self.runnable.insert(entry);
         }

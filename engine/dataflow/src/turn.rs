@@ -10,7 +10,7 @@
 
 use crate::Message;
 use crate::graph::Inner;
-use crate::limits::MAILBOX_MESSAGES_MAX;
+use crate::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
 use crate::local::Here;
 use crate::tree::{At, ROOT};
 
@@ -28,9 +28,10 @@ pub(crate) enum Turn {
 }
 
 impl<M: Message> Here<'_, M> {
-    /// Runs operators until the quota is used up or nothing can run. Returns how it ended and the clock.
+    /// Runs operators until the quota is used up, somebody else wants the executor, or nothing can run. Returns how it ended and the clock.
     pub(crate) fn turn(&mut self, start_ns: u64, quota_ns: u64) -> (Turn, u64) {
         self.local.pace.set(start_ns);
+        self.local.wanted_from_ns = start_ns + TURN_NS_MIN.min(quota_ns);
         self.local.tally.begin(start_ns);
         // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
         self.shared.root.hold();
@@ -56,10 +57,16 @@ impl<M: Message> Here<'_, M> {
                 self.shared.stop(Some(fault));
                 return (Turn::Over, now_ns);
             }
-            if now_ns >= until_ns {
+            if now_ns >= until_ns || self.is_wanted(now_ns) {
                 return (if self.choose() == Err(Turn::Idle) { Turn::Idle } else { Turn::More }, now_ns);
             }
         }
+    }
+
+    /// True if somebody sent this executor something, and the turn has gone on for a while.
+    #[inline]
+    pub(crate) fn is_wanted(&self, now_ns: u64) -> bool {
+        now_ns >= self.local.wanted_from_ns && !self.shared.links.inboxes[self.local.me].queue.is_empty()
     }
 
     /// True if a turn would run something.
