@@ -7,6 +7,7 @@ mod bare;
 mod lengths;
 mod ours;
 mod pairs;
+mod policies;
 mod subject;
 mod walks;
 
@@ -23,7 +24,9 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let is_chosen = |name: &str| names.is_empty() || names.iter().any(|only| only.eq_ignore_ascii_case(name));
     let scale = names.iter().find_map(|name| name.strip_prefix("rmat")?.parse().ok()).unwrap_or(RMAT_SCALE);
     if is_chosen("power-law") {
-        graph(&subject::power_law(), true, report)?;
+        let subject = subject::power_law();
+        let ours = graph(&subject, true, report)?;
+        policies::run(&subject, &ours, report)?;
     }
     for subject in subject::random().filter(|subject| is_chosen(&subject.name)) {
         graph(&subject, false, report)?;

@@ -14,7 +14,8 @@ const ROUNDS: usize = 3;
 /// Half of all calls take less.
 const P50_MS_MAX: f64 = 2.0;
 
-const TEXT: &str = "MATCH (a:N {id: $a}), (b:N {id: $b}) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN length(p)";
+const TEXT: &str =
+    "MATCH (a:N {id: $a}), (b:N {id: $b}) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN length(p)";
 
 /// Draws pairs, asks, verifies.
 ///

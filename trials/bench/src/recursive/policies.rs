@@ -1,0 +1,41 @@
+//! Every policy beside the engine's own choice, cell by cell.
+
+use super::lengths::{Question, SOURCES, measure, questions};
+use super::ours::{LENGTHS, Ours};
+use super::subject::Subject;
+use crate::report::Report;
+use crate::timing::shown_ms;
+
+/// The policies that are asked for by name.
+const POLICIES: [&str; 5] = ["1T1S", "nT1S", "nTkS(2)", "nTkMS(1)", "nTkMS(2)"];
+/// The choice may take so much longer than the best of them.
+const OF_BEST_MAX: f64 = 1.1;
+
+/// One line for each number of sources.
+///
+/// # Errors
+/// A wrong answer.
+pub fn run(subject: &Subject, ours: &Ours, report: &mut Report) -> Result<(), String> {
+    report.note("policies by name beside the one that is chosen");
+    for count in SOURCES {
+        let asked: Vec<Question> = questions(subject, count);
+        let by_name = |policy: &&'static str| {
+            let text = format!("CYPHER recursive = `{policy}` {LENGTHS}");
+            Ok::<_, String>((measure(ours, &text, &asked)?, *policy))
+        };
+        let times = POLICIES.iter().map(by_name).collect::<Result<Vec<_>, _>>()?;
+        let chosen_ms = measure(ours, LENGTHS, &asked)?;
+        let (best_ms, best) =
+            times.iter().min_by(|a, b| a.0.total_cmp(&b.0)).copied().unwrap_or((f64::NAN, ""));
+        report.figure(
+            &format!("{}, {count} sources, chosen", subject.name),
+            &shown_ms(chosen_ms),
+            &format!("at most {OF_BEST_MAX} of {best} ({})", shown_ms(best_ms)),
+            chosen_ms <= best_ms * OF_BEST_MAX,
+        );
+        let all: Vec<String> =
+            times.iter().map(|(time, policy)| format!("{policy} {}", shown_ms(*time))).collect();
+        report.note(format!("  {}", all.join(", ")));
+    }
+    Ok(())
+}
