@@ -1,4 +1,6 @@
-//! Policies beside a bare direction-optimising search over plain arrays: milliseconds for all sources together.
+//! Policies beside a bare direction-optimising search over plain arrays: milliseconds for all sources together, one and two threads.
+//!
+//! `cargo run --profile quick -p tanglewood-paths --example dispatch -- SCALE [directed]`; `GRAPH=pl` for a power law, `COUNTS=1,8` for fewer cells.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 use tanglewood_paths::csr::Csr;
 use tanglewood_paths::*;
@@ -31,7 +33,13 @@ fn power_law(vertices: u32, count: usize) -> Vec<(u32, u32)> {
     let weights: Vec<f64> = (1..=vertices).map(|rank| (f64::from(rank) + 10.0).powf(-1.0 / 1.3)).collect();
     let all: f64 = weights.iter().sum();
     let mut sum = 0.0;
-    let sums: Vec<f64> = weights.iter().map(|weight| { sum += weight / all; sum }).collect();
+    let sums: Vec<f64> = weights
+        .iter()
+        .map(|weight| {
+            sum += weight / all;
+            sum
+        })
+        .collect();
     let mut seed = 3;
     let mut draw = |factor: u64| {
         let share = (next(&mut seed) >> 11) as f64 / (1_u64 << 53) as f64;

@@ -27,7 +27,7 @@ impl Case {
     fn random(seed: u64) -> (Case, Chance) {
         let mut chance = Chance(seed ^ 0xA160);
         let vertices = 1 + chance.below(40) as u32;
-        let (orientation, along, against) = dense(&mut chance, vertices.max(2), 4, seed % 3 == 0);
+        let (orientation, along, against) = dense(&mut chance, vertices.max(2), 4, seed.is_multiple_of(3));
         let all = chance.below(2) == 0;
         let bound = paths::Adjacency::vertex_bound(&along);
         let members = (0..bound).filter(|_| all || chance.below(4) > 0).collect();

@@ -123,8 +123,8 @@ fn joined(runs: Vec<(u32, u32, u64)>) -> Vec<(u32, u32, u64)> {
 fn every_policy_finds_what_one_search_a_source_finds() {
     for seed in 0..CASES {
         let chance = &mut Chance(seed ^ 0xD15);
-        let vertices = 2 + chance.below(if seed % 8 == 0 { 2_000 } else { 200 }) as u32;
-        let (orientation, along, against) = dense(chance, vertices, 8, seed % 3 == 0);
+        let vertices = 2 + chance.below(if seed.is_multiple_of(8) { 2_000 } else { 200 }) as u32;
+        let (orientation, along, against) = dense(chance, vertices, 8, seed.is_multiple_of(3));
         let sources: Vec<u32> = (0..chance.below(LANES_MAX as u64 * 2 + 10))
             .map(|_| chance.below(vertices.into()) as u32)
             .collect();

@@ -86,8 +86,8 @@ impl Bare {
             below = if below { frontier.len() * 18 >= level.len() } else { handled > edges_left / 14 };
             edges_left -= handled.min(edges_left);
             frontier = match below {
-                true => self.from_below(&mut level, depth),
-                false => self.from_above(&frontier, &mut level, depth),
+                true => self.level_below(&mut level, depth),
+                false => self.level_above(&frontier, &mut level, depth),
             };
             counts.push(frontier.len() as u64);
         }
@@ -100,12 +100,12 @@ impl Bare {
         let (mut frontier, mut depth) = (vec![source], 0_u8);
         while !frontier.is_empty() && level[target as usize] == u8::MAX {
             depth += 1;
-            frontier = self.from_above(&frontier, &mut level, depth);
+            frontier = self.level_above(&frontier, &mut level, depth);
         }
         let found = level[target as usize];
         (found != u8::MAX).then_some(i64::from(found))
     }
-    fn from_below(&self, level: &mut [u8], depth: u8) -> Vec<u32> {
+    fn level_below(&self, level: &mut [u8], depth: u8) -> Vec<u32> {
         let mut reached = Vec::new();
         for vertex in 0..self.vertices() {
             let unseen = level[vertex as usize] == u8::MAX;
@@ -116,7 +116,7 @@ impl Bare {
         }
         reached
     }
-    fn from_above(&self, frontier: &[u32], level: &mut [u8], depth: u8) -> Vec<u32> {
+    fn level_above(&self, frontier: &[u32], level: &mut [u8], depth: u8) -> Vec<u32> {
         let mut reached = Vec::new();
         for far in frontier.iter().flat_map(|vertex| self.out.of(*vertex)) {
             if level[*far as usize] == u8::MAX {
