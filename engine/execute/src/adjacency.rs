@@ -113,7 +113,11 @@ impl paths::Adjacency for Walk {
             return None;
         }
         let statistics = self.view.snapshot().statistics();
-        let edges: u64 = self.types.iter().map(|edge_type| statistics.edges_of_type(*edge_type)).sum();
+        // No types stand for all.
+        let edges: u64 = match self.types.is_empty() {
+            true => statistics.edges(),
+            false => self.types.iter().map(|edge_type| statistics.edges_of_type(*edge_type)).sum(),
+        };
         Some(if self.direction == Direction::Both { 2 * edges } else { edges })
     }
     fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
