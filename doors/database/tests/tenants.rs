@@ -10,7 +10,7 @@ const ENDLESS: &str = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b
 
 fn rows(session: &mut Session, text: &str) -> Vec<String> {
     let rows = session.query(text, params! {}).unwrap().rows().unwrap();
-    rows.iter().map(|row| row.iter().map(|value| shown(value)).collect::<Vec<_>>().join(" | ")).collect()
+    rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" | ")).collect()
 }
 
 fn shown(value: &Value) -> String {

@@ -129,7 +129,7 @@ impl Turn<'_, '_> {
 /// Rows that are handed on first where few may be enough; then more each time.
 const EARLY_ROWS_FIRST: usize = 16;
 /// How many times more.
-const EARLY_ROWS_GROWTH: usize = 4;
+const EARLY_ROWS_GROWTH: usize = 8;
 
 /// Runs a [`FanOut`].
 pub(crate) struct Fanning<F> {

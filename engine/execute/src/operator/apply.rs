@@ -238,17 +238,26 @@ pub(crate) struct Opened {
     pub(crate) options: VertexOptions,
 }
 
-/// Opens a scope behind `input` and compiles `inner` into it. `first_only`: one inner row for each outer row is enough.
+/// How a scope is opened.
+pub(crate) struct How<'a> {
+    /// As the plan says.
+    pub(crate) scope: &'a Scope,
+    /// One inner row for each outer row is enough.
+    pub(crate) first_only: bool,
+    /// Rows of one instance, of which the first opens once all outer rows have come.
+    pub(crate) instance_rows: Option<usize>,
+}
+
+/// Opens a scope behind `input` and compiles `inner` into it.
 pub(crate) fn open(
     compiler: &mut Compiler,
     input: Stream,
     inner: &Plan,
     imports: &[plan::Var],
     inner_required: VarSet,
-    instance_rows: Option<usize>,
-    first_only: bool,
-    how: &Scope,
+    how: &How<'_>,
 ) -> Result<Opened, ExecuteError> {
+    let (instance_rows, first_only, how) = (how.instance_rows, how.first_only, how.scope);
     let eager = writes(inner) || instance_rows.is_some();
     let row = compiler.fresh();
     let rows = Arc::new(ScopeRows::new(compiler.executors));
@@ -334,8 +343,8 @@ pub(crate) fn compile(
     let ordered = input.ordered;
     let writes = writes(&node.inner);
     let first_only = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
-    let opened =
-        open(compiler, input, &node.inner, &node.imports, inner_required, None, first_only, &node.scope)?;
+    let how = How { scope: &node.scope, first_only, instance_rows: None };
+    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };
     if writes { hold::attach(compiler, stream) } else { Ok(stream) }

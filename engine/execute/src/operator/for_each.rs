@@ -56,8 +56,9 @@ pub(crate) fn compile(
     let elements = unwind::attach(compiler, &Feed::Rows(elements), &node.list, node.variable, &needed)?;
     let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
     let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
-    let opened =
-        apply::open(compiler, elements, &node.body, &imports, VarSet::new(), Some(instance_rows), false, &plan::scope::Scope::default())?;
+    let scope = plan::scope::Scope::default();
+    let how = apply::How { scope: &scope, first_only: false, instance_rows: Some(instance_rows) };
+    let opened = apply::open(compiler, elements, &node.body, &imports, VarSet::new(), &how)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))
 }

@@ -38,9 +38,12 @@ use std::sync::Arc;
 const PIECE_ROWS_FIRST: usize = 1;
 const PIECE_ROWS_GROWTH: usize = 4;
 
-/// The rows of each live iteration, by executor and tag: pieces, each with the number of its first row.
+/// Rows of an iteration in pieces, each with the number of its first row.
+type Pieces = Vec<(usize, Batch)>;
+
+/// The rows of each live iteration, by executor and tag.
 #[derive(Default)]
-struct States(Mutex<HashMap<(usize, Tag), Vec<(usize, Batch)>, FixedState>>);
+struct States(Mutex<HashMap<(usize, Tag), Pieces, FixedState>>);
 
 /// What the loop's operators know.
 struct Loop {

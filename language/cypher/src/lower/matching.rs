@@ -18,11 +18,11 @@ use crate::error::ErrorKind;
 
 impl Lowerer<'_> {
     pub(super) fn match_clause(&mut self, clause: &ast::Match, rows: &mut Rows) -> Lowered<()> {
-        let hints = clause.hints.iter().filter_map(|hint| match hint {
+        let mut hints = clause.hints.iter().filter_map(|hint| match hint {
             Hint::Scope(hint) => Some(hint),
             _ => None,
         });
-        let scope_hint = hints.last();
+        let scope_hint = hints.next_back();
         self.scope_hint = scope_hint.map(plain_hint);
         let mut matched = self.pattern(&clause.patterns, &mut rows.scope, Names::New)?;
         if let Some(ast::ScopeHint { order: Some(ast::ScopeOrder::By(value, descending)), .. }) = scope_hint {
@@ -103,12 +103,7 @@ pub(super) fn find(matched: Matched, optional: bool, rows: &mut Rows) {
 }
 
 /// A pattern with searches behind it. Conditions that read what a search finds are tested behind them all.
-fn searched(
-    input: Plan,
-    mut pattern: Pattern,
-    searches: Vec<ExpandPattern>,
-    rounds: Vec<Rounds>,
-) -> Plan {
+fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>, rounds: Vec<Rounds>) -> Plan {
     let made: Vec<Var> = searches
         .iter()
         .flat_map(|search| {
@@ -158,7 +153,13 @@ fn optionally(input: Plan, mut inner: Plan) -> Plan {
     made.sort();
     made.dedup();
     set_argument(&mut inner, &imports);
-    Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Optional(made), scope: Default::default() }))
+    Plan::Apply(Box::new(Apply {
+        input,
+        inner,
+        imports,
+        kind: ApplyKind::Optional(made),
+        scope: Default::default(),
+    }))
 }
 
 /// The names become columns.
@@ -177,7 +178,8 @@ pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut
 
 /// `REPEATABLE ELEMENTS`: one pattern an edge, because edges are distinct within a pattern only.
 fn repeatable(matched: Matched, rows: &mut Rows) {
-    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches, rounds } = matched;
+    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches, rounds } =
+        matched;
     let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
     let mut patterns = Vec::new();
     let joined = |var| edges.iter().any(|edge| edge.from == var || edge.to == var);

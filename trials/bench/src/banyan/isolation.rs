@@ -5,9 +5,11 @@ use super::{Graph, told};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
 use database::{AccountCommand, Database, Setting, params};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock::monotonic_ns;
+use world::threads::{in_parallel, sleep, spawn};
 
 /// A query that nobody waits for the end of.
 const ENDLESS: &str = "MATCH (a:Person), (b:Person), (c:Person), (d:Person) WHERE a.id + b.id + c.id + d.id = 1 RETURN count(*) AS n";
@@ -31,32 +33,40 @@ const ABANDONED_MS_MAX: f64 = 50.0;
 const CROWD: usize = 10_000;
 
 /// Runs `work` while so many sessions of a tenant ask a query again and again, or hang in it.
-fn beside<T>(
+fn beside<T: Send>(
     database: &Database,
     tenant: &str,
     text: &str,
     person: i64,
     clients: usize,
-    work: impl FnOnce() -> Result<T, String>,
+    work: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {
     let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..clients {
-            scope.spawn(|| {
-                let mut session = database.session();
-                session.set_tenant(tenant);
-                while !stop.load(Ordering::Relaxed) {
-                    // It may be killed at the end; that is no news.
-                    let _ = run_rows(&mut session, text, params! { "personId" => person });
-                }
-            });
+    let work = Mutex::new(Some(work));
+    let client = || {
+        let mut session = database.session();
+        session.set_tenant(tenant);
+        while !stop.load(Ordering::Relaxed) {
+            // It may be killed at the end; that is no news.
+            let _ = run_rows(&mut session, text, params! { "personId" => person });
         }
-        std::thread::sleep(Duration::from_millis(100));
-        let outcome = work();
+    };
+    // The first thread measures while the others ask.
+    let measure = || {
+        sleep(Duration::from_millis(100));
+        let taken = work.lock().ok().and_then(|mut work| work.take());
+        let outcome = taken.ok_or_else(|| "measured twice".to_string()).and_then(|work| work());
         stop.store(true, Ordering::Relaxed);
-        kill_all(database, tenant)?;
-        outcome
-    })
+        kill_all(database, tenant).and(outcome)
+    };
+    let done = in_parallel("beside", clients + 1, |at| match at {
+        0 => Some(measure()),
+        _ => {
+            client();
+            None
+        }
+    });
+    done.into_iter().flatten().next().unwrap_or_else(|| Err("nothing was measured".into()))
 }
 
 /// Ends what a tenant runs; asks again, since one more may just have begun.
@@ -65,7 +75,7 @@ fn kill_all(database: &Database, tenant: &str) -> Result<(), String> {
         for query in database.running().into_iter().filter(|query| query.tenant == tenant) {
             database.kill(&query.id, "the measurement is over").map_err(told)?;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        sleep(Duration::from_millis(5));
     }
     Ok(())
 }
@@ -187,28 +197,27 @@ fn kills(graph: &Graph, name: &str, text: &str, report: &mut Report) -> Result<(
 }
 
 fn one_kill(database: &Database, text: &str) -> Result<f64, String> {
-    std::thread::scope(|scope| {
-        let client = scope.spawn(|| {
-            let mut session = database.session();
-            session.set_tenant("victim");
-            let outcome = run_rows(&mut session, text, params! {});
-            (outcome, monotonic_ns())
-        });
-        let victim = loop {
-            let running = database.running().into_iter().find(|query| query.tenant == "victim");
-            match running {
-                Some(query) if query.running && query.elapsed_ms >= 3 => break query,
-                _ => std::thread::sleep(Duration::from_micros(300)),
-            }
-        };
-        let begin_ns = monotonic_ns();
-        database.kill(&victim.id, "the measurement says so").map_err(told)?;
-        let (outcome, end_ns) = client.join().map_err(|_| "the victim panicked".to_string())?;
-        match outcome {
-            Ok(_) => Err("a killed query answered".into()),
-            Err(_) => Ok((end_ns.saturating_sub(begin_ns)) as f64 / 1e6),
+    let (victims, statement) = (database.clone(), text.to_string());
+    let client = spawn("victim", move || {
+        let mut session = victims.session();
+        session.set_tenant("victim");
+        let outcome = run_rows(&mut session, &statement, params! {});
+        (outcome, monotonic_ns())
+    });
+    let victim = loop {
+        let running = database.running().into_iter().find(|query| query.tenant == "victim");
+        match running {
+            Some(query) if query.running && query.elapsed_ms >= 3 => break query,
+            _ => sleep(Duration::from_micros(300)),
         }
-    })
+    };
+    let begin_ns = monotonic_ns();
+    database.kill(&victim.id, "the measurement says so").map_err(told)?;
+    let (outcome, end_ns) = client.join();
+    match outcome {
+        Ok(_) => Err("a killed query answered".into()),
+        Err(_) => Ok((end_ns.saturating_sub(begin_ns)) as f64 / 1e6),
+    }
 }
 
 /// From the moment a client lets go of its rows to the query's end.
@@ -220,11 +229,11 @@ fn abandoned(graph: &Graph, report: &mut Report) -> Result<(), String> {
             let mut session = database.session();
             session.set_tenant("victim");
             let result = session.query(ENDLESS, params! {}).map_err(told)?;
-            std::thread::sleep(Duration::from_millis(2));
+            sleep(Duration::from_millis(2));
             let begin_ns = monotonic_ns();
             drop(result);
             while database.running().iter().any(|query| query.tenant == "victim") {
-                std::thread::sleep(Duration::from_micros(100));
+                sleep(Duration::from_micros(100));
             }
             samples.push((monotonic_ns() - begin_ns) as f64 / 1e6);
         }

@@ -7,6 +7,7 @@ use database::{Database, Params, Session, params};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use world::clock::monotonic_ns;
+use world::threads::{in_parallel, sleep};
 
 /// Queries at once.
 const CLIENTS: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -47,25 +48,33 @@ pub(crate) fn throughput(
         session.set_tenant(tenant);
         let mut samples = Samples::default();
         while !stop.load(Ordering::Relaxed) {
-            let (outcome, time_ms) = timed(|| run_rows(&mut session, text, params! { "personId" => person }));
+            let (outcome, time_ms) =
+                timed(|| run_rows(&mut session, text, params! { "personId" => person }));
             outcome?;
             samples.push(time_ms);
             done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(samples)
     };
-    std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..clients).map(|_| scope.spawn(client)).collect();
+    // The first thread holds the watch.
+    let watch = || {
         let begin_ns = monotonic_ns();
-        std::thread::sleep(window);
+        sleep(window);
         let (count, elapsed_ns) = (done.load(Ordering::Relaxed), monotonic_ns() - begin_ns);
         stop.store(true, Ordering::Relaxed);
-        let mut samples = Samples::default();
-        for client in clients {
-            samples.extend(&client.join().map_err(|_| "a client panicked".to_string())??);
-        }
-        Ok((count as f64 / (elapsed_ns as f64 / 1e9), samples))
-    })
+        count as f64 / (elapsed_ns as f64 / 1e9)
+    };
+    let work = |at: usize| match at {
+        0 => Ok((watch(), Samples::default())),
+        _ => client().map(|samples| (0.0, samples)),
+    };
+    let (mut rate, mut samples) = (0.0, Samples::default());
+    for outcome in in_parallel("load", clients + 1, work) {
+        let (own, times) = outcome?;
+        rate += own;
+        samples.extend(&times);
+    }
+    Ok((rate, samples))
 }
 
 pub(crate) fn run(graph: &Graph, report: &mut Report) -> Result<(), String> {

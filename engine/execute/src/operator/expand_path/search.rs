@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 /// Edges a slice visits for each answer that is asked for, so that who asks for few gets them early.
-const EDGES_PER_ANSWER: u64 = 16;
+const EDGES_PER_ANSWER: u64 = 64;
 
 type Along = Arc<Walk>;
 
