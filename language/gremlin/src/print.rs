@@ -189,7 +189,13 @@ fn map(f: &mut Formatter<'_>, pairs: &[(Object, Object)]) -> Result {
     f.write_str("[")?;
     for (place, (key, value)) in pairs.iter().enumerate() {
         let comma = if place > 0 { ", " } else { "" };
-        write!(f, "{comma}{key}: {value}")?;
+        match key {
+            // a bare word before a colon would be read as text
+            Object::Null | Object::Bool(_) | Object::Float(_) | Object::Double(_) => {
+                write!(f, "{comma}({key}): {value}")?;
+            }
+            key => write!(f, "{comma}{key}: {value}")?,
+        }
     }
     f.write_str("]")
 }

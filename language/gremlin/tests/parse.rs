@@ -27,6 +27,7 @@ fn what_is_printed_reads_back_as_the_same() {
         "g.V().repeat(out().as_('a')).until(not(__.outE())).emit().times(3).path().by(id()).from_('a')",
         "g.V().where(not(is(1))).filter(__.not(P.gt(3).negate().or(eq(UUID('6100808b-62f9-42b7-957e-ed66c30f40d1')))))",
         "g.V().has('name', TextP.regex('a\\\\d+\\u00A9').or(notStartingWith(\"q\\\"\")))",
+        "g.inject([(NaN): 1, (true): 2, (null): 3, (1.5): 4, 5: 6, true: 7])",
         "g.V().is(-128b).is(-32768s).is(-2147483648i).is(-9223372036854775808l).is(1e3).is(.5).is(0x1F)",
     ];
     for text in texts {
