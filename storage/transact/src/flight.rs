@@ -68,7 +68,8 @@ pub(crate) struct Waiting {
 enum News {
     /// It is its turn to lead.
     Lead,
-    Landed(Result<u64, TransactError>),
+    /// How it ended, and what is left of it: taking that apart takes time, which who leads has not.
+    Landed(Result<u64, TransactError>, Option<Accepted>),
 }
 
 impl Waiting {
@@ -93,7 +94,21 @@ struct Leading<'a>(&'a Shared);
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
         let cause = "the thread that wrote the log panicked".to_string();
-        self.0.fail(0, &DurableError::Poisoned { cause });
+        self.0.fail(0, &DurableError::Poisoned { cause }).tell();
+    }
+}
+
+/// What came of a group, to be told to those who wait.
+#[must_use]
+struct Landing {
+    outcomes: Vec<(Arc<Waiting>, News)>,
+    /// The first of those who fly now, if any do.
+    next: Option<Arc<Waiting>>,
+}
+
+impl Landing {
+    fn tell(self) {
+        self.outcomes.into_iter().for_each(|(waiting, news)| waiting.tell(news));
     }
 }
 
@@ -135,14 +150,22 @@ impl Shared {
                 self.lead();
             }
             match waiting.wait() {
-                News::Landed(outcome) => return outcome,
+                News::Landed(outcome, _taken_apart_here) => return outcome,
                 News::Lead => leads = true,
             }
         }
     }
 
-    /// Appends and syncs all that fly now, and makes them the present.
+    /// Leads one group, and names who leads the next.
     fn lead(&self) {
+        let landing = self.land_all();
+        // First, since the disk waits for it.
+        landing.next.as_ref().inspect(|next| next.tell(News::Lead));
+        landing.tell();
+    }
+
+    /// Appends and syncs all that fly now, and makes them the present.
+    fn land_all(&self) -> Landing {
         let panics = Leading(self);
         let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
         for (accepted, _) in &mut self.flight.lock().all {
@@ -161,14 +184,16 @@ impl Shared {
     }
 
     /// The first `count` are on disk.
-    fn landed(&self, count: usize, bytes: usize) {
+    fn landed(&self, count: usize, bytes: usize) -> Landing {
         let mut flight = self.flight.lock();
-        let group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
+        let mut group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
         flight.bytes -= bytes;
-        if let (Some((first, _)), Some((last, _))) = (group.first(), group.last()) {
+        let first = group.first().map(|(first, _)| first.point());
+        if let (Some(first), Some((last, _))) = (first, group.last_mut()) {
             self.store.names().mark_durable(last.named);
             self.past.logged(bytes as u64);
-            self.past.publish(&self.store, last.snapshot.clone(), first.point(), last.point());
+            let graph = std::mem::replace(&mut last.snapshot, self.store.current());
+            self.past.publish(&self.store, graph, first, last.point());
             let mut feeds = self.feeds.lock();
             if !feeds.is_empty() {
                 feeds.publish(&group.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
@@ -180,15 +205,14 @@ impl Shared {
         flight.led = next.is_some();
         drop(flight);
         self.all_landed.notify_all();
-        // First, since the disk waits for it.
-        next.inspect(|next| next.tell(News::Lead));
-        for (accepted, waiting) in group {
-            waiting.tell(News::Landed(Ok(accepted.record.place)));
-        }
+        let landed = |(accepted, waiting): (Accepted, Arc<Waiting>)| {
+            (waiting, News::Landed(Ok(accepted.record.place), Some(accepted)))
+        };
+        Landing { outcomes: group.into_iter().map(landed).collect(), next }
     }
 
     /// The first `count` failed, and so does everything behind them.
-    fn fail(&self, count: usize, error: &DurableError) {
+    fn fail(&self, count: usize, error: &DurableError) -> Landing {
         let behind = match error {
             // Nothing of them was ever written.
             DurableError::Unconfirmed { cause } => DurableError::Poisoned { cause: cause.to_string() },
@@ -200,10 +224,11 @@ impl Shared {
         flight.failure = Some(behind.clone());
         drop(flight);
         self.all_landed.notify_all();
-        for (at, (_, waiting)) in all.into_iter().enumerate() {
-            let error = if at < count { error.clone() } else { behind.clone() };
-            waiting.tell(News::Landed(Err(error.into())));
-        }
+        let failed = |(at, (_, waiting)): (usize, (Accepted, Arc<Waiting>))| {
+            let error = if at < count { error } else { &behind };
+            (waiting, News::Landed(Err(error.clone().into()), None))
+        };
+        Landing { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
 
     /// Goes back to what is on disk, if a group has failed.
