@@ -126,13 +126,8 @@ impl paths::Adjacency for Walk {
     }
     fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
         self.record(vertex);
-        scratch.clear();
-        let listed = self.view.for_each_edge(vertex, |edge| {
-            let far = if edge.source.dense() == vertex { edge.target } else { edge.source };
-            scratch.push(far.dense(), edge.id.0);
-        });
-        self.or_fail(listed);
-        scratch.as_slices()
+        let EdgeScratch { neighbours, edges } = scratch;
+        self.or_fail(self.view.edges_in(vertex, neighbours, edges))
     }
     fn degree(&self, vertex: u32) -> u32 {
         self.or_fail(self.view.degree(vertex))
