@@ -51,7 +51,13 @@ impl Lowerer<'_> {
         }
         set_argument(&mut inner, &imports);
         let kind = self.join_back(call, outcome.columns, rows, span)?;
-        rows.plan = Plan::Apply(Box::new(Apply { input: rows.plan.take(), inner, imports, kind, scope: Default::default() }));
+        rows.plan = Plan::Apply(Box::new(Apply {
+            input: rows.plan.take(),
+            inner,
+            imports,
+            kind,
+            scope: Default::default(),
+        }));
         Ok(())
     }
 

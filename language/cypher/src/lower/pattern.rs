@@ -9,8 +9,8 @@ use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use plan::{Function, LabelExpr};
 
-use super::repeat;
 use super::dynamic::is_dynamic;
+use super::repeat;
 use super::scope::Scope;
 use super::search;
 use super::steps::{
