@@ -24,7 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let open = folder.as_deref().map(|folder| (disk, folder));
     let (engine, _) = transact::open(open, &OpenOptions::default())?;
     let before = memory::resident_bytes();
-    let phases: Arc<Mutex<Vec<(&'static str, u64, u64)>>> = Arc::default();
+    // Name, when it began, and the most megabytes resident before it.
+    type Phase = (&'static str, u64, u64);
+    let phases: Arc<Mutex<Vec<Phase>>> = Arc::default();
     let seen = phases.clone();
     let progress = move |progress: &Progress| {
         let mut phases = seen.lock().expect("nobody panics while holding it");

@@ -71,7 +71,7 @@ fn open(folder: &Path, memory_bytes: Option<u64>) -> Engine {
 fn edge_list() -> Files {
     let mut chance = Chance::seeded(8);
     let mut pairs = String::new();
-    for _ in 0..EDGES * 2 {
+    for _ in 0..EDGES * 3 {
         writeln!(pairs, "{}\t{}", chance.below(PEOPLE) * 7, chance.below(PEOPLE) * 7).unwrap();
     }
     Files::new(&[("pairs.txt", &pairs)])
@@ -116,5 +116,6 @@ fn an_import_holds_at_most_twice_what_it_builds_or_what_it_was_given() {
     assert!(most < 2 * built + 30 * MB, "{} MB for {} MB", most / MB, built / MB);
     let (most, built) = measured(&list, Some(8 * MB as u64));
     println!("an edge list within 8 MB: {} MB at most for {} MB", most / MB, built / MB);
-    assert!(most < (8 + 14) * MB && most < built, "{} MB for {} MB", most / MB, built / MB);
+    // More blocks are on their way where one thread falls behind; the pairs alone would be 21 MB.
+    assert!(most < (8 + 20) * MB && most < built, "{} MB for {} MB", most / MB, built / MB);
 }
