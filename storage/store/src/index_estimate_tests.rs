@@ -15,7 +15,7 @@ fn definition() -> IndexDefinition {
         id: IndexId(1),
         name: "numbers".into(),
         target: SchemaTarget::Vertices(LabelId(0)),
-        keys: vec![KeyId(0)].into(),
+        keys: vec![KeyId(0)],
         unique: false,
     }
 }
@@ -42,7 +42,7 @@ fn an_estimate_is_wrong_by_a_leaf_at_each_bound_at_most() {
     for round in 0..2 {
         let within =
             |low: i64, high: i64| keys.iter().filter(|key| (low..=high).contains(*key)).count() as f64;
-        let mut check = |low: i64, high: i64, error_max: f64| {
+        let check = |low: i64, high: i64, error_max: f64| {
             let (from, to) = (Value::Int(low), Value::Int(high));
             let (found, right) = (index.estimate(bounds(&from, true), bounds(&to, true)), within(low, high));
             assert!(
