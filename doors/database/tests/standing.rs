@@ -49,6 +49,8 @@ const SHAPES: &[&str] = &[
     "MATCH (a {x: 3})-[*0..]-(b) RETURN id(a) AS a, count(DISTINCT b) AS n",
     "MATCH (a:P {x: 1}), (b:Q) WHERE a <> b MATCH p = shortestPath((a)-[:R*]->(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
     "MATCH (a:P {x: 5}), (b:Q) WHERE a <> b MATCH p = shortestPath((a)-[*..3]-(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P {x: 1}), (b:Q {x: 2}) WHERE a <> b MATCH p = shortestPath((a)-[:R*..4]->(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a {x: 3}), (b {x: 5}) MATCH p = shortestPath((a)-[*..3]-(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
     "MATCH (a:P) WHERE EXISTS { (a)-[:R*]->(:Q {x: 3}) } RETURN id(a) AS a",
     "MATCH (a:P {x: 4})-[:S]->(c)-[:R*]->(b:Q)-[:S]->(d) RETURN DISTINCT id(a) AS a, id(b) AS b, id(d) AS d",
     "RETURN 1 AS one",

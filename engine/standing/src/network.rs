@@ -8,7 +8,7 @@ use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::join::JoinState;
 use crate::limits::RESULT_ROWS_MAX;
-use crate::operator::{Aggregate, Combine, Distinct, Reach, Top};
+use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Top};
 use crate::row::Row;
 use crate::shape::{Shape, StepKind, StepNo};
 use crate::table::HashMap;
@@ -52,6 +52,7 @@ enum Operator {
     Distinct(StepNo, Distinct),
     Aggregate(StepNo, Option<StepNo>, Aggregate),
     Reach(StepNo, Reach),
+    Pair(StepNo, Pair),
     Top(StepNo, Top),
     Union(StepNo, StepNo),
     Combine(StepNo, StepNo, Combine),
@@ -101,6 +102,7 @@ impl Network {
                 StepKind::Aggregate { input, keys, calls, whole } => {
                     Operator::Aggregate(input, whole, Aggregate::new(keys, calls))
                 }
+                StepKind::Pair { input, walk, max } => Operator::Pair(input, Pair::new(walk, max)),
                 StepKind::Reach { input, walk } => Operator::Reach(input, Reach::new(walk)),
                 StepKind::Top { input, group, keys, skip, limit } => {
                     Operator::Top(input, Top::new(group, keys, skip, limit))
@@ -136,6 +138,7 @@ impl Network {
                 Operator::Aggregate(input, whole, aggregate) => {
                     aggregate.advance(&all[*input], whole.map(|whole| &all[whole]))?
                 }
+                Operator::Pair(input, pair) => pair.advance(turn, &all[*input])?,
                 Operator::Reach(input, reach) => reach.advance(turn, &all[*input])?,
                 Operator::Top(input, top) => top.advance(&all[*input]),
                 Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),

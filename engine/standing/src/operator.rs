@@ -3,11 +3,13 @@
 mod aggregate;
 mod combine;
 mod distinct;
+mod pair;
 mod reach;
 mod top;
 
 pub(crate) use aggregate::Aggregate;
 pub(crate) use combine::Combine;
 pub(crate) use distinct::Distinct;
+pub(crate) use pair::{PAIR_MAX, Pair};
 pub(crate) use reach::{Home, Reach, Walk};
 pub(crate) use top::Top;

@@ -51,6 +51,8 @@ pub(crate) enum StepKind {
     Aggregate { input: StepNo, keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>, whole: Option<StepNo> },
     /// Source, target and distance of a walk from each source, which is the only column of the input.
     Reach { input: StepNo, walk: Walk },
+    /// First end, second end and distance of pairs, which are the columns of the input; at most so far apart.
+    Pair { input: StepNo, walk: Walk, max: u32 },
     /// The first rows of each group, in order of the keys (column, largest first).
     Top { input: StepNo, group: Vec<usize>, keys: Vec<(usize, bool)>, skip: usize, limit: Option<usize> },
     /// Rows of both; same layout.

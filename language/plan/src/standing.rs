@@ -66,7 +66,12 @@ impl fmt::Display for StandingCommand {
                 write!(f, "CREATE STANDING QUERY {}{unless} AS {text}", Quoted(name))
             }
             StandingCommand::Drop { name, if_exists } => {
-                write!(f, "DROP STANDING QUERY {}{}", Quoted(name), if *if_exists { " IF EXISTS" } else { "" })
+                write!(
+                    f,
+                    "DROP STANDING QUERY {}{}",
+                    Quoted(name),
+                    if *if_exists { " IF EXISTS" } else { "" }
+                )
             }
             StandingCommand::Subscribe { name, from, snapshot } => {
                 write!(f, "SUBSCRIBE {}", Quoted(name))?;

@@ -19,6 +19,7 @@ pub mod power_law;
 mod recursive;
 pub mod report;
 mod rmat;
+mod standing;
 mod store;
 pub mod timing;
 
@@ -36,6 +37,7 @@ const BENCHES: &[(&str, &str, Bench)] = &[
     ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
     ("recursive", "paths of many sources, policies, pairs, walks that explode; beside bare searches", recursive::run),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
+    ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),
     ("store-tao", "many clients with the mix of TAO", store::tao::run),

@@ -34,12 +34,12 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 }
 
 /// A failure of the database in one line.
-fn told(error: &database::Error) -> String {
+pub(crate) fn told(error: &database::Error) -> String {
     format!("{}: {}", error.code, error.to_string().replace('\n', " / "))
 }
 
 /// A folder for a part's databases, gone with it.
-fn scratch(purpose: &str) -> Result<TemporaryFolder, String> {
+pub(crate) fn scratch(purpose: &str) -> Result<TemporaryFolder, String> {
     let cache = data::cache_folder();
     files::create_folder(&cache)
         .and_then(|()| TemporaryFolder::inside(&cache, purpose))

@@ -6,7 +6,7 @@
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
-use crate::operator::{Home, Walk};
+use crate::operator::{Home, PAIR_MAX, Walk};
 use crate::shape::{Attribute, StepKind, StepNo};
 use model::Direction;
 use plan::algebra::Plan;
@@ -165,12 +165,27 @@ impl Analysis<'_> {
             if backwards { (edge.to, edge.from, to) } else { (edge.from, edge.to, from) };
         let direction = if backwards { edge.direction.reversed() } else { edge.direction };
         let home = home(edge, run, context.sets)?;
+        let length = self.lengths[&edge.variable];
+        let walk = Walk { types: edge.types.clone(), direction, home, max: run.max };
+        // Where both ends are given, and not far apart, half the way is searched from each.
+        let other = pending.around(end);
+        let given =
+            |vertices: &[Var]| vertices.iter().any(|var| bound(self, *var)) || pending.is_anchored(vertices);
+        if let Some(max) = run.max.filter(|max| {
+            (2..=PAIR_MAX).contains(max) && home == Home::Never && given(&around) && given(&other)
+        }) {
+            let both = [around, other].concat();
+            let left = self.join(input, &both, pending)?;
+            let items = vec![Expr::Variable(start), Expr::Variable(end)];
+            let pairs = self.add(StepKind::Map { input: left, items }, vec![start, end]);
+            let pairs = self.add(StepKind::Distinct { input: pairs }, vec![start, end]);
+            let reached = self.add(StepKind::Pair { input: pairs, walk, max }, vec![start, end, length]);
+            return Ok(self.combine(left, reached, &[start, end], CombineAs::Inner));
+        }
         let left = self.join(input, &around, pending)?;
         let items = vec![Expr::Variable(start)];
         let sources = self.add(StepKind::Map { input: left, items }, vec![start]);
         let sources = self.add(StepKind::Distinct { input: sources }, vec![start]);
-        let length = self.lengths[&edge.variable];
-        let walk = Walk { types: edge.types.clone(), direction, home, max: run.max };
         let reached = self.add(StepKind::Reach { input: sources, walk }, vec![start, end, length]);
         let both = self.layout(left).contains(&end);
         let on = if both { vec![start, end] } else { vec![start] };

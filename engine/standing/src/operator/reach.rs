@@ -41,8 +41,8 @@ pub(crate) enum Home {
 }
 
 /// Distances from one source, itself at 0.
-struct Source {
-    distances: HashMap<VertexId, u32>,
+pub(super) struct Source {
+    pub(super) distances: HashMap<VertexId, u32>,
     /// Length of the shortest cycle through it.
     cycle: Option<u32>,
 }
@@ -54,15 +54,59 @@ pub(crate) struct Reach {
 }
 
 /// The graph of a walk at one tick.
-struct Ground<'a> {
+pub(super) struct Ground<'a> {
     view: &'a View,
     types: Vec<EdgeTypeId>,
+    /// None of the types exists yet.
+    is_barren: bool,
     direction: Direction,
     tick: Tick,
     max: u32,
 }
 
-impl Ground<'_> {
+/// Edges that went and came at a tick: pairs of the near and the far end, as the walk goes.
+#[derive(Default)]
+pub(super) struct Moved {
+    pub gone: Vec<(VertexId, VertexId)>,
+    pub come: Vec<(VertexId, VertexId)>,
+}
+
+impl Moved {
+    pub fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.come.is_empty()
+    }
+}
+
+impl<'a> Ground<'a> {
+    /// The graph of a walk in this direction, so many edges far.
+    pub fn of(walk: &Walk, turn: &Turn<'a>, direction: Direction, max: u32) -> Ground<'a> {
+        let catalog = turn.view.newest().catalog();
+        let types: Vec<EdgeTypeId> = walk.types.iter().filter_map(|name| catalog.edge_type(name)).collect();
+        let is_barren = !walk.types.is_empty() && types.is_empty();
+        Ground { view: turn.view, types, is_barren, direction, tick: turn.tick, max }
+    }
+    /// What this tick changed of it.
+    pub fn moved(&self, turn: &Turn<'_>) -> Result<Moved, StandingError> {
+        let mut moved = Moved::default();
+        for edge in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.edges) {
+            if !self.types.is_empty() && !self.types.contains(&edge.id.edge_type()) {
+                continue;
+            }
+            let (forth, back) = ((edge.source, edge.target), (edge.target, edge.source));
+            let ends = match self.direction {
+                Direction::Out => vec![forth],
+                Direction::In => vec![back],
+                Direction::Both => vec![forth, back],
+            };
+            let is_there = |tick| Ok::<_, StandingError>(turn.view.edge(edge.id, tick)? == Some(*edge));
+            match (is_there(turn.tick - 1)?, is_there(turn.tick)?) {
+                (true, false) => moved.gone.extend(ends),
+                (false, true) => moved.come.extend(ends),
+                _ => {}
+            }
+        }
+        Ok(moved)
+    }
     fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
         self.neighbours(vertex, self.direction, found)
     }
@@ -75,6 +119,9 @@ impl Ground<'_> {
         direction: Direction,
         found: &mut dyn FnMut(VertexId),
     ) -> Result<(), StandingError> {
+        if self.is_barren {
+            return Ok(());
+        }
         self.view.edges(vertex, &self.types, direction, self.tick, |edge| {
             found(if edge.source == vertex { edge.target } else { edge.source })
         })
@@ -100,6 +147,14 @@ impl Due {
 }
 
 impl Source {
+    /// Searches from a source.
+    pub fn begin(source: VertexId, ground: &Ground<'_>) -> Result<Source, StandingError> {
+        let mut state = Source { distances: HashMap::default(), cycle: None };
+        let mut due = Due::default();
+        due.push(0, source);
+        state.relax(due, ground, &mut HashMap::default())?;
+        Ok(state)
+    }
     /// Sets a distance, and notes what it was before this tick.
     fn set(&mut self, vertex: VertexId, distance: Option<u32>, before: &mut HashMap<VertexId, Option<u32>>) {
         let old = match distance {
@@ -128,17 +183,16 @@ impl Source {
         }
         Ok(())
     }
-    /// Takes up edges that went and came: pairs of the near and the far end, as the walk goes. `before` gets what changed.
-    fn change(
+    /// Takes up edges that went and came. `before` gets the distances that changed, as they were.
+    pub(super) fn change(
         &mut self,
         source: VertexId,
-        gone: &[(VertexId, VertexId)],
-        come: &[(VertexId, VertexId)],
+        moved: &Moved,
         ground: &Ground<'_>,
         before: &mut HashMap<VertexId, Option<u32>>,
     ) -> Result<(), StandingError> {
         let mut suspects = Due::default();
-        for (near, far) in gone {
+        for (near, far) in &moved.gone {
             if let (Some(here), Some(there)) = (self.distances.get(near), self.distances.get(far))
                 && here + 1 == *there
             {
@@ -178,7 +232,7 @@ impl Source {
             })?;
             best.into_iter().for_each(|best| due.push(best, *vertex));
         }
-        for (near, far) in come {
+        for (near, far) in &moved.come {
             if let Some(known) = self.distances.get(near) {
                 due.push(known + 1, *far);
             }
@@ -215,41 +269,12 @@ impl Reach {
     }
     /// Rows of source, target and distance that come and go. The input's only column is the source, each once.
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
-        let catalog = turn.view.newest().catalog();
-        let known: Vec<EdgeTypeId> =
-            self.walk.types.iter().filter_map(|name| catalog.edge_type(name)).collect();
-        let is_barren = !self.walk.types.is_empty() && known.is_empty();
-        let ground = Ground {
-            view: turn.view,
-            types: known,
-            direction: self.walk.direction,
-            tick: turn.tick,
-            max: self.walk.max.unwrap_or(u32::MAX - 1),
-        };
+        let ground = Ground::of(&self.walk, turn, self.walk.direction, self.walk.max.unwrap_or(u32::MAX - 1));
         let mut found = Changes::new();
-        if let Some(touched) = turn.touched.filter(|_| !is_barren) {
-            let (mut gone, mut come) = (Vec::new(), Vec::new());
-            for edge in &touched.edges {
-                if !ground.types.is_empty() && !ground.types.contains(&edge.id.edge_type()) {
-                    continue;
-                }
-                let (forth, back) = ((edge.source, edge.target), (edge.target, edge.source));
-                let ends = match ground.direction {
-                    Direction::Out => vec![forth],
-                    Direction::In => vec![back],
-                    Direction::Both => vec![forth, back],
-                };
-                let is_there = |tick| Ok::<_, StandingError>(turn.view.edge(edge.id, tick)? == Some(*edge));
-                match (is_there(turn.tick - 1)?, is_there(turn.tick)?) {
-                    (true, false) => gone.extend(ends),
-                    (false, true) => come.extend(ends),
-                    _ => {}
-                }
-            }
-            if !gone.is_empty() || !come.is_empty() {
-                for (source, state) in &mut self.sources {
-                    update(*source, state, &gone, &come, &ground, self.walk.home, &mut found)?;
-                }
+        let moved = ground.moved(turn)?;
+        if !moved.is_empty() {
+            for (source, state) in &mut self.sources {
+                update(*source, state, &moved, &ground, self.walk.home, &mut found)?;
             }
         }
         for (given, diff) in input {
@@ -260,15 +285,8 @@ impl Reach {
                 }
                 continue;
             }
-            let mut state = Source { distances: HashMap::default(), cycle: None };
-            let mut due = Due::default();
-            due.push(0, source);
-            if is_barren {
-                state.distances.insert(source, 0);
-            } else {
-                state.relax(due, &ground, &mut HashMap::default())?;
-                state.cycle = state.cycle(source, &ground)?;
-            }
+            let mut state = Source::begin(source, &ground)?;
+            state.cycle = state.cycle(source, &ground)?;
             tell_all(source, &state, self.walk.home, 1, &mut found);
             self.sources.insert(source, state);
         }
@@ -285,16 +303,15 @@ fn tell_all(source: VertexId, state: &Source, home: Home, diff: isize, found: &m
 fn update(
     source: VertexId,
     state: &mut Source,
-    gone: &[(VertexId, VertexId)],
-    come: &[(VertexId, VertexId)],
+    moved: &Moved,
     ground: &Ground<'_>,
     home: Home,
     found: &mut Changes,
 ) -> Result<(), StandingError> {
     let mut before = HashMap::default();
-    state.change(source, gone, come, ground, &mut before)?;
+    state.change(source, moved, ground, &mut before)?;
     let own_before = state.own(home);
-    let at_home = gone.iter().chain(come).any(|(_, far)| *far == source);
+    let at_home = moved.gone.iter().chain(&moved.come).any(|(_, far)| *far == source);
     if at_home || !before.is_empty() {
         state.cycle = state.cycle(source, ground)?;
     }
