@@ -199,10 +199,13 @@ fn attribute_of(
     }
 }
 
+/// Rows, so many times each, by some of their columns.
+type Rows = HashMap<Row, Vec<(Row, isize)>>;
+
 /// The rows of the input so far, by what routes ask them for.
 #[derive(Default)]
 pub(crate) struct InputIndex {
-    by: Vec<(Vec<usize>, HashMap<Row, Vec<(Row, isize)>>)>,
+    by: Vec<(Vec<usize>, Rows)>,
 }
 
 impl InputIndex {

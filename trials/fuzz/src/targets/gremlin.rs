@@ -42,7 +42,7 @@ fn run(traversal: &Traversal) {
             Database::open(MEMORY, options).expect("a database in memory opens").session()
         });
         let options = GremlinOptions {
-            keeps_many: traversal.steps.len() % 2 == 0,
+            keeps_many: traversal.steps.len().is_multiple_of(2),
             timeout: Some(Duration::from_millis(100)),
             ..GremlinOptions::default()
         };
