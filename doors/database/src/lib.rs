@@ -44,5 +44,5 @@ pub use profile::plan_value;
 pub use progress::OperatorProgress;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
 pub use session::{Limits, Session};
-pub use users::UserDirectory;
 pub use transact::{BackupReport, History, Mode, Moment, Point};
+pub use users::UserDirectory;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tanglewood_database::{Database, Options, Session, params};
 use world::chance::Chance;
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 12;
 const TEST: &str = "EXISTS { (y)-[:R]->(:Good) }";
 
 /// Rows as a bag of numbers.

@@ -31,7 +31,10 @@ mod stream;
 mod turn;
 
 pub use access::{Access, Counters};
-pub use dataflow::{AccountOptions, Action, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TenantNo, Threshold, UserNo};
+pub use dataflow::{
+    AccountOptions, Action, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TenantNo, Threshold,
+    UserNo,
+};
 pub use error::ExecuteError;
 pub use execution::{ExecuteOptions, Execution, Ready};
 pub use expression::Parameters;

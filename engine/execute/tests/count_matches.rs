@@ -79,7 +79,13 @@ fn pattern(chance: &mut Chance) -> (Plan, u32) {
         let imports = vec![Var(0), Var(1)];
         let inner =
             Plan::Match(Box::new(Match { input: Plan::Argument(imports.clone()), pattern, optional: false }));
-        plan = Plan::Apply(Box::new(Apply { input: plan, inner, imports, kind: ApplyKind::Anti, scope: Default::default() }));
+        plan = Plan::Apply(Box::new(Apply {
+            input: plan,
+            inner,
+            imports,
+            kind: ApplyKind::Anti,
+            scope: Default::default(),
+        }));
     }
     (plan, count)
 }

@@ -5,10 +5,10 @@
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
 pub use crate::counting::{CountArm, CountMatches, CountStep, CountTree};
-pub use crate::intersect::{Intersect, IntersectArm};
 pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
+pub use crate::intersect::{Intersect, IntersectArm};
 use crate::pattern::{PathMode, Pattern, Selector};
 use crate::scope::Scope;
 use model::Direction;

@@ -63,7 +63,13 @@ fn statement(chance: &mut Chance) -> Statement {
         let inner = PatternText::default().vertex(a, "").vertex(b, "").edge(e, a, b, "R", direction(chance));
         let inner = inner.over(Plan::Argument(vec![a, b]));
         let imports = vec![a, b];
-        plan = Plan::Apply(Box::new(Apply { input: plan, inner, imports, kind: ApplyKind::Anti, scope: Default::default() }))
+        plan = Plan::Apply(Box::new(Apply {
+            input: plan,
+            inner,
+            imports,
+            kind: ApplyKind::Anti,
+            scope: Default::default(),
+        }))
     }
     let n = t.var("n");
     let calls = vec![(n, AggregateFunction::CountRows, None, false)];

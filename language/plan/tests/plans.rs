@@ -347,7 +347,11 @@ fn shapes() {
         "push_filter_through_with",
         table().query(filter(plan, equal(read(n), Value::string("Ada"))), &[n]),
     );
-    let first = Plan::Limit(Box::new(Limit { input: people(), count: Expr::literal(10_i64), scope: Default::default() }));
+    let first = Plan::Limit(Box::new(Limit {
+        input: people(),
+        count: Expr::literal(10_i64),
+        scope: Default::default(),
+    }));
     check("push_filter_not_through_limit", table().query(filter(first, named(a, "Ada")), &[a]));
     let towns = PatternText::default().vertex(b, "City").over(Plan::Unit);
     let both = vec![(m, a, b)];
@@ -364,12 +368,20 @@ fn shapes() {
     let keys = vec![SortKey { expr: name.clone(), descending: true }];
     let sorted = Plan::Sort(Box::new(Sort { input: people(), keys, limit: None }));
     let skipped = Plan::Skip(Box::new(Skip { input: sorted, count: Expr::literal(5_i64) }));
-    let plan = Plan::Limit(Box::new(Limit { input: columns(skipped, &[a]), count: Expr::literal(10_i64), scope: Default::default() }));
+    let plan = Plan::Limit(Box::new(Limit {
+        input: columns(skipped, &[a]),
+        count: Expr::literal(10_i64),
+        scope: Default::default(),
+    }));
     check("split_top_k", table().query(plan, &[a]));
     let top = |input: Plan, expr: Expr| {
         let keys = vec![SortKey { expr, descending: true }];
         let sorted = Plan::Sort(Box::new(Sort { input, keys, limit: None }));
-        Plan::Limit(Box::new(Limit { input: sorted, count: Expr::literal(10_i64), scope: Default::default() }))
+        Plan::Limit(Box::new(Limit {
+            input: sorted,
+            count: Expr::literal(10_i64),
+            scope: Default::default(),
+        }))
     };
     let age = || Expr::property(a, "age");
     let chance = Expr::Call(Function::Rand, Vec::new());
@@ -455,8 +467,13 @@ fn plan_deepest() {
     let line = |length: usize| (0..length).fold(start(), |plan, _| each(plan));
     let calls = |length: usize| {
         let inner = || unwind(argument(&[a]), Expr::Parameter("list".into()), n);
-        let call =
-            |input: Plan| Apply { input, inner: inner(), imports: vec![a], kind: ApplyKind::Inner(vec![n]), scope: Default::default() };
+        let call = |input: Plan| Apply {
+            input,
+            inner: inner(),
+            imports: vec![a],
+            kind: ApplyKind::Inner(vec![n]),
+            scope: Default::default(),
+        };
         (0..length).fold(start(), |plan, _| Plan::Apply(Box::new(call(plan))))
     };
     let plan = |plan: Plan| optimize(Table(t.0.clone()).query(plan, &[a]), &Figures::new(FIGURES));

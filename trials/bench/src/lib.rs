@@ -35,7 +35,11 @@ const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
     ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
-    ("recursive", "paths of many sources, policies, pairs, walks that explode; beside bare searches", recursive::run),
+    (
+        "recursive",
+        "paths of many sources, policies, pairs, walks that explode; beside bare searches",
+        recursive::run,
+    ),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),
     ("store", "all of the store's figures", store::run),

@@ -1,11 +1,11 @@
 //! Canonical text of schema commands and `SHOW`.
 
-use plan::users::{Password, UserCommand};
 use super::Printer;
 use crate::ast::{
     CreateConstraint, CreateIndex, DropByName, IndexKind, Name, Requirement, SchemaCommand, SchemaEntity,
     Show, ShowTarget,
 };
+use plan::users::{Password, UserCommand};
 
 impl Printer {
     pub(super) fn schema_command(&mut self, command: &SchemaCommand) {

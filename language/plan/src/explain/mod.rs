@@ -5,8 +5,8 @@
 
 mod detail;
 mod path_pattern;
-mod scope;
 mod render;
+mod scope;
 pub mod text;
 
 use crate::algebra::{ApplyKind, Plan};

@@ -291,7 +291,13 @@ fn over_elements(
     lift_expression(&mut map, &mut plan, names)?;
     plan = Plan::Extend(Box::new(Extend { input: plan, items: vec![(column, map)] }));
     let kind = ApplyKind::Collect { list: collected, column };
-    *below = Plan::Apply(Box::new(Apply { input: below.take(), inner: plan, imports, kind, scope: Scope::default() }));
+    *below = Plan::Apply(Box::new(Apply {
+        input: below.take(),
+        inner: plan,
+        imports,
+        kind,
+        scope: Scope::default(),
+    }));
     let missing = Expr::Unary(UnaryOperator::IsNull, Box::new(list.clone()));
     Ok(Expr::Case {
         operand: None,

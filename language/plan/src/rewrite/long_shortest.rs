@@ -62,7 +62,13 @@ fn listed(mut node: ExpandPath, names: &mut Names<'_>) -> Result<Plan, PlanError
         (Selector::AnyShortest, None) => least_length(node, names),
         (selector, _) => shortest_lists(node, selector, names),
     };
-    Ok(Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Inner(columns), scope: Default::default() })))
+    Ok(Plan::Apply(Box::new(Apply {
+        input,
+        inner,
+        imports,
+        kind: ApplyKind::Inner(columns),
+        scope: Default::default(),
+    })))
 }
 
 /// What the search reads of its input row.

@@ -40,6 +40,12 @@ fn replace(plan: &mut Plan) {
         node.input = Plan::Argument(imports.clone());
         node.optional = false;
     }
-    let apply = Apply { input, inner: plan.take(), imports, kind: ApplyKind::Optional(new), scope: Default::default() };
+    let apply = Apply {
+        input,
+        inner: plan.take(),
+        imports,
+        kind: ApplyKind::Optional(new),
+        scope: Default::default(),
+    };
     *plan = Plan::Apply(Box::new(apply));
 }

@@ -48,8 +48,7 @@ pub(crate) fn throughput(
         session.set_tenant(tenant);
         let mut samples = Samples::default();
         while !stop.load(Ordering::Relaxed) {
-            let (outcome, time_ms) =
-                timed(|| run_rows(&mut session, text, params! { "personId" => person }));
+            let (outcome, time_ms) = timed(|| run_rows(&mut session, text, params! { "personId" => person }));
             outcome?;
             samples.push(time_ms);
             done.fetch_add(1, Ordering::Relaxed);

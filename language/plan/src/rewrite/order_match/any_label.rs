@@ -114,7 +114,13 @@ impl AnyLabel {
         self.values(&mut |value| add(&mut imports, value.free_variables()));
         imports.retain(|var| columns.contains(var));
         let inner = self.union(&Plan::Argument(imports.clone()), vertex, tests);
-        Plan::Apply(Box::new(Apply { input, inner, imports, kind: ApplyKind::Inner(vec![vertex]), scope: Default::default() }))
+        Plan::Apply(Box::new(Apply {
+            input,
+            inner,
+            imports,
+            kind: ApplyKind::Inner(vec![vertex]),
+            scope: Default::default(),
+        }))
     }
 
     fn values(&self, see: &mut dyn FnMut(&Expr)) {
