@@ -372,7 +372,7 @@ fn serve_refuses_what_it_cannot_do() {
     let serve = |arguments: &[&str]| place.run(&[&["serve", "s.db"], arguments].concat()).failed(1);
     says(&serve(&["--bolt", "0.0.0.0:0"]), &["NotLoopback", "no password", "tanglewood user add"]);
     says(&serve(&["--bolt", "nonsense"]), &["is not an address", "hint: "]);
-    says(&serve(&["--gremlin", "127.0.0.1:8182"]), &["Gremlin", "hint: "]);
+    says(&serve(&["--bolt", "127.0.0.1:0", "--gremlin", "0.0.0.0:0"]), &["NotLoopback", "hint: "]);
     says(&serve(&["--http", "127.0.0.1:7474"]), &["HTTP", "hint: "]);
     assert!(!place.path().join("s.db").exists());
     let serving = Serving::start(&place, &["serve", "s.db", "--bolt", "localhost:0"]);

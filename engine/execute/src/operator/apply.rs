@@ -33,7 +33,7 @@ use plan::algebra::ApplyKind;
 use plan::scope::{InstanceOrder, OperatorOrder, Scope};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 mod close;
 
@@ -42,6 +42,8 @@ pub(crate) use close::compile as close;
 /// A live instance.
 struct Live {
     rows: usize,
+    /// Whose it is.
+    opener: u64,
     /// Outer rows that need no more, by domain.
     done: Vec<Option<Arc<DoneRows>>>,
 }
@@ -51,15 +53,21 @@ struct Live {
 pub(crate) struct ScopeRows {
     rows: Mutex<HashMap<(usize, Tag), Live, FixedState>>,
     live: Vec<AtomicUsize>,
+    openers: AtomicU64,
 }
 
 impl ScopeRows {
     pub(crate) fn new(executors: usize) -> ScopeRows {
-        ScopeRows { rows: Mutex::default(), live: (0..executors).map(|_| AtomicUsize::new(0)).collect() }
+        let live = (0..executors).map(|_| AtomicUsize::new(0)).collect();
+        ScopeRows { rows: Mutex::default(), live, openers: AtomicU64::new(0) }
+    }
+    /// A number for an operator that opens instances.
+    pub(crate) fn opener(&self) -> u64 {
+        self.openers.fetch_add(1, Ordering::Relaxed)
     }
     /// A new instance with so many outer rows.
-    pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize) {
-        self.rows.lock().insert((executor, tag), Live { rows, done: Vec::new() });
+    pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize, opener: u64) {
+        self.rows.lock().insert((executor, tag), Live { rows, opener, done: Vec::new() });
         self.live[executor].fetch_add(1, Ordering::Relaxed);
     }
     /// Outer rows of an instance.
@@ -77,8 +85,23 @@ impl ScopeRows {
     }
     /// The instance has ended.
     pub(crate) fn close(&self, executor: usize, tag: Tag) {
-        self.rows.lock().remove(&(executor, tag));
-        self.live[executor].fetch_sub(1, Ordering::Relaxed);
+        if self.rows.lock().remove(&(executor, tag)).is_some() {
+            self.live[executor].fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    /// An operator that opened instances is gone. Those of it that still live were cancelled with what it stood in, and nobody else
+    /// tells of their end.
+    pub(crate) fn abandon(&self, opener: u64) {
+        if self.live.iter().all(|live| live.load(Ordering::Relaxed) == 0) {
+            return;
+        }
+        self.rows.lock().retain(|(executor, _), live| {
+            let is_gone = live.opener == opener;
+            if is_gone {
+                self.live[*executor].fetch_sub(1, Ordering::Relaxed);
+            }
+            !is_gone
+        });
     }
     pub(crate) fn live(&self, executor: usize) -> usize {
         self.live[executor].load(Ordering::Relaxed)
@@ -108,6 +131,14 @@ struct ApplyOpen {
     place: usize,
     complete: bool,
     here: Here,
+    /// By which its instances are told from those of its twins.
+    opener: u64,
+}
+
+impl Drop for ApplyOpen {
+    fn drop(&mut self) {
+        self.plan.rows.abandon(self.opener);
+    }
 }
 
 impl ApplyOpen {
@@ -128,7 +159,7 @@ impl ApplyOpen {
     fn open(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         let rank = self.rank(batch)?;
         let tag = context.open_ranked_instance(rank);
-        self.plan.rows.open(context.executor(), tag, batch.len());
+        self.plan.rows.open(context.executor(), tag, batch.len(), self.opener);
         let mut argument =
             Batch::new(vec![Column::Int((0..batch.len() as i64).collect(), Nulls::none())], batch.len());
         self.plan.imports.iter().for_each(|at| argument.push_carried(batch.column(*at).clone()));
@@ -295,6 +326,7 @@ pub(crate) fn open(
         place: 0,
         complete: false,
         here: Here::new(&environment),
+        opener: plan.rows.opener(),
     });
     let parallel = if eager {
         compiler.gather(&input, vertex, 0);

@@ -71,7 +71,7 @@ impl MergeOpen {
         let batch = self.waiting.front().expect("the caller looked");
         let rows = crate::columns::piece(batch, self.place, self.plan.rows_max);
         let tag = context.open_instance();
-        self.plan.scope_rows.open(context.executor(), tag, rows.len());
+        self.plan.scope_rows.open(context.executor(), tag, rows.len(), 0);
         let mut argument =
             Batch::new(vec![Column::Int((0..rows.len() as i64).collect(), Nulls::none())], rows.len());
         self.plan.imports.iter().for_each(|at| argument.push_carried(rows.column(*at).clone()));
