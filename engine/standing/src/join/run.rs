@@ -200,7 +200,7 @@ fn attribute_of(
 }
 
 /// Rows, so many times each, by some of their columns.
-type Rows = HashMap<Row, Vec<(Row, isize)>>;
+type Rows = HashMap<Row, HashMap<Row, isize>>;
 
 /// The rows of the input so far, by what routes ask them for.
 #[derive(Default)]
@@ -227,19 +227,19 @@ impl InputIndex {
         for (columns, rows) in &mut self.by {
             let key = row.pick(columns);
             let held = rows.entry(key.clone()).or_default();
-            match held.iter_mut().find(|(other, _)| other == row) {
-                Some(other) => other.1 += diff,
-                None => held.push((row.clone(), diff)),
+            let count = held.entry(row.clone()).or_insert(0);
+            *count += diff;
+            if *count == 0 {
+                held.remove(row);
             }
-            held.retain(|(_, count)| *count != 0);
             if held.is_empty() {
                 rows.remove(&key);
             }
         }
     }
-    fn rows(&self, columns: &[usize], key: &Row) -> &[(Row, isize)] {
+    fn rows<'i>(&'i self, columns: &[usize], key: &Row) -> impl Iterator<Item = (&'i Row, &'i isize)> {
         let found = self.by.iter().find(|(other, _)| other == columns);
-        found.and_then(|(_, rows)| rows.get(key)).map_or(&[], |rows| rows)
+        found.and_then(|(_, rows)| rows.get(key)).into_iter().flatten()
     }
 }
 

@@ -6,15 +6,16 @@ use crate::shape::Combining;
 use crate::table::HashMap;
 use model::Value;
 
-type Index = HashMap<Row, Vec<(Row, isize)>>;
+/// Rows by what they are joined on, so many times each.
+type Index = HashMap<Row, HashMap<Row, isize>>;
 
 fn apply(index: &mut Index, key: &Row, row: &Row, diff: isize) {
     let rows = index.entry(key.clone()).or_default();
-    match rows.iter_mut().find(|(other, _)| other == row) {
-        Some(held) => held.1 += diff,
-        None => rows.push((row.clone(), diff)),
+    let count = rows.entry(row.clone()).or_insert(0);
+    *count += diff;
+    if *count == 0 {
+        rows.remove(row);
     }
-    rows.retain(|(_, count)| *count != 0);
     if rows.is_empty() {
         index.remove(key);
     }
@@ -40,7 +41,7 @@ impl Combine {
         let mut found = Changes::new();
         for (row, diff) in left {
             let key = row.pick(&self.left_on);
-            self.joined(row, *diff, self.right.get(&key), &mut found);
+            self.joined(row, *diff, held(&self.right, &key), &mut found);
             apply(&mut self.left, &key, row, *diff);
         }
         // What the right changes for a left row is seen by comparing before and after, key by key.
@@ -53,45 +54,57 @@ impl Combine {
             if matches!(self.kind, Combining::Inner(_)) {
                 // Only the changed rows matter.
                 for (row, diff) in &partners {
-                    self.joined(row, *diff, Some(&changes), &mut found);
+                    let changed = changes.iter().map(|(row, diff)| (row, *diff));
+                    self.joined(row, *diff, changed, &mut found);
                 }
                 changes.iter().for_each(|(row, diff)| apply(&mut self.right, &key, row, *diff));
                 continue;
             }
             for (row, diff) in &partners {
-                self.joined(row, -diff, self.right.get(&key), &mut found);
+                self.joined(row, -diff, held(&self.right, &key), &mut found);
             }
             changes.iter().for_each(|(row, diff)| apply(&mut self.right, &key, row, *diff));
             for (row, diff) in &partners {
-                self.joined(row, *diff, self.right.get(&key), &mut found);
+                self.joined(row, *diff, held(&self.right, &key), &mut found);
             }
         }
         found
     }
-    fn joined(&self, row: &Row, diff: isize, right: Option<&Vec<(Row, isize)>>, found: &mut Changes) {
-        let rows = right.map_or(&[][..], |rows| rows);
+    fn joined<'r>(
+        &self,
+        row: &Row,
+        diff: isize,
+        mut rows: impl Iterator<Item = (&'r Row, isize)>,
+        found: &mut Changes,
+    ) {
         let with = |columns: &[usize], other: &Row| {
             let picked: Vec<Value> = columns.iter().map(|column| other.values()[*column].clone()).collect();
             row.join(&picked)
         };
         match &self.kind {
             Combining::Inner(columns) => {
-                found.extend(rows.iter().map(|(other, count)| (with(columns, other), diff * count)));
-            }
-            Combining::Optional(columns) if rows.is_empty() => {
-                found.push((row.join(&vec![Value::Null; columns.len()]), diff));
+                found.extend(rows.map(|(other, count)| (with(columns, other), diff * count)));
             }
             Combining::Optional(columns) => {
-                found.extend(rows.iter().map(|(other, count)| (with(columns, other), diff * count)));
+                let before = found.len();
+                found.extend(rows.map(|(other, count)| (with(columns, other), diff * count)));
+                if found.len() == before {
+                    found.push((row.join(&vec![Value::Null; columns.len()]), diff));
+                }
             }
-            Combining::Semi if !rows.is_empty() => found.push((row.clone(), diff)),
-            Combining::Anti if rows.is_empty() => found.push((row.clone(), diff)),
+            Combining::Semi if rows.next().is_some() => found.push((row.clone(), diff)),
+            Combining::Anti if rows.next().is_none() => found.push((row.clone(), diff)),
             Combining::Semi | Combining::Anti => {}
-            Combining::Exists => found.push((row.join(&[Value::Bool(!rows.is_empty())]), diff)),
+            Combining::Exists => found.push((row.join(&[Value::Bool(rows.next().is_some())]), diff)),
             Combining::OrElse(column, otherwise) => {
-                let value = rows.first().map_or(otherwise, |(other, _)| &other.values()[*column]);
+                let value = rows.next().map_or(otherwise, |(other, _)| &other.values()[*column]);
                 found.push((row.join(std::slice::from_ref(value)), diff));
             }
         }
     }
+}
+
+/// The rows of an index that have this key.
+fn held<'i>(index: &'i Index, key: &Row) -> impl Iterator<Item = (&'i Row, isize)> {
+    index.get(key).into_iter().flatten().map(|(row, count)| (row, *count))
 }
