@@ -289,23 +289,18 @@ impl Analysis<'_> {
         let input = self.step(&sort.input, &context.with_sets(false))?;
         let from = self.layout(input).to_vec();
         let mut items: Vec<(Var, Expr)> = from.iter().map(|var| (*var, Expr::Variable(*var))).collect();
-        let mut keys = Vec::new();
+        let mut keys: Vec<(Var, bool)> = Vec::new();
         for key in &sort.keys {
-            keys.push((items.len(), key.descending));
+            keys.push((Var(self.next), key.descending));
             items.push((Var(self.next), key.expr.clone()));
             self.next += 1;
         }
-        let width = from.len();
         let sorted = self.map(input, items, &[])?;
         // Attributes may have been put between; the keys stand where the map put them.
         let layout = self.layout(sorted).to_vec();
-        let first = self.next - sort.keys.len() as u32;
-        let place = |number: usize| layout.iter().position(|var| *var == Var(first + number as u32));
-        let keys =
-            keys.iter().enumerate().filter_map(|(number, (_, down))| Some((place(number)?, *down))).collect();
-        let group =
-            context.carried.iter().filter_map(|var| layout.iter().position(|other| other == var)).collect();
-        debug_assert!(width <= layout.len());
+        let place = |var: &Var| layout.iter().position(|other| other == var);
+        let keys = keys.iter().filter_map(|(var, descending)| Some((place(var)?, *descending))).collect();
+        let group = context.carried.iter().filter_map(place).collect();
         Ok(self.add(StepKind::Top { input: sorted, group, keys, skip, limit }, layout))
     }
 

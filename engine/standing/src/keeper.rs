@@ -9,7 +9,7 @@ use crate::follower::{Follower, Gathered};
 use crate::limits::QUERIES_MAX;
 use crate::query::Query;
 use crate::row::Row;
-use crate::subscription::{Subscription, SubscriptionEnd, take_unread};
+use crate::subscription::{Subscription, SubscriptionEnd};
 use model::Value;
 use parking_lot::Mutex;
 use plan::Statement;
@@ -192,9 +192,7 @@ impl Inner {
                     query.progress(place);
                 }
                 follower.settle();
-                if take_unread() {
-                    self.queries.values_mut().for_each(|query| query.withdraw(follower));
-                }
+                self.queries.values_mut().for_each(|query| query.withdraw(follower));
                 true
             }
             Ok(Gathered::Anew) => {

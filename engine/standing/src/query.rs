@@ -32,6 +32,15 @@ struct Work {
     network: Network,
 }
 
+impl Work {
+    /// The same query over another graph, with its answers for these arguments.
+    fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Network, StandingError> {
+        let mut network = Network::new(analyse(&self.statement, view.newest())?, view.newest())?;
+        network.advance(&Turn { view, tick, touched: None }, arguments)?;
+        Ok(network)
+    }
+}
+
 /// Changes of one commit.
 struct Remembered {
     place: u64,
@@ -248,6 +257,9 @@ impl Query {
     }
     /// Withdraws arguments that nobody reads any more.
     pub fn withdraw(&mut self, follower: &mut Follower) {
+        if !self.pulse.take_left() {
+            return;
+        }
         let is_unread = |readers: &Readers| readers.queues.iter().all(|queue| queue.strong_count() == 0);
         let unread: Vec<Row> = self
             .readers
@@ -272,12 +284,7 @@ impl Query {
         let forgotten = StandingError::Forgotten { from, oldest: self.remembered_from };
         let past = engine.snapshot_at(Moment::Place(from)).map_err(|_| forgotten)?;
         let Ok(work) = &self.work else { return Ok(Changes::new()) };
-        let shape = analyse(&work.statement, &past)?;
-        let mut network = Network::new(shape, &past)?;
-        network.advance(
-            &Turn { view: &View::new(past), tick: 1, touched: None },
-            &vec![(arguments.clone(), 1)],
-        )?;
+        let network = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
         let mut changes = self.answer(arguments);
         changes.extend(network.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
         consolidate(&mut changes);
@@ -291,13 +298,7 @@ impl Query {
             true => vec![(Row::unit(), 1)],
             false => self.readers.keys().map(|arguments| (arguments.clone(), 1)).collect(),
         };
-        let anew = analyse(&work.statement, follower.view.newest()).and_then(|shape| {
-            let mut network = Network::new(shape, follower.view.newest())?;
-            let turn = Turn { view: &follower.view, tick: follower.tick, touched: None };
-            network.advance(&turn, &arguments)?;
-            Ok(network)
-        });
-        match anew {
+        match work.anew(&follower.view, follower.tick, &arguments) {
             Ok(network) => {
                 let mut changes = Changes::new();
                 for (row, _) in &arguments {

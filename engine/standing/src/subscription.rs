@@ -134,25 +134,23 @@ impl Queue {
 pub(crate) struct Pulse {
     place: AtomicU64,
     waiting: AtomicUsize,
+    /// A reader went: the arguments it gave may be withdrawn.
+    left: AtomicBool,
 }
 
 impl Pulse {
     pub fn at(place: u64) -> Pulse {
-        Pulse { place: AtomicU64::new(place), waiting: AtomicUsize::new(0) }
+        Pulse { place: AtomicU64::new(place), waiting: AtomicUsize::new(0), left: AtomicBool::new(false) }
     }
     /// Commits up to here are in the queues, or changed nothing. True where somebody waits to hear of it.
     pub fn advance(&self, place: u64) -> bool {
         self.place.fetch_max(place, Ordering::SeqCst);
         self.waiting.load(Ordering::SeqCst) > 0
     }
-}
-
-/// Set when a reader goes: the arguments it gave may be withdrawn.
-static UNREAD: AtomicBool = AtomicBool::new(false);
-
-/// Did a reader go since this was asked last?
-pub(crate) fn take_unread() -> bool {
-    UNREAD.load(Ordering::Relaxed) && UNREAD.swap(false, Ordering::Relaxed)
+    /// Did a reader go since this was asked last?
+    pub fn take_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed) && self.left.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// A reader of a standing query; dropping it ends it.
@@ -164,7 +162,7 @@ pub struct Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        UNREAD.store(true, Ordering::Relaxed);
+        self.pulse.left.store(true, Ordering::Relaxed);
     }
 }
 

@@ -160,12 +160,11 @@ impl View {
         let catalog = self.newest.catalog();
         Ok(self.labels(vertex, tick)?.is_some_and(|set| filter.accepts(catalog.labels_of(set))))
     }
-    /// Names of a vertex's labels, in order of their names; none where there is no such vertex.
-    pub fn label_names(&self, vertex: VertexId, tick: Tick) -> Result<Option<Value>, StandingError> {
-        let Some(set) = self.labels(vertex, tick)? else { return Ok(None) };
+    /// Names of the labels of a set, as a list.
+    pub fn label_names(&self, set: LabelSetId) -> Value {
         let catalog = self.newest.catalog();
         let names = catalog.labels_of(set).iter().filter_map(|label| catalog.label_name(*label));
-        Ok(Some(Value::list(names.map(|name| Value::String(name.clone())).collect())))
+        Value::list(names.map(|name| Value::String(name.clone())).collect())
     }
     /// A property of a vertex that exists at `tick`.
     pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {

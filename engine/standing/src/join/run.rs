@@ -171,14 +171,16 @@ fn attribute_of(
     };
     match entity {
         Value::Vertex(vertex) => {
-            let Some(labels) = view.label_names(*vertex, tick)? else { return Ok(None) };
+            let Some(labels) = view.labels(*vertex, tick)? else { return Ok(None) };
             Ok(Some(match attribute {
                 Attribute::Property(_) => match key {
                     Some(key) => view.property(*vertex, key, tick)?,
                     None => Value::Null,
                 },
-                Attribute::Labels => labels,
-                Attribute::Content => Value::list(vec![labels, view.properties(*vertex, tick)?]),
+                Attribute::Labels => view.label_names(labels),
+                Attribute::Content => {
+                    Value::list(vec![view.label_names(labels), view.properties(*vertex, tick)?])
+                }
             }))
         }
         Value::Edge(edge) => {
