@@ -9,6 +9,7 @@
 mod gremlin;
 mod in_transactions;
 mod request;
+mod retry;
 mod statement;
 mod transaction;
 mod writing;

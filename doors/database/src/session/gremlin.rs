@@ -17,11 +17,6 @@ use transact::{Mode, Transaction};
 use traverse::Compiled;
 use world::clock::monotonic_ns;
 
-/// First pause before a conflicting traversal is tried again; doubled each time up to [`RETRY_PAUSE_MAX`].
-const RETRY_PAUSE: Duration = Duration::from_micros(50);
-/// Longest such pause.
-const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
-
 /// A traversal on its way through a session.
 struct Asked {
     compiled: Arc<Compiled>,
@@ -116,9 +111,8 @@ impl Session {
     }
 
     fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {
-        let (mut pause, mut refused) = (RETRY_PAUSE, None);
-        for attempt in 1.. {
-            let transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
+        self.until_it_commits(|refused| {
+            let transaction = Arc::new(self.begin_after(Mode::Write, refused));
             let started = self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()));
             let outcome = started.and_then(|answer| {
                 let mut answer = ended(answer, &transaction)?;
@@ -127,16 +121,8 @@ impl Session {
                 self.database.after_commit();
                 Ok(answer)
             });
-            match outcome {
-                Err(error) if error.retryable && attempt < self.database.options().attempts_max => {
-                    refused = Some(transaction);
-                    world::threads::sleep(pause);
-                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
-                }
-                outcome => return outcome,
-            }
-        }
-        unreachable!("the loop ends by returning")
+            (transaction, outcome)
+        })
     }
 
     fn start_traversal(

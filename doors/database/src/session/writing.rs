@@ -11,11 +11,6 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::clock::monotonic_ns;
 
-/// First pause before a conflicting statement is tried again; doubled each time up to [`RETRY_PAUSE_MAX`].
-const RETRY_PAUSE: Duration = Duration::from_micros(50);
-/// Longest such pause.
-const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
-
 /// What a writing statement left behind when it had run.
 pub(super) struct Written {
     columns: Arc<[Arc<str>]>,
@@ -45,11 +40,10 @@ impl Written {
 impl Session {
     /// A writing statement on its own: tried again where it conflicts.
     pub(super) fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
-        let (mut pause, mut refused) = (RETRY_PAUSE, None);
-        for attempt in 1.. {
+        self.until_it_commits(|refused| {
             // What was refused before may have a turn to keep, so it is begun once only.
             let tries_here = refused.is_none();
-            let mut transaction = Arc::new(self.begin_after(Mode::Write, refused.take()));
+            let mut transaction = Arc::new(self.begin_after(Mode::Write, refused));
             transaction.commit_next();
             let here = if tries_here { self.write_here(request, &transaction) } else { Ok(None) };
             let outcome = here.and_then(|written| match written {
@@ -71,16 +65,8 @@ impl Session {
                 result.set_place(place);
                 Ok(result)
             });
-            match outcome {
-                Err(error) if error.retryable && attempt < self.database.options().attempts_max => {
-                    refused = Some(transaction);
-                    world::threads::sleep(pause);
-                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
-                }
-                outcome => return outcome,
-            }
-        }
-        unreachable!("the loop ends by returning")
+            (transaction, outcome)
+        })
     }
     /// Tries a writing statement on this thread. None if it is not for here; then the transaction may hold a part of its writes.
     fn write_here(

@@ -5,6 +5,7 @@
 
 use gremlin::object::{Decimal, Instant, ReferenceKind};
 use gremlin::{Argument, Cardinality, Object, Predicate, Reference, Strategy, Token, Traversal};
+use model::temporal::calendar::days_of;
 use std::fmt;
 use std::sync::Arc;
 
@@ -304,7 +305,7 @@ impl<'m> Reader<'m> {
     fn offset_date_time(&mut self) -> Result<Object, Malformed> {
         let (year, month, day) = (self.int()?, self.byte()?, self.byte()?);
         let (nanos, offset_seconds) = (self.long()?, self.int()?);
-        let days = days_from_civil(i64::from(year), i64::from(month), i64::from(day));
+        let days = days_of(i64::from(year), i64::from(month), i64::from(day));
         let seconds = days * 86_400 + nanos.div_euclid(1_000_000_000) - i64::from(offset_seconds);
         let nanos = nanos.rem_euclid(1_000_000_000) as u32;
         Ok(Object::DateTime(Arc::new(Instant { seconds, nanos, offset_seconds })))
@@ -314,26 +315,4 @@ impl<'m> Reader<'m> {
 /// The name without the underscore of drivers whose language keeps it for itself.
 fn plain(name: &str) -> &str {
     name.trim_end_matches('_')
-}
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar, by eras of 400 years from March on.
-pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// Inverse of [`days_from_civil`]: year, month, day.
-pub(super) fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let (day, month) =
-        (of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }

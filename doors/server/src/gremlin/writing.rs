@@ -1,10 +1,10 @@
 //! GraphBinary 1.0, written: what a traversal gives, with all that clients want to know of vertices and edges.
 
-use super::reading::civil_from_days;
 use database::Error;
 use database::gremlin::GremlinAnswer;
 use gremlin::Object;
 use gremlin::object::{Path, Property, VertexProperty};
+use model::temporal::calendar::date_of;
 use std::sync::Arc;
 
 const NULL: [u8; 2] = [0xfe, 0x01];
@@ -120,7 +120,7 @@ impl<'a> Writer<'a> {
             Object::DateTime(instant) => {
                 self.begin(0x88);
                 let local = instant.seconds + i64::from(instant.offset_seconds);
-                let (year, month, day) = civil_from_days(local.div_euclid(86_400));
+                let (year, month, day) = date_of(local.div_euclid(86_400));
                 self.int(i32::try_from(year).unwrap_or(i32::MAX));
                 self.bytes.extend([month as u8, day as u8]);
                 let nanos = local.rem_euclid(86_400) * 1_000_000_000 + i64::from(instant.nanos);
