@@ -20,10 +20,11 @@ use durable::BackingStore;
 use order::{BankCounts, Gatekeepers};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
+use world::threads::Background;
 
 /// The transaction engine of one database. Cheap to clone.
 #[derive(Clone)]
@@ -32,12 +33,16 @@ pub struct Engine {
 }
 
 pub(crate) struct Shared {
+    /// For threads of its own, which do not keep it.
+    pub itself: Weak<Shared>,
     pub store: Store,
     pub backing: Arc<dyn BackingStore>,
     pub clock: Arc<dyn Clock>,
     pub gatekeepers: Mutex<Gatekeepers>,
     pub committer: Mutex<Committer>,
     pub flight: Mutex<Flight>,
+    /// Leads where one group comes behind the other.
+    pub log_thread: OnceLock<Background>,
     /// A group has landed, or failed.
     pub all_landed: Condvar,
     /// Snapshots that writing transactions began with, and how many did.
@@ -78,13 +83,15 @@ impl Engine {
         // A bulk load that was cut short may have taken a place of the log.
         let (log_place, time_micros) = (backing.last_place(), past.newest(&store).1.time_micros);
         let committer = Committer::new(&gatekeepers, store.current(), log_place, time_micros);
-        let shared = Shared {
+        let shared = |itself: &Weak<Shared>| Shared {
+            itself: itself.clone(),
             store,
             backing,
             clock: options.clock.clone(),
             gatekeepers: Mutex::new(gatekeepers),
             committer: Mutex::new(committer),
             flight: Mutex::default(),
+            log_thread: OnceLock::new(),
             all_landed: Condvar::new(),
             active: Mutex::default(),
             feeds: Mutex::default(),
@@ -99,7 +106,7 @@ impl Engine {
             groups: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
         };
-        Engine { shared: Arc::new(shared) }
+        Engine { shared: Arc::new_cyclic(shared) }
     }
     /// The graph as of the last commit.
     pub fn snapshot(&self) -> Snapshot {

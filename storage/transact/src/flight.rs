@@ -6,12 +6,13 @@
 //!   seen              a        b c          d e f
 //! ```
 //! Idea: while one group is synced the next is validated and applied, so the disk waits for nobody's thinking. Who finds nobody leading
-//! leads: appends and syncs all that fly, makes the last of them the present, names the first of those who came meanwhile as the next
-//! leader, and wakes each of its group by a signal of its own. Who has landed leaves at once.
+//! leads: appends and syncs all that fly, makes the last of them the present, and wakes each of its group by a signal of its own. If more
+//! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing in flight: between two syncs no thread
+//! has to be woken, and nobody who has landed is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
 //!
 //! Invariants: records land in the order of their places; nothing is seen or acknowledged before its sync; what was accepted behind a group
 //! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything land is alone.
-//! Cost: a thread sleeps and is woken once a commit. Bounded by [`FLIGHT_BYTES_ENOUGH`].
+//! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`FLIGHT_BYTES_ENOUGH`].
 
 use crate::TransactError;
 use crate::commit::Committer;
@@ -24,6 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{NameCounts, Snapshot};
+use world::threads::{Background, Pace};
 
 /// Nothing more is accepted once records of so many bytes fly: one sync pays for them anyhow, and memory is bounded.
 const FLIGHT_BYTES_ENOUGH: usize = 64 << 20;
@@ -54,6 +56,10 @@ pub(crate) struct Flight {
     bytes: usize,
     /// Somebody appends and syncs, or was told to.
     led: bool,
+    /// The log's thread was told to, and has not begun.
+    handed_over: bool,
+    /// A panic ended a leader: the log's thread, if it was that, is no more.
+    without_thread: bool,
     /// What those behind a group that failed are told, until the committer has gone back to what is on disk.
     failure: Option<DurableError>,
 }
@@ -93,6 +99,7 @@ struct Leading<'a>(&'a Shared);
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
+        self.0.flight.lock().without_thread = true;
         let cause = "the thread that wrote the log panicked".to_string();
         self.0.fail(0, &DurableError::Poisoned { cause }).tell();
     }
@@ -156,12 +163,38 @@ impl Shared {
         }
     }
 
-    /// Leads one group, and names who leads the next.
+    /// Leads one group, and sees to it that the next is led.
     fn lead(&self) {
         let landing = self.land_all();
         // First, since the disk waits for it.
-        landing.next.as_ref().inspect(|next| next.tell(News::Lead));
+        landing.next.as_ref().inspect(|next| self.hand_over(next));
         landing.tell();
+    }
+
+    /// Lets the log's thread lead on, or where there is none whoever waits first.
+    fn hand_over(&self, first: &Waiting) {
+        let mut flight = self.flight.lock();
+        if flight.without_thread || !self.backing.is_durable() {
+            return first.tell(News::Lead);
+        }
+        flight.handed_over = true;
+        drop(flight);
+        let engine = self.itself.clone();
+        let thread = self.log_thread.get_or_init(|| {
+            Background::start("log", move || engine.upgrade().map_or(Pace::End, |shared| shared.lead_on()))
+        });
+        thread.nudge();
+    }
+
+    /// The step of the log's thread: leads until nothing flies.
+    fn lead_on(&self) -> Pace {
+        let mut more = std::mem::take(&mut self.flight.lock().handed_over);
+        while more {
+            let landing = self.land_all();
+            more = landing.next.is_some();
+            landing.tell();
+        }
+        Pace::Rest
     }
 
     /// Appends and syncs all that fly now, and makes them the present.
