@@ -53,6 +53,9 @@ const SHAPES: &[&str] = &[
     "MATCH (a {x: 3}), (b {x: 5}) MATCH p = shortestPath((a)-[*..3]-(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
     "MATCH (a:P) WHERE EXISTS { (a)-[:R*]->(:Q {x: 3}) } RETURN id(a) AS a",
     "MATCH (a:P {x: 4})-[:S]->(c)-[:R*]->(b:Q)-[:S]->(d) RETURN DISTINCT id(a) AS a, id(b) AS b, id(d) AS d",
+    "MATCH (a:P {x: 4}) MATCH WALK (a) ((u)-[:R]->(v) WHERE EXISTS { (v)-[:S]->() }){1,20} (b) RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH (c:Q)<-[:R]-(a) MATCH WALK (a) ((u)-[:S]-(v) WHERE EXISTS { (v)-[:R]->(c) }){0,30} (b) WITH DISTINCT c, a, b RETURN id(c) AS c, count(*) AS n",
+    "MATCH (a:P) MATCH WALK (a) ((u)-[:R]->(v) WHERE COUNT { (v)-->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, b.x AS x",
     "RETURN 1 AS one",
     "MATCH (a:Z)-[:NEVER]->(b) RETURN count(*) AS n",
 ];
@@ -306,5 +309,37 @@ fn arguments_come_and_go_while_it_runs() {
             let text = shapes[*shape].replace("$x", &x.to_string());
             assert_eq!(reader.rows, expected(&mut session, &text), "round {round}: {text}");
         }
+    }
+}
+
+#[test]
+fn a_reader_who_waits_is_woken_by_each_commit() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    run(&database, "CREATE (:P {x: 0})");
+    database.create_standing("q", "MATCH (a:P) RETURN a.x AS x").unwrap();
+    let subscription = database.subscribe("q", &Params::new(), None, false).unwrap();
+    for number in 1..=1_000 {
+        // Every other commit changes nothing for the reader, who is told of it all the same.
+        let text = if number % 2 == 0 {
+            "MATCH (a:P) SET a.x = a.x + 1"
+        } else {
+            "MATCH (a:P) SET a.y = 1 CREATE ()"
+        };
+        let place = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let begin_ns = world::clock::monotonic_ns();
+                loop {
+                    let event = subscription.next(Duration::from_secs(30)).unwrap().expect("nobody told");
+                    if event.place() >= number + 1 {
+                        return world::clock::monotonic_ns() - begin_ns;
+                    }
+                }
+            });
+            let place = session.query(text, Params::new()).unwrap().finish().unwrap().place;
+            assert!(reader.join().unwrap() < 20_000_000_000, "the reader slept through commit {number}");
+            place
+        });
+        assert!(place >= number);
     }
 }

@@ -17,6 +17,7 @@ use store::Snapshot;
 
 mod lengths;
 mod pattern;
+mod rounds;
 
 /// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
 ///
@@ -324,6 +325,9 @@ impl Analysis<'_> {
     }
 
     fn apply(&mut self, node: &Apply, context: &Context) -> Result<StepNo, StandingError> {
+        if let ApplyKind::Repeat(repeat) = &node.kind {
+            return self.rounds(node, repeat, context);
+        }
         let input = self.step(&node.input, context)?;
         let imports = node.imports.iter().chain(&context.carried).copied();
         let imports: Vec<Var> = imports.filter(|var| self.layout(input).contains(var)).collect();
@@ -361,9 +365,7 @@ impl Analysis<'_> {
                 let call = AggregateCall { function: AggregateFunction::Collect, arguments, distinct: false };
                 self.gathered(input, inner, &carried, *list, call, Value::list(Vec::new()))
             }
-            ApplyKind::Repeat(_) => {
-                Err(StandingError::unsupported("a repeated group with a sub-query in it"))
-            }
+            ApplyKind::Repeat(_) => unreachable!("it was taken up before"),
             ApplyKind::Unit => Err(StandingError::unsupported("a sub-query without RETURN")),
         }
     }

@@ -7,7 +7,7 @@
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`network`] (all steps of a query), [`follower`] (the change feed), [`query`] (one query and its readers), [`keeper`] (all
+//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] (who is told).
 
 mod analysis;
@@ -23,6 +23,7 @@ mod operator;
 mod query;
 mod row;
 mod shape;
+mod steps;
 mod subscription;
 mod table;
 mod view;

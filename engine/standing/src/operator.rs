@@ -5,6 +5,7 @@ mod combine;
 mod distinct;
 mod pair;
 mod reach;
+mod rounds;
 mod top;
 
 pub(crate) use aggregate::Aggregate;
@@ -12,4 +13,5 @@ pub(crate) use combine::Combine;
 pub(crate) use distinct::Distinct;
 pub(crate) use pair::{PAIR_MAX, Pair};
 pub(crate) use reach::{Home, Reach, Walk};
+pub(crate) use rounds::{Body, Rounds};
 pub(crate) use top::Top;

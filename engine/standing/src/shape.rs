@@ -4,7 +4,7 @@
 //! become a column by then (an [`Attribute`] of a vertex or edge), so a row's columns are all that a row depends on.
 
 use crate::join::Join;
-use crate::operator::Walk;
+use crate::operator::{Body, Walk};
 use plan::algebra::AggregateCall;
 use plan::expr::Name;
 use plan::{Expr, Var};
@@ -51,6 +51,8 @@ pub(crate) enum StepKind {
     Aggregate { input: StepNo, keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>, whole: Option<StepNo> },
     /// Source, target and distance of a walk from each source, which is the only column of the input.
     Reach { input: StepNo, walk: Walk },
+    /// The input's columns, and where walks end that begin at the vertex in the last of them: each step of a walk is a row of the body.
+    Rounds { input: StepNo, body: Box<Body>, walk: Walk },
     /// First end, second end and distance of pairs, which are the columns of the input; at most so far apart.
     Pair { input: StepNo, walk: Walk, max: u32 },
     /// The first rows of each group, in order of the keys (column, largest first).

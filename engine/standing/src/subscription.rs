@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+use world::clock::monotonic_ns;
 
 /// What a subscriber is told.
 #[derive(Clone, Debug)]
@@ -116,8 +117,9 @@ impl Queue {
     pub fn begin(&self, place: u64) {
         self.state.lock().told = place;
     }
-    /// There is progress to be told.
+    /// There is progress to be told. Who looked before it was made, and is about to wait, holds the lock until it waits.
     pub fn wake(&self) {
+        let _looks_or_waits = self.state.lock();
         self.ready.notify_all();
     }
     pub fn end(&self, end: SubscriptionEnd) {
@@ -185,10 +187,16 @@ impl Subscription {
         let is_due =
             |state: &State| !state.events.is_empty() || state.end.is_some() || state.told < progress();
         if !is_due(&state) && !timeout.is_zero() {
+            let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+            let until_ns = monotonic_ns().saturating_add(timeout_ns);
             self.pulse.waiting.fetch_add(1, Ordering::SeqCst);
-            // Whoever made progress before it saw the line above is seen here.
-            if !is_due(&state) {
-                self.queue.ready.wait_for(&mut state, timeout);
+            // Whoever made progress before it saw the line above is seen here; and what woke the reader may have been read already.
+            while !is_due(&state) {
+                let left_ns = until_ns.saturating_sub(monotonic_ns());
+                if left_ns == 0 {
+                    break;
+                }
+                self.queue.ready.wait_for(&mut state, Duration::from_nanos(left_ns));
             }
             self.pulse.waiting.fetch_sub(1, Ordering::SeqCst);
         }

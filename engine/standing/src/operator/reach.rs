@@ -44,7 +44,7 @@ pub(crate) enum Home {
 pub(super) struct Source {
     pub(super) distances: HashMap<VertexId, u32>,
     /// Length of the shortest cycle through it.
-    cycle: Option<u32>,
+    pub(super) cycle: Option<u32>,
 }
 
 /// Distances from all sources.
@@ -62,6 +62,16 @@ pub(super) struct Ground<'a> {
     direction: Direction,
     tick: Tick,
     max: u32,
+}
+
+/// Where one can go from a vertex, and from where one gets to it.
+pub(super) trait Ways {
+    /// Most steps of a walk.
+    fn max(&self) -> u32;
+    /// Where a step leads.
+    fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError>;
+    /// From where a step leads here.
+    fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError>;
 }
 
 /// Edges that went and came at a tick: pairs of the near and the far end, as the walk goes.
@@ -107,12 +117,6 @@ impl<'a> Ground<'a> {
         }
         Ok(moved)
     }
-    fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
-        self.neighbours(vertex, self.direction, found)
-    }
-    fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
-        self.neighbours(vertex, self.direction.reversed(), found)
-    }
     fn neighbours(
         &self,
         vertex: VertexId,
@@ -125,6 +129,18 @@ impl<'a> Ground<'a> {
         self.view.edges(vertex, &self.types, direction, self.tick, |edge| {
             found(if edge.source == vertex { edge.target } else { edge.source })
         })
+    }
+}
+
+impl Ways for Ground<'_> {
+    fn max(&self) -> u32 {
+        self.max
+    }
+    fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
+        self.neighbours(vertex, self.direction, found)
+    }
+    fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError> {
+        self.neighbours(vertex, self.direction.reversed(), found)
     }
 }
 
@@ -148,7 +164,7 @@ impl Due {
 
 impl Source {
     /// Searches from a source.
-    pub fn begin(source: VertexId, ground: &Ground<'_>) -> Result<Source, StandingError> {
+    pub fn begin(source: VertexId, ground: &impl Ways) -> Result<Source, StandingError> {
         let mut state = Source { distances: HashMap::default(), cycle: None };
         let mut due = Due::default();
         due.push(0, source);
@@ -167,11 +183,12 @@ impl Source {
     fn relax(
         &mut self,
         mut due: Due,
-        ground: &Ground<'_>,
+        ground: &impl Ways,
         before: &mut HashMap<VertexId, Option<u32>>,
     ) -> Result<(), StandingError> {
         while let Some((distance, vertex)) = due.pop() {
-            if distance > ground.max || self.distances.get(&vertex).is_some_and(|known| *known <= distance) {
+            if distance > ground.max() || self.distances.get(&vertex).is_some_and(|known| *known <= distance)
+            {
                 continue;
             }
             self.set(vertex, Some(distance), before);
@@ -188,7 +205,7 @@ impl Source {
         &mut self,
         source: VertexId,
         moved: &Moved,
-        ground: &Ground<'_>,
+        ground: &impl Ways,
         before: &mut HashMap<VertexId, Option<u32>>,
     ) -> Result<(), StandingError> {
         let mut suspects = Due::default();
@@ -239,17 +256,17 @@ impl Source {
         }
         self.relax(due, ground, before)
     }
-    fn cycle(&self, source: VertexId, ground: &Ground<'_>) -> Result<Option<u32>, StandingError> {
+    pub(super) fn cycle(&self, source: VertexId, ground: &impl Ways) -> Result<Option<u32>, StandingError> {
         let mut best: Option<u32> = None;
         ground.previous(source, &mut |near| {
             if let Some(known) = self.distances.get(&near) {
                 best = Some(best.map_or(known + 1, |best| best.min(known + 1)));
             }
         })?;
-        Ok(best.filter(|best| *best <= ground.max))
+        Ok(best.filter(|best| *best <= ground.max()))
     }
     /// What this source is at, as a target of its own.
-    fn own(&self, home: Home) -> Option<u32> {
+    pub(super) fn own(&self, home: Home) -> Option<u32> {
         match home {
             Home::Near => Some(0),
             Home::Cycle => self.cycle,

@@ -1,0 +1,146 @@
+//! Steps at work: each fed with the changes of those before it, one tick at a time.
+
+use crate::StandingError;
+use crate::evaluate::{Evaluator, Surroundings};
+use crate::join::JoinState;
+use crate::network::{Changes, Turn, consolidate};
+use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
+use crate::row::Row;
+use crate::shape::{Step, StepKind, StepNo};
+use model::Value;
+use std::sync::Arc;
+
+enum Operator {
+    Arguments,
+    Join(Box<JoinState>),
+    Filter(StepNo, Evaluator),
+    Map(StepNo, Vec<Evaluator>),
+    Unwind(StepNo, Evaluator),
+    Distinct(StepNo, Distinct),
+    Aggregate(StepNo, Option<StepNo>, Aggregate),
+    Reach(StepNo, Reach),
+    Pair(StepNo, Pair),
+    Rounds(StepNo, Box<Rounds>),
+    Top(StepNo, Top),
+    Union(StepNo, StepNo),
+    Combine(StepNo, StepNo, Combine),
+}
+
+/// A list of steps and what each keeps.
+pub(crate) struct Steps {
+    operators: Vec<Operator>,
+    /// Where a join's input comes from.
+    inputs: Vec<StepNo>,
+    output: StepNo,
+}
+
+impl Steps {
+    /// Steps that have seen nothing.
+    pub fn new(
+        steps: Vec<Step>,
+        output: StepNo,
+        surroundings: &Surroundings,
+    ) -> Result<Steps, StandingError> {
+        let layouts: Vec<_> = steps.iter().map(|step| step.layout.clone()).collect();
+        let (mut operators, mut inputs) = (Vec::new(), Vec::new());
+        for step in steps {
+            let mut from = 0;
+            operators.push(match step.kind {
+                StepKind::Arguments => Operator::Arguments,
+                StepKind::Join(join) => {
+                    from = join.input;
+                    Operator::Join(Box::new(JoinState::new(*join, surroundings)?))
+                }
+                StepKind::Filter { input, predicate } => {
+                    Operator::Filter(input, surroundings.compile(&predicate, &layouts[input])?)
+                }
+                StepKind::Map { input, items } => {
+                    let items = items.iter().map(|item| surroundings.compile(item, &layouts[input]));
+                    Operator::Map(input, items.collect::<Result<_, _>>()?)
+                }
+                StepKind::Unwind { input, list } => {
+                    Operator::Unwind(input, surroundings.compile(&list, &layouts[input])?)
+                }
+                StepKind::Distinct { input } => Operator::Distinct(input, Distinct::default()),
+                StepKind::Aggregate { input, keys, calls, whole } => {
+                    Operator::Aggregate(input, whole, Aggregate::new(keys, calls))
+                }
+                StepKind::Pair { input, walk, max } => Operator::Pair(input, Pair::new(walk, max)),
+                StepKind::Rounds { input, body, walk } => {
+                    Operator::Rounds(input, Box::new(Rounds::new(*body, walk, surroundings)?))
+                }
+                StepKind::Reach { input, walk } => Operator::Reach(input, Reach::new(walk)),
+                StepKind::Top { input, group, keys, skip, limit } => {
+                    Operator::Top(input, Top::new(group, keys, skip, limit))
+                }
+                StepKind::Union { left, right } => Operator::Union(left, right),
+                StepKind::Combine { left, right, on, kind } => {
+                    Operator::Combine(left, right, Combine::new(&on, kind))
+                }
+            });
+            inputs.push(from);
+        }
+        Ok(Steps { operators, inputs, output })
+    }
+    /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same tick, with more
+    /// rows and without the commit.
+    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+        let mut all: Vec<Changes> = Vec::with_capacity(self.operators.len());
+        for (number, operator) in self.operators.iter_mut().enumerate() {
+            let mut changes = match operator {
+                Operator::Arguments => arguments.clone(),
+                Operator::Join(join) => join.advance(turn, &all[self.inputs[number]])?,
+                Operator::Filter(input, predicate) => filtered(&all[*input], predicate)?,
+                Operator::Map(input, items) => mapped(&all[*input], items)?,
+                Operator::Unwind(input, list) => unwound(&all[*input], list)?,
+                Operator::Distinct(input, distinct) => distinct.advance(&all[*input]),
+                Operator::Aggregate(input, whole, aggregate) => {
+                    aggregate.advance(&all[*input], whole.map(|whole| &all[whole]))?
+                }
+                Operator::Pair(input, pair) => pair.advance(turn, &all[*input])?,
+                Operator::Rounds(input, rounds) => rounds.advance(turn, &all[*input])?,
+                Operator::Reach(input, reach) => reach.advance(turn, &all[*input])?,
+                Operator::Top(input, top) => top.advance(&all[*input]),
+                Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
+                Operator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),
+            };
+            consolidate(&mut changes);
+            all.push(changes);
+        }
+        Ok(all.swap_remove(self.output))
+    }
+}
+
+fn filtered(input: &Changes, predicate: &Evaluator) -> Result<Changes, StandingError> {
+    if input.is_empty() {
+        return Ok(Changes::new());
+    }
+    let passing = predicate.passing(input.iter().map(|(row, _)| row.values()))?;
+    Ok(passing.into_iter().map(|row| input[row as usize].clone()).collect())
+}
+
+fn mapped(input: &Changes, items: &[Evaluator]) -> Result<Changes, StandingError> {
+    if input.is_empty() {
+        return Ok(Changes::new());
+    }
+    let rows = || input.iter().map(|(row, _)| row.values());
+    let columns = items.iter().map(|item| item.values(rows())).collect::<Result<Vec<_>, _>>()?;
+    let row = |at: usize| Row::new(columns.iter().map(|column| column[at].clone()));
+    Ok(input.iter().enumerate().map(|(at, (_, diff))| (row(at), *diff)).collect())
+}
+
+fn unwound(input: &Changes, list: &Evaluator) -> Result<Changes, StandingError> {
+    let lists = list.values(input.iter().map(|(row, _)| row.values()))?;
+    let mut found = Changes::new();
+    for ((row, diff), list) in input.iter().zip(lists) {
+        match list {
+            Value::Null => {}
+            Value::List(list) => {
+                let list: &Arc<Vec<Value>> = &list;
+                found.extend(list.iter().map(|value| (row.join(std::slice::from_ref(value)), *diff)));
+            }
+            single => found.push((row.join(&[single]), *diff)),
+        }
+    }
+    Ok(found)
+}
