@@ -16,6 +16,9 @@ const COST: i32 = 16;
 /// Without credit, one run in so many is tried all the same: the graph may have changed.
 const PROBE_EVERY: u32 = 256;
 
+/// Longer walks to ends that are not known are for executors.
+const HOPS_MAX: u32 = 2;
+
 /// A plan's standing.
 #[derive(Debug)]
 pub(crate) struct Here {
@@ -52,13 +55,14 @@ impl Here {
     }
 }
 
-/// Look-ups, single steps, what is made of their rows and written for them; no scan, no walk of many steps, no join, no sub-query.
+/// Look-ups, steps and short walks, what is made of their rows and written for them, and sub-queries of that kind; no scan, no join.
 fn is_short_line(plan: &Plan) -> bool {
     let mut next = Some(plan);
     while let Some(plan) = next {
         let is_short = matches!(
             plan,
             Plan::Unit
+                | Plan::Argument(_)
                 | Plan::SeekVertices(_)
                 | Plan::SeekIds(_)
                 | Plan::Expand(_)
@@ -74,7 +78,9 @@ fn is_short_line(plan: &Plan) -> bool {
                 | Plan::Create(_)
                 | Plan::Set(_)
                 | Plan::Delete(_)
-        ) || is_listing(plan);
+        ) || is_listing(plan)
+            || matches!(plan, Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= HOPS_MAX))
+            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner));
         if !is_short {
             return false;
         }

@@ -12,7 +12,7 @@ use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Fanning, Here, Leaf, Step, Stepping};
+use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage, step_stage};
 use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -54,6 +54,7 @@ pub(crate) fn statement(
         fixed: RefCell::default(),
         this_run_only: Cell::new(false),
         inside: None,
+        stages: None,
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
@@ -87,6 +88,9 @@ pub(crate) struct Inside {
     pub(crate) domains: Domains,
 }
 
+/// Makes a stage of a sub-query that runs within one operator, once for each of that operator's copies.
+pub(crate) type StageMaker = Arc<dyn Fn() -> Box<dyn Stage> + Send + Sync>;
+
 /// What an operator's request for its input means at the moment.
 #[derive(Default)]
 enum Asking {
@@ -114,6 +118,8 @@ pub(crate) struct Compiler {
     fixed: RefCell<BTreeSet<Name>>,
     this_run_only: Cell<bool>,
     pub(crate) inside: Option<Inside>,
+    /// Operators become stages of one that is being put together, instead of vertices.
+    pub(crate) stages: Option<Vec<StageMaker>>,
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
@@ -216,6 +222,7 @@ impl Compiler {
             Plan::Limit(node) => operator::limit::compile(self, node, required),
             Plan::Unwind(node) => operator::unwind::compile(self, node, required),
             Plan::Join(node) => operator::join::compile(self, node, required),
+            Plan::Apply(node) if node.is_inline() => operator::inline::compile(self, node, required),
             Plan::Apply(node) => operator::apply::compile(self, node, required),
             Plan::Union(node) => operator::union::compile(self, node, required),
             Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required),
@@ -349,6 +356,10 @@ impl Compiler {
         S: Step + 'static,
         F: Fn() -> S + Send + Sync + 'static,
     {
+        if let Some(stages) = &mut self.stages {
+            stages.push(Arc::new(move || step_stage(make())));
+            return stage_stream(feed, layout);
+        }
         let environment = self.environment.clone();
         self.attach(name, feed, layout, move || Stepping { step: make(), here: Here::new(&environment) })
     }
@@ -369,11 +380,23 @@ impl Compiler {
         new.iter().for_each(|variable| {
             layout.push(*variable);
         });
+        if let Some(stages) = &mut self.stages {
+            stages.push(Arc::new(move || fan_stage(make(), carry.clone())));
+            return stage_stream(feed, layout);
+        }
         let environment = self.environment.clone();
         let early = self.early(&feed.layout());
         let hurries = self.hurries;
         let make =
             move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone(), hurries);
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
+    }
+}
+
+/// What comes out of a stage: no vertex of its own, but rows of a layout.
+fn stage_stream(feed: &Feed, layout: Layout) -> Stream {
+    match feed {
+        Feed::Rows(stream) => Stream { layout, ..stream.clone() },
+        Feed::Unit => unreachable!("a sub-query within an operator starts from its argument"),
     }
 }

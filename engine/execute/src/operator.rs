@@ -29,6 +29,7 @@ pub(crate) mod distinct;
 pub(crate) mod sort;
 
 pub(crate) mod apply;
+pub(crate) mod inline;
 pub(crate) mod join;
 pub(crate) mod repeat;
 pub(crate) mod union;

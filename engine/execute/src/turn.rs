@@ -2,7 +2,7 @@
 //!
 //! A [`Step`] turns one batch into one. A [`FanOut`] turns each row into any number of rows, and can be left and re-entered in the
 //! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape is adapted to the dataflow runtime
-//! once, here; an operator's own file holds only what is its own.
+//! once, here; an operator's own file holds only what is its own. The first two can also be a [`Stage`] within another operator.
 
 use crate::access::{Environment, Home};
 use crate::done::Early;
@@ -131,13 +131,93 @@ const EARLY_ROWS_FIRST: usize = 16;
 /// How many times more.
 const EARLY_ROWS_GROWTH: usize = 8;
 
-/// Runs a [`FanOut`].
-pub(crate) struct Fanning<F> {
+/// A [`FanOut`] at work on a batch: collects the rows that it fills, and what is kept of the input.
+struct Filling<F> {
     fan: F,
-    here: Here,
     carry: Arc<[usize]>,
     current: Option<Batch>,
     rows: Vec<u32>,
+}
+
+impl<F: FanOut> Filling<F> {
+    fn new(fan: F, carry: Arc<[usize]>) -> Filling<F> {
+        Filling { fan, carry, current: None, rows: Vec::new() }
+    }
+    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
+        self.fan.begin(&batch, here)?;
+        self.current = Some(batch);
+        Ok(())
+    }
+    /// A slice of work: rows, once there are `rows_max` or no more come, and whether the batch is exhausted.
+    fn slice(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
+        let progress = self.fan.fill(batch, &mut self.rows, rows_max, turn)?;
+        let is_whole = self.rows.len() >= rows_max || progress == Progress::Done;
+        let output = (is_whole && !self.rows.is_empty()).then(|| {
+            let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
+            self.fan.columns().into_iter().for_each(|column| output.push(column));
+            output
+        });
+        if progress == Progress::Done {
+            self.current = None;
+        }
+        Ok((output, progress))
+    }
+}
+
+/// An operator of a line that runs within another operator: batches are put in, and slices of work taken out.
+pub(crate) trait Stage: Send {
+    /// A new batch, once the one before is exhausted.
+    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()>;
+    /// A slice of work: rows, if there are any, and whether the batch is exhausted.
+    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)>;
+}
+
+/// A [`FanOut`] as a stage.
+struct FanStage<F>(Filling<F>);
+
+impl<F: FanOut> Stage for FanStage<F> {
+    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
+        self.0.begin(batch, here)
+    }
+    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        let rows_max = turn.here.environment.batch_rows;
+        self.0.slice(rows_max, turn)
+    }
+}
+
+/// A stage of rows that fan out.
+pub(crate) fn fan_stage<F: FanOut + 'static>(fan: F, carry: Arc<[usize]>) -> Box<dyn Stage> {
+    Box::new(FanStage(Filling::new(fan, carry)))
+}
+
+/// A [`Step`] as a stage.
+struct StepStage<S> {
+    step: S,
+    waiting: Option<Batch>,
+}
+
+impl<S: Step> Stage for StepStage<S> {
+    fn begin(&mut self, batch: Batch, _: &mut Here) -> Try<()> {
+        self.waiting = Some(batch);
+        Ok(())
+    }
+    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        let Some(batch) = self.waiting.take() else { return Ok((None, Progress::Done)) };
+        let output = self.step.step(0, batch, turn.here)?;
+        Ok(((!output.is_empty()).then_some(output), Progress::Done))
+    }
+}
+
+/// A stage of one batch for one batch.
+pub(crate) fn step_stage<S: Step + 'static>(step: S) -> Box<dyn Stage> {
+    Box::new(StepStage { step, waiting: None })
+}
+
+/// Runs a [`FanOut`].
+pub(crate) struct Fanning<F> {
+    filling: Filling<F>,
+    here: Here,
     early: Option<Early>,
     /// Rows after which they are handed on, where few may be enough.
     wanted: Option<usize>,
@@ -153,25 +233,20 @@ impl<F: FanOut> Fanning<F> {
         hurries: bool,
     ) -> Fanning<F> {
         let wanted = (hurries || early.is_some()).then_some(EARLY_ROWS_FIRST);
-        Fanning { fan, here, carry, current: None, rows: Vec::new(), early, wanted }
+        Fanning { filling: Filling::new(fan, carry), here, early, wanted }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        let Some(batch) = &self.current else { return Ok(Flow::Ready) };
         let batch_rows = self.here.environment.batch_rows;
-        loop {
+        while self.filling.current.is_some() {
             let rows_max = self.wanted.map_or(batch_rows, |wanted| wanted.min(batch_rows));
             let mut turn = Turn { here: &mut self.here, context, early: self.early.as_ref() };
-            let progress = self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?;
-            let sends = self.rows.len() >= rows_max || (progress == Progress::Done && !self.rows.is_empty());
-            if sends {
-                let rows = std::mem::take(&mut self.rows);
-                let mut output = batch.project(&self.carry).select(rows);
-                self.fan.columns().into_iter().for_each(|column| output.push(column));
+            let (output, progress) = self.filling.slice(rows_max, &mut turn)?;
+            let sends = output.is_some();
+            if let Some(output) = output {
                 context.send(Rows(output));
                 self.wanted = self.wanted.map(|wanted| (wanted * EARLY_ROWS_GROWTH).min(batch_rows));
             }
             if progress == Progress::Done {
-                self.current = None;
                 return Ok(Flow::Ready);
             }
             // Who comes after may find that this was enough.
@@ -180,6 +255,7 @@ impl<F: FanOut> Fanning<F> {
                 return Ok(Flow::Again);
             }
         }
+        Ok(Flow::Ready)
     }
 }
 
@@ -191,12 +267,11 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         if let Some(early) = self.early.as_mut().filter(|early| early.done.is_none()) {
             early.done = Some(early.domain.bitmap(context.executor(), context.tag()));
         }
-        self.fan.begin(&batch, &mut self.here)?;
         if self.early.is_some() {
             // Each outer row has the same claim to a first answer.
             self.wanted = Some(batch.len().max(EARLY_ROWS_FIRST));
         }
-        self.current = Some(batch);
+        self.filling.begin(batch, &mut self.here)?;
         self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {

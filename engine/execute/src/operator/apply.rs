@@ -347,15 +347,9 @@ pub(crate) fn open(
     Ok(Opened { outer, inner: inner?, row, rows, domain, options })
 }
 
-pub(crate) fn compile(
-    compiler: &mut Compiler,
-    node: &plan::algebra::Apply,
-    required: &VarSet,
-) -> Result<Stream, ExecuteError> {
-    if let ApplyKind::Repeat(repeat) = &node.kind {
-        return super::repeat::compile(compiler, node, repeat, required);
-    }
-    let (new, inner_required) = match &node.kind {
+/// The columns that an Apply adds, as far as they are read above, and those that its inner plan must yield.
+pub(crate) fn added(kind: &ApplyKind, required: &VarSet) -> (Vec<plan::Var>, VarSet) {
+    match kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
             let wanted: Vec<_> =
                 columns.iter().copied().filter(|column| required.contains(*column)).collect();
@@ -366,7 +360,18 @@ pub(crate) fn compile(
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit | ApplyKind::Repeat(_) => {
             (Vec::new(), VarSet::new())
         }
-    };
+    }
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Apply,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    if let ApplyKind::Repeat(repeat) = &node.kind {
+        return super::repeat::compile(compiler, node, repeat, required);
+    }
+    let (new, inner_required) = added(&node.kind, required);
     let mut below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
     if let InstanceOrder::By(value, _) = &node.scope.order {
         below = below.with(value.free_variables());

@@ -336,11 +336,13 @@ pub(super) fn attach(
     let jobs = Arc::new(Jobs::default());
     let make = move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone());
     let stream = compiler.attach("ExpandPath", feed, layout, make);
-    Stream { fans_out: true, parallel: stream.parallel || compiler.executors > 1, ..stream }
+    // What is work is shared already, and what is not is not worth a message: answers stay where they were found.
+    Stream { fans_out: false, parallel: stream.parallel || compiler.executors > 1, ..stream }
 }
 
 /// May the rows behind this feed be handed on by any executor?
 pub(super) fn may(compiler: &Compiler, plan: &Expansion, feed: &Feed) -> bool {
     let is_ordered = matches!(feed, Feed::Rows(stream) if stream.ordered);
-    fits(plan) && compiler.inside.is_none() && !is_ordered
+    // A line has one executor: the thread that asks.
+    fits(plan) && compiler.inside.is_none() && !is_ordered && !compiler.environment.is_line()
 }
