@@ -8,6 +8,7 @@ use crate::limits::{
 };
 use crate::links::{Command, Links, Shared};
 use crate::local::{Here, LocalQuery, drop_quietly};
+use crate::meter::Meter;
 use crate::tablets::Balancer;
 use crate::tenants::{Owner, Payer, Tenants, Work};
 use crate::turn::Turn;
@@ -44,6 +45,7 @@ pub(crate) struct Executor<M: Message> {
     ended: Vec<LocalQuery<M>>,
     roots: HashMap<usize, RootSlot>,
     tenants: Tenants,
+    meter: Meter,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     balancer: Balancer,
 }
@@ -63,6 +65,7 @@ impl<M: Message> Executor<M> {
             ended: Vec::new(),
             roots: HashMap::new(),
             tenants: Tenants::default(),
+            meter: Meter::default(),
             timers,
         }
     }
@@ -74,6 +77,7 @@ impl<M: Message> Executor<M> {
             self.drop_some();
             let now_ns = monotonic_ns();
             self.fire_timers(now_ns);
+            self.meter.begin(now_ns);
             match self.tenants.pick() {
                 Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
                 Some(Work::Root(number)) => self.turn_root(number, now_ns),
@@ -82,7 +86,12 @@ impl<M: Message> Executor<M> {
                     self.links.idle.fetch_add(1, Ordering::Relaxed);
                     self.idle(control);
                     self.links.idle.fetch_sub(1, Ordering::Relaxed);
+                    continue;
                 }
+            }
+            if self.links.clients_due.any() {
+                // The kernel lets who is woken wait for whole milliseconds beside a thread that never sleeps.
+                world::workers::breathe();
             }
         }
         for local in self.queries.drain().map(|(_, local)| *local).chain(self.ended.drain(..)) {
@@ -282,7 +291,7 @@ impl<M: Message> Executor<M> {
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
         let (turn, end_ns) = local.here().turn(now_ns, self.quota_ns);
-        let used_ns = end_ns - now_ns;
+        let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
         local.in_ring = turn == Turn::More;
         let weight = local.shared.weight(local.used_ns);
@@ -384,7 +393,7 @@ impl<M: Message> Executor<M> {
         let quota_ns = self.quota_ns;
         let root = slot.root.as_mut().expect("a root that panicked is not woken");
         let status = catch_unwind(AssertUnwindSafe(|| root.run(quota_ns)));
-        self.tenants.charge_root(number, monotonic_ns() - now_ns, false);
+        self.tenants.charge_root(number, self.meter.used(now_ns, monotonic_ns(), quota_ns), false);
         match status {
             Ok(RootStatus::Busy) => self.wake_root(number),
             Ok(RootStatus::Idle) => {}

@@ -19,7 +19,7 @@
 //! [`handle`], [`profile`], [`tablets`]), then the machinery: `wiring` (a checked graph), `query` (what executors share), `level` and `progress`
 //! (when is a stream at its end), `ledger` (bytes), `tree`, `ready` and `station` (scope instances and what has work), `local`, `turn` and
 //! `step` (one query on one executor: what comes in, who runs, one call), `ends` (the ends of scope instances), `closing` (what is thrown
-//! away early), `pace` and `tally` (time and counts, cheaply), `tenants`, `executor`.
+//! away early), `pace`, `meter` and `tally` (time and counts, cheaply), `tenants`, `executor`.
 //!
 //! # Beside the paper
 //!
@@ -82,6 +82,7 @@ mod level;
 mod line;
 mod links;
 mod local;
+mod meter;
 mod output;
 mod pace;
 mod progress;

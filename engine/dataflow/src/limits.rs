@@ -8,6 +8,10 @@ pub const QUOTA_NS_DEFAULT: u64 = 500_000;
 /// executor something, who may be more urgent. A turn costs one or two microseconds to end and begin.
 pub const TURN_NS_MIN: u64 = 50_000;
 
+/// Processor time is read this often, in nanoseconds, so that a turn that took too long can be told from one whose core was taken
+/// away: a system call of some 300 ns a turn of full length.
+pub const METER_EVERY_NS: u64 = 400_000;
+
 /// Time that one who had nothing to do for a while may still claim of its share, in nanoseconds. A query that goes to and fro between
 /// executors is idle on each for moments and would lose its share by that; more would let it hold up others for long when it returns.
 pub const CREDIT_NS_MAX: u64 = 2_000_000;

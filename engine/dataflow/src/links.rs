@@ -7,6 +7,7 @@
 use crate::accounts::{AccountOptions, Admission};
 use crate::level::Level;
 use crate::query::QueryShared;
+use crate::output::ClientsDue;
 use crate::root::Root;
 use crate::tablets::Tablets;
 use crate::{Message, TenantNo, UserNo};
@@ -68,6 +69,7 @@ pub(crate) struct Links<M: Message> {
     pub(crate) tablets: Tablets,
     /// Executors with nothing to do.
     pub(crate) idle: AtomicUsize,
+    pub(crate) clients_due: Arc<ClientsDue>,
     pub(crate) query_next: AtomicU64,
     pub(crate) root_next: AtomicUsize,
 }
@@ -81,6 +83,7 @@ impl<M: Message> Links<M> {
             admission: Admission::new(machine),
             tablets,
             idle: AtomicUsize::new(0),
+            clients_due: Arc::default(),
             query_next: AtomicU64::new(1),
             root_next: AtomicUsize::new(0),
         }

@@ -24,11 +24,33 @@ pub(crate) enum Look<M> {
     End,
 }
 
+/// Clients that were woken and have not run since. Where executors keep all cores busy, the kernel may let one wait for milliseconds;
+/// executors that see this end their turns and offer their cores.
+#[derive(Default)]
+pub(crate) struct ClientsDue(AtomicUsize);
+
+impl ClientsDue {
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Where the client is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Client {
+    Elsewhere,
+    Asleep,
+    /// Woken, and counted as due.
+    Due,
+}
+
 struct State<M> {
     queue: VecDeque<M>,
     ended: bool,
     fault: Option<Fault>,
     waker: Option<ClientWaker>,
+    client: Client,
 }
 
 pub(crate) struct Output<M> {
@@ -37,16 +59,24 @@ pub(crate) struct Output<M> {
     ended: AtomicBool,
     state: Mutex<State<M>>,
     changed: Condvar,
+    due: Arc<ClientsDue>,
 }
 
 impl<M: Message> Output<M> {
-    pub(crate) fn new(batches_max: usize) -> Output<M> {
+    pub(crate) fn new(batches_max: usize, due: Arc<ClientsDue>) -> Output<M> {
         Output {
             batches_max: batches_max.max(1),
             length: AtomicUsize::new(0),
             ended: AtomicBool::new(false),
-            state: Mutex::new(State { queue: VecDeque::new(), ended: false, fault: None, waker: None }),
+            state: Mutex::new(State {
+                queue: VecDeque::new(),
+                ended: false,
+                fault: None,
+                waker: None,
+                client: Client::Elsewhere,
+            }),
             changed: Condvar::new(),
+            due,
         }
     }
 
@@ -83,7 +113,11 @@ impl<M: Message> Output<M> {
         self.tell(state);
     }
 
-    fn tell(&self, state: parking_lot::MutexGuard<'_, State<M>>) {
+    fn tell(&self, mut state: parking_lot::MutexGuard<'_, State<M>>) {
+        if state.client == Client::Asleep {
+            state.client = Client::Due;
+            self.due.0.fetch_add(1, Ordering::Relaxed);
+        }
         let waker = state.waker.clone();
         drop(state);
         self.changed.notify_one();
@@ -105,15 +139,20 @@ impl<M: Message> Output<M> {
                 Look::Nothing => {}
                 found => return found,
             }
-            match until_ns {
+            let left_ns = until_ns.map(|until_ns| until_ns.saturating_sub(world::clock::monotonic_ns()));
+            state.client = Client::Asleep;
+            match left_ns {
                 None => self.changed.wait(&mut state),
-                Some(until_ns) => {
-                    let left = until_ns.saturating_sub(world::clock::monotonic_ns());
-                    if left == 0 {
-                        return Look::Nothing;
-                    }
-                    self.changed.wait_for(&mut state, std::time::Duration::from_nanos(left));
+                Some(left_ns) if left_ns > 0 => {
+                    self.changed.wait_for(&mut state, std::time::Duration::from_nanos(left_ns));
                 }
+                Some(_) => {}
+            }
+            if std::mem::replace(&mut state.client, Client::Elsewhere) == Client::Due {
+                self.due.0.fetch_sub(1, Ordering::Relaxed);
+            }
+            if left_ns == Some(0) {
+                return Look::Nothing;
             }
         }
     }

@@ -88,7 +88,7 @@ impl<M: Message> QueryShared<M> {
             instance_next: AtomicU32::new(0),
             ledger: Ledger::new(options.bytes_max, graph.vertices.len(), accounts.clone()),
             accounts,
-            output: Output::new(options.output_batches_max),
+            output: Output::new(options.output_batches_max, links.clients_due.clone()),
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
             scope_stats: graph.scopes.iter().map(|_| ScopeStats::default()).collect(),
             stopped: AtomicBool::new(false),

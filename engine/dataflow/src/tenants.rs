@@ -115,45 +115,4 @@ pub(crate) fn weight(used_ns: u64) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    /// Gives turns of half a millisecond; returns how many each query got.
-    fn run(tenants: &mut Tenants, turns: usize) -> BTreeMap<u64, usize> {
-        let mut got = BTreeMap::new();
-        for _ in 0..turns {
-            let Some(Work::Query(owner, query)) = tenants.pick() else { panic!("all are always runnable") };
-            *got.entry(query).or_default() += 1;
-            tenants.charge(owner, query, 500_000, SHARE_DEFAULT, true);
-        }
-        got
-    }
-
-    #[test]
-    fn neither_many_users_nor_many_queries_make_a_part_larger() {
-        let mut tenants = Tenants::default();
-        tenants.set_share(Payer::Tenant(2), 300);
-        let owner = |tenant, user| Owner { tenant, user };
-        (0..10).for_each(|query| tenants.push(owner(1, 1), query));
-        tenants.push(owner(1, 2), 10);
-        tenants.push(owner(2, 0), 11);
-        let got = run(&mut tenants, 8_000);
-        assert!(got[&11].abs_diff(6_000) <= 10, "{got:?}");
-        assert!(got[&10].abs_diff(1_000) <= 10, "{got:?}");
-        assert!((0..10).all(|query| got[&query].abs_diff(100) <= 5), "{got:?}");
-        tenants.remove(owner(2, 0), 11);
-        tenants.remove(owner(1, 2), 10);
-        let got = run(&mut tenants, 100);
-        assert_eq!(got.values().sum::<usize>(), 100);
-        (0..10).for_each(|query| tenants.remove(owner(1, 1), query));
-        assert_eq!(tenants.pick(), None);
-    }
-
-    #[test]
-    fn weight_falls_as_a_query_runs_on() {
-        let weights: Vec<u32> =
-            [0, 9, 10, 19, 20, 40, 80, 160, 1 << 40].map(|ms| weight(ms * 1_000_000)).into();
-        assert_eq!(weights, [100, 100, 50, 50, 25, 12, 6, 3, 1]);
-    }
-}
+mod tests;

@@ -63,10 +63,12 @@ impl<M: Message> Here<'_, M> {
         }
     }
 
-    /// True if somebody sent this executor something, and the turn has gone on for a while.
+    /// True if somebody sent this executor something, or a client that was woken waits for a core, and the turn has gone on for a while.
     #[inline]
     pub(crate) fn is_wanted(&self, now_ns: u64) -> bool {
-        now_ns >= self.local.wanted_from_ns && !self.shared.links.inboxes[self.local.me].queue.is_empty()
+        let links = &self.shared.links;
+        now_ns >= self.local.wanted_from_ns
+            && (!links.inboxes[self.local.me].queue.is_empty() || links.clients_due.any())
     }
 
     /// True if a turn would run something.

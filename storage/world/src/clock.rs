@@ -18,6 +18,13 @@ pub fn monotonic_ns() -> u64 {
     elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
 }
 
+/// Nanoseconds of processor time the calling thread has had: what passed while others had its core is not in it. A system call, some
+/// 200 to 500 ns; for the hot path there is [`monotonic_ns`].
+pub fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Microseconds since 1970-01-01 UTC by the machine's wall clock; may jump when someone sets it.
 pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
@@ -75,6 +82,16 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_sleeps_uses_no_processor_time() {
+        let (wall_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        crate::threads::sleep(std::time::Duration::from_millis(20));
+        let slept_ns = monotonic_ns() - wall_ns;
+        assert!(slept_ns >= 20_000_000 && thread_cpu_ns() - cpu_ns < slept_ns / 2);
+        let cpu_ns = thread_cpu_ns();
+        while thread_cpu_ns() - cpu_ns < 1_000_000 {}
+    }
 
     #[test]
     fn monotonic_never_goes_back() {
