@@ -4,7 +4,7 @@ use super::Exit;
 use super::folder::Made;
 use super::units;
 use clap::{Args, ValueEnum};
-use database::{Error, ImportOptions, ImportReport, Options};
+use database::{Error, GraphsonImport, ImportOptions, ImportReport, Options};
 use indicatif::{ProgressBar, ProgressStyle};
 use ingest::{Layout, Progress};
 use shell::text::count_text;
@@ -22,6 +22,7 @@ use std::sync::Arc;
   ldbc     folders of LDBC SNB, such as social_network/dynamic/person_0_0.csv
   headers  CSV whose first line names columns: id:ID(Person),name,:LABEL and :START_ID,:END_ID,:TYPE
   edges    two ids a line, # comments; vertices get the property `id`, indexed
+  graphson TinkerPop's files, one vertex a line with its outgoing edges
 
 Examples:
   tanglewood import people.db --from social_network/
@@ -55,6 +56,10 @@ pub struct Import {
     /// twice the graph]
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     memory: Option<u64>,
+    /// With graphson: keep the file's ids, several values of a property, and properties of properties, as `serve
+    /// --gremlin-multi-properties` does
+    #[arg(long = "gremlin-multi-properties")]
+    multi_properties: bool,
 }
 
 /// How files are laid out.
@@ -69,6 +74,8 @@ enum LayoutName {
     Headers,
     /// Edge lists
     Edges,
+    /// TinkerPop's GraphSON, one vertex a line
+    Graphson,
 }
 
 impl Import {
@@ -76,7 +83,10 @@ impl Import {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
         let options = self.options(bar.clone());
         let made = Made::open(&self.database, Options::default())?;
-        let outcome = made.database().import(&options);
+        let outcome = match self.layout {
+            LayoutName::Graphson => made.database().import_graphson(&self.graphson()),
+            _ => made.database().import(&options),
+        };
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
@@ -86,6 +96,9 @@ impl Import {
         Ok(database.close()?)
     }
 
+    fn graphson(&self) -> GraphsonImport {
+        GraphsonImport { from: self.from.clone(), keeps_many: self.multi_properties }
+    }
     /// Beside the database, on the disk that has room for it.
     fn spill_folder(&self) -> Option<PathBuf> {
         let above = self.database.parent()?;
@@ -96,7 +109,8 @@ impl Import {
         ImportOptions {
             from: self.from.clone(),
             layout: match self.layout {
-                LayoutName::Auto => Layout::Auto,
+                // GraphSON is read elsewhere.
+                LayoutName::Auto | LayoutName::Graphson => Layout::Auto,
                 LayoutName::Ldbc => Layout::Ldbc,
                 LayoutName::Headers => Layout::Headers,
                 LayoutName::Edges => Layout::Edges,

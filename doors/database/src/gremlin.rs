@@ -3,7 +3,7 @@
 //! What the algebra can say is planned and runs as Cypher does; any other traversal runs as a program on the executors, over a snapshot or a transaction, charged to whoever asks. Its objects name
 //! vertices and edges by number; [`Shown`] tells a door what stands behind a number when it writes one out.
 
-mod kept;
+pub(crate) mod kept;
 mod lowered;
 mod planned;
 mod running;

@@ -5,10 +5,11 @@
 //! whether every step is known and has arguments it can take; what is not supported is refused by name.
 //!
 //! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
-//! form), [`lower()`] (to the algebra, what it can say), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
-//! are), [`error`].
+//! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
+//! are), [`graphson`] (JSON of drivers and files to values and to the form), [`error`].
 
 pub mod error;
+pub mod graphson;
 mod lexer;
 pub mod limits;
 mod lower;
@@ -16,13 +17,14 @@ pub mod object;
 pub mod parser;
 pub mod predicate;
 pub mod print;
+pub mod shape;
 mod span;
 pub mod steps;
 pub mod token;
 pub mod traversal;
 
 pub use error::{ErrorKind, GremlinError};
-pub use lower::{Lowered, ResultKind, lower};
+pub use lower::{Lowered, ResultKind, Shape, lower};
 pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
 pub use parser::{Bindings, Request, parse};
 pub use predicate::{Compare, Predicate, TextTest};

@@ -8,6 +8,8 @@ use model::Value;
 use std::sync::Arc;
 use traverse::Kept;
 
+/// The key that keeps the id a client gave; no client can write it.
+pub(crate) const OWN_ID: &str = " id";
 const KIND: &str = " kind";
 const VALUE: &str = " value";
 const MANY: &str = " many";

@@ -1,13 +1,12 @@
 //! What stands behind the number of a vertex or edge, for a door that writes one out.
 
-use super::{GremlinAnswer, kept};
+use super::GremlinAnswer;
+use super::kept::{self, OWN_ID};
 use crate::Error;
 use gremlin::{Object, VertexProperty};
 use model::{EdgeRef, Value, VertexId};
 use std::sync::Arc;
 use store::{Snapshot, StoreError};
-
-const OWN_ID: &str = " id";
 
 /// A vertex as clients see it.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
 
-use super::kept;
+use super::kept::{self, OWN_ID};
 use gremlin::{Cardinality, Object};
 use model::schema::SchemaTarget;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
@@ -13,8 +13,6 @@ use transact::{Mode, TransactError, Transaction};
 use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
 use world::clock::{monotonic_ns, wall_us};
 
-/// The key that keeps the id a client gave; no client can write it.
-const OWN_ID: &str = " id";
 /// Pauses between two looks at the clock.
 const PAUSES_BETWEEN_LOOKS: u32 = 64;
 

@@ -1,0 +1,215 @@
+//! Graphs in TinkerPop's files: GraphSON 1 to 3, one vertex a line with its outgoing edges, read into the database.
+//!
+//! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it
+//! or nothing. Memory is for the transaction and for the ids.
+
+use crate::gremlin::kept;
+use crate::{Database, Error, ImportReport};
+use gremlin::{Object, graphson};
+use model::{KeyId, Value, VertexId};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use transact::{Mode, Transaction};
+use traverse::Kept;
+use world::clock::monotonic_ns;
+
+/// Bytes of one line: a vertex with its edges.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+
+/// What to read, and how.
+#[derive(Clone, Debug)]
+pub struct GraphsonImport {
+    /// The file.
+    pub from: PathBuf,
+    /// Keep the file's ids, several values of a key, properties of properties and the widths of numbers: see
+    /// [`crate::gremlin::GremlinOptions::keeps_many`].
+    pub keeps_many: bool,
+}
+
+struct Loading<'d> {
+    import: &'d GraphsonImport,
+    transaction: Transaction,
+    vertices: HashMap<String, VertexId>,
+    report: ImportReport,
+}
+
+/// What is wrong with a line.
+struct Wrong(String);
+
+impl From<graphson::GraphsonError> for Wrong {
+    fn from(error: graphson::GraphsonError) -> Wrong {
+        Wrong(error.0)
+    }
+}
+
+impl From<transact::TransactError> for Wrong {
+    fn from(error: transact::TransactError) -> Wrong {
+        Wrong(error.to_string())
+    }
+}
+
+impl Database {
+    /// Reads a file of GraphSON into the database, all of it or nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's commit came between.
+    pub fn import_graphson(&self, import: &GraphsonImport) -> Result<ImportReport, Error> {
+        let began_ns = monotonic_ns();
+        if import.keeps_many && self.snapshot().statistics().vertices() > 0 {
+            let code = "Neo.ClientError.Import.NotEmpty";
+            let message =
+                "the database holds a graph already, and ids of the file could be those of its vertices";
+            return Err(Error::new(code, message).hint("read the file into a new database"));
+        }
+        let transaction = self.engine().begin(Mode::Write);
+        let mut loading =
+            Loading { import, transaction, vertices: HashMap::new(), report: ImportReport::default() };
+        loading.lines(Loading::vertex)?;
+        loading.lines(Loading::edges)?;
+        let Loading { transaction, mut report, .. } = loading;
+        transaction.commit()?;
+        self.after_commit();
+        report.files = 1;
+        report.seconds = (monotonic_ns() - began_ns) as f64 / 1e9;
+        Ok(report)
+    }
+}
+
+impl Loading<'_> {
+    /// Does something with each line.
+    fn lines(&mut self, mut each: impl FnMut(&mut Self, &Json) -> Result<(), Wrong>) -> Result<(), Error> {
+        let path = self.import.from.clone();
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let message = format!("{} cannot be read: {error}", path.display());
+            Error::new("Neo.ClientError.Import.Unreadable", message)
+        };
+        let mut reader = world::files::open_reader(&path).map_err(|error| unreadable(&error))?;
+        let (mut line, mut bytes) = (Vec::new(), 0);
+        for number in 1.. {
+            line.clear();
+            let count = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+            let count = count.map_err(|error| unreadable(&error))? as u64;
+            bytes += count;
+            if count == LINE_BYTES_MAX {
+                return Err(malformed(&path, number, &format!("it is longer than {LINE_BYTES_MAX} bytes")));
+            }
+            if count == 0 {
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let json: Result<Json, _> = serde_json::from_slice(&line);
+            let json = json.map_err(|error| malformed(&path, number, &error.to_string()))?;
+            let bare = typed(&json, "g:Vertex").unwrap_or(&json);
+            each(self, bare).map_err(|Wrong(what)| malformed(&path, number, &what))?;
+        }
+        self.report.bytes = bytes;
+        Ok(())
+    }
+
+    fn vertex(&mut self, line: &Json) -> Result<(), Wrong> {
+        let id = line.get("id").ok_or_else(|| Wrong("a vertex has no id".into()))?;
+        let id = graphson::object(id)?;
+        let label = line.get("label").and_then(Json::as_str).unwrap_or("vertex");
+        let labels = label.split("::").map(|label| self.transaction.label(label));
+        let labels = labels.collect::<Result<Vec<_>, _>>()?;
+        let mut properties = self.own_id(&id)?;
+        for (key, values) in line.get("properties").and_then(Json::as_object).into_iter().flatten() {
+            let kept = values_of(values)?;
+            let value = match kept.as_slice() {
+                [] => continue,
+                [only] if !self.import.keeps_many && only.meta.is_empty() => self.value(key, &only.value)?,
+                _ if !self.import.keeps_many => {
+                    let message = format!(
+                        "`{key}` has several values, or values with properties; a graph keeps them for Gremlin where asked to"
+                    );
+                    return Err(Wrong(message));
+                }
+                many => kept::many_to_value(many)
+                    .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?,
+            };
+            properties.push((self.transaction.key(key)?, value));
+        }
+        let vertex = self.transaction.create_vertex(&labels, properties)?;
+        self.report.vertices += 1;
+        match self.vertices.insert(name(&id), vertex) {
+            None => Ok(()),
+            Some(_) => Err(Wrong(format!("there are two vertices with the id {}", name(&id)))),
+        }
+    }
+
+    fn edges(&mut self, line: &Json) -> Result<(), Wrong> {
+        let source = self.end(line.get("id"))?;
+        for (label, edges) in line.get("outE").and_then(Json::as_object).into_iter().flatten() {
+            let kind = self.transaction.edge_type(label)?;
+            for edge in edges.as_array().into_iter().flatten() {
+                let edge = typed(edge, "g:Edge").unwrap_or(edge);
+                let target = self.end(edge.get("inV"))?;
+                let mut properties = match edge.get("id") {
+                    Some(id) => self.own_id(&graphson::object(id)?)?,
+                    None => Vec::new(),
+                };
+                for (key, value) in edge.get("properties").and_then(Json::as_object).into_iter().flatten() {
+                    let value = typed(value, "g:Property").map_or(value, |property| &property["value"]);
+                    let value = self.value(key, &graphson::object(value)?)?;
+                    properties.push((self.transaction.key(key)?, value));
+                }
+                self.transaction.create_edge(source, target, kind, properties)?;
+                self.report.edges += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&self, id: Option<&Json>) -> Result<VertexId, Wrong> {
+        let id = graphson::object(id.unwrap_or(&Json::Null))?;
+        let found = self.vertices.get(&name(&id)).copied();
+        found.ok_or_else(|| {
+            Wrong(format!("an edge leads to the vertex {}, which is not in the file", name(&id)))
+        })
+    }
+    fn own_id(&self, id: &Object) -> Result<Vec<(KeyId, Value)>, Wrong> {
+        if !self.import.keeps_many {
+            return Ok(Vec::new());
+        }
+        Ok(vec![(self.transaction.key(kept::OWN_ID)?, self.value("id", id)?)])
+    }
+    fn value(&self, key: &str, object: &Object) -> Result<Value, Wrong> {
+        let value = kept::to_value(object, self.import.keeps_many);
+        value.ok_or_else(|| Wrong(format!("`{key}` is a {}, which cannot be kept", object.type_name())))
+    }
+}
+
+fn malformed(path: &Path, line: u64, what: &str) -> Error {
+    let message = format!("{}:{line}: {what}", path.display());
+    Error::new("Neo.ClientError.Import.MalformedLine", message).hint(
+        "a file of GraphSON has one vertex a line: {\"id\":…,\"label\":…,\"outE\":{…},\"properties\":{…}}",
+    )
+}
+
+/// What a typed value holds, if it is of that type.
+fn typed<'j>(json: &'j Json, kind: &str) -> Option<&'j Json> {
+    (json.get("@type").and_then(Json::as_str) == Some(kind)).then(|| &json["@value"])
+}
+
+/// How an id is looked for: 1 is 1 however wide it is written.
+fn name(id: &Object) -> String {
+    id.as_long().map_or_else(|| id.to_string(), |number| number.to_string())
+}
+
+/// The values of a key: `[{"id":…,"value":…,"properties":{…}}, …]`, or a plain value.
+fn values_of(json: &Json) -> Result<Vec<Kept>, Wrong> {
+    let Json::Array(all) = json else { return Ok(vec![Kept::plain(graphson::object(json)?)]) };
+    let one = |one: &Json| -> Result<Kept, Wrong> {
+        let one = typed(one, "g:VertexProperty").unwrap_or(one);
+        let Some(value) = one.get("value") else { return Ok(Kept::plain(graphson::object(one)?)) };
+        let meta = one.get("properties").and_then(Json::as_object).into_iter().flatten();
+        let meta = meta.map(|(key, value)| Ok((Arc::from(key.as_str()), graphson::object(value)?)));
+        Ok(Kept { value: graphson::object(value)?, meta: meta.collect::<Result<_, Wrong>>()? })
+    };
+    all.iter().map(one).collect()
+}
