@@ -57,13 +57,18 @@ fn hints_are_followed_or_answered() {
     let followed = [
         "MATCH (n:A) USING INDEX n:A(x) WHERE n.x = 3 RETURN n.y",
         "MATCH (n:A) USING SCAN n:A WHERE n.y = 3 RETURN n.y",
+        "MATCH (n:A) USING SCAN n:A WHERE n.x = 3 RETURN n.y",
+        "MATCH (n:A)-->(m:A) USING INDEX n:A(x) USING INDEX m:A(x) WHERE n.x = 3 AND m.x = 4 RETURN n.y",
+        "MATCH (n:A)-->(m:A)<--(o:A) USING JOIN ON m RETURN m.y",
+        "OPTIONAL MATCH (n:A) USING SCAN n:A WHERE n.x = 3 RETURN n.y",
+        "MATCH (n:A) USING SCAN n:A WHERE n.x = 3 RETURN count(*)",
     ];
     for text in followed {
         assert_eq!(notifications(&mut session, text), [], "{text}");
     }
     let answered = [
         ("MATCH (n:A) USING INDEX n:A(y) WHERE n.y = 3 RETURN n.y", "01N31"),
-        ("MATCH (n:A) USING SCAN n:A WHERE n.x = 3 RETURN n.y", "01N30"),
+        ("MATCH (n:A) USING SCAN n:B WHERE n.x = 3 RETURN n.y", "01N30"),
         ("MATCH (n:A)-->(m:A) USING JOIN ON n RETURN m.y", "01N30"),
     ];
     for (text, status) in answered {

@@ -63,22 +63,27 @@ fn pattern(chance: &mut Chance) -> (Plan, u32) {
             pattern.predicates.push(Expr::binary(BinaryOperator::NotEqual, var(a), var(b)));
         }
     }
-    let mut plan = Plan::Match(Box::new(Match { input: Plan::Unit, pattern, optional: false }));
+    let mut plan =
+        Plan::Match(Box::new(Match { input: Plan::Unit, pattern, optional: false, hints: Vec::new() }));
     if chance.happens(0.3) {
         let root = chance.below(count as u64) as u32;
         let any = PatternVertex { variable: Var(root), labels: label("") };
         let far = vertex(chance, 30);
         let edges = vec![edge(chance, 31, root, 30)];
         let pattern = Pattern { vertices: vec![any, far], edges, predicates: Vec::new() };
-        plan = Plan::Match(Box::new(Match { input: plan, pattern, optional: true }));
+        plan = Plan::Match(Box::new(Match { input: plan, pattern, optional: true, hints: Vec::new() }));
     }
     if chance.happens(0.3) {
         let any = |number| PatternVertex { variable: Var(number), labels: label("") };
         let edges = vec![edge(chance, 41, 0, 1)];
         let pattern = Pattern { vertices: vec![any(0), any(1)], edges, predicates: Vec::new() };
         let imports = vec![Var(0), Var(1)];
-        let inner =
-            Plan::Match(Box::new(Match { input: Plan::Argument(imports.clone()), pattern, optional: false }));
+        let inner = Plan::Match(Box::new(Match {
+            input: Plan::Argument(imports.clone()),
+            pattern,
+            optional: false,
+            hints: Vec::new(),
+        }));
         plan = Plan::Apply(Box::new(Apply {
             input: plan,
             inner,

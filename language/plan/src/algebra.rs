@@ -9,7 +9,7 @@ pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
 pub use crate::intersect::{Intersect, IntersectArm};
-use crate::pattern::{PathMode, Pattern, Selector};
+use crate::pattern::{OrderHint, PathMode, Pattern, Selector};
 use crate::scope::Scope;
 use model::Direction;
 
@@ -59,6 +59,8 @@ pub struct Match {
     pub pattern: Pattern,
     /// OPTIONAL MATCH.
     pub optional: bool,
+    /// How it is to be found, where the text says so: followed wherever it can be.
+    pub hints: Vec<OrderHint>,
 }
 
 /// For each input row, every vertex that satisfies the label expression.

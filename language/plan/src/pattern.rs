@@ -43,6 +43,17 @@ pub struct PatternEdge {
     pub run: Option<Run>,
 }
 
+/// What a hint asks of the order in which a pattern is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OrderHint {
+    /// The vertex is looked up in the index on this label and these keys.
+    Index(Var, Name, Vec<Name>),
+    /// The vertex is found by a scan of this label.
+    Scan(Var, Name),
+    /// Two parts that share this vertex are found apart, and joined.
+    Join(Var),
+}
+
 /// A run of edges: variable length or a shortest path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {

@@ -491,3 +491,29 @@ fn plan_deepest() {
 fn filter_not_null(plan: Plan, var: Var) -> Plan {
     filter(plan, Expr::Unary(UnaryOperator::IsNotNull, Box::new(read(var))))
 }
+
+#[test]
+fn hints() {
+    let mut t = Table::default();
+    let (p, q, f) = (t.var("p"), t.var("q"), t.var("f"));
+    let (k, l) = (t.var("k"), t.var("l"));
+    let pattern = PatternText::default()
+        .vertex(p, "Person")
+        .vertex(f, "Person")
+        .vertex(q, "Person")
+        .edge(k, p, f, "KNOWS", Out)
+        .edge(l, f, q, "KNOWS", Out)
+        .so_that(Expr::binary(BinaryOperator::Less, Expr::property(p, "age"), Expr::literal(30_i64)))
+        .so_that(named(q, "Bea"));
+    let told = |name: &str, hints: Vec<OrderHint>| {
+        let plan = columns(pattern.clone().hinted(hints), &[f]);
+        check(name, Table(t.0.clone()).query(plan, &[f]));
+    };
+    let index = |var: Var, key: &str| OrderHint::Index(var, "Person".into(), vec![key.into()]);
+    told("hint_none", Vec::new());
+    told("hint_index", vec![index(p, "age")]);
+    told("hint_index_that_answers_nothing", vec![index(q, "age")]);
+    told("hint_scan", vec![OrderHint::Scan(f, "Person".into())]);
+    told("hint_scan_of_another_label", vec![OrderHint::Scan(f, "City".into())]);
+    told("hint_join", vec![OrderHint::Join(f)]);
+}

@@ -1,7 +1,7 @@
-//! Hints (`USING …`) that a plan does not follow: the planner chooses by cost, and whoever asked for something else is told.
+//! Hints (`USING …`) that a plan does not follow because it cannot: whoever gave them is told.
 
 use super::{Notification, Place, Severity};
-use plan::expr::{LabelExpr, Name};
+use plan::expr::Name;
 use plan::{Plan, Statement, StatementKind, Var};
 
 /// The hints of an optimised statement that its plan does not follow.
@@ -22,10 +22,10 @@ fn follows(node: &Plan, hint: &str, variables: &[Name]) -> bool {
                 .and_then(|keys| keys.strip_suffix(')'));
             keys.is_some_and(|keys| sorted(keys.split(", ")) == sorted(seek.keys.iter().map(|key| &**key)))
         }
-        Plan::ScanVertices(scan) => match &scan.labels {
-            LabelExpr::Has(label) => hint == format!("SCAN {}:{label}", name(scan.vertex)),
-            _ => false,
-        },
+        Plan::ScanVertices(scan) => {
+            let asks = |label: &Name| hint == format!("SCAN {}:{label}", name(scan.vertex));
+            scan.labels.required().iter().any(asks)
+        }
         Plan::Join(join) => hint
             .strip_prefix("JOIN ON ")
             .is_some_and(|wanted| sorted(wanted.split(", ")) == sorted(join.on.iter().map(|on| name(*on)))),
@@ -52,13 +52,13 @@ pub(super) fn told(hint: &str, position: Option<Place>) -> Notification {
             "Neo.ClientNotification.Statement.JoinHintUnfulfillableWarning",
             "01N30",
             "The database was unable to plan a hinted join.",
-            "other orders were estimated to cost less",
+            "no two parts of the pattern can be joined on them alone",
         ),
         _ => (
             "Neo.ClientNotification.Statement.HintUnfulfillableWarning",
             "01N30",
             "The database did not follow a hint.",
-            "other ways were estimated to cost less",
+            "the pattern does not ask for this label there",
         ),
     };
     let description = format!("the plan does not follow USING {hint}: {why}");

@@ -3,7 +3,7 @@
 use plan::Plan;
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
-use plan::pattern::{PathMode, Pattern};
+use plan::pattern::{OrderHint, PathMode, Pattern};
 use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
 
@@ -47,9 +47,28 @@ impl Lowerer<'_> {
             }
             repeatable(matched, rows);
         } else {
-            find(matched, clause.optional, rows);
+            let hints = self.order_hints(&clause.hints, rows);
+            find(matched, clause.optional, hints, rows);
         }
         Ok(())
+    }
+
+    /// Hints about the order of the pattern, where they name what is in scope.
+    fn order_hints(&self, hints: &[Hint], rows: &Rows) -> Vec<OrderHint> {
+        let var = |name: &Name| rows.scope.get(&name.text).map(|binding| binding.var);
+        let text = |name: &Name| plan::expr::Name::from(name.text.as_str());
+        let follow = |hint: &Hint| match hint {
+            Hint::Index(variable, label, keys) => {
+                Some(OrderHint::Index(var(variable)?, text(label), keys.iter().map(text).collect()))
+            }
+            Hint::Scan(variable, label) => Some(OrderHint::Scan(var(variable)?, text(label))),
+            Hint::Join(variables) => match &variables[..] {
+                [variable] => Some(OrderHint::Join(var(variable)?)),
+                _ => None,
+            },
+            Hint::Scope(_) => None,
+        };
+        hints.iter().filter_map(follow).collect()
     }
 
     pub(super) fn load_csv(&mut self, load: &ast::LoadCsv, rows: &mut Rows) -> Lowered<()> {
@@ -89,21 +108,26 @@ impl Lowerer<'_> {
 }
 
 /// Puts a pattern on top of the rows, and the names computed from it.
-pub(super) fn find(matched: Matched, optional: bool, rows: &mut Rows) {
+pub(super) fn find(matched: Matched, optional: bool, hints: Vec<OrderHint>, rows: &mut Rows) {
     let Matched { pattern, computed, searches, rounds } = matched;
     if searches.is_empty() && rounds.is_empty() {
-        rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional }));
+        rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional, hints }));
     } else if optional {
-        let inner = searched(Plan::Argument(Vec::new()), pattern, searches, rounds);
+        let inner = searched(Plan::Argument(Vec::new()), (pattern, hints), searches, rounds);
         rows.plan = optionally(rows.plan.take(), inner);
     } else {
-        rows.plan = searched(rows.plan.take(), pattern, searches, rounds);
+        rows.plan = searched(rows.plan.take(), (pattern, hints), searches, rounds);
     }
     compute(computed, rows);
 }
 
 /// A pattern with searches behind it. Conditions that read what a search finds are tested behind them all.
-fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>, rounds: Vec<Rounds>) -> Plan {
+fn searched(
+    input: Plan,
+    (mut pattern, hints): (Pattern, Vec<OrderHint>),
+    searches: Vec<ExpandPattern>,
+    rounds: Vec<Rounds>,
+) -> Plan {
     let made: Vec<Var> = searches
         .iter()
         .flat_map(|search| {
@@ -122,7 +146,7 @@ fn searched(input: Plan, mut pattern: Pattern, searches: Vec<ExpandPattern>, rou
     }
     let mut plan = match pattern.vertices.is_empty() && pattern.predicates.is_empty() {
         true => input,
-        false => Plan::Match(Box::new(Match { input, pattern, optional: false })),
+        false => Plan::Match(Box::new(Match { input, pattern, optional: false, hints })),
     };
     for search in searches {
         plan = Plan::ExpandPattern(Box::new(ExpandPattern { input: plan, ..search }));
@@ -204,7 +228,12 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
         patterns.push(last);
     }
     for pattern in patterns {
-        rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional: false }));
+        rows.plan = Plan::Match(Box::new(Match {
+            input: rows.plan.take(),
+            pattern,
+            optional: false,
+            hints: Vec::new(),
+        }));
     }
     if !searches.is_empty() || !rounds.is_empty() {
         let walk = |search: ExpandPattern| match search.mode {
@@ -212,7 +241,8 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
             _ => search,
         };
         let pattern = Pattern { predicates, ..Pattern::default() };
-        rows.plan = searched(rows.plan.take(), pattern, searches.into_iter().map(walk).collect(), rounds);
+        let searches = searches.into_iter().map(walk).collect();
+        rows.plan = searched(rows.plan.take(), (pattern, Vec::new()), searches, rounds);
     }
     compute(computed, rows);
 }

@@ -115,7 +115,7 @@ impl Lowerer<'_> {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             matched.pattern.predicates.extend(predicate.conjuncts());
         }
-        matching::find(matched, false, rows);
+        matching::find(matched, false, Vec::new(), rows);
         Ok(())
     }
 

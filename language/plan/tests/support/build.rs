@@ -68,10 +68,13 @@ impl PatternText {
         self
     }
     pub fn over(self, input: Plan) -> Plan {
-        Plan::Match(Box::new(Match { input, pattern: self.0, optional: false }))
+        Plan::Match(Box::new(Match { input, pattern: self.0, optional: false, hints: Vec::new() }))
+    }
+    pub fn hinted(self, hints: Vec<OrderHint>) -> Plan {
+        Plan::Match(Box::new(Match { input: Plan::Unit, pattern: self.0, optional: false, hints }))
     }
     pub fn optionally(self, input: Plan) -> Plan {
-        Plan::Match(Box::new(Match { input, pattern: self.0, optional: true }))
+        Plan::Match(Box::new(Match { input, pattern: self.0, optional: true, hints: Vec::new() }))
     }
 }
 

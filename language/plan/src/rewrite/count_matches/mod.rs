@@ -76,7 +76,8 @@ fn count_here(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
 fn part(term: Arranged, shape: &shape::Shape, names: &mut Names<'_>) -> (Plan, Var, Var) {
     let vertex = PatternVertex { variable: term.start, labels: term.labels };
     let pattern = Pattern { vertices: vec![vertex], edges: Vec::new(), predicates: shape.tests.clone() };
-    let input = Plan::Match(Box::new(Match { input: Plan::Unit, pattern, optional: false }));
+    let input =
+        Plan::Match(Box::new(Match { input: Plan::Unit, pattern, optional: false, hints: Vec::new() }));
     let count = names.fresh("ways");
     let node = CountMatches {
         input,

@@ -113,6 +113,8 @@ impl Shape {
     fn read(&mut self, plan: &Plan, predicates: &mut Vec<Expr>, group: &mut usize) -> Option<()> {
         match plan {
             Plan::Unit => Some(()),
+            // Who says how it is to be found wants it found.
+            Plan::Match(node) if !node.hints.is_empty() => None,
             Plan::Match(node) if !node.optional && matches!(node.input, Plan::Unit | Plan::Match(_)) => {
                 self.read(&node.input, predicates, group)?;
                 *group += 1;
@@ -122,7 +124,9 @@ impl Shape {
             Plan::Apply(node) => {
                 self.read(&node.input, predicates, group)?;
                 let Plan::Match(inner) = &node.inner else { return None };
-                let simple = matches!(inner.input, Plan::Argument(_)) && inner.pattern.predicates.is_empty();
+                let simple = matches!(inner.input, Plan::Argument(_))
+                    && inner.pattern.predicates.is_empty()
+                    && inner.hints.is_empty();
                 match node.kind {
                     ApplyKind::Anti if simple => self.anti(&inner.pattern),
                     ApplyKind::Optional(_) if simple => self.optional(&inner.pattern),

@@ -10,6 +10,7 @@
 
 mod any_label;
 mod build;
+mod hints;
 mod problem;
 mod search;
 mod starts;
@@ -18,7 +19,7 @@ use crate::algebra::Plan;
 use crate::error::PlanError;
 use crate::estimate::{Known, known};
 use crate::names::Names;
-use crate::pattern::Pattern;
+use crate::pattern::{OrderHint, Pattern};
 use crate::statistics::Planning;
 
 /// Replaces every `Match` in the plan. `outer` is what is known of the enclosing `Apply`'s rows.
@@ -54,9 +55,9 @@ fn order_here(
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<(), PlanError> {
-    let (mut input, patterns) = together(plan.take());
+    let (mut input, patterns, hints) = together(plan.take());
     order_match(&mut input, outer, planning, names)?;
-    *plan = order_one(input, patterns, outer, planning, names)?;
+    *plan = order_one(input, (patterns, &hints), outer, planning, names)?;
     Ok(())
 }
 
@@ -75,31 +76,33 @@ fn order_with_body(
     order_match(body, &inside, planning, names)
 }
 
-/// The patterns of MATCH clauses that follow one another, first clause first, and what they start from: they are ordered as one,
-/// as long as every order can be considered.
-fn together(plan: Plan) -> (Plan, Vec<Pattern>) {
-    let (mut input, mut patterns, mut vertices) = (plan, Vec::new(), 0);
+/// The patterns of MATCH clauses that follow one another, first clause first, what they start from, and their hints: they are ordered as
+/// one, as long as every order can be considered.
+fn together(plan: Plan) -> (Plan, Vec<Pattern>, Vec<OrderHint>) {
+    let (mut input, mut patterns, mut vertices, mut hints) = (plan, Vec::new(), 0, Vec::new());
     while let Plan::Match(node) = input {
         debug_assert!(!node.optional, "optional matches are applies by now");
         vertices += node.pattern.vertices.len();
         if !patterns.is_empty() && vertices > search::DYNAMIC_VERTICES_MAX {
-            return (Plan::Match(node), patterns);
+            return (Plan::Match(node), patterns, hints);
         }
         patterns.insert(0, node.pattern);
+        hints.extend(node.hints);
         input = node.input
     }
-    (input, patterns)
+    (input, patterns, hints)
 }
 
 fn order_one(
     input: Plan,
-    patterns: Vec<Pattern>,
+    (patterns, hints): (Vec<Pattern>, &[OrderHint]),
     outer: &Known,
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<Plan, PlanError> {
     let below = known(&input, planning, outer);
-    let problem = problem::Problem::new(&input, patterns, below, planning, names);
+    let mut problem = problem::Problem::new(&input, patterns, below, planning, names);
+    hints::heed(&mut problem, hints);
     let found = search::search(&problem);
     build::build(&problem, &found, input)
 }

@@ -3,6 +3,7 @@
 //! A [`Set`] has bit 0 for "everything the input binds" and one bit for each other vertex. Invariant: the rows of a set do not
 //! depend on the way it was reached: every edge and every predicate whose `need` lies in the set has been applied.
 
+use super::hints::Told;
 use crate::algebra::Plan;
 use crate::cost;
 use crate::estimate::Known;
@@ -29,6 +30,8 @@ pub(super) struct Problem<'a> {
     /// May a part be found on its own and hash-joined? Not where the input writes (the part must see it), nor inside an
     /// `Apply` (the part would be found again for each row).
     pub joins: bool,
+    /// Vertices on which a hint asks for a join.
+    pub joined: Set,
 }
 
 /// A vertex to bind.
@@ -42,6 +45,8 @@ pub(super) struct Vertex {
     /// Vertices that a label scan reads for it.
     pub scanned: f64,
     pub seeks: Vec<super::starts::Start>,
+    /// What a hint says of it.
+    pub told: Told,
 }
 
 /// An edge to find.
@@ -176,6 +181,7 @@ impl<'a> Problem<'a> {
             input_columns,
             known,
             joins,
+            joined: 0,
         };
         problem.add_vertices(pattern.vertices);
         let all: Vec<PatternEdge> = pattern.edges;
@@ -240,7 +246,7 @@ impl<'a> Problem<'a> {
                 let label = cost::rarest(planning, &labels);
                 let rows = cost::labelled(planning, &labels);
                 let scanned = cost::vertices(planning, label.as_deref());
-                Vertex { variable, labels, label, rows, scanned, seeks: Vec::new() }
+                Vertex { variable, labels, label, rows, scanned, seeks: Vec::new(), told: Told::Nothing }
             })
             .collect();
     }

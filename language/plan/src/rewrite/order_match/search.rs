@@ -4,6 +4,7 @@
 //! order, and every part of a set is a smaller number, so each is final when visited. Cost: 2^n sets times n extensions, and
 //! 3^n pairs for joins.
 
+use super::hints;
 use super::problem::{Edge, INPUT, OneWay, Problem, Set, Side};
 use crate::cost;
 use crate::expr::Var;
@@ -83,10 +84,12 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
     let vertex = &problem.vertices[number];
     let more = Added::new(problem, set, 1 << (number + 1));
     let all = before * vertex.rows;
-    let mut best = (Step::Scan(number), more.cost(before * vertex.scanned, all, all, None) + after);
+    let scan = more.cost(before * vertex.scanned, all, all, None);
+    let mut best = (Step::Scan(number), scan + after + vertex.told.price(Step::Scan(number)));
     let mut consider = |step: Step, cost: f64| {
-        if cost + after < best.1 {
-            best = (step, cost + after)
+        let cost = cost + after + vertex.told.price(step);
+        if cost < best.1 {
+            best = (step, cost)
         }
     };
     for (which, start) in vertex.seeks.iter().enumerate() {
@@ -189,10 +192,12 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
             if other == set || part == overlap || crosses(problem, other as Set, part as Set) {
                 continue;
             }
+            let both = rest & !(INPUT as usize) != 0;
+            let discount = if both { hints::discount(problem, overlap as Set) } else { 0.0 };
             let (small, large) = (rows[other].min(rows[part]), rows[other].max(rows[part]));
             let joined = rows[set] / tested_after(problem, other as Set, part as Set);
             let each = small * cost::BUILD_COST + large * cost::PROBE_COST + joined * cost::JOINED_COST;
-            let cost = a.cost + b.cost + each;
+            let cost = a.cost + b.cost + each - discount;
             offer(&mut ways[set], Way { before: other as Set, step: Step::Join(part as Set), cost })
         }
         part = (part - 1) & inner;
