@@ -12,6 +12,7 @@ pub(crate) fn filter(labels: &LabelExpr, catalog: &Catalog) -> LabelFilter {
         LabelExpr::Any => LabelFilter::Any,
         LabelExpr::Has(name) => catalog.label(name).map_or(LabelFilter::Or(Vec::new()), LabelFilter::Has),
         LabelExpr::Some => {
+            catalog.names().miss_every_label();
             let all = 0..catalog.names().labels().len();
             LabelFilter::Or(all.map(|number| LabelFilter::Has(model::LabelId(number as u16))).collect())
         }

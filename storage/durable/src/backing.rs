@@ -101,6 +101,10 @@ pub trait CheckpointSink: Send {
     /// Makes what was written so far durable and readable ahead of the end, so that little is left to do at [`CheckpointSink::finish`].
     fn settle(&mut self) -> DurableResult<()>;
 
+    /// As [`CheckpointSink::settle`], and what was written so far stays when the sink is dropped or the process ends: until the next
+    /// [`BackingStore::retire`] that does not list it.
+    fn adopt(&mut self) -> DurableResult<()>;
+
     /// Moves the checkpoint to a later place than it was begun at: of a bulk load, which learns its place when all else is written.
     fn set_place(&mut self, place: u64);
 

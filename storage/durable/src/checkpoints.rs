@@ -224,6 +224,16 @@ impl Checkpoints {
         Ok(number)
     }
 
+    /// Lists files whose blobs are durable as alive.
+    fn adopt(&self, written: &[(u32, u64)]) -> DurableResult<()> {
+        self.disk.sync_dir(&self.data)?;
+        let mut state = self.state.lock();
+        state.check_usable()?;
+        let mut next = Current { next_file: state.next_file, ..state.current.clone() };
+        next.live.extend(written.iter().copied());
+        self.swap_current(&mut state, next)
+    }
+
     /// Makes a checkpoint whose blobs are durable the latest one.
     fn publish(
         &self,

@@ -148,6 +148,10 @@ impl CheckpointSink for Sink<'_> {
         self.writer.settle()
     }
 
+    fn adopt(&mut self) -> DurableResult<()> {
+        self.writer.adopt()
+    }
+
     fn set_place(&mut self, place: u64) {
         self.place = place;
         self.writer.set_place(place);
@@ -160,12 +164,7 @@ impl CheckpointSink for Sink<'_> {
             log.sync()?;
             log.advance_to(self.place)?;
         }
-        let finished = self.writer.finish(manifest, mark);
-        if let (Err(DurableError::Unconfirmed { cause }), true) = (&finished, mark.beside_log) {
-            // The next open may find what the log never had. No record may follow that was made without it.
-            self.log.lock().poison(cause.to_string());
-        }
-        finished
+        self.writer.finish(manifest, mark)
     }
 }
 

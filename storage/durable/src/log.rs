@@ -234,11 +234,6 @@ impl Log {
         (self.disk.clone(), self.dir.clone())
     }
 
-    /// Takes no more records: what is on disk behind them is not known.
-    pub(crate) fn poison(&mut self, cause: String) {
-        self.poisoned = Some(cause);
-    }
-
     /// Goes on behind this place, for a checkpoint that holds commits which never were in the log (a bulk load).
     pub fn advance_to(&mut self, place: u64) -> DurableResult<()> {
         self.check_usable()?;

@@ -3,14 +3,18 @@
 //! The interner is shared by all transactions and only grows: a number is handed out before the transaction that uses it commits,
 //! and stays valid whether or not it does. What is not yet durable ([`Names::undurable`]) is attached to the next committed
 //! record, so a replayed log defines every name before its first use. Readers see an immutable [`NameTable`].
+//! Who looks for a label or edge type that is not known leaves a note ([`Missed`]): the name may come into being before the answer is
+//! used. Most new names nobody has looked for, and their first use concerns nobody else.
 
 use crate::StoreError;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::id::EDGE_TYPE_COUNT_MAX;
 use model::{EdgeTypeId, KeyId, LabelId, LabelSetId};
 use parking_lot::RwLock;
+use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Labels a store may know: a label id has 16 bits.
 pub const LABEL_COUNT_MAX: usize = 1 << 16;
@@ -18,6 +22,56 @@ pub const LABEL_COUNT_MAX: usize = 1 << 16;
 pub const KEY_COUNT_MAX: usize = 1 << 24;
 /// Label sets a store may know; each used one has at least one chunk, so there cannot be more than chunks.
 pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
+
+/// Names looked for in vain that are noted one by one; beyond these, every name counts as looked for.
+const MISSED_MAX: usize = 1 << 16;
+
+/// Labels and edge types that somebody looked for before they existed; one for a store, and it only grows. Hashes will do: two names that
+/// share one cost a retry.
+#[derive(Debug, Default)]
+struct Missed {
+    inner: RwLock<MissedInner>,
+    every_label: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct MissedInner {
+    hashes: HashSet<u64, FixedState>,
+    overflowed: bool,
+}
+
+#[derive(Clone, Copy, Hash)]
+enum NameKind {
+    Label,
+    EdgeType,
+}
+
+impl Missed {
+    fn hash(kind: NameKind, name: &str) -> u64 {
+        FixedState::default().hash_one((kind, name))
+    }
+    #[cold]
+    fn note(&self, kind: NameKind, name: &str) {
+        let hash = Missed::hash(kind, name);
+        let known = |inner: &MissedInner| inner.overflowed || inner.hashes.contains(&hash);
+        if known(&self.inner.read()) {
+            return;
+        }
+        let mut inner = self.inner.write();
+        if inner.hashes.len() >= MISSED_MAX {
+            *inner = MissedInner { overflowed: true, ..MissedInner::default() };
+        } else {
+            inner.hashes.insert(hash);
+        }
+    }
+    fn has(&self, kind: NameKind, name: &str) -> bool {
+        if matches!(kind, NameKind::Label) && self.every_label.load(Ordering::Relaxed) {
+            return true;
+        }
+        let inner = self.inner.read();
+        inner.overflowed || inner.hashes.contains(&Missed::hash(kind, name))
+    }
+}
 
 /// One definition, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +134,7 @@ pub struct NameTable {
     edge_types: Table<str>,
     keys: Table<str>,
     label_sets: Table<[LabelId]>,
+    missed: Arc<Missed>,
 }
 
 impl Default for NameTable {
@@ -91,22 +146,42 @@ impl Default for NameTable {
             edge_types: Table::default(),
             keys: Table::default(),
             label_sets,
+            missed: Arc::default(),
         }
     }
 }
 
 impl NameTable {
-    /// Number of a label.
+    /// Number of a label. That it was looked for is remembered if it has none.
     pub fn label(&self, name: &str) -> Option<LabelId> {
-        self.labels.number(name).map(|number| LabelId(number as u16))
+        let found = self.labels.number(name);
+        if found.is_none() {
+            self.missed.note(NameKind::Label, name);
+        }
+        found.map(|number| LabelId(number as u16))
     }
     /// Name of a label.
     pub fn label_name(&self, id: LabelId) -> Option<&Arc<str>> {
         self.labels.items.get(id.0 as usize)
     }
-    /// Number of an edge type.
+    /// Number of an edge type. That it was looked for is remembered if it has none.
     pub fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        self.edge_types.number(name).map(|number| EdgeTypeId(number as u16))
+        let found = self.edge_types.number(name);
+        if found.is_none() {
+            self.missed.note(NameKind::EdgeType, name);
+        }
+        found.map(|number| EdgeTypeId(number as u16))
+    }
+    /// Somebody asked for whatever labels there are: as if it had looked for all that will come.
+    pub fn miss_every_label(&self) {
+        self.missed.every_label.store(true, Ordering::Relaxed);
+    }
+    /// Did anybody ever look for a label or edge type that has come into being since there were so many?
+    pub fn missed_since(&self, labels: usize, edge_types: usize) -> bool {
+        let new_labels = self.labels.items.iter().skip(labels);
+        let new_types = self.edge_types.items.iter().skip(edge_types);
+        new_labels.into_iter().any(|name| self.missed.has(NameKind::Label, name))
+            || new_types.into_iter().any(|name| self.missed.has(NameKind::EdgeType, name))
     }
     /// Name of an edge type.
     pub fn edge_type_name(&self, id: EdgeTypeId) -> Option<&Arc<str>> {

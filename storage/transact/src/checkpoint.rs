@@ -4,11 +4,12 @@
 //! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
 //! `CURRENT` names either the old checkpoint or the new one, and the log reaches back to whichever it is.
 
-use crate::history::Point;
+use crate::history::{History, Point};
 use crate::kept::{files_of, thinned};
 use crate::{Engine, TransactError};
 use durable::{Anchor, BlobRef, CheckpointMark, CheckpointSink, DurableError};
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use store::checkpoint::Written;
 use store::{BlobKey, Lease, Snapshot, StoreError};
 
@@ -49,8 +50,9 @@ impl Engine {
         if !shared.backing.is_durable() || shared.checkpointed_place() == Some(snapshot.place()) {
             return Ok(CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() });
         }
-        let (report, lease) =
-            self.write_checkpoint(&snapshot, Stand { at, logged_bytes, beside_log: false })?;
+        let beside_log = shared.load_unfinished.load(Ordering::Acquire);
+        let (report, lease) = self.write_checkpoint(&snapshot, Stand { at, logged_bytes, beside_log })?;
+        shared.load_unfinished.store(false, Ordering::Release);
         let mut committer = shared.alone();
         let renewed = committer.tip.leased(lease);
         shared.reshape(&mut committer, renewed);
@@ -113,19 +115,15 @@ impl Engine {
         mut files: BTreeSet<u32>,
         stand: Stand,
     ) -> Result<Lease, TransactError> {
-        let (shared, Point { place, time_micros }) = (&self.shared, stand.at);
-        let Stand { logged_bytes: log_bytes, beside_log, .. } = stand;
+        let (shared, place) = (&self.shared, stand.at.place);
         let _nobody_reads = shared.past.giving_up.write();
-        let mut anchors = shared.backing.anchors();
-        anchors.retain(|anchor| anchor.place < place);
-        let sequence = anchors.last().map_or(1, |anchor| anchor.sequence + 1);
-        anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
-        let kept = thinned(&anchors, self.history(), shared.anchor_log_bytes, shared.clock.wall_us());
-        sink.finish(written.manifest(), &CheckpointMark { time_micros, log_bytes, beside_log, kept })?;
+        let (apart_bytes, now_micros) = (shared.anchor_log_bytes, shared.clock.wall_us());
+        let mark = mark(shared.backing.anchors(), stand, self.history(), apart_bytes, now_micros);
+        sink.finish(written.manifest(), &mark)?;
         files.extend(files_of(snapshot.blobs()));
         let lease = shared.files.checkpointed(place, files);
         written.keep();
-        shared.past.covered(log_bytes);
+        shared.past.covered(stand.logged_bytes);
         shared.set_checkpointed_place(place);
         Ok(lease)
     }
@@ -140,6 +138,22 @@ impl Engine {
     pub fn log_bytes(&self) -> u64 {
         self.shared.past.uncovered_bytes()
     }
+}
+
+/// What is said of a checkpoint beside these anchors.
+pub(crate) fn mark(
+    mut anchors: Vec<Anchor>,
+    stand: Stand,
+    history: History,
+    apart_bytes: u64,
+    now_micros: u64,
+) -> CheckpointMark {
+    let Stand { at: Point { place, time_micros }, logged_bytes: log_bytes, beside_log } = stand;
+    anchors.retain(|anchor| anchor.place < place);
+    let sequence = anchors.last().map_or(1, |anchor| anchor.sequence + 1);
+    anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
+    let kept = thinned(&anchors, history, apart_bytes, now_micros);
+    CheckpointMark { time_micros, log_bytes, beside_log, kept }
 }
 
 /// Reads stored chunks back for the store.

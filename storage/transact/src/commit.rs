@@ -9,7 +9,8 @@ use crate::engine::Shared;
 use crate::feed::CommitRecord;
 use crate::flight::{Accepted, RECORD_BYTES_MAX, Waiting};
 use crate::footprint::footprint;
-use crate::reads::Inner as Reads;
+use crate::history::Point;
+use crate::reads::{Inner as Reads, Key};
 use crate::transaction::explain;
 use crate::{TransactError, constraints, record, refine};
 use order::{Bank, Gatekeepers, Stamp};
@@ -33,11 +34,14 @@ impl Basis {
         let names = snapshot.catalog().names();
         Basis { place: snapshot.place(), labels: names.labels().len(), edge_types: names.edge_types().len() }
     }
-    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. New ones are rare: whoever
-    /// began before one tries again.
-    fn knows_names_of(&self, current: &Snapshot) -> bool {
+    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. So whoever began before one for
+    /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there.
+    fn knows_names_of(&self, current: &Snapshot, reads: &Reads) -> bool {
         let now = Basis::of(current);
-        self.place == now.place || (self.labels == now.labels && self.edge_types == now.edge_types)
+        let listed = || reads.everything || reads.keys.contains(&Key::catalogue());
+        self.place == now.place
+            || (self.labels == now.labels && self.edge_types == now.edge_types)
+            || !(listed() || current.catalog().names().missed_since(self.labels, self.edge_types))
     }
 }
 
@@ -96,6 +100,11 @@ impl Committer {
         self.named = None;
         self.tip = tip;
     }
+    /// The place and the time of what comes next beside the way of transactions.
+    pub fn next_point(&self, log_place: u64, now_micros: u64) -> Point {
+        let place = self.tip.place().max(log_place) + 1;
+        Point { place, time_micros: now_micros.max(self.last_time_micros) }
+    }
     /// No commit from now on is earlier than this.
     pub fn not_before(&mut self, micros: u64) {
         self.last_time_micros = self.last_time_micros.max(micros);
@@ -143,7 +152,7 @@ impl Shared {
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
         self.make_ready(committer);
         let Input { reads, base, stamp, .. } = input;
-        if !base.knows_names_of(&committer.tip) {
+        if !base.knows_names_of(&committer.tip, reads) {
             let what = "a label or relationship type that it could not know came into being meanwhile";
             return Err(TransactError::Conflict { what }.into());
         }
@@ -192,7 +201,7 @@ impl Shared {
         committer.conflicts.record(place, footprint);
         (committer.last_time_micros, committer.named) = (time_micros, Some(named));
         committer.tip = next.clone();
-        Ok(Accepted { record, payload, snapshot: next, named })
+        Ok(Accepted { record, payload, snapshot: next, named, is_load: false })
     }
 
     fn forget_old(&self, committer: &mut Committer) {

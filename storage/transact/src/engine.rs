@@ -20,7 +20,7 @@ use durable::BackingStore;
 use order::{BankCounts, Gatekeepers};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub active: Mutex<BTreeMap<u64, usize>>,
     pub feeds: Mutex<Feeds>,
     pub checkpointing: Mutex<()>,
+    /// A bulk load is in the log, and the checkpoint behind it failed.
+    pub load_unfinished: AtomicBool,
     pub past: Past,
     pub turns: Turns,
     pub files: Files,
@@ -96,6 +98,7 @@ impl Engine {
             active: Mutex::default(),
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
+            load_unfinished: AtomicBool::new(false),
             past,
             turns: Turns::default(),
             files: Files::default(),

@@ -41,6 +41,8 @@ pub(crate) struct Accepted {
     pub snapshot: Snapshot,
     /// Names that are on disk with it.
     pub named: NameCounts,
+    /// A bulk load, of which feeds cannot tell.
+    pub is_load: bool,
 }
 
 impl Accepted {
@@ -228,8 +230,13 @@ impl Shared {
             let graph = std::mem::replace(&mut last.snapshot, self.store.current());
             self.past.publish(&self.store, graph, first, last.point());
             let mut feeds = self.feeds.lock();
+            let load = group.iter().position(|(one, _)| one.is_load);
             if !feeds.is_empty() {
-                feeds.publish(&group.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
+                let told = &group[..load.unwrap_or(group.len())];
+                feeds.publish(&told.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
+            }
+            if load.is_some() {
+                feeds.close();
             }
         }
         self.commits.fetch_add(count as u64, Ordering::Relaxed);

@@ -1,22 +1,28 @@
 //! Bulk loads: what was built beside the graph becomes part of it, while commits go on.
 //!
 //! ```text
-//!   build on a snapshot ──> onto the latest ──> pieces written, synced ──> again, while much changed ──┐
-//!   commits ───────────────────────────────────────────────────────────────────────> lock ─> the rest, manifest, publish
+//!   build on a snapshot ──> onto the latest ──> pieces, manifest written, synced ──> again, while much changed ──┐
+//!   commits ──────────────────────────────────────────────────────────────────────────────────> the load, one of them ──> checkpoint
 //! ```
 //!
-//! Idea: putting a build onto a later snapshot costs what changed in between, and writing a checkpoint costs what was not written ahead.
-//! So both are done first without the lock of commits, and again under it for the little that is left. Invariant: the load is durable,
-//! by a checkpoint, before anyone sees it; whatever fails before, the graph is as it was.
+//! Idea: putting a build onto a later snapshot costs what changed in between. So it is done first without the lock of commits, and what
+//! came of it is written and synced with a manifest of its own. Then the load flies as a commit among others, whose record says no more than
+//! where that manifest is: commits wait for it as long as for each other. A checkpoint right behind it makes the record unnecessary.
+//! Invariants: the load is durable, by its record, before anyone sees it; whatever fails before, the graph is as it was. The graph with it
+//! is the manifest's with the commits behind that one's base, which is how an open after a crash finishes what was begun.
 
 use crate::checkpoint::Stand;
+use crate::flight::Accepted;
 use crate::history::Point;
-use crate::{CheckpointReport, Engine, TransactError};
-use durable::{CheckpointSink, DurableResult};
+use crate::record::{self, LoadMark};
+use crate::{CheckpointReport, CommitRecord, Engine, TransactError};
+use durable::{CheckpointSink, DurableError, DurableResult};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use store::checkpoint::Written;
-use store::{BlobKey, Emit, Snapshot, StoreError};
+use store::{BlobKey, Emit, NameCounts, Snapshot, StoreError};
 
 /// Times that a load catches up with commits before it makes them wait.
 const CATCH_UPS_MAX: usize = 4;
@@ -54,6 +60,18 @@ impl Ahead<'_> {
         let written = self.write(next)?;
         self.written = written.with(std::mem::take(&mut self.written));
         Ok(self.sink.settle()?)
+    }
+    /// What a record needs to say of what was written, the last time onto the graph at `base`.
+    fn mark(&mut self, base: u64) -> Result<LoadMark, TransactError> {
+        let manifest = self.sink.put(self.written.manifest())?;
+        self.files.insert(manifest.file);
+        // Whether the files are listed may be unknown then, but not whether the load happened.
+        let adopted = self.sink.adopt().map_err(|error| match error {
+            DurableError::Unconfirmed { cause } => DurableError::Poisoned { cause: cause.to_string() },
+            other => other,
+        });
+        adopted?;
+        Ok(LoadMark { manifest, base })
     }
 }
 
@@ -107,8 +125,7 @@ impl Load<'_> {
         self.ahead.is_some()
     }
     /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. It is called several times, each
-    /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable, by a checkpoint, before
-    /// anyone sees it. Transactions that began before it are refused, as retryable.
+    /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable before anyone sees it. Transactions that began before it are refused, as retryable.
     ///
     /// # Errors
     /// What `make` says, [`TransactError::Conflict`] where that is [`StoreError::Outdated`]; or the disk failed. Nothing happened then.
@@ -119,56 +136,73 @@ impl Load<'_> {
         let mut make = |current: &Snapshot, place: u64| make(current, place).map_err(outdated);
         let Load { engine, _one_at_a_time, ahead } = self;
         let mut ahead = ahead.map(Mutex::into_inner);
+        let mut base = 0;
         for _ in 0..CATCH_UPS_MAX {
             let current = engine.snapshot();
-            let next = make(&current, current.place() + 1)?;
+            base = current.place();
+            let next = make(&current, base)?;
             ahead.as_mut().map_or(Ok(()), |ahead| ahead.write_ahead(&next))?;
-            if engine.snapshot().place() - current.place() < COMMITS_LEFT_FEW {
+            if engine.snapshot().place() - base < COMMITS_LEFT_FEW {
                 break;
             }
         }
-        let report = engine.install_last(&mut make, ahead)?;
+        let mark = ahead.as_mut().map(|ahead| ahead.mark(base)).transpose()?;
+        let logged_bytes = engine.shared.past.logged_bytes();
+        let (next, at) = engine.fly(&mut make, mark)?;
+        let mut report = CheckpointReport { place: at.place, ..CheckpointReport::default() };
+        if let Some(ahead) = ahead {
+            (report.blobs, report.bytes) = (ahead.report.blobs, ahead.report.bytes);
+            let stand = Stand { at, logged_bytes, beside_log: true };
+            if engine.finish_load(ahead, &next, stand).is_err() {
+                // The load stands by its record. The next checkpoint tries again, and says what is wrong.
+                engine.shared.load_unfinished.store(true, Ordering::Release);
+            }
+        }
         engine.give_up_behind_checkpoint();
         Ok(report)
     }
 }
 
 impl Engine {
-    /// The step for which commits wait.
-    fn install_last(
+    /// The step that is a commit: the graph with the load, and when that was.
+    fn fly(
         &self,
         make: &mut dyn FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
-        ahead: Option<Ahead<'_>>,
-    ) -> Result<CheckpointReport, TransactError> {
+        mark: Option<LoadMark>,
+    ) -> Result<(Snapshot, Point), TransactError> {
         let shared = &self.shared;
-        let mut committer = shared.alone();
-        let (current, newest) = shared.past.newest(&shared.store);
-        let place = current.place().max(shared.backing.last_place()) + 1;
-        let next = make(&current, place)?;
-        let at = Point { place, time_micros: shared.clock.wall_us().max(newest.time_micros) };
-        let mut report = CheckpointReport { place, ..CheckpointReport::default() };
-        let next = match ahead {
-            None => next,
-            Some(mut ahead) => {
-                let stand = Stand { at, logged_bytes: shared.past.logged_bytes(), beside_log: true };
-                ahead.sink.set_place(place);
-                let finished = ahead.write(&next).and_then(|written| {
-                    report = CheckpointReport { place, ..ahead.report };
-                    let Ahead { sink, written: earlier, files, .. } = ahead;
-                    self.finish_checkpoint(sink, written.with(earlier), &next, files, stand)
-                });
-                let lease = finished.inspect_err(|_| {
-                    committer.jump_to(current.clone(), shared.backing.last_place());
-                })?;
-                next.leased(lease)
-            }
+        let mut committer = shared.committer.lock();
+        shared.make_ready(&mut committer);
+        let at = committer.next_point(shared.backing.last_place(), shared.clock.wall_us());
+        let Point { place, time_micros } = at;
+        let next = make(&committer.tip, place)?;
+        let record = Arc::new(CommitRecord { place, time_micros, changes: Vec::new() });
+        let payload = match mark {
+            Some(mark) => record::encode_load(time_micros, mark),
+            None => record::encode(&record),
         };
-        // Its names stay due for the log: which of them the checkpoint has, and which came while it was made, nobody need know.
+        // Its names stay due for the log: which of them the manifest has, and which came while it was made, nobody need know.
+        let named = NameCounts::default();
+        let accepted = Accepted { record, payload, snapshot: next.clone(), named, is_load: true };
+        let (waiting, leads) = shared.take_off(accepted, &mut committer)?;
         committer.jump_to(next.clone(), place);
-        committer.not_before(at.time_micros);
-        shared.past.publish(&shared.store, next, at, at);
-        self.close_feeds();
-        Ok(report)
+        committer.not_before(time_micros);
+        drop(committer);
+        shared.await_landing(&waiting, leads)?;
+        Ok((next, at))
+    }
+
+    /// Writes the checkpoint of the graph with the load, from which the past behind it is rebuilt.
+    fn finish_load(&self, mut ahead: Ahead<'_>, next: &Snapshot, stand: Stand) -> Result<(), TransactError> {
+        ahead.sink.set_place(stand.at.place);
+        let written = ahead.write(next)?;
+        let Ahead { sink, written: earlier, files, .. } = ahead;
+        let lease = self.finish_checkpoint(sink, written.with(earlier), next, files, stand)?;
+        let mut committer = self.shared.committer.lock();
+        self.shared.make_ready(&mut committer);
+        let renewed = committer.tip.leased(lease);
+        self.shared.reshape(&mut committer, renewed);
+        Ok(())
     }
 }
 

@@ -148,7 +148,8 @@ impl Engine {
     /// The same for who holds the locks.
     pub(crate) fn give_up_now(&self) -> Result<(), TransactError> {
         let backing = &self.shared.backing;
-        if !backing.is_durable() {
+        // The files of a load whose checkpoint failed are named by its record alone.
+        if !backing.is_durable() || self.shared.load_unfinished.load(Ordering::Acquire) {
             return Ok(());
         }
         self.shared.files.take_ended();

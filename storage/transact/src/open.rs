@@ -2,16 +2,17 @@
 //!
 //! Cost: the manifest and the log tail; chunks are read when they are first touched, so opening does not grow with the graph.
 
-use crate::checkpoint::Blobs;
-use crate::history::Point;
+use crate::checkpoint::{Blobs, Stand, mark};
+use crate::history::{History, Point};
 use crate::kept::files_of;
 use crate::past::{ANCHOR_LOG_BYTES, Past};
+use crate::record::LoadMark;
 use crate::replay::replay;
 use crate::{Engine, TransactError};
 use durable::{BackingStore, LocalFolder, LogOptions, OpenMode, Volatile};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Names, Snapshot, Store, StoreOptions};
+use store::{BlobKey, Names, Snapshot, Store, StoreOptions};
 use world::clock::{Clock, RealClock};
 use world::disk::Disk;
 
@@ -75,23 +76,30 @@ pub fn open_backing(
     options: &OpenOptions,
 ) -> Result<(Engine, RecoveryReport), TransactError> {
     let mut report = RecoveryReport::default();
-    let anchor = backing.anchors().last().copied().unwrap_or_default();
-    let from = match backing.latest_checkpoint()? {
-        None => Snapshot::empty(Arc::new(Names::new()), options.store),
-        Some((place, manifest)) => {
-            report.checkpoint = Some(place);
-            Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
-        }
+    let mut finished_at = None;
+    let (anchor, stored, base, replayed) = loop {
+        let anchor = backing.anchors().last().copied().unwrap_or_default();
+        let from = match backing.latest_checkpoint()? {
+            None => Snapshot::empty(Arc::new(Names::new()), options.store),
+            Some((place, manifest)) => {
+                report.checkpoint = Some(place);
+                Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
+            }
+        };
+        let base = Point { place: from.place(), time_micros: anchor.time_micros };
+        let stored = files_of(from.blobs());
+        let replayed = replay(from, backing.recover(base.place + 1)?, |_| true)?;
+        report.replayed += replayed.commits;
+        let Some((at, mark)) = replayed.load else { break (anchor, stored, base, replayed) };
+        assert!(finished_at < Some(at.place), "a load that was finished is in the checkpoint");
+        finished_at = Some(at.place);
+        let logged_bytes = anchor.log_bytes + replayed.log_bytes;
+        finish_load(&backing, options, mark, Stand { at, logged_bytes, beside_log: true })?;
     };
-    let base = Point { place: from.place(), time_micros: anchor.time_micros };
-    let stored = files_of(from.blobs());
     if backing.anchors().len() <= 1 {
         // No reader is there yet. With older anchors their files count too; finding them takes time, and can wait for the next checkpoint.
         backing.retire(&stored.iter().copied().collect::<Vec<_>>())?;
     }
-    let records = backing.recover(from.place() + 1)?;
-    let replayed = replay(from, records, |_| true)?;
-    report.replayed = replayed.commits;
     let newest = replayed.last.unwrap_or(base);
     let past = Past::new(backing.history(), newest, anchor.log_bytes, replayed.log_bytes);
     let store = Store::from_snapshot(replayed.snapshot);
@@ -108,6 +116,27 @@ pub fn open_backing(
         shared.set_checkpointed_place(place);
     }
     Ok((engine, report))
+}
+
+/// Writes the checkpoint behind a bulk load that a crash came before.
+fn finish_load(
+    backing: &Arc<dyn BackingStore>,
+    options: &OpenOptions,
+    load: LoadMark,
+    stand: Stand,
+) -> Result<(), TransactError> {
+    let place = stand.at.place;
+    let manifest = backing.read_blob(load.manifest)?;
+    let built = Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?;
+    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < place)?;
+    let graph = replayed.snapshot.apply(place, &[])?;
+    let mut sink = backing.begin_checkpoint(place)?;
+    let written = graph.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
+        Ok(BlobKey(sink.put(bytes)?.encode()))
+    })?;
+    let history = History::of_number(backing.history());
+    let mark = mark(backing.anchors(), stand, history, options.anchor_log_bytes, options.clock.wall_us());
+    Ok(sink.finish(written.manifest(), &mark)?)
 }
 
 impl Engine {

@@ -252,6 +252,10 @@ impl Engine {
         };
         let records = backing.recover(at.place + 1)?;
         let replayed = replay(from, records, |point| moment.includes(point))?;
+        if replayed.load.is_some() {
+            // Its checkpoint could not be written: what came right behind it is in the next one only.
+            return Err(TransactError::NotKept { asked: moment, oldest: Some(self.oldest()) });
+        }
         let at = replayed.last.unwrap_or(at);
         // What never was in the log ends it too.
         let beside = anchors.iter().find(|anchor| anchor.beside_log && anchor.place > at.place).map(point_of);

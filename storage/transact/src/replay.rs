@@ -1,10 +1,11 @@
 //! Forward from a snapshot through the log: how a database is recovered, and how the past is rebuilt.
 //!
 //! Idea: many small commits are applied in one copy-on-write pass, so each chunk is copied once a group and not once a commit.
-//! Invariant: records come in the order of their places, and begin right behind the snapshot's.
+//! Invariant: records come in the order of their places, and begin right behind the snapshot's. Nobody gets past a bulk load by replay.
 
 use crate::history::Point;
-use crate::{CommitRecord, TransactError, record};
+use crate::record::{self, LoadMark};
+use crate::{CommitRecord, TransactError};
 use durable::Records;
 use store::{Change, Snapshot};
 
@@ -25,6 +26,8 @@ pub(crate) struct Replayed {
     pub last: Option<Point>,
     /// The commit behind it, if that was not wanted.
     pub next: Option<Point>,
+    /// The bulk load that ended it.
+    pub load: Option<(Point, LoadMark)>,
 }
 
 /// Applies records to a snapshot as long as they are wanted.
@@ -33,7 +36,8 @@ pub(crate) fn replay(
     records: Records,
     wanted: impl Fn(Point) -> bool,
 ) -> Result<Replayed, TransactError> {
-    let mut replayed = Replayed { snapshot: from, commits: 0, log_bytes: 0, last: None, next: None };
+    let mut replayed =
+        Replayed { snapshot: from, commits: 0, log_bytes: 0, last: None, next: None, load: None };
     let mut group: Vec<CommitRecord> = Vec::with_capacity(GROUP_COMMITS);
     let mut bytes = 0;
     for found in records {
@@ -42,6 +46,10 @@ pub(crate) fn replay(
         let point = Point { place: found.place, time_micros };
         if !wanted(point) {
             replayed.next = Some(point);
+            break;
+        }
+        if let Some(mark) = record::decode_load(found.place, &found.payload)? {
+            replayed.load = Some((point, mark));
             break;
         }
         group.push(record::decode(found.place, &found.payload)?);

@@ -99,6 +99,29 @@ fn phantoms_of_a_label_that_nobody_knew_are_refused() {
 }
 
 #[test]
+fn first_users_of_a_new_name_do_not_disturb_each_other() {
+    let w = world();
+    let (x, y) = (w.vertex(1), w.vertex(2));
+    let begin = || w.engine.begin(Mode::Write);
+    let (a, b, c, listing) = (begin(), begin(), begin(), begin());
+    for (t, vertex) in [(&a, x), (&b, y)] {
+        let label = t.label("Employee").unwrap();
+        let made = t.create_vertex(&[label], vec![(t.key("salary").unwrap(), 1.into())]).unwrap();
+        t.create_edge(vertex, made, t.edge_type("EMPLOYS").unwrap(), vec![]).unwrap();
+    }
+    c.set_property(y, w.key, 3.into()).unwrap();
+    listing.reads().catalogue();
+    listing.set_property(x, w.key, 4.into()).unwrap();
+    assert!(a.commit().is_ok());
+    assert!(b.commit().is_ok(), "both made the first of them, and neither looked for one");
+    assert!(c.commit().is_ok(), "nor did who began before");
+    assert!(is_conflict(listing.commit()), "but who listed all names would have seen one more");
+    let seen = w.engine.snapshot();
+    let label = seen.catalog().label("Employee").unwrap();
+    assert_eq!(seen.statistics().vertices_with_label(label), 2);
+}
+
+#[test]
 fn phantoms_of_an_index_dropped_meanwhile_are_refused() {
     let w = world();
     let request = tanglewood_transact::IndexRequest {

@@ -12,6 +12,7 @@ use world::disk::{Disk, Faults, SimDisk};
 const BEFORE: i64 = 1;
 const LOADED: i64 = 2;
 const AFTER: i64 = 3;
+const DURING: i64 = 4;
 
 fn opened(disk: &SimDisk) -> Engine {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -24,10 +25,23 @@ fn create(engine: &Engine, number: i64) -> Result<u64, TransactError> {
     t.commit()
 }
 
-fn load(engine: &Engine) -> Result<CheckpointReport, TransactError> {
+/// What became of the load, and of a commit while it was made: one that what is written ahead does not hold.
+type Told = (Result<CheckpointReport, TransactError>, Option<Result<u64, TransactError>>);
+
+fn load(engine: &Engine) -> Told {
+    let mut during = None;
+    let outcome = load_beside(engine, &mut during);
+    (outcome, during)
+}
+
+fn load_beside(
+    engine: &Engine,
+    during: &mut Option<Result<u64, TransactError>>,
+) -> Result<CheckpointReport, TransactError> {
     let key = engine.store().names().intern_key("n")?;
     let id = engine.store().allocator().vertex(LabelSetId(0))?;
     engine.install(|current, place| {
+        during.get_or_insert_with(|| create(engine, DURING));
         let properties = vec![(key, Value::Int(LOADED))];
         let change = Change::CreateVertex { id, labels: LabelSetId(0), properties };
         Ok(current.apply(place, &[&[change]])?)
@@ -49,6 +63,8 @@ struct Seen {
     unknown: usize,
     unknown_but_there: usize,
     commits_after_refusal: usize,
+    /// The disk failed, and the load stands: by its record in the log, until the next open writes its checkpoint.
+    finished_on_open: usize,
 }
 
 /// A life in which the operation `at` of a load and of a commit after it fails; false if none did.
@@ -60,13 +76,13 @@ fn life(at: u64, seed: u64, power_fails: bool, seen: &mut Seen) -> bool {
     }
     disk.set_faults(Faults { error_at: Some(disk.operations() + at), ..Faults::default() });
     let begun = disk.operations();
-    let outcome = load(&engine);
+    let (outcome, during) = load(&engine);
     let strikes = disk.operations() >= begun + at;
     let after = create(&engine, AFTER);
     drop(engine);
     let left = if power_fails { disk.crash(seed) } else { disk.kill() };
     let engine = opened(&left);
-    let told = format!("operation {at}, seed {seed}: {outcome:?}, then {after:?}");
+    let told = format!("operation {at}, seed {seed}: {outcome:?} beside {during:?}, then {after:?}");
     let is_there = count(&engine, LOADED) == 1;
     match &outcome {
         Ok(_) => seen.done += 1,
@@ -80,6 +96,12 @@ fn life(at: u64, seed: u64, power_fails: bool, seen: &mut Seen) -> bool {
             seen.commits_after_refusal += usize::from(after.is_ok());
         }
     }
+    match during.expect("the load asks for what it makes") {
+        Ok(_) => assert_eq!(count(&engine, DURING), 1, "{told}"),
+        Err(TransactError::Unknown { .. }) => {}
+        Err(_) => assert_eq!(count(&engine, DURING), 0, "{told}"),
+    }
+    seen.finished_on_open += usize::from(outcome.is_ok() && strikes);
     match &outcome {
         Ok(_) => assert!(is_there, "{told}: it is gone"),
         Err(TransactError::Unknown { .. }) => {}
@@ -104,7 +126,7 @@ fn what_is_said_of_a_load_on_a_failing_disk_is_true() {
             assert!(struck > 10, "{struck} operations only");
         }
     }
-    let Seen { done, refused, unknown, unknown_but_there, commits_after_refusal } = seen;
-    let rare = [done, refused, unknown, unknown_but_there, commits_after_refusal];
+    let Seen { done, refused, unknown, unknown_but_there, commits_after_refusal, finished_on_open } = seen;
+    let rare = [done, refused, unknown, unknown_but_there, commits_after_refusal, finished_on_open];
     assert!(rare.iter().all(|count| *count > 0) && unknown_but_there < unknown, "{seen:?}");
 }

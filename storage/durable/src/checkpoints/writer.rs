@@ -80,6 +80,17 @@ impl<'a> CheckpointWriter<'a> {
         self.close_file()
     }
 
+    /// As [`CheckpointWriter::settle`], and the files belong to the database from now on, whatever becomes of this checkpoint.
+    pub fn adopt(&mut self) -> DurableResult<()> {
+        self.close_file()?;
+        let outcome = self.checkpoints.adopt(&self.written);
+        if outcome.is_ok() || self.checkpoints.is_poisoned() {
+            // In the second case the disk may say either; the files stay, and the next open decides.
+            self.written.clear();
+        }
+        outcome
+    }
+
     /// Moves the checkpoint to a later place than it was begun at.
     ///
     /// # Panics
