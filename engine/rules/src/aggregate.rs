@@ -1,0 +1,219 @@
+//! Aggregates kept group by group: what comes and goes is added and taken back; a group's result is a fact of the output.
+
+use crate::error::RulesError;
+use crate::relation::{Relation, Row, hash, state};
+use crate::words::{Word, Words};
+use datalog::{Aggregate, AggregateKind};
+use hashbrown::{HashMap, HashSet};
+use model::Value;
+use model::compare::total_order;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Values as they are ordered; equal ones of different kinds (1 and 1.0) one after the other.
+struct Ordered(Value);
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Ordered) -> Ordering {
+        let kind = |value: &Value| matches!(value, Value::Float(_));
+        total_order(&self.0, &other.0).then(kind(&self.0).cmp(&kind(&other.0)))
+    }
+}
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Ordered) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Ordered) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Ordered {}
+
+/// What one call keeps of a group.
+enum Kept {
+    Count,
+    /// Whole numbers are added up; others are kept, because sums of them cannot be taken back exactly.
+    Sum {
+        whole: i128,
+        numbers: u64,
+        others: BTreeMap<Ordered, u64>,
+    },
+    Extreme(BTreeMap<Ordered, u64>),
+}
+
+struct Group {
+    bindings: u64,
+    kept: Vec<Kept>,
+    /// The fact of the output, where the group has one.
+    shown: Option<Row>,
+}
+
+/// One aggregate and its groups.
+pub(crate) struct Groups {
+    pub aggregate: Aggregate,
+    groups: HashMap<Box<[Word]>, Group, foldhash::fast::FixedState>,
+}
+
+impl Groups {
+    pub fn new(aggregate: Aggregate) -> Groups {
+        Groups { aggregate, groups: HashMap::default() }
+    }
+    /// Takes up the input's facts in these states, and tells the output. `is_change` marks what comes and goes; otherwise all is new and
+    /// stable.
+    pub fn advance(
+        &mut self,
+        relations: &mut [Relation],
+        words: &mut Words,
+        is_change: bool,
+    ) -> Result<(), RulesError> {
+        let input = &relations[self.aggregate.input];
+        let (gone, come) = match is_change {
+            true => (input.marked_as(state::REMOVED), input.marked_as(state::ADDED)),
+            false => (Vec::new(), input.seen(state::STABLE).collect()),
+        };
+        let mut touched: HashSet<Box<[Word]>, foldhash::fast::FixedState> = HashSet::default();
+        for (rows, comes) in [(gone, false), (come, true)] {
+            for row in rows {
+                let fact = input.words(row);
+                self.note(fact, words, comes);
+                touched.insert(fact[..self.aggregate.group].into());
+            }
+        }
+        let output = &mut relations[self.aggregate.output];
+        for key in touched {
+            self.show(key, output, words, is_change)?;
+        }
+        Ok(())
+    }
+    fn note(&mut self, fact: &[Word], words: &Words, comes: bool) {
+        let calls = &self.aggregate.calls;
+        let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| Group {
+            bindings: 0,
+            kept: calls.iter().map(|(kind, _)| Kept::new(*kind)).collect(),
+            shown: None,
+        });
+        if comes {
+            group.bindings += 1
+        } else {
+            group.bindings -= 1
+        }
+        for ((_, column), kept) in calls.iter().zip(&mut group.kept) {
+            if !matches!(kept, Kept::Count) {
+                kept.note(words.value(fact[*column]), comes);
+            }
+        }
+    }
+    /// Brings the fact of a group up to date.
+    fn show(
+        &mut self,
+        key: Box<[Word]>,
+        output: &mut Relation,
+        words: &mut Words,
+        is_change: bool,
+    ) -> Result<(), RulesError> {
+        let Some(group) = self.groups.get_mut(&key) else { return Ok(()) };
+        let mut fact = key.to_vec();
+        let mut has_result = group.bindings > 0;
+        for ((kind, _), kept) in self.aggregate.calls.iter().zip(&group.kept) {
+            match kept.result(*kind, group.bindings) {
+                Some(value) => fact.push(words.word(&value)?),
+                // A sum of what are no numbers: no result, no fact.
+                None => has_result = false,
+            }
+        }
+        if let Some(row) = group.shown {
+            if has_result && output.words(row) == fact {
+                return Ok(());
+            }
+            output.mark(row, state::REMOVED);
+            group.shown = None;
+        }
+        if has_result {
+            let hash = hash(fact.iter().copied());
+            let row = match output.find_hashed(hash, &fact) {
+                Some(row) => row,
+                None => {
+                    let row = output.insert(hash, &fact, 0, 1)?;
+                    output.index(row);
+                    row
+                }
+            };
+            if is_change {
+                output.mark(row, state::ADDED)
+            } else {
+                output.set_state(row, state::STABLE)
+            }
+            group.shown = Some(row);
+        }
+        if group.bindings == 0 {
+            self.groups.remove(&key);
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn new(kind: AggregateKind) -> Kept {
+        match kind {
+            AggregateKind::Count => Kept::Count,
+            AggregateKind::Sum | AggregateKind::Avg => {
+                Kept::Sum { whole: 0, numbers: 0, others: BTreeMap::new() }
+            }
+            AggregateKind::Min | AggregateKind::Max => Kept::Extreme(BTreeMap::new()),
+        }
+    }
+    fn note(&mut self, value: Value, comes: bool) {
+        let (kept, value) = match self {
+            Kept::Count => return,
+            Kept::Sum { whole, numbers, others } => match value {
+                Value::Int(number) if comes => {
+                    *whole += i128::from(number);
+                    *numbers += 1;
+                    return;
+                }
+                Value::Int(number) => {
+                    *whole -= i128::from(number);
+                    *numbers -= 1;
+                    return;
+                }
+                other => (others, other),
+            },
+            Kept::Extreme(values) => (values, value),
+        };
+        let key = Ordered(value);
+        if comes {
+            *kept.entry(key).or_insert(0) += 1;
+        } else if let Some(count) = kept.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                kept.remove(&key);
+            }
+        }
+    }
+    fn result(&self, kind: AggregateKind, bindings: u64) -> Option<Value> {
+        match self {
+            Kept::Count => i64::try_from(bindings).ok().map(Value::Int),
+            Kept::Extreme(values) if kind == AggregateKind::Min => {
+                values.first_key_value().map(|(value, _)| value.0.clone())
+            }
+            Kept::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
+            Kept::Sum { whole, numbers, others } => {
+                if others.is_empty() && kind == AggregateKind::Sum {
+                    return i64::try_from(*whole).ok().map(Value::Int);
+                }
+                let mut sum = *whole as f64;
+                let mut count = *numbers;
+                // In order of the values: the sum does not depend on the order in which they came.
+                for (value, times) in others {
+                    let Value::Float(number) = value.0 else { return None };
+                    sum += number * *times as f64;
+                    count += times;
+                }
+                (count > 0)
+                    .then(|| Value::Float(if kind == AggregateKind::Avg { sum / count as f64 } else { sum }))
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Why an evaluation ends without an answer.
+
+use std::fmt;
+
+/// Why an evaluation ends without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RulesError {
+    /// A named limit is passed.
+    TooLarge {
+        /// What would pass it.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// Somebody wants it to end; says why.
+    Cancelled(String),
+    /// The facts could not be read.
+    Source(String),
+    /// A parameter is missing.
+    MissingParameter(String),
+    /// A parameter or a file does not hold facts of the relation.
+    BadInput(String),
+}
+
+impl fmt::Display for RulesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RulesError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
+            RulesError::Cancelled(why) | RulesError::Source(why) | RulesError::BadInput(why) => {
+                f.write_str(why)
+            }
+            RulesError::MissingParameter(name) => write!(f, "the program needs the parameter ${name}"),
+        }
+    }
+}
+
+impl std::error::Error for RulesError {}

@@ -1,0 +1,401 @@
+//! One program at work: its relations, its parts in order, and what it may use.
+
+use crate::aggregate::Groups;
+use crate::compile::{Start, Surroundings, plan};
+use crate::component::{Lower, Part, RulesPart, Upkeep};
+use crate::error::RulesError;
+use crate::limits::{LOOK_EVERY, RANK_MAX};
+use crate::relation::{Relation, hash, state};
+use crate::run::Fetched;
+use crate::source::Source;
+use crate::words::{Word, Words};
+use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
+use model::Value;
+
+/// What an evaluation may use.
+pub struct Bounds {
+    /// Bytes of its tables.
+    pub bytes_max: usize,
+    /// Called now and then: an error ends the evaluation.
+    pub look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { bytes_max: usize::MAX, look: Box::new(|| Ok(())) }
+    }
+}
+
+/// A given fact that comes or goes.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Of a relation that has no rules.
+    pub relation: RelationNo,
+    /// The fact.
+    pub fact: Vec<Value>,
+    /// It comes; otherwise it goes.
+    pub comes: bool,
+}
+
+/// What a change did to a relation.
+#[derive(Clone, Debug, Default)]
+pub struct Difference {
+    /// Facts that are no more.
+    pub gone: Vec<Vec<Value>>,
+    /// Facts that are new.
+    pub come: Vec<Vec<Value>>,
+}
+
+type Parameters<'a> = Box<dyn Fn(&str) -> Option<Value> + Send + 'a>;
+
+/// A program, its facts, and what follows from them.
+///
+/// After an error it holds something between two answers, and is to be dropped.
+pub struct Evaluation<'a> {
+    pub(crate) program: Program,
+    pub(crate) relations: Vec<Relation>,
+    pub(crate) words: Words,
+    parts: Vec<Part>,
+    parameters: Parameters<'a>,
+    pub(crate) source: Option<&'a (dyn Source + Sync)>,
+    /// What was fetched of relations that are fetched when asked for.
+    pub(crate) fetched: Option<Fetched>,
+    pub(crate) is_demanded: Vec<bool>,
+    bytes_max: usize,
+    pub(crate) look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
+    pub(crate) turns_taken: u64,
+    pub(crate) slots: [Word; VARIABLES_MAX],
+    pub(crate) out: Vec<u32>,
+    /// By relation.
+    pub(crate) outs: Vec<Vec<u32>>,
+    /// Facts derived, ever.
+    pub(crate) derived: usize,
+    looked_at: usize,
+    /// Ranks grow, slowly, with changes.
+    pub(crate) rank_max: u32,
+    ranks_are_high: bool,
+}
+
+impl<'a> Evaluation<'a> {
+    /// A program without facts but those of its text and its parameters. With a source, facts of the graph are fetched from it by
+    /// [`Evaluation::evaluate`]; without one they are given by [`Evaluation::give`].
+    ///
+    /// # Errors
+    /// A parameter is missing, or holds no facts where it should.
+    pub fn new(
+        program: Program,
+        parameters: impl Fn(&str) -> Option<Value> + Send + 'a,
+        source: Option<&'a (dyn Source + Sync)>,
+        bounds: Bounds,
+    ) -> Result<Evaluation<'a>, RulesError> {
+        let relations: Vec<Relation> =
+            program.relations.iter().map(|relation| Relation::new(relation.arity)).collect();
+        let count = relations.len();
+        let mut evaluation = Evaluation {
+            program,
+            relations,
+            words: Words::default(),
+            parts: Vec::new(),
+            parameters: Box::new(parameters),
+            source,
+            fetched: None,
+            is_demanded: vec![false; count],
+            bytes_max: bounds.bytes_max,
+            look: bounds.look,
+            turns_taken: 0,
+            slots: [0; VARIABLES_MAX],
+            out: Vec::new(),
+            outs: vec![Vec::new(); count],
+            derived: 0,
+            looked_at: 0,
+            rank_max: RANK_MAX,
+            ranks_are_high: false,
+        };
+        evaluation.give_texts()?;
+        Ok(evaluation)
+    }
+    /// Begins anew where a rank passes this: for tests, which cannot wait until one passes its limit.
+    #[doc(hidden)]
+    pub fn limit_ranks(&mut self, rank_max: u32) {
+        self.rank_max = rank_max.min(RANK_MAX);
+    }
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+    pub(crate) fn parameter(&self, name: &str) -> Result<Value, RulesError> {
+        (self.parameters)(name).ok_or_else(|| RulesError::MissingParameter(name.to_string()))
+    }
+    /// Adds a fact of a relation without rules, before the evaluation. Given twice, it is gone when it was taken twice.
+    ///
+    /// # Errors
+    /// There are too many facts.
+    pub fn give(&mut self, relation: RelationNo, fact: &[Value]) -> Result<(), RulesError> {
+        let mut words = std::mem::take(&mut self.out);
+        words.clear();
+        for value in fact {
+            words.push(self.words.word(value)?);
+        }
+        let outcome = self.give_words(relation, &words);
+        words.clear();
+        self.out = words;
+        outcome
+    }
+    pub(crate) fn give_words(&mut self, relation: RelationNo, words: &[Word]) -> Result<(), RulesError> {
+        let found = &mut self.relations[relation];
+        let hash = hash(words.iter().copied());
+        if let Some(row) = found.find_hashed(hash, words) {
+            return found.add_support(row);
+        }
+        let row = found.insert(hash, words, 0, 1)?;
+        found.set_state(row, state::STABLE);
+        found.index(row);
+        self.derived += 1;
+        self.check_room()
+    }
+
+    /// Computes the answer.
+    ///
+    /// # Errors
+    /// A limit is passed, the graph could not be read, or somebody wants it to end.
+    pub fn evaluate(&mut self) -> Result<(), RulesError> {
+        self.begin_fetching();
+        let mut whole = Vec::new();
+        for at in 0..self.program.components.len() {
+            let part = match self.program.components[at].clone() {
+                Component::Aggregate(at) => {
+                    let aggregate = self.program.aggregates[at].clone();
+                    Part::Aggregate(Groups::new(aggregate))
+                }
+                Component::Rules { relations, rules } => {
+                    Part::Rules(Box::new(self.rules_part(relations, rules, &mut whole)?))
+                }
+            };
+            self.parts.push(part);
+        }
+        if let Some(question) = &self.program.question
+            && self.is_demanded[question.relation]
+        {
+            whole.push(question.relation);
+        }
+        for relation in whole {
+            self.fetch_whole(relation)?;
+        }
+        self.first_answers()
+    }
+    fn first_answers(&mut self) -> Result<(), RulesError> {
+        let mut parts = std::mem::take(&mut self.parts);
+        for part in &mut parts {
+            match part {
+                Part::Rules(part) => self.first_answer(part)?,
+                Part::Aggregate(groups) => groups.advance(&mut self.relations, &mut self.words, false)?,
+            }
+        }
+        self.parts = parts;
+        Ok(())
+    }
+    /// Compiles rules; `own` are the relations of their part.
+    fn compile(
+        &mut self,
+        rule: usize,
+        start: Start,
+        own: &[RelationNo],
+        whole: &mut Vec<RelationNo>,
+    ) -> Result<crate::plan::Plan, RulesError> {
+        let Evaluation { program, relations, words, parameters, source, is_demanded, .. } = self;
+        let demanded = |relation: RelationNo| match (&program.relations[relation].source, source.as_ref()) {
+            (datalog::Source::Graph(graph), Some(source)) if is_demanded[relation] => {
+                let arity = program.relations[relation].arity;
+                Some((0..arity).filter(|column| source.serves(graph, *column)).collect())
+            }
+            _ => None,
+        };
+        let mut around =
+            Surroundings { relations, words, parameters: &**parameters, own, demanded: &demanded, whole };
+        plan(&program.rules[rule], start, &mut around)
+    }
+    /// Places of a rule's body where a relation is read: its place, the relation, and whether it is negated.
+    fn places(&self, rule: usize) -> Vec<(usize, RelationNo, bool)> {
+        let body = self.program.rules[rule].body.iter().enumerate();
+        let place = |(at, literal): (usize, &Literal)| match literal {
+            Literal::Holds(atom) => Some((at, atom.relation, false)),
+            Literal::Absent(atom) => Some((at, atom.relation, true)),
+            _ => None,
+        };
+        body.filter_map(place).collect()
+    }
+    fn rules_part(
+        &mut self,
+        relations: Vec<RelationNo>,
+        rules: Vec<usize>,
+        whole: &mut Vec<RelationNo>,
+    ) -> Result<RulesPart, RulesError> {
+        let mut own = vec![Vec::new(); self.relations.len()];
+        let mut exits = Vec::new();
+        for rule in &rules {
+            let places = self.places(*rule);
+            let recursive = places.iter().filter(|(_, relation, _)| relations.contains(relation));
+            let recursive: Vec<(usize, RelationNo)> =
+                recursive.map(|(at, relation, _)| (*at, *relation)).collect();
+            if recursive.is_empty() {
+                exits.push(self.compile(*rule, Start::Whole, &relations, whole)?);
+            }
+            for (at, relation) in recursive {
+                let plan = self.compile(*rule, Start::Literal(at), &relations, whole)?;
+                own[relation].push(plan);
+            }
+        }
+        Ok(RulesPart { relations, rules, exits, own, upkeep: None })
+    }
+    /// Makes what changes need: plans from every place, and the indexes these need.
+    ///
+    /// # Errors
+    /// A parameter is missing.
+    pub fn prepare(&mut self) -> Result<(), RulesError> {
+        let mut parts = std::mem::take(&mut self.parts);
+        for part in &mut parts {
+            let Part::Rules(part) = part else { continue };
+            if part.upkeep.is_some() {
+                continue;
+            }
+            let mut upkeep = Upkeep { lower: Vec::new(), search: vec![Vec::new(); self.relations.len()] };
+            let mut whole = Vec::new();
+            for rule in &part.rules {
+                for (at, relation, is_negated) in self.places(*rule) {
+                    if !part.relations.contains(&relation) {
+                        let plan = self.compile(*rule, Start::Literal(at), &part.relations, &mut whole)?;
+                        upkeep.lower.push(Lower { relation, is_negated, plan });
+                    }
+                }
+                let head = self.program.rules[*rule].head.relation;
+                let search = self.compile(*rule, Start::Head, &part.relations, &mut whole)?;
+                upkeep.search[head].push(search);
+            }
+            part.upkeep = Some(upkeep);
+        }
+        self.parts = parts;
+        Ok(())
+    }
+
+    /// Carries changes of given facts through the program. What came of it is told by [`Evaluation::difference`] until
+    /// [`Evaluation::settle`], which must come before the next changes. A fact that is not there cannot go: that is passed over.
+    ///
+    /// # Errors
+    /// A limit is passed, or somebody wants it to end.
+    pub fn change(&mut self, changes: &[Change]) -> Result<(), RulesError> {
+        self.prepare()?;
+        for change in changes {
+            let words: Vec<Word> =
+                change.fact.iter().map(|value| self.words.word(value)).collect::<Result<_, _>>()?;
+            self.change_words(change.relation, &words, change.comes)?;
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        for part in &mut parts {
+            match part {
+                Part::Rules(part) => {
+                    let is_low = self.upkeep(part)?;
+                    self.ranks_are_high |= !is_low;
+                }
+                Part::Aggregate(groups) => groups.advance(&mut self.relations, &mut self.words, true)?,
+            }
+        }
+        self.parts = parts;
+        Ok(())
+    }
+    fn change_words(&mut self, relation: RelationNo, words: &[Word], comes: bool) -> Result<(), RulesError> {
+        let found = &mut self.relations[relation];
+        let hash = hash(words.iter().copied());
+        let row = found.find_hashed(hash, words);
+        match (row, comes) {
+            (None, true) => {
+                let row = found.insert(hash, words, 0, 1)?;
+                found.index(row);
+                found.mark(row, state::ADDED);
+                self.derived += 1;
+            }
+            (Some(row), true) => {
+                found.add_support(row)?;
+                match found.state(row) {
+                    state::REMOVED => found.mark(row, state::STABLE),
+                    state::WAITING => found.mark(row, state::ADDED),
+                    _ => {}
+                }
+            }
+            (Some(row), false) if found.support(row) > 0 => {
+                if found.take_support(row) == 0 {
+                    let was_new = found.state(row) == state::ADDED;
+                    found.mark(row, if was_new { state::WAITING } else { state::REMOVED });
+                }
+            }
+            (_, false) => {}
+        }
+        self.check_room()
+    }
+    /// What the last changes did to a relation.
+    pub fn difference(&self, relation: RelationNo) -> Difference {
+        let found = &self.relations[relation];
+        let shown = |rows: Vec<u32>| rows.iter().map(|row| self.values(relation, *row)).collect();
+        Difference {
+            gone: shown(found.marked_as(state::REMOVED)),
+            come: shown(found.marked_as(state::ADDED)),
+        }
+    }
+    /// Makes the last changes final.
+    ///
+    /// # Errors
+    /// As [`Evaluation::evaluate`]: once in a very long while everything is evaluated anew.
+    pub fn settle(&mut self) -> Result<(), RulesError> {
+        self.relations.iter_mut().for_each(Relation::settle);
+        if std::mem::take(&mut self.ranks_are_high) {
+            for part in &mut self.parts {
+                match part {
+                    Part::Rules(part) => {
+                        part.relations.iter().for_each(|relation| self.relations[*relation].clear());
+                    }
+                    Part::Aggregate(groups) => {
+                        self.relations[groups.aggregate.output].clear();
+                        *groups = Groups::new(groups.aggregate.clone());
+                    }
+                }
+            }
+            self.first_answers()?;
+        }
+        Ok(())
+    }
+
+    fn values(&self, relation: RelationNo, row: u32) -> Vec<Value> {
+        self.relations[relation].words(row).iter().map(|word| self.words.value(*word)).collect()
+    }
+    /// Number of facts of a relation.
+    pub fn len(&self, relation: RelationNo) -> usize {
+        self.relations[relation].len()
+    }
+    /// All facts of a relation.
+    pub fn facts(&self, relation: RelationNo) -> impl Iterator<Item = Vec<Value>> + '_ {
+        self.relations[relation].seen(state::STABLE).map(move |row| self.values(relation, row))
+    }
+    /// All facts of a relation as words, of which small numbers are their own.
+    pub fn fact_words(&self, relation: RelationNo) -> impl Iterator<Item = &[Word]> + '_ {
+        let found = &self.relations[relation];
+        found.seen(state::STABLE).map(move |row| found.words(row))
+    }
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> usize {
+        self.relations.iter().map(Relation::bytes).sum()
+    }
+    /// Now and then: is there room for more, and does anybody want an end?
+    pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {
+        if self.derived < self.looked_at + LOOK_EVERY {
+            return Ok(());
+        }
+        self.looked_at = self.derived;
+        (self.look)()?;
+        if self.bytes() > self.bytes_max {
+            return Err(RulesError::TooLarge {
+                what: "memory of the rules, in bytes,",
+                limit: self.bytes_max,
+            });
+        }
+        Ok(())
+    }
+}

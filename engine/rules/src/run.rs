@@ -1,0 +1,286 @@
+//! Carries out a plan: every derivation from a start, written down as the words of its head and its rank.
+
+use crate::error::RulesError;
+use crate::plan::{Formula, Masks, Operand, Plan, Role, Shape, Step};
+use crate::relation::{Relation, Row};
+use crate::words::{Word, Words};
+use datalog::{ARITY_MAX, Operator, Order, RelationNo, VARIABLES_MAX};
+use hashbrown::HashSet;
+use model::Value;
+use model::compare::{compare, equals};
+use std::cmp::Ordering;
+
+/// Facts looked at between two looks whether somebody wants the evaluation to end.
+const LOOK_EVERY_FACTS: u64 = 1 << 18;
+
+/// Facts of a relation that is fetched when it is asked for: what was asked already.
+pub(crate) type Fetched = HashSet<(RelationNo, usize, Word), foldhash::fast::FixedState>;
+
+/// Why a run stopped before its end.
+pub(crate) enum Stop {
+    /// These facts must be fetched first: relation, index, value of its column.
+    Missing(RelationNo, usize, Word),
+    Error(RulesError),
+}
+
+impl From<RulesError> for Stop {
+    fn from(error: RulesError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+/// What runs share.
+pub(crate) struct Ground<'a> {
+    pub relations: &'a [Relation],
+    pub words: &'a mut Words,
+    pub masks: Masks,
+    /// `None` where all facts are there.
+    pub fetched: Option<&'a Fetched>,
+    pub is_demanded: &'a [bool],
+    pub look: &'a dyn Fn() -> Result<(), RulesError>,
+    pub turns: u64,
+    pub slots: &'a mut [Word; VARIABLES_MAX],
+}
+
+struct Run<'a, 'g> {
+    ground: &'g mut Ground<'a>,
+    plan: &'g Plan,
+    start: Option<(RelationNo, Row)>,
+    out: &'g mut Vec<u32>,
+}
+
+impl<'a> Ground<'a> {
+    /// All derivations of a plan from a fact, appended to `out`: for each the words of the head, then its rank. `rank` is that of the
+    /// start, 0 where that is of another component.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        start: Option<Row>,
+        rank: u32,
+        out: &mut Vec<u32>,
+    ) -> Result<(), Stop> {
+        let mark = out.len();
+        let start = match (&plan.start, start) {
+            (Some((relation, shape)), Some(row)) => {
+                let relations = self.relations;
+                if !accept(shape, relations[*relation].words(row), self.slots) {
+                    return Ok(());
+                }
+                Some((*relation, row))
+            }
+            _ => None,
+        };
+        let mut run = Run { ground: self, plan, start, out };
+        run.step(0, rank).inspect_err(|_| out.truncate(mark))
+    }
+}
+
+#[inline]
+fn accept(shape: &Shape, words: &[Word], slots: &mut [Word; VARIABLES_MAX]) -> bool {
+    for (column, slot) in &shape.take {
+        slots[*slot] = words[*column];
+    }
+    shape.same.iter().all(|(column, operand)| words[*column] == get(*operand, slots))
+}
+
+#[inline]
+fn get(operand: Operand, slots: &[Word; VARIABLES_MAX]) -> Word {
+    match operand {
+        Operand::Slot(slot) => slots[slot],
+        Operand::Word(word) => word,
+    }
+}
+
+impl<'a> Run<'a, '_> {
+    fn step(&mut self, at: usize, rank: u32) -> Result<(), Stop> {
+        let plan = self.plan;
+        let Some(step) = plan.steps.get(at) else {
+            self.emit(rank);
+            return Ok(());
+        };
+        match step {
+            Step::Seek { relation, index, key, shape, role } => {
+                let mut words = [0; ARITY_MAX];
+                for (place, operand) in key.iter().enumerate() {
+                    words[place] = get(*operand, self.ground.slots);
+                }
+                let found: &'a Relation = &self.ground.relations[*relation];
+                if self.ground.is_demanded[*relation]
+                    && self
+                        .ground
+                        .fetched
+                        .is_some_and(|known| !known.contains(&(*relation, *index, words[0])))
+                {
+                    return Err(Stop::Missing(*relation, *index, words[0]));
+                }
+                let rows = found.seek(*index, &words[..key.len()]);
+                self.each(at, rank, *relation, *role, shape, rows.iter().copied())
+            }
+            Step::Scan { relation, shape, role } => {
+                let bound = self.ground.relations[*relation].bound();
+                self.each(at, rank, *relation, *role, shape, 0..bound)
+            }
+            Step::Check { relation, words, role } => {
+                let mut key = [0; ARITY_MAX];
+                let found = &self.ground.relations[*relation];
+                let Some(row) = found.find(self.fill(words, &mut key)) else { return Ok(()) };
+                if self.sees(*relation, *role, row) {
+                    let own = matches!(role, Role::OwnBefore | Role::OwnAfter);
+                    let below = if own { found.rank(row) } else { 0 };
+                    self.step(at + 1, rank.max(below))?;
+                }
+                Ok(())
+            }
+            Step::Absent { relation, words, role } => {
+                let mut key = [0; ARITY_MAX];
+                let mask = self.ground.masks.absent(*role);
+                if self.ground.relations[*relation].sees(self.fill(words, &mut key), mask) {
+                    return Ok(());
+                }
+                self.step(at + 1, rank)
+            }
+            Step::Compare(order, left, right) => {
+                if self.holds(*order, left, right) {
+                    self.step(at + 1, rank)
+                } else {
+                    Ok(())
+                }
+            }
+            Step::Let(slot, value) => {
+                let Some(value) = self.value(value) else { return Ok(()) };
+                self.ground.slots[*slot] = self.ground.words.word(&value)?;
+                self.step(at + 1, rank)
+            }
+            Step::Is(slot, value) => {
+                let word = self.value(value).and_then(|value| self.ground.words.known(&value));
+                if word == Some(self.ground.slots[*slot]) { self.step(at + 1, rank) } else { Ok(()) }
+            }
+        }
+    }
+    #[inline]
+    fn fill<'k>(&self, words: &[Operand], key: &'k mut [Word; ARITY_MAX]) -> &'k [Word] {
+        for (place, operand) in words.iter().enumerate() {
+            key[place] = get(*operand, self.ground.slots);
+        }
+        &key[..words.len()]
+    }
+    #[inline]
+    fn sees(&self, relation: RelationNo, role: Role, row: Row) -> bool {
+        let found = &self.ground.relations[relation];
+        found.state(row) & self.ground.masks.holds(role) != 0
+            && !(role == Role::OwnBefore && self.start == Some((relation, row)))
+    }
+    /// Goes on from each fact that is seen and has the shape.
+    #[inline]
+    fn each(
+        &mut self,
+        at: usize,
+        rank: u32,
+        relation: RelationNo,
+        role: Role,
+        shape: &Shape,
+        rows: impl Iterator<Item = Row>,
+    ) -> Result<(), Stop> {
+        let found: &'a Relation = &self.ground.relations[relation];
+        let mask = self.ground.masks.holds(role);
+        let is_own = matches!(role, Role::OwnBefore | Role::OwnAfter);
+        let is_last = at + 1 == self.plan.steps.len();
+        for row in rows {
+            self.ground.turns += 1;
+            if self.ground.turns % LOOK_EVERY_FACTS == 0 {
+                (self.ground.look)()?;
+            }
+            let record = found.record(row);
+            if record[found.arity + 1] & mask == 0
+                || (role == Role::OwnBefore && self.start == Some((relation, row)))
+                || !accept(shape, record, self.ground.slots)
+            {
+                continue;
+            }
+            let rank = if is_own { rank.max(record[found.arity]) } else { rank };
+            if is_last {
+                self.emit(rank);
+            } else {
+                self.step(at + 1, rank)?;
+            }
+        }
+        Ok(())
+    }
+    #[inline]
+    fn emit(&mut self, rank: u32) {
+        for operand in &self.plan.terms {
+            self.out.push(get(*operand, self.ground.slots));
+        }
+        self.out.push(rank + 1);
+    }
+
+    fn small(&self, formula: &Formula) -> Option<i64> {
+        match formula {
+            Formula::Operand(operand) => Words::small(get(*operand, self.ground.slots)),
+            _ => None,
+        }
+    }
+    fn holds(&self, order: Order, left: &Formula, right: &Formula) -> bool {
+        let by = |found: Ordering| match order {
+            Order::Equal => found.is_eq(),
+            Order::Unequal => found.is_ne(),
+            Order::Less => found.is_lt(),
+            Order::LessOrEqual => found.is_le(),
+            Order::Greater => found.is_gt(),
+            Order::GreaterOrEqual => found.is_ge(),
+        };
+        if let (Some(left), Some(right)) = (self.small(left), self.small(right)) {
+            return by(left.cmp(&right));
+        }
+        let (Some(left), Some(right)) = (self.value(left), self.value(right)) else { return false };
+        match order {
+            Order::Equal => equals(&left, &right) == Some(true),
+            Order::Unequal => equals(&left, &right) == Some(false),
+            _ => compare(&left, &right).is_some_and(by),
+        }
+    }
+    /// The value of a formula, where it has one.
+    fn value(&self, formula: &Formula) -> Option<Value> {
+        match formula {
+            Formula::Operand(operand) => Some(self.ground.words.value(get(*operand, self.ground.slots))),
+            Formula::Negate(inner) => match self.value(inner)? {
+                Value::Int(number) => number.checked_neg().map(Value::Int),
+                Value::Float(number) => Some(Value::Float(-number)),
+                _ => None,
+            },
+            Formula::Binary(operator, left, right) => {
+                binary(*operator, &self.value(left)?, &self.value(right)?)
+            }
+        }
+    }
+}
+
+/// Arithmetic as Cypher has it, but for what has no result: that satisfies nothing.
+fn binary(operator: Operator, left: &Value, right: &Value) -> Option<Value> {
+    if let (Value::Int(a), Value::Int(b)) = (left, right) {
+        let found = match operator {
+            Operator::Add => a.checked_add(*b),
+            Operator::Subtract => a.checked_sub(*b),
+            Operator::Multiply => a.checked_mul(*b),
+            Operator::Divide => a.checked_div(*b),
+            Operator::Remainder => a.checked_rem(*b),
+        };
+        return found.map(Value::Int);
+    }
+    if let (Operator::Add, Value::String(a), Value::String(b)) = (operator, left, right) {
+        return Some(Value::string(format!("{a}{b}")));
+    }
+    let number = |value: &Value| match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    };
+    let (a, b) = (number(left)?, number(right)?);
+    Some(Value::Float(match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide => a / b,
+        Operator::Remainder => a % b,
+    }))
+}

@@ -1,0 +1,34 @@
+//! # datalog: from rules as text to a program that is known to make sense
+//!
+//! A program is facts, rules and at most one question. Relations are those of its rules, and those of the graph: labels
+//! (`Person(v)`), edge types (`KNOWS(a, b)`), properties (`Person.name(v, n)`, `KNOWS.since(a, b, s)`).
+//!
+//! Reading order: [`token`], [`parse`] (text to clauses), [`clause`] (what they say), [`check`] (clauses to a [`Program`]: every
+//! variable bound, every relation of one width), [`strata`] (which relations need which, and no negation in a circle), [`magic`] (only what
+//! a question needs).
+
+mod check;
+mod clause;
+mod error;
+mod limits;
+mod magic;
+mod parse;
+mod program;
+mod strata;
+mod token;
+
+pub use error::{DatalogError, ErrorKind, Span};
+pub use limits::{ARITY_MAX, RULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX};
+pub use magic::focus;
+pub use program::{
+    Aggregate, AggregateKind, Atom, Component, Expr, GraphRelation, Literal, Operator, Order, Program,
+    Question, Relation, RelationNo, Rule, Source, Term,
+};
+
+/// Reads a program.
+///
+/// # Errors
+/// The text is no Datalog, or says something that has no meaning; with the place and, where there is one, a hint.
+pub fn compile(text: &str) -> Result<Program, DatalogError> {
+    check::check(&parse::parse(text)?)
+}

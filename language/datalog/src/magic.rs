@@ -1,0 +1,200 @@
+//! Only what a question needs: the magic-set rewrite (Bancilhon, Maier, Sagiv and Ullman 1986; Beeri and Ramakrishnan 1991).
+//!
+//! A relation asked with some columns bound becomes a copy of itself whose rules each begin with its *magic* relation: the bound values
+//! that somebody asks for. What a rule's body asks of other relations, once its literals before are known, is a rule for their magic
+//! relations. Negated and aggregated relations, and what those need, are computed whole, so that the strata stay what they were.
+
+use crate::program::{Atom, Literal, Program, Relation, RelationNo, Rule, Source, Term};
+use crate::strata;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+/// Bit of each bound column.
+type Bound = u32;
+
+/// The program that answers the question and computes nothing that it does not need. Without a question, the program itself.
+pub fn focus(program: &Program) -> Program {
+    let Some(question) = &program.question else { return program.clone() };
+    let mut rewrite = Rewrite { program: program.clone(), adorned: HashMap::new(), queue: VecDeque::new() };
+    rewrite.program.rules.clear();
+    let mut needed = vec![question.relation];
+    // A question with bound columns is a rule of one atom, of a relation that nothing else reads.
+    let asking: Vec<&Rule> =
+        program.rules.iter().filter(|rule| rule.head.relation == question.relation).collect();
+    if let [rule] = asking[..]
+        && let [Literal::Holds(atom)] = &rule.body[..]
+        && rewrite.is_ruled(atom.relation)
+        && bound_of(&atom.terms, &BTreeSet::new()) != 0
+        && !program.rules.iter().any(|rule| reads(rule, question.relation))
+    {
+        let asked = rewrite.ask(atom, &BTreeSet::new(), &[], rule);
+        rewrite.program.rules.push(Rule { body: vec![asked], ..rule.clone() });
+        needed.clear();
+        while let Some((relation, bound)) = rewrite.queue.pop_front() {
+            for rule in program.rules.iter().filter(|rule| rule.head.relation == relation) {
+                rewrite.rule(rule, bound);
+            }
+        }
+    }
+    let mut focused = rewrite.program;
+    add_whole(program, &mut focused, needed);
+    // Strata cannot be broken: what is negated or aggregated needs no copy.
+    focused.components = strata::components(&focused, &[]).unwrap_or_default();
+    focused
+}
+
+#[derive(Clone, Copy)]
+struct Copy {
+    own: RelationNo,
+    magic: RelationNo,
+}
+
+struct Rewrite {
+    program: Program,
+    adorned: HashMap<(RelationNo, Bound), Copy>,
+    queue: VecDeque<(RelationNo, Bound)>,
+}
+
+/// Columns that hold a value, or a variable of these.
+fn bound_of(terms: &[Term], known: &BTreeSet<usize>) -> Bound {
+    let is_bound = |term: &Term| match term {
+        Term::Any => false,
+        Term::Slot(slot) => known.contains(slot),
+        Term::Constant(_) | Term::Parameter(_) => true,
+    };
+    terms.iter().enumerate().filter(|(_, term)| is_bound(term)).map(|(column, _)| 1 << column).sum()
+}
+
+fn picked(terms: &[Term], bound: Bound) -> Vec<Term> {
+    terms
+        .iter()
+        .enumerate()
+        .filter(|(column, _)| bound >> column & 1 == 1)
+        .map(|(_, term)| term.clone())
+        .collect()
+}
+
+fn reads(rule: &Rule, relation: RelationNo) -> bool {
+    rule.body.iter().any(|literal| literal.relation() == Some(relation))
+}
+
+fn slots_of(literal: &Literal) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    literal.each_term(&mut |term| {
+        if let Term::Slot(slot) = term {
+            found.insert(*slot);
+        }
+    });
+    found
+}
+
+impl Rewrite {
+    fn is_ruled(&self, relation: RelationNo) -> bool {
+        self.program.relations[relation].source == Source::Rules
+    }
+    fn invent(&mut self, name: String, arity: usize, source: Source) -> RelationNo {
+        self.program.relations.push(Relation { name: name.into(), arity, source });
+        self.program.relations.len() - 1
+    }
+    fn adorned(&mut self, relation: RelationNo, bound: Bound) -> Copy {
+        if let Some(copy) = self.adorned.get(&(relation, bound)) {
+            return *copy;
+        }
+        let Relation { name, arity, .. } = self.program.relations[relation].clone();
+        let letters: String =
+            (0..arity).map(|column| if bound >> column & 1 == 1 { 'b' } else { 'f' }).collect();
+        let own = self.invent(format!("{name}@{letters}"), arity, Source::Rules);
+        let magic =
+            self.invent(format!("{name}@{letters}@magic"), bound.count_ones() as usize, Source::Rules);
+        self.adorned.insert((relation, bound), Copy { own, magic });
+        self.queue.push_back((relation, bound));
+        Copy { own, magic }
+    }
+    /// A rule of a copy, and the rules for what its body asks.
+    fn rule(&mut self, rule: &Rule, bound: Bound) {
+        let copy = self.adorned(rule.head.relation, bound);
+        let asked = Literal::Holds(Atom { relation: copy.magic, terms: picked(&rule.head.terms, bound) });
+        let mut known = slots_of(&asked);
+        let mut body = vec![asked];
+        let mut left: Vec<&Literal> = rule.body.iter().collect();
+        while !left.is_empty() {
+            let at = self.next(&left, &known);
+            let literal = left.remove(at).clone();
+            let placed = match &literal {
+                Literal::Holds(atom) if self.is_ruled(atom.relation) => self.ask(atom, &known, &body, rule),
+                _ => literal.clone(),
+            };
+            known.extend(slots_of(&literal));
+            if let Literal::Let(slot, _) = &literal {
+                known.insert(*slot);
+            }
+            body.push(placed);
+        }
+        let head = Atom { relation: copy.own, terms: rule.head.terms.clone() };
+        self.program.rules.push(Rule { head, body, slots: rule.slots });
+    }
+    /// Which literal is next: one that only tests; then the atom with most columns bound, what is given before what is derived.
+    fn next(&self, left: &[&Literal], known: &BTreeSet<usize>) -> usize {
+        let tests = |literal: &&Literal| match literal {
+            Literal::Holds(_) => false,
+            Literal::Let(_, value) => {
+                let mut is_known = true;
+                value.each_term(&mut |term| {
+                    if let Term::Slot(slot) = term {
+                        is_known &= known.contains(slot);
+                    }
+                });
+                is_known
+            }
+            other => slots_of(other).is_subset(known),
+        };
+        if let Some(at) = left.iter().position(tests) {
+            return at;
+        }
+        let rank = |literal: &Literal| match literal {
+            Literal::Holds(atom) => {
+                let bound = bound_of(&atom.terms, known).count_ones();
+                (bound.min(1), u32::from(!self.is_ruled(atom.relation)), bound)
+            }
+            _ => (0, 0, 0),
+        };
+        let holds = left.iter().enumerate().filter(|(_, literal)| matches!(literal, Literal::Holds(_)));
+        // The first of the best: the order of the text decides.
+        let best = holds.rev().max_by_key(|(_, literal)| rank(literal));
+        best.map_or(0, |(at, _)| at)
+    }
+    /// The atom as it is asked here: a copy with a rule for its magic relation, or, with nothing bound, the whole.
+    fn ask(&mut self, atom: &Atom, known: &BTreeSet<usize>, before: &[Literal], rule: &Rule) -> Literal {
+        let bound = bound_of(&atom.terms, known);
+        if bound == 0 {
+            return Literal::Holds(atom.clone());
+        }
+        let copy = self.adorned(atom.relation, bound);
+        let head = Atom { relation: copy.magic, terms: picked(&atom.terms, bound) };
+        let says_itself = matches!(before, [Literal::Holds(only)] if *only == head);
+        let magic = Rule { head, body: before.to_vec(), slots: rule.slots };
+        if !says_itself && !self.program.rules.contains(&magic) {
+            self.program.rules.push(magic);
+        }
+        Literal::Holds(Atom { relation: copy.own, terms: atom.terms.clone() })
+    }
+}
+
+/// Adds the original rules of what is needed whole, and forgets facts and aggregates that nobody needs.
+fn add_whole(original: &Program, focused: &mut Program, asked: Vec<RelationNo>) {
+    let read = focused.rules.iter().flat_map(|rule| rule.body.iter().filter_map(Literal::relation));
+    let mut queue: VecDeque<RelationNo> = asked.into_iter().chain(read).collect();
+    let mut needed: BTreeSet<RelationNo> = queue.iter().copied().collect();
+    while let Some(relation) = queue.pop_front() {
+        for rule in original.rules.iter().filter(|rule| rule.head.relation == relation) {
+            focused.rules.push(rule.clone());
+            queue.extend(rule.body.iter().filter_map(Literal::relation).filter(|read| needed.insert(*read)));
+        }
+        for aggregate in original.aggregates.iter().filter(|aggregate| aggregate.output == relation) {
+            if needed.insert(aggregate.input) {
+                queue.push_back(aggregate.input);
+            }
+        }
+    }
+    focused.aggregates.retain(|aggregate| needed.contains(&aggregate.output));
+    focused.facts.retain(|(relation, _)| needed.contains(relation));
+}
