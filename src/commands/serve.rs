@@ -4,9 +4,8 @@ use super::Exit;
 use super::folder::{self, Made, Opening};
 use clap::{Args, ValueEnum};
 use database::{Database, Error};
-use server::gremlin::connection::DEFAULT_SOURCE;
 use server::gremlin::door::PATH;
-use server::gremlin::{Manner, Sources};
+use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
 use server::{
     EndSignal, GremlinServeOptions, GremlinServer, Limits, ServeError, ServeOptions, Server, Tls, Users,

@@ -97,6 +97,7 @@ impl From<TraverseError> for Error {
             TraverseError::Graph { code, message, retryable } => {
                 Error { retryable, ..Error::new(&code, message) }
             }
+            TraverseError::Failed(_) => Error::new("Tanglewood.ClientError.Gremlin.Fail", message),
             TraverseError::Limit(_) => Error::new("Neo.ClientError.General.LimitExceeded", message),
             _ => Error::new("Neo.ClientError.Statement.ArgumentError", message),
         }

@@ -1,13 +1,20 @@
-//! Gremlin: what TinkerPop's drivers speak. WebSocket frames of GraphBinary 1.0, traversals as bytecode or as text.
+//! Gremlin: what TinkerPop's drivers speak. WebSocket and HTTP, GraphBinary 1.0 and GraphSON, traversals as bytecode or as text.
 //!
-//! Reading order: [`reading`] and [`writing`] (values as bytes), [`message`] (requests and responses), [`connection`] (one client,
-//! without its socket), [`door`] (sockets).
+//! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (values as JSON), [`message`] (requests and responses),
+//! [`asking`] (what a request asks, and how it runs), [`connection`] (one client of WebSocket) and [`http`] with [`request_head`] (one of
+//! HTTP), both without sockets, [`pace`] (who may be waited for, and how long), [`door`] (sockets).
 
+pub mod asking;
 pub mod connection;
 pub mod door;
+pub mod graphson;
+pub mod http;
 pub mod message;
+pub mod pace;
 pub mod reading;
+pub mod request_head;
 pub mod writing;
 
+pub use asking::DEFAULT_SOURCE;
 pub use connection::{Manner, Sources};
 pub use door::{GremlinServeOptions, GremlinServer};

@@ -25,6 +25,10 @@ pub struct Limits {
     pub stranger_message_bytes_max: usize,
     /// Bytes of all messages that are being put together, beyond what each connection may have for nothing.
     pub incoming_bytes_max: usize,
+    /// Bytes of the head of an HTTP request.
+    pub head_bytes_max: usize,
+    /// Bytes of an HTTP answer in GraphBinary, which must be whole before it is sent; one in JSON goes out as it comes.
+    pub whole_answer_bytes_max: usize,
     /// Time that a session waits for the commit whose bookmark it gave.
     pub bookmark_timeout: Duration,
 }
@@ -42,6 +46,8 @@ impl Default for Limits {
             message_bytes_max: 64 << 20,
             stranger_message_bytes_max: 64 << 10,
             incoming_bytes_max: 512 << 20,
+            head_bytes_max: 16 << 10,
+            whole_answer_bytes_max: 64 << 20,
             bookmark_timeout: Duration::from_secs(30),
         }
     }

@@ -1,35 +1,36 @@
-//! The Gremlin door's sockets: WebSocket over TCP or TLS, a thread a connection, and one that watches over clients that go while their
-//! traversal runs.
+//! The Gremlin door's sockets: HTTP and WebSocket over TCP or TLS, a thread a connection, and one that watches over clients that go while
+//! their traversal runs.
 
-use super::connection::{Connection, Manner, Next};
+use super::connection::{Connection, Manner, Next, Watch};
+use super::http::{self, Http};
+use super::message::Frame;
+use super::pace::{Pace, Paced};
+use super::request_head::Head;
 use crate::limits::Limits;
+use crate::listener::doorway::{Doorway, Guest};
+use crate::listener::reading::Incoming;
 use crate::listener::{ServeError, Tls};
-use crate::users::Gate;
 use database::Interrupter;
 use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::mem::MaybeUninit;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tungstenite::handshake::server::{ErrorResponse, Request, Response};
-use tungstenite::http::StatusCode;
-use tungstenite::protocol::WebSocketConfig;
-use tungstenite::{Message, WebSocket, accept_hdr_with_config};
+use tungstenite::handshake::derive_accept_key;
+use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode};
+use tungstenite::{Error as SocketError, Message, WebSocket};
+use world::clock::monotonic_ns;
 use world::threads::Thread;
 
 /// The path of the door.
 pub const PATH: &str = "/gremlin";
 /// How often clients with a running traversal are looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Bytes of stack of a connection's thread: texts are parsed and planned on it.
-const STACK_BYTES: usize = 4 << 20;
-/// Pause when the system gives no more sockets or threads.
-const BREATH: Duration = Duration::from_millis(20);
-/// To look at what has come without taking it or waiting for it: MSG_PEEK and MSG_DONTWAIT of recv(2).
-const PEEK: i32 = 0x02 | 0x40;
+/// Bytes taken from a socket at once.
+const READ_BYTES: usize = 16 << 10;
 
 /// Where to listen, and how.
 #[derive(Clone)]
@@ -44,24 +45,24 @@ pub struct GremlinServeOptions {
     pub limits: Limits,
 }
 
-/// A connection that is served.
-struct Open {
-    socket: TcpStream,
-    /// What to end when its client goes.
-    running: Option<Interrupter>,
+/// A traversal that runs, and the client it runs for.
+struct Running {
+    socket: Arc<TcpStream>,
+    interrupter: Interrupter,
 }
 
 struct Shared {
     options: GremlinServeOptions,
-    open: Mutex<BTreeMap<u64, Open>>,
+    incoming: Incoming,
+    running: Mutex<BTreeMap<u64, Running>>,
     stopping: AtomicBool,
 }
 
 /// A running Gremlin door. Dropping it closes every connection.
 pub struct GremlinServer {
     shared: Arc<Shared>,
-    listener: Arc<TcpListener>,
-    threads: Vec<Thread<()>>,
+    doorway: Option<Doorway>,
+    watching: Option<Thread<()>>,
     address: SocketAddr,
 }
 
@@ -71,163 +72,257 @@ impl GremlinServer {
     /// # Errors
     /// The address is none, is taken, or can be reached by others while no password is asked.
     pub fn start(options: GremlinServeOptions) -> Result<GremlinServer, ServeError> {
-        let address = crate::listener::permitted(&options.address, gate(&options))?;
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AddrInUse => ServeError::Taken(address),
-            _ => ServeError::Io(address.to_string(), error),
+        let incoming = Incoming::new(options.limits.incoming_bytes_max);
+        let (running, stopping) = (Mutex::default(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { options, incoming, running, stopping });
+        let (served, watched) = (shared.clone(), shared.clone());
+        let serve = move |guest: Guest| {
+            // How a connection ends is the client's affair: it sees the socket close.
+            let _ = converse(&served, guest);
         };
-        let listener = Arc::new(crate::listener::listen(address).map_err(failed)?);
-        let address = listener.local_addr().map_err(failed)?;
-        let shared = Arc::new(Shared { options, open: Mutex::default(), stopping: AtomicBool::new(false) });
-        let (accepted, heard, watched) = (shared.clone(), listener.clone(), shared.clone());
-        let threads = vec![
-            world::threads::spawn("gremlin", move || accept(&accepted, &heard)),
-            world::threads::spawn("gremlin-watch", move || watch(&watched)),
-        ];
-        Ok(GremlinServer { shared, listener, threads, address })
+        let GremlinServeOptions { address, manner, limits, .. } = &shared.options;
+        let doorway = Doorway::open("gremlin", address, &manner.gate, limits, Arc::new(serve))?;
+        let address = doorway.address();
+        let watching = Some(world::threads::spawn("gremlin-watch", move || watch(&watched)));
+        Ok(GremlinServer { shared, doorway: Some(doorway), watching, address })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+    /// Connections open now.
+    pub fn connections(&self) -> usize {
+        self.doorway.as_ref().map_or(0, Doorway::connections)
+    }
 }
 
 impl Drop for GremlinServer {
     fn drop(&mut self) {
+        self.shared.running.lock().values().for_each(|running| running.interrupter.close());
+        drop(self.doorway.take());
         self.shared.stopping.store(true, Ordering::Release);
-        // A listening socket that is shut lets its thread go. Sockets that are gone already need no farewell.
-        let _ = socket2::SockRef::from(&*self.listener).shutdown(Shutdown::Both);
-        for open in self.shared.open.lock().values() {
-            open.running.iter().for_each(Interrupter::close);
-            let _ = open.socket.shutdown(Shutdown::Both);
-        }
-        self.threads.clear();
+        drop(self.watching.take());
     }
 }
 
-fn gate(options: &GremlinServeOptions) -> &Gate {
-    &options.manner.gate
-}
-
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
-    for number in 1.. {
-        let accepted = listener.accept();
-        if shared.stopping.load(Ordering::Acquire) {
-            return;
-        }
-        if accepted.and_then(|(socket, _)| receive(shared, socket, number)).is_err() {
-            world::threads::sleep(BREATH);
-        }
-    }
-}
-
-/// Gives a connection its thread, if there is a place for one more.
-fn receive(shared: &Arc<Shared>, socket: TcpStream, number: u64) -> io::Result<()> {
-    let mut open = shared.open.lock();
-    if open.len() >= shared.options.limits.connections_max {
-        return Ok(());
-    }
-    open.insert(number, Open { socket: socket.try_clone()?, running: None });
-    drop(open);
-    let shared = shared.clone();
-    let work = move || {
-        // How a connection ends is the client's affair: it sees the socket close.
-        let _ = converse(&shared, socket, number);
-        if let Some(open) = shared.open.lock().remove(&number) {
-            let _ = open.socket.shutdown(Shutdown::Both);
+/// One connection, from its first byte to its last.
+fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
+    let limits = &shared.options.limits;
+    let pace = Pace::new(limits, shared.incoming.clone());
+    pace.next_until(Some(monotonic_ns() + limits.greeting_timeout.as_nanos() as u64));
+    let paced = Paced::new(guest.socket.clone(), pace.clone(), limits)?;
+    let peer = guest.socket.peer_addr()?.ip();
+    let (watched, socket, number) = (shared.clone(), guest.socket.clone(), guest.number);
+    let watch = move |interrupter: Option<Interrupter>| {
+        let mut running = watched.running.lock();
+        match interrupter {
+            Some(interrupter) => {
+                drop(running.insert(number, Running { socket: socket.clone(), interrupter }));
+            }
+            None => drop(running.remove(&number)),
         }
     };
-    std::thread::Builder::new().name("gremlin".into()).stack_size(STACK_BYTES).spawn(work).map(drop)
-}
-
-fn converse(shared: &Arc<Shared>, socket: TcpStream, number: u64) -> io::Result<()> {
-    let limits = &shared.options.limits;
-    let peer = socket.peer_addr()?.ip();
-    socket.set_nodelay(true)?;
-    socket.set_write_timeout(Some(limits.write_timeout))?;
-    socket.set_read_timeout(Some(limits.greeting_timeout))?;
-    let timed = socket.try_clone()?;
+    let visit = Visit { shared, pace, peer, watch: Box::new(watch) };
     match &shared.options.tls {
-        None => talk(shared, socket, &timed, peer, number),
-        Some(tls) => talk(shared, tls.stream(socket)?, &timed, peer, number),
+        None => visit.talk(paced, &mut guest),
+        Some(tls) => visit.talk(tls.stream(paced)?, &mut guest),
     }
 }
 
-/// Answers frames as they come.
-fn talk<S: Read + Write>(
-    shared: &Arc<Shared>,
-    stream: S,
-    socket: &TcpStream,
+/// What is known of a client while it is here.
+struct Visit<'v> {
+    shared: &'v Arc<Shared>,
+    pace: Arc<Pace>,
     peer: std::net::IpAddr,
-    number: u64,
-) -> io::Result<()> {
-    let limits = &shared.options.limits;
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(limits.message_bytes_max))
-        .max_frame_size(Some(limits.message_bytes_max));
-    let greeted = accept_hdr_with_config(stream, admit, Some(config));
-    let mut client = greeted.map_err(|error| io::Error::other(error.to_string()))?;
-    let watched = shared.clone();
-    let watch = move |running: Option<Interrupter>| {
-        if let Some(open) = watched.open.lock().get_mut(&number) {
-            open.running = running;
+    watch: Box<Watch>,
+}
+
+fn later(wait: Duration) -> Option<u64> {
+    Some(monotonic_ns() + wait.as_nanos() as u64)
+}
+
+impl Visit<'_> {
+    /// Answers requests of HTTP until one asks for WebSocket, or none comes.
+    fn talk<S: Read + Write>(self, mut stream: S, guest: &mut Guest) -> io::Result<()> {
+        let limits = &self.shared.options.limits;
+        let http = Http { manner: &self.shared.options.manner, limits, peer: self.peer, watch: &*self.watch };
+        let mut bytes = Vec::new();
+        loop {
+            let Some(head) = read_head(&mut stream, &mut bytes, limits)? else { return Ok(()) };
+            if head.path != PATH {
+                return http::refuse(Some(&head), 404, &format!("the door is at {PATH}"), &mut stream);
+            }
+            if head.is_of_another_site() {
+                return http::refuse(Some(&head), 403, "pages of other sites may not ask", &mut stream);
+            }
+            if let Some(key) = head.web_socket_key() {
+                write!(
+                    stream,
+                    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                     Sec-WebSocket-Accept: {}\r\n\r\n",
+                    derive_accept_key(key.as_bytes())
+                )?;
+                stream.flush()?;
+                return self.listen(stream, bytes, guest);
+            }
+            // A name and a password come with each request, so a stranger's body is not even read.
+            let Some(known) = http.admit(&head, &mut stream)? else { return Ok(()) };
+            guest.stranger = None;
+            let Some(body) = read_body(&mut stream, &mut bytes, &head, limits)? else { return Ok(()) };
+            http.answer(&known, &head, &body, &mut stream)?;
+            if !head.keeps_alive {
+                return Ok(());
+            }
+            self.pace.next_until(None);
         }
-    };
-    let mut connection = Connection::new(shared.options.manner.clone(), peer, Box::new(watch));
-    loop {
-        // Who is known may be silent as long as it likes; a stranger may not.
-        socket.set_read_timeout((!connection.is_known()).then_some(limits.greeting_timeout))?;
-        let frame = match client.read() {
-            Ok(Message::Binary(frame)) => frame,
-            Ok(Message::Text(text)) => text.as_bytes().to_vec().into(),
-            Ok(Message::Close(_)) | Err(_) => return farewell(&mut client),
-            // The protocol's own pings are answered by the library.
-            Ok(_) => continue,
+    }
+
+    /// Answers frames as they come; `ahead` came with the handshake.
+    fn listen<S: Read + Write>(self, stream: S, ahead: Vec<u8>, guest: &mut Guest) -> io::Result<()> {
+        let limits = &self.shared.options.limits;
+        let config = |bytes_max: usize| {
+            let config = WebSocketConfig::default().read_buffer_size(READ_BYTES).write_buffer_size(0);
+            config.max_message_size(Some(bytes_max)).max_frame_size(Some(bytes_max))
         };
-        let mut sink = |frame: Vec<u8>| {
-            client.send(Message::binary(frame)).map_err(|error| io::Error::other(error.to_string()))
-        };
-        if connection.handle(&frame, &mut sink)? == Next::Close {
-            return farewell(&mut client);
+        let Visit { shared, pace, peer, watch } = self;
+        let greeted_by_ns = later(limits.greeting_timeout);
+        let mut client = WebSocket::from_partially_read(
+            stream,
+            ahead,
+            Role::Server,
+            Some(config(limits.stranger_message_bytes_max)),
+        );
+        let mut connection = Connection::new(shared.options.manner.clone(), peer, watch);
+        loop {
+            if connection.is_known() && guest.stranger.take().is_some() {
+                client.set_config(|now| *now = config(limits.message_bytes_max));
+            }
+            // Who is known may be silent as long as it likes, unless others wait for its transaction; a stranger may not.
+            pace.next_until(match connection.is_known() {
+                false => greeted_by_ns,
+                true if connection.has_open_work() => later(limits.neglect_timeout),
+                true => None,
+            });
+            let (frame, is_text) = match client.read() {
+                Ok(Message::Binary(frame)) => (frame, false),
+                Ok(Message::Text(text)) => (text.into(), true),
+                // The protocol's own pings are answered by the library.
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
+                Ok(Message::Close(_)) => return farewell(&mut client, None),
+                Err(error) => return farewell(&mut client, complaint(&error)),
+            };
+            let mut sink = |frame: Frame| {
+                let message = match frame {
+                    Frame::Binary(bytes) => Message::binary(bytes),
+                    Frame::Text(text) => Message::text(text),
+                };
+                client.send(message).map_err(io::Error::other)
+            };
+            if connection.handle(&frame, is_text, &mut sink)? == Next::Close {
+                return farewell(&mut client, None);
+            }
         }
     }
 }
 
-fn farewell<S: Read + Write>(client: &mut WebSocket<S>) -> io::Result<()> {
+/// Reads up to the end of a request's head; what came behind it stays in `bytes`. None where the client has no more requests.
+fn read_head<S: Read + Write>(
+    stream: &mut S,
+    bytes: &mut Vec<u8>,
+    limits: &Limits,
+) -> io::Result<Option<Head>> {
+    loop {
+        match Head::parse(bytes) {
+            Ok(Some((head, length))) => {
+                bytes.drain(..length);
+                return Ok(Some(head));
+            }
+            Ok(None) if bytes.len() > limits.head_bytes_max => {
+                let message = format!("the head of a request is longer than {} bytes", limits.head_bytes_max);
+                return http::refuse(None, 431, &message, stream).map(|()| None);
+            }
+            Ok(None) => {}
+            Err(error) => return http::refuse(None, 400, &error.to_string(), stream).map(|()| None),
+        }
+        if !read_more(stream, bytes)? {
+            return Ok(None);
+        }
+    }
+}
+
+/// Reads a request's body. None where there is none to read, and the client was told.
+fn read_body<S: Read + Write>(
+    stream: &mut S,
+    bytes: &mut Vec<u8>,
+    head: &Head,
+    limits: &Limits,
+) -> io::Result<Option<Vec<u8>>> {
+    let length = match head.body_bytes() {
+        Ok(length) if length <= limits.message_bytes_max => length,
+        Ok(_) => {
+            let message = format!("a body is longer than {} bytes", limits.message_bytes_max);
+            return http::refuse(Some(head), 413, &message, stream).map(|()| None);
+        }
+        Err(error) => return http::refuse(Some(head), 411, &error.to_string(), stream).map(|()| None),
+    };
+    if length > bytes.len() && head.says("expect", "100-continue") {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        stream.flush()?;
+    }
+    while bytes.len() < length {
+        if !read_more(stream, bytes)? {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let behind = bytes.split_off(length);
+    Ok(Some(std::mem::replace(bytes, behind)))
+}
+
+fn read_more(stream: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    let mut buffer = [0; READ_BYTES];
+    let count = stream.read(&mut buffer)?;
+    bytes.extend_from_slice(&buffer[..count]);
+    Ok(count > 0)
+}
+
+/// What a client is told whose frame cannot be read; nothing where it is gone.
+fn complaint(error: &SocketError) -> Option<CloseFrame> {
+    let code = match error {
+        SocketError::Capacity(_) => CloseCode::Size,
+        SocketError::Protocol(_) => CloseCode::Protocol,
+        SocketError::Utf8(_) => CloseCode::Invalid,
+        SocketError::Io(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Other) => {
+            CloseCode::Policy
+        }
+        _ => return None,
+    };
+    Some(CloseFrame { code, reason: error.to_string().into() })
+}
+
+fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>) -> io::Result<()> {
     // The client may be gone already.
-    let _ = client.close(None);
+    let _ = client.close(why);
     let _ = client.flush();
     Ok(())
-}
-
-/// The handshake is for one path alone.
-#[allow(clippy::result_large_err, reason = "the type is the library's")]
-fn admit(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
-    if request.uri().path() == PATH {
-        return Ok(response);
-    }
-    let mut refusal = ErrorResponse::new(Some(format!("the door is at {PATH}")));
-    *refusal.status_mut() = StatusCode::NOT_FOUND;
-    Err(refusal)
 }
 
 /// Ends what runs for clients that are gone.
 fn watch(shared: &Shared) {
     while !shared.stopping.load(Ordering::Acquire) {
-        for open in shared.open.lock().values_mut() {
-            if open.running.is_some() && is_gone(&open.socket) {
-                open.running.take().iter().for_each(Interrupter::close);
+        shared.running.lock().retain(|_, running| {
+            let is_gone = is_gone(&running.socket);
+            if is_gone {
+                running.interrupter.close();
             }
-        }
+            !is_gone
+        });
         world::threads::sleep(LOOK_EVERY);
     }
 }
 
-/// Has the other end closed? Looks without taking anything.
+/// Has the other end closed, whatever it sent before? Looks without taking anything.
 fn is_gone(socket: &TcpStream) -> bool {
-    let mut byte = [MaybeUninit::uninit()];
-    match socket2::SockRef::from(socket).recv_with_flags(&mut byte, PEEK) {
-        Ok(count) => count == 0,
-        Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
-    }
+    let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    let mut asked = [PollFd::new(socket, gone)];
+    poll(&mut asked, Some(&rustix::event::Timespec::default())).is_ok() && asked[0].revents().intersects(gone)
 }

@@ -1,20 +1,57 @@
-//! Requests and responses of the Gremlin Server protocol, in GraphBinary 1.0.
+//! Requests and responses of the Gremlin Server protocol, in GraphBinary 1.0 and in GraphSON 1 to 3.
 
+use super::asking::{Part, Refusal};
+use super::graphson::{Dialect, JsonWriter};
 use super::reading::{Malformed, Reader};
 use super::writing::Writer;
 use database::Error;
-use database::gremlin::GremlinAnswer;
-use gremlin::{Argument, Object};
+use gremlin::object::{parse_uuid, uuid_text};
+use gremlin::{Argument, Object, graphson};
+use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// What clients say before a message: how it is written.
-pub const MIME: &str = "application/vnd.graphbinary-v1.0";
+/// GraphBinary's name in front of a frame and in the headers of HTTP.
+pub const GRAPH_BINARY: &str = "application/vnd.graphbinary-v1.0";
 /// The version byte of a message.
 const VERSION: u8 = 0x81;
 
+/// How a message is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// GraphBinary 1.0.
+    Binary,
+    /// GraphSON.
+    Json(Dialect),
+}
+
+impl Format {
+    /// The format of a name, as clients write it in front of a frame or in a header.
+    pub fn of(mime: &str) -> Option<Format> {
+        if mime == GRAPH_BINARY { Some(Format::Binary) } else { Dialect::of(mime).map(Format::Json) }
+    }
+    /// Its name.
+    pub fn mime(self) -> &'static str {
+        match self {
+            Format::Binary => GRAPH_BINARY,
+            Format::Json(dialect) => dialect.mime(),
+        }
+    }
+}
+
+/// What is sent over WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// GraphBinary.
+    Binary(Vec<u8>),
+    /// GraphSON.
+    Text(String),
+}
+
 /// What a client asks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// How it was written, and how it is answered.
+    pub format: Format,
     /// Chosen by the client; answers repeat it.
     pub id: u128,
     /// `eval`, `bytecode`, `authentication`, `close`, …
@@ -25,22 +62,69 @@ pub struct Request {
     pub arguments: Vec<(Arc<str>, Argument)>,
 }
 
+/// What cannot be read, and how its sender is answered.
+type Unread = (Format, Malformed);
+
 impl Request {
-    /// Reads a whole frame: the length of the format's name, the name, the message.
-    pub fn read(frame: &[u8]) -> Result<Request, Malformed> {
+    /// Reads a binary frame: the length of the format's name, the name, the message.
+    ///
+    /// # Errors
+    /// It is no request of a format that is spoken here.
+    pub fn read(frame: &[u8]) -> Result<Request, Unread> {
+        let refused = |why: String| (Format::Binary, Malformed(why));
         let named =
             frame.split_first().and_then(|(length, rest)| rest.split_at_checked(usize::from(*length)));
-        let Some((mime, message)) = named else { return Err(Malformed("it is empty".into())) };
-        if mime != MIME.as_bytes() {
-            let mime = String::from_utf8_lossy(mime);
-            return Err(Malformed(format!("its format is {mime}; this door speaks {MIME}")));
+        let Some((mime, message)) = named else { return Err(refused("it is empty".into())) };
+        let mime = String::from_utf8_lossy(mime);
+        let Some(format) = Format::of(&mime) else {
+            return Err(refused(format!(
+                "its format is {mime}; this door speaks {GRAPH_BINARY} and GraphSON 1 to 3"
+            )));
+        };
+        Request::of(format, message).map_err(|malformed| (format, malformed))
+    }
+    /// Reads a text frame, which is GraphSON 3 and names no format.
+    ///
+    /// # Errors
+    /// It is no request.
+    pub fn read_text(frame: &[u8]) -> Result<Request, Unread> {
+        let format = Format::Json(Dialect::DEFAULT);
+        Request::of(format, frame).map_err(|malformed| (format, malformed))
+    }
+    /// Reads a message whose format is known.
+    ///
+    /// # Errors
+    /// It is no request.
+    pub fn of(format: Format, message: &[u8]) -> Result<Request, Malformed> {
+        match format {
+            Format::Binary => Request::of_binary(message),
+            Format::Json(dialect) => Request::of_json(dialect, message),
         }
+    }
+    fn of_binary(message: &[u8]) -> Result<Request, Malformed> {
         let mut reader = Reader::new(message);
         if reader.byte()? != VERSION {
             return Err(Malformed("its version is not that of GraphBinary 1.0".into()));
         }
         let (id, operation, processor) = (reader.uuid()?, reader.text()?.into(), reader.text()?.into());
-        Ok(Request { id, operation, processor, arguments: reader.named_arguments()? })
+        Ok(Request { format: Format::Binary, id, operation, processor, arguments: reader.named_arguments()? })
+    }
+    fn of_json(dialect: Dialect, message: &[u8]) -> Result<Request, Malformed> {
+        let json: Json =
+            serde_json::from_slice(message).map_err(|error| Malformed(format!("it is no JSON: {error}")))?;
+        let id = match json.get("requestId") {
+            Some(Json::String(id)) => parse_uuid(id),
+            Some(typed) => typed["@value"].as_str().and_then(parse_uuid),
+            None => None,
+        };
+        let id = id.ok_or_else(|| Malformed("its requestId is no UUID".into()))?;
+        let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_string();
+        let arguments = match json.get("args") {
+            None | Some(Json::Null) => Vec::new(),
+            Some(arguments) => graphson::named_arguments(arguments).map_err(|error| Malformed(error.0))?,
+        };
+        let (operation, processor) = (text("op"), text("processor"));
+        Ok(Request { format: Format::Json(dialect), id, operation, processor, arguments })
     }
     /// An argument by name.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
@@ -65,6 +149,7 @@ pub enum Status {
     InvalidArguments = 499,
     ServerError = 500,
     FailStep = 595,
+    Temporary = 596,
     ScriptError = 597,
     Timeout = 598,
 }
@@ -98,46 +183,86 @@ fn head(writer: &mut Writer<'_>, id: Option<u128>, status: Status, message: Opti
 }
 
 /// A response with objects, or without any.
-pub fn response(
-    id: u128,
-    status: Status,
-    objects: &[(Object, u64)],
-    wrapping: Wrapping,
-    answer: Option<&GremlinAnswer>,
-) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(answer);
+///
+/// # Errors
+/// What stands behind a vertex or an edge cannot be read, or the format has no form for an object.
+pub fn response(format: Format, id: u128, part: &Part<'_>) -> Result<Frame, Error> {
+    match format {
+        Format::Binary => {
+            let mut elements = Writer::new(part.answer);
+            let count = elements.elements_of(part.objects, part.wrapping)?;
+            let mut frame = binary_head(id, part.status, count);
+            frame.append(&mut elements.bytes);
+            Ok(Frame::Binary(frame))
+        }
+        Format::Json(dialect) => {
+            let mut writer = JsonWriter::new(dialect, part.answer);
+            writer.begin_response(&uuid_text(id), part.status);
+            let mut is_first = true;
+            writer.elements(part.objects, part.wrapping, &mut is_first)?;
+            writer.end_response();
+            Ok(Frame::Text(writer.text))
+        }
+    }
+}
+
+/// A response in GraphBinary up to the first of so many objects.
+pub fn binary_head(id: u128, status: Status, count: usize) -> Vec<u8> {
+    let mut writer = Writer::new(None);
     head(&mut writer, Some(id), status, Some(""));
     writer.int(0);
     writer.int(0);
-    match wrapping {
-        Wrapping::Traversers => writer.traversers(objects)?,
-        Wrapping::Plain => writer.objects(objects)?,
-    }
-    Ok(writer.bytes)
+    writer.begin_list(count);
+    writer.bytes
+}
+
+/// A response that there is nothing.
+pub fn nothing(format: Format, id: u128) -> Frame {
+    let part = Part { status: Status::NoContent, objects: &[], wrapping: Wrapping::Plain, answer: None };
+    response(format, id, &part).expect("nothing is looked up for no objects")
 }
 
 /// A response that says what went wrong.
-pub fn failure(id: Option<u128>, status: Status, message: &str, exception: &str) -> Vec<u8> {
-    let mut writer = Writer::new(None);
-    head(&mut writer, id, status, Some(message));
-    writer.int(2);
-    writer.typed_text("exceptions");
-    writer.bytes.extend([0x09, 0]);
-    writer.int(1);
-    writer.typed_text(exception);
-    writer.typed_text("stackTrace");
-    writer.typed_text(message);
-    writer.int(0);
-    writer.bytes.extend([0xfe, 0x01]);
-    writer.bytes
+pub fn failure(format: Format, id: Option<u128>, refusal: &Refusal, exception: &str) -> Frame {
+    let message = &refusal.message;
+    match format {
+        Format::Binary => {
+            let mut writer = Writer::new(None);
+            head(&mut writer, id, refusal.status, Some(message));
+            writer.int(2);
+            writer.typed_text("exceptions");
+            writer.bytes.extend([0x09, 0]);
+            writer.int(1);
+            writer.typed_text(exception);
+            writer.typed_text("stackTrace");
+            writer.typed_text(message);
+            writer.int(0);
+            writer.bytes.extend([0xfe, 0x01]);
+            Frame::Binary(writer.bytes)
+        }
+        Format::Json(dialect) => {
+            let mut writer = JsonWriter::new(dialect, None);
+            writer.failure(id.map(uuid_text).as_deref(), refusal.status, message, exception);
+            Frame::Text(writer.text)
+        }
+    }
 }
 
 /// A challenge: the client is to say who it is.
-pub fn challenge(id: u128) -> Vec<u8> {
-    let mut writer = Writer::new(None);
-    head(&mut writer, Some(id), Status::Authenticate, Some(""));
-    writer.int(0);
-    writer.int(0);
-    writer.bytes.extend([0xfe, 0x01]);
-    writer.bytes
+pub fn challenge(format: Format, id: u128) -> Frame {
+    match format {
+        Format::Binary => {
+            let mut writer = Writer::new(None);
+            head(&mut writer, Some(id), Status::Authenticate, Some(""));
+            writer.int(0);
+            writer.int(0);
+            writer.bytes.extend([0xfe, 0x01]);
+            Frame::Binary(writer.bytes)
+        }
+        Format::Json(dialect) => {
+            let mut writer = JsonWriter::new(dialect, None);
+            writer.challenge(&uuid_text(id));
+            Frame::Text(writer.text)
+        }
+    }
 }

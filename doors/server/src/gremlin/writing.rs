@@ -1,5 +1,6 @@
 //! GraphBinary 1.0, written: what a traversal gives, with all that clients want to know of vertices and edges.
 
+use super::message::Wrapping;
 use database::Error;
 use database::gremlin::GremlinAnswer;
 use gremlin::Object;
@@ -42,25 +43,26 @@ impl<'a> Writer<'a> {
         self.begin(0x03);
         self.text(text);
     }
-    /// A list of traversers: objects with how often each is there.
-    pub fn traversers(&mut self, objects: &[(Object, u64)]) -> Result<(), Error> {
+    /// Begins a list of so many elements.
+    pub fn begin_list(&mut self, count: usize) {
         self.begin(0x09);
-        self.count(objects.len());
-        for (object, bulk) in objects {
-            self.begin(0x21);
-            self.bytes.extend(bulk.to_be_bytes());
-            self.object(object)?;
-        }
-        Ok(())
+        self.count(count);
     }
-    /// A list of objects, each as often as it is there.
-    pub fn objects(&mut self, objects: &[(Object, u64)]) -> Result<(), Error> {
-        self.begin(0x09);
-        self.count(objects.iter().map(|(_, bulk)| *bulk as usize).sum());
+    /// Elements of a list: traversers with how often each is there, or each object as often as it is there. Tells how many.
+    pub fn elements_of(&mut self, objects: &[(Object, u64)], wrapping: Wrapping) -> Result<usize, Error> {
+        let mut count = 0;
         for (object, bulk) in objects {
-            (0..*bulk).try_for_each(|_| self.object(object))?;
+            if wrapping == Wrapping::Traversers {
+                self.begin(0x21);
+                self.bytes.extend(bulk.to_be_bytes());
+                self.object(object)?;
+                count += 1;
+            } else {
+                (0..*bulk).try_for_each(|_| self.object(object))?;
+                count += *bulk as usize;
+            }
         }
-        Ok(())
+        Ok(count)
     }
     /// A value with its type in front.
     pub fn object(&mut self, object: &Object) -> Result<(), Error> {

@@ -1,24 +1,20 @@
 //! One connection from its first byte to its last, on a thread of its own.
 
+use super::Shared;
+use super::doorway::{Guest, Stranger};
 use super::wire::{Listener, Wire, WireSink, Word};
-use super::{Shared, Stranger};
 use crate::bolt::Version;
 use crate::bolt::connection::{Connection, Interrupt, Next};
 use crate::bolt::handshake::{self, HANDSHAKE_BYTES, Proposal};
 use database::Interrupter;
 use std::io::{self, ErrorKind};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 use world::clock::monotonic_ns;
 
 /// Talks with a client until one of them has enough.
-pub(super) fn converse(
-    shared: &Arc<Shared>,
-    socket: Arc<TcpStream>,
-    number: u64,
-    stranger: Stranger,
-) -> io::Result<()> {
+pub(super) fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
+    let (socket, number) = (guest.socket.clone(), guest.number);
     let greeted_by_ns = monotonic_ns() + shared.limits.greeting_timeout.as_nanos() as u64;
     let local = socket.local_addr()?.to_string();
     let peer = socket.peer_addr()?.ip();
@@ -34,7 +30,7 @@ pub(super) fn converse(
     wire.listen(Attentive { interrupt, interrupter });
     let watched = wire.clone();
     connection.set_meanwhile(move || watched.look());
-    talk(shared, &wire, &mut connection, greeted_by_ns, stranger)
+    talk(shared, &wire, &mut connection, greeted_by_ns, &mut guest.stranger)
 }
 
 /// Agrees on a version; none where the client speaks something else.
@@ -72,10 +68,9 @@ fn talk(
     wire: &Arc<Wire>,
     connection: &mut Connection,
     greeted_by_ns: u64,
-    stranger: Stranger,
+    stranger: &mut Option<Stranger>,
 ) -> io::Result<()> {
     let mut sink = WireSink(wire.clone());
-    let mut stranger = Some(stranger);
     loop {
         let word =
             match next_word(wire, connection, &mut sink, stranger.is_some().then_some(greeted_by_ns), shared)
@@ -99,7 +94,7 @@ fn talk(
             return connection.flush(&mut sink);
         }
         if stranger.is_some() && connection.is_known() {
-            stranger = None;
+            *stranger = None;
             wire.trust(shared.limits.message_bytes_max);
         }
     }

@@ -16,7 +16,7 @@ const RESET: u8 = 0x0F;
 
 /// Bytes that all connections hold together, and may.
 #[derive(Clone)]
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     held: Arc<AtomicUsize>,
     max: usize,
 }
@@ -26,7 +26,7 @@ impl Incoming {
         Incoming { held: Arc::default(), max }
     }
     /// One connection holds `now` instead of `before`.
-    fn change(&self, before: usize, now: usize) -> bool {
+    pub(crate) fn change(&self, before: usize, now: usize) -> bool {
         let (before, now) = (before.saturating_sub(FREE_BYTES), now.saturating_sub(FREE_BYTES));
         let held = self.held.fetch_add(now.wrapping_sub(before), Ordering::AcqRel);
         now <= before || held.wrapping_add(now - before) <= self.max

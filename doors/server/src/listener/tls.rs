@@ -6,7 +6,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,7 +60,7 @@ impl Tls {
         Ok(Tls { config: Arc::new(config) })
     }
     /// The same over a socket that whoever reads waits at.
-    pub(crate) fn stream(&self, socket: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+    pub(crate) fn stream<S: Read + Write>(&self, socket: S) -> io::Result<StreamOwned<ServerConnection, S>> {
         let connection = ServerConnection::new(self.config.clone()).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, socket))
     }

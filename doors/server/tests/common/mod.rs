@@ -1,6 +1,7 @@
 //! A tiny client's half of Bolt: requests written, answers read, structures kept as they come.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod gremlin;
 pub mod socket;
 
 use model::Value;

@@ -1,0 +1,287 @@
+//! What a request asks of a graph, and how it is run: whichever way it came, and wherever its objects go.
+
+use super::message::{Request, Status, Wrapping};
+use super::reading::Malformed;
+use database::gremlin::{GremlinAnswer, GremlinOptions};
+use database::{Error, Mode, Session};
+use gremlin::{Argument, Bindings, Object, Terminal, Traversal};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Objects of one part of an answer where the client does not say.
+pub const BATCH_OBJECTS: usize = 64;
+/// Most that a client may ask for.
+pub const BATCH_OBJECTS_MAX: usize = 10_000;
+/// The name of the graph that is asked where no alias says otherwise.
+pub const DEFAULT_SOURCE: &str = "g";
+
+/// A part of an answer.
+pub struct Part<'p> {
+    /// Is it the last one, and is there anything?
+    pub status: Status,
+    /// Objects, each with how often it is there.
+    pub objects: &'p [(Object, u64)],
+    /// What they are wrapped in.
+    pub wrapping: Wrapping,
+    /// Tells what stands behind the numbers of vertices and edges.
+    pub answer: Option<&'p GremlinAnswer>,
+}
+
+/// Where the parts of an answer go; returns when there is room for more.
+pub trait Outlet {
+    /// Takes a part.
+    ///
+    /// # Errors
+    /// It cannot be written, or nobody is there to take it.
+    fn part(&mut self, part: &Part<'_>) -> Result<(), Stop>;
+}
+
+/// Why no more of an answer is sent.
+#[derive(Debug)]
+pub enum Stop {
+    /// The client is told.
+    Refused(Refusal),
+    /// The client is gone.
+    Gone(io::Error),
+}
+
+/// What went wrong, as the client is told.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The code of the protocol.
+    pub status: Status,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Gone(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Refused(error.into())
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        let status = match error.code.as_str() {
+            "Neo.ClientError.Transaction.TransactionTimedOut" => Status::Timeout,
+            "Neo.ClientError.Statement.SyntaxError"
+            | "Neo.ClientError.Statement.NotSupported"
+            | "Neo.ClientError.Statement.ParameterMissing" => Status::ScriptError,
+            "Tanglewood.ClientError.Gremlin.Fail" => Status::FailStep,
+            _ if error.retryable => Status::Temporary,
+            _ => Status::ServerError,
+        };
+        Refusal { status, message: error.to_string() }
+    }
+}
+
+impl From<Malformed> for Refusal {
+    fn from(error: Malformed) -> Refusal {
+        Refusal { status: Status::MalformedRequest, message: error.to_string() }
+    }
+}
+
+/// The arguments do not fit.
+pub fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal { status: Status::InvalidArguments, message: message.into() }
+}
+
+/// What is asked of one graph.
+enum Asked {
+    Traversal(Traversal, Terminal),
+    Transaction(Arc<str>),
+    Value(Object),
+}
+
+/// A request, understood.
+pub struct Asking {
+    asked: Vec<Asked>,
+    wrapping: Wrapping,
+    batch: usize,
+    options: GremlinOptions,
+    /// The name of the graph that is asked.
+    pub source: String,
+}
+
+impl Asking {
+    /// Understands a request.
+    ///
+    /// # Errors
+    /// It asks for nothing that can be run.
+    pub fn of(request: &Request, keeps_many: bool) -> Result<Asking, Refusal> {
+        let batch = request.value("batchSize").and_then(Object::as_long);
+        let batch = batch.map_or(BATCH_OBJECTS, |size| size.clamp(1, BATCH_OBJECTS_MAX as i64) as usize);
+        // The second is what drivers before 3.5 call it.
+        let timeout = request.value("evaluationTimeout").or_else(|| request.value("scriptEvaluationTimeout"));
+        // Zero and less mean that there is none.
+        let timeout = timeout.and_then(Object::as_long).filter(|millis| *millis > 0);
+        let timeout = timeout.map(|millis| Duration::from_millis(millis as u64));
+        let (asked, wrapping) = asked(request)?;
+        let options = GremlinOptions { keeps_many, timeout, ..GremlinOptions::default() };
+        Ok(Asking { asked, wrapping, batch, options, source: source(request) })
+    }
+
+    /// Runs it. Where the session stays open, a transaction is begun with its first traversal.
+    ///
+    /// # Errors
+    /// What is asked fails, or the client is gone.
+    pub fn run(self, session: &mut Session, stays_open: bool, outlet: &mut dyn Outlet) -> Result<(), Stop> {
+        let count = self.asked.len();
+        let mut told = false;
+        for (number, one) in self.asked.into_iter().enumerate() {
+            let is_last = number + 1 == count;
+            match one {
+                Asked::Transaction(word) => transact(session, &word)?,
+                Asked::Value(value) if is_last => {
+                    let objects = [(value, 1)];
+                    let wrapping = self.wrapping;
+                    outlet.part(&Part {
+                        status: Status::Success,
+                        objects: &objects,
+                        wrapping,
+                        answer: None,
+                    })?;
+                    told = true;
+                }
+                Asked::Value(_) => {}
+                Asked::Traversal(traversal, terminal) => {
+                    if stays_open && !session.in_transaction() {
+                        session.begin(Mode::Write)?;
+                    }
+                    let answer = session.gremlin(&traversal, &self.options)?;
+                    // Of several traversals of a script the last one's objects are the answer.
+                    if is_last {
+                        send(answer, terminal, self.batch, self.wrapping, outlet)?;
+                        told = true;
+                    } else {
+                        drain(answer)?;
+                    }
+                }
+            }
+        }
+        if !told {
+            outlet.part(&Part {
+                status: Status::NoContent,
+                objects: &[],
+                wrapping: Wrapping::Plain,
+                answer: None,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a traversal whose objects nobody wants.
+fn drain(mut answer: GremlinAnswer) -> Result<(), Error> {
+    while answer.next_objects()?.is_some() {}
+    Ok(())
+}
+
+/// The name of the graph that is asked.
+fn source(request: &Request) -> String {
+    let Some(Object::Map(aliases)) = request.value("aliases") else { return DEFAULT_SOURCE.to_string() };
+    let named = aliases.iter().find(|(key, _)| key.as_str() == Some(DEFAULT_SOURCE));
+    named.and_then(|(_, name)| name.as_str()).unwrap_or(DEFAULT_SOURCE).to_string()
+}
+
+fn asked(request: &Request) -> Result<(Vec<Asked>, Wrapping), Refusal> {
+    match (request.operation.as_str(), request.argument("gremlin")) {
+        ("bytecode", Some(Argument::Traversal(traversal))) => {
+            let word = traversal.source.iter().find(|instruction| &*instruction.name == "tx");
+            let word = word.and_then(|instruction| instruction.arguments.first()).and_then(Argument::value);
+            let asked = match word.and_then(Object::as_str) {
+                Some(word) => Asked::Transaction(word.into()),
+                None => Asked::Traversal(traversal.clone(), Terminal::ToList),
+            };
+            Ok((vec![asked], Wrapping::Traversers))
+        }
+        ("eval", Some(Argument::Value(Object::String(text)))) => {
+            let mut bindings = Bindings::default();
+            if let Some(Object::Map(given)) = request.value("bindings") {
+                for (name, value) in given.iter() {
+                    let name = name.as_str().ok_or_else(|| invalid("a binding has no name"))?;
+                    bindings.insert(name.to_string(), value.clone().into());
+                }
+            }
+            let requests = gremlin::parse(text, &bindings).map_err(Error::from)?;
+            let asked = requests.into_iter().map(|request| match request {
+                gremlin::Request::Traversal(traversal, terminal) => Asked::Traversal(traversal, terminal),
+                gremlin::Request::Transaction(word) => Asked::Transaction(word),
+                gremlin::Request::Value(value) => Asked::Value(value),
+            });
+            Ok((asked.collect(), Wrapping::Plain))
+        }
+        (operation, _) => Err(invalid(format!("`{operation}` needs the argument `gremlin`"))),
+    }
+}
+
+fn transact(session: &mut Session, word: &str) -> Result<(), Refusal> {
+    match word.to_ascii_lowercase().as_str() {
+        "commit" if session.in_transaction() => session.commit().map(drop)?,
+        "rollback" if session.in_transaction() => session.rollback()?,
+        // A transaction without a traversal has not begun here yet.
+        "commit" | "rollback" | "begin" | "open" => {}
+        other => return Err(invalid(format!("tx().{other}() is not known; commit and rollback are"))),
+    }
+    Ok(())
+}
+
+/// Sends an answer in parts; the last one says that it is.
+fn send(
+    mut answer: GremlinAnswer,
+    terminal: Terminal,
+    batch: usize,
+    wrapping: Wrapping,
+    outlet: &mut dyn Outlet,
+) -> Result<(), Stop> {
+    let mut left = match terminal {
+        Terminal::Next(count) => count,
+        Terminal::TryNext | Terminal::HasNext => 1,
+        _ => u64::MAX,
+    };
+    let (mut objects, mut filled): (Vec<(Object, u64)>, u64) = (Vec::new(), 0);
+    let mut sent_any = false;
+    while left > 0 {
+        let Some(found) = answer.next_objects()? else { break };
+        for (object, bulk) in found {
+            let mut bulk = bulk.min(left);
+            left -= bulk;
+            if terminal == Terminal::Iterate {
+                continue;
+            }
+            while bulk > 0 {
+                if filled == batch as u64 {
+                    let status = Status::PartialContent;
+                    outlet.part(&Part { status, objects: &objects, wrapping, answer: Some(&answer) })?;
+                    (sent_any, filled) = (true, 0);
+                    objects.clear();
+                }
+                // Plain objects are written as often as they are there, so that a large bulk is many parts; of traversers each is one.
+                let (now, room) = match wrapping {
+                    Wrapping::Traversers => (bulk, 1),
+                    Wrapping::Plain => (bulk.min(batch as u64 - filled), bulk.min(batch as u64 - filled)),
+                };
+                objects.push((object.clone(), now));
+                (bulk, filled) = (bulk - now, filled + room);
+            }
+        }
+    }
+    if terminal == Terminal::HasNext {
+        objects = vec![(Object::Bool(!objects.is_empty()), 1)];
+    }
+    let status = if objects.is_empty() && !sent_any { Status::NoContent } else { Status::Success };
+    outlet.part(&Part { status, objects: &objects, wrapping, answer: Some(&answer) })
+}

@@ -1,0 +1,158 @@
+//! Clients of the Gremlin door that mean no good: half frames, giant promises, silence, crowds. Memory and time are bounded, and others
+//! are served meanwhile.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use common::gremlin::*;
+use common::socket::within;
+use std::io::Write;
+use std::time::Duration;
+use tanglewood_server::Limits;
+use tanglewood_server::users::Gate;
+use tanglewood_server::{GremlinServer, Users};
+use world::files::TemporaryFolder;
+
+/// The head of a binary frame of a client that promises so many bytes.
+fn promise(bytes: u64) -> Vec<u8> {
+    let mut head = vec![0x82, 0xFF];
+    head.extend(bytes.to_be_bytes());
+    head.extend([0; 4]);
+    head
+}
+
+#[test]
+fn half_a_frame_is_waited_for_only_so_long() {
+    let limits = Limits { message_timeout: Duration::from_millis(200), ..Limits::default() };
+    let (_database, server) = serve(limits);
+    let mut half = Client::connect(server.address());
+    let mut silent = Client::connect(server.address());
+    half.socket.get_mut().write_all(&promise(1_000)).unwrap();
+    half.socket.get_mut().write_all(&[7; 500]).unwrap();
+    within(3_000, "the end of half a frame", || server.connections() == 1);
+    assert_eq!(silent.int("g.inject(7)"), 7, "who said all that was to say may be silent");
+}
+
+#[test]
+fn promises_are_refused_at_once() {
+    let limits = Limits { message_bytes_max: 1 << 20, ..Limits::default() };
+    let (_database, server) = serve(limits);
+    for bytes in [2 << 20, 1 << 40, u64::MAX >> 1, u64::MAX] {
+        let mut client = Client::connect(server.address());
+        client.socket.get_mut().write_all(&promise(bytes)).unwrap();
+        within(2_000, "the end", || server.connections() == 0);
+    }
+    // As many fragments as one likes are still one message.
+    let mut client = Client::connect(server.address());
+    let piece = [&[0x02, 0xFE, 0xFF, 0xFF][..], &[0; 4], &[7; 65_535]].concat();
+    let refused = (0..64).any(|number| {
+        let mut piece = piece.clone();
+        piece[0] = if number == 0 { 0x02 } else { 0x00 };
+        client.socket.get_mut().write_all(&piece).is_err()
+    });
+    assert!(refused || client.farewell().is_none_or(|why| why.contains("long")));
+    within(2_000, "the end", || server.connections() == 0);
+}
+
+#[test]
+fn nonsense_ends_the_connection_and_nothing_else() {
+    let (_database, server) = serve(Limits::default());
+    let mut bystander = Client::connect(server.address());
+    for bytes in [
+        &[0xFF; 64][..],
+        &[0x82, 0x01, 0x00],
+        &[0x83, 0x80, 0, 0, 0, 0],
+        &[0x81, 0x82, 0, 0, 0, 0, 0xC3, 0x28],
+        &[0x80, 0x80, 0, 0, 0, 0],
+        &[&[0x88, 0xFE, 0x00, 0x80, 0, 0, 0, 0][..], &[0; 128]].concat(),
+    ] {
+        let mut client = Client::connect(server.address());
+        client.socket.get_mut().write_all(bytes).unwrap();
+        within(2_000, &format!("the end after {bytes:?}"), || server.connections() == 1);
+    }
+    assert_eq!(bystander.int("g.inject(7)"), 7);
+}
+
+#[test]
+fn values_nested_without_end_are_refused() {
+    let (_database, server) = serve(Limits::default());
+    let mut client = Client::connect(server.address());
+    let deep = format!("g.inject({}1{})", "[".repeat(50_000), "]".repeat(50_000));
+    client.eval(&deep);
+    assert_eq!(client.told().0, 597);
+    let deep = format!("g.V(){}{}", ".where(__.out()".repeat(20_000), ")".repeat(20_000));
+    client.eval(&deep);
+    assert_eq!(client.told().0, 597);
+    let frame = |open: &str, close: &str| {
+        let text = format!(
+            "{{\"requestId\":\"{0}\",\"op\":\"eval\",\"args\":{1}1{2}}}",
+            gremlin::object::uuid_text(9),
+            open.repeat(100_000),
+            close.repeat(100_000)
+        );
+        tungstenite::Message::text(text)
+    };
+    client.socket.send(frame("[", "]")).unwrap();
+    assert_eq!(client.told().0, 498);
+    client.socket.send(frame("{\"a\":", "}")).unwrap();
+    assert_eq!(client.told().0, 498);
+    assert_eq!(client.int("g.inject(7)"), 7);
+}
+
+#[test]
+fn strangers_have_little_time_and_few_places() {
+    let folder = TemporaryFolder::new("users").unwrap();
+    let users = Users::of_database(folder.path());
+    users.add("ada", "correct horse").unwrap();
+    let limits = Limits {
+        greeting_timeout: Duration::from_millis(300),
+        strangers_max: 3,
+        connections_max: 5,
+        ..Limits::default()
+    };
+    let (_database, options) = options(Gate::of(users), limits);
+    let server = GremlinServer::start(options).unwrap();
+    let silent: Vec<_> = (0..6).map(|_| socket(server.address())).collect();
+    within(2_000, "three of them", || server.connections() == 3);
+    within(2_000, "nobody", || server.connections() == 0);
+    drop(silent);
+    // One that drips its handshake, and one that greets and then is silent.
+    let mut dripping = socket(server.address());
+    let mut silent = Client::connect(server.address());
+    let end = world::clock::monotonic_ns() + 2_000_000_000;
+    while server.connections() > 0 {
+        assert!(world::clock::monotonic_ns() < end, "strangers are still there");
+        let _ = dripping.write_all(b"G");
+        world::threads::sleep(Duration::from_millis(20));
+    }
+    assert!(silent.try_told().is_none());
+}
+
+#[test]
+fn unfinished_messages_of_all_clients_take_bounded_memory() {
+    let limits = Limits { incoming_bytes_max: 4 << 20, ..Limits::default() };
+    let (_database, server) = serve(limits);
+    let mut clients: Vec<Client> = (0..8).map(|_| Client::connect(server.address())).collect();
+    for client in &mut clients {
+        client.socket.get_mut().write_all(&promise(32 << 20)).unwrap();
+    }
+    for _ in 0..32 {
+        // Some are refused on the way: they hold more than there is room for.
+        clients.iter_mut().for_each(|client| drop(client.socket.get_mut().write_all(&[7; 65_536])));
+    }
+    within(5_000, "some refused", || server.connections() < 8);
+    drop(clients);
+    within(2_000, "all gone", || server.connections() == 0);
+    assert_eq!(Client::connect(server.address()).int("g.inject(1)"), 1);
+}
+
+#[test]
+fn a_head_without_end_is_refused() {
+    let (_database, server) = serve(Limits::default());
+    let long = format!("GET /gremlin HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
+    let answer = http(server.address(), &long);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let many = format!("GET /gremlin HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(1_000));
+    assert!(http(server.address(), &many).starts_with("HTTP/1.1 400"));
+    within(2_000, "the slots", || server.connections() == 0);
+}
