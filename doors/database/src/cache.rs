@@ -55,7 +55,8 @@ impl Planned {
             size: size(snapshot),
         }
     }
-    fn is_fresh(&self, snapshot: &Snapshot) -> bool {
+    /// Is it still right for the indexes, and for the size of the graph?
+    pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
         let place = snapshot.place();
         if self.fresh_at.load(Ordering::Relaxed) == place {
             return true;

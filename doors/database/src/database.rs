@@ -32,6 +32,7 @@ struct Inner {
     engine: Engine,
     runtime: Runtime,
     plans: PlanCache,
+    traversals: crate::gremlin::Plans,
     options: Options,
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
@@ -121,6 +122,7 @@ impl Database {
             engine,
             runtime,
             plans: PlanCache::default(),
+            traversals: Default::default(),
             options,
             path: folder,
             disk,
@@ -302,13 +304,9 @@ impl Database {
         Ok(planned)
     }
 
-    /// A plan that was kept under a key.
-    pub(crate) fn kept_plan(&self, key: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
-        self.inner.plans.get(key, snapshot)
-    }
-    /// Keeps a plan under a key.
-    pub(crate) fn keep_plan(&self, key: &str, planned: Arc<Planned>) {
-        self.inner.plans.put(key, planned);
+    /// Plans of traversals.
+    pub(crate) fn traversals(&self) -> &crate::gremlin::Plans {
+        &self.inner.traversals
     }
 
     pub(crate) fn execute_options(&self, running: &Running<'_>) -> ExecuteOptions {

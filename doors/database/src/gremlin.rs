@@ -10,7 +10,7 @@ mod running;
 mod shown;
 mod walked;
 
-pub(crate) use planned::PlannedTraversal;
+pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Started};
 pub use shown::{ShownEdge, ShownVertex};
 pub(crate) use walked::Walked;
@@ -52,7 +52,7 @@ pub(crate) enum Source {
     /// A query of the algebra runs.
     Lowered {
         stream: ResultStream,
-        result: ResultKind,
+        result: Arc<ResultKind>,
         answered: bool,
         transaction: Option<Arc<Transaction>>,
         _ticket: Option<Ticket>,
@@ -68,9 +68,9 @@ impl GremlinAnswer {
             Source::Ended(objects) => Ok(objects.take()),
             Source::Lowered { stream, result, answered, transaction, .. } => {
                 let transaction = transaction.as_deref();
-                let found = lowered::next(stream, *result, transaction)?;
-                // a map of counts is there even of nothing
-                let nothing = found.is_none() && *result == ResultKind::Counts && !*answered;
+                let found = lowered::next(stream, result, transaction)?;
+                // a map is there even of nothing
+                let nothing = found.is_none() && matches!(**result, ResultKind::Map(..)) && !*answered;
                 *answered = true;
                 Ok(if nothing { Some(vec![(Object::map(Vec::new()), 1)]) } else { found })
             }

@@ -25,22 +25,24 @@ fn plain(session: &mut Session, text: &str) -> Vec<Object> {
     ask(session, text, &GremlinOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// In a form that compares: without order, maps included.
+/// In a form that compares: without order, maps and lists included.
 fn shown(objects: &[Object]) -> Vec<String> {
-    let mut all: Vec<String> = objects
-        .iter()
-        .map(|object| match object {
-            Object::Map(pairs) => {
-                let mut pairs: Vec<String> =
-                    pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                pairs.sort();
-                pairs.join(",")
-            }
-            other => other.to_string(),
-        })
-        .collect();
+    let mut all: Vec<String> = objects.iter().map(unordered).collect();
     all.sort();
     all
+}
+
+fn unordered(object: &Object) -> String {
+    match object {
+        Object::Map(pairs) => {
+            let mut pairs: Vec<String> =
+                pairs.iter().map(|(key, value)| format!("{key}={}", unordered(value))).collect();
+            pairs.sort();
+            pairs.join(",")
+        }
+        Object::List(elements) => format!("[{}]", shown(elements).join(";")),
+        other => other.to_string(),
+    }
 }
 
 /// Vertices of two labels and edges of two types, with loops, parallel edges, absent and mixed properties.
@@ -94,6 +96,10 @@ fn filter(chance: &mut Chance) -> String {
         ".where(outE('knows').count().is(gt(1)))".into(),
         ".or(out('knows'), __.in('likes'))".into(),
         ".and(out(), __.in())".into(),
+        ".where(values('age').is(gt(2)))".into(),
+        ".not(values('age').is(gt(2)))".into(),
+        ".filter(out().dedup().count().is(lt(3)))".into(),
+        ".where(both('knows').has('age', 2))".into(),
     ];
     chance.choose(&all).unwrap().clone()
 }
@@ -111,6 +117,20 @@ fn hop(chance: &mut Chance) -> String {
         ".repeat(__.in('knows').hasLabel('person')).times(2)",
         ".both('knows').dedup()",
         ".both().has('age').dedup()",
+        ".both('likes')",
+        ".both()",
+        ".repeat(both('knows')).times(2)",
+        ".repeat(both()).times(3).dedup()",
+        ".repeat(out('knows')).emit().times(3)",
+        ".emit().repeat(out('likes')).times(2)",
+        ".repeat(both('likes').where(out('knows'))).times(3).dedup()",
+        ".repeat(both('knows').has('age')).emit().times(2).dedup()",
+        ".union(identity(), out('knows'))",
+        ".union(out('knows'), __.in('likes').out())",
+        ".coalesce(out('knows').has('age', 1), __.in('likes'))",
+        ".optional(out('likes'))",
+        ".choose(has('age', gt(2)), out(), __.in())",
+        ".choose(out('knows'), out('knows'))",
     ];
     chance.choose(&all).unwrap().to_string()
 }
@@ -134,8 +154,65 @@ fn end(chance: &mut Chance) -> String {
         ".as('a').out().as('b').select('a', 'b')",
         ".as('a').out('knows').as('b').select('a', 'b').by('n').by('age')",
         ".as('a').out().select('a')",
+        ".fold().count(local)",
+        ".values('weight').sum()",
+        ".values('weight').mean()",
+        ".has('weight', gt(0)).values('weight').max()",
+        ".group().by('age').by('n')",
+        ".group().by('age').by(count())",
+        ".group().by('n').by(out().count())",
+        ".group().by(label).by(values('weight').sum())",
+        ".group().by('age').by(values('weight').dedup().count())",
+        ".groupCount().by('age').unfold().where(select(values).is(gt(1))).select(keys)",
+        ".group().by('age').by('n').unfold().where(select(values).all(gt(3))).select(keys)",
+        ".project('a', 'b').by('n').by('age')",
+        ".project('a', 'b', 'c').by('n').by(out().count()).by(out('knows').values('n').fold())",
+        ".project('a', 'b').by(coalesce(values('weight'), constant(7))).by(out('nothing').values('n'))",
+        ".project('a', 'b').by('n').by(out('knows').project('x', 'y').by('n').by('age').fold())",
+        ".project('a', 'b').by('n').by(choose(out(), constant('yes'), constant('no')))",
+        ".project('a', 'b').by('n').by(out().count()).where(select('b').is(gt(1))).select('a')",
+        ".project('a').by('n').math('a * 2 - 1')",
+        ".as('a').out('knows').as('b').where(neq('a')).select('a', 'b').by('n')",
+        ".as('a').out('knows').as('b').dedup('a', 'b').select('a', 'b').by('n')",
+        ".as('a').out().where(lt('a')).by('n').values('n')",
+        ".as('a').out().out().where(eq('a')).count()",
+        ".as('a').both('knows').where(__.in('likes').where(eq('a'))).count()",
+        ".as('a').out().math('a + _').by('n')",
+        ".out().path()",
+        ".as('x').out('knows').as('y').out().path()",
+        ".out().out().simplePath().path()",
+        ".repeat(out('knows').simplePath()).times(2).count()",
+        ".aggregate('x').out().where(within('x')).count()",
+        ".dedup().has('n', 3).sideEffect(out('knows').store('k')).both().where(without('k')).count()",
+        ".dedup().order().by('n').limit(1).sideEffect(both('knows').store('k')).out().where(within('k')).count()",
+        ".id()",
+        ".fold().unfold().count()",
+        ".map(out().count())",
     ];
     chance.choose(&all).unwrap().to_string()
+}
+
+/// Ends whose order is told to the last.
+fn ordered_end(chance: &mut Chance) -> String {
+    let all = [
+        ".dedup().order().by('n').values('n')",
+        ".dedup().order().by('age').by('n', desc).values('n')",
+        ".dedup().order().by('age', desc).by('n').limit(4).values('n')",
+        ".dedup().has('weight', gt(0.0)).order().by('weight').by('n').limit(3).project('n', 'k').by('n').by(out().count()).select('n')",
+        ".values('age').order()",
+        ".dedup().order().by(out().count(), desc).by('n').limit(5).values('n')",
+        ".as('a').out('likes').as('b').dedup('a', 'b').order().by(select('a').values('n')).by('n').out('knows').dedup().count()",
+        ".as('a').out().as('b').order().by('n').by(select('a').values('n')).dedup('a').select('a', 'b').by('n')",
+        ".groupCount().by('n').order(local).by(values, desc).by(keys).limit(local, 3)",
+        ".group().by('age').by(count()).unfold().order().by(values, desc).by(keys).limit(2).select(keys)",
+        ".dedup().order().by('n').skip(1).limit(2).out().dedup().values('n').order()",
+    ];
+    chance.choose(&all).unwrap().to_string()
+}
+
+/// In a form that compares, in order.
+fn listed(objects: &[Object]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -145,7 +222,7 @@ fn the_algebra_and_the_machine_agree() {
     println!("SEED={seed}");
     let mut chance = Chance::seeded(seed);
     let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
-    let mut lowered = 0;
+    let (mut lowered, mut left, mut wrong) = (0, Vec::new(), Vec::new());
     for _ in 0..4 {
         let mut session = chance_graph(&mut chance);
         for _ in 0..150 {
@@ -153,17 +230,32 @@ fn the_algebra_and_the_machine_agree() {
             for _ in 0..chance.below(4) {
                 text += &if chance.happens(0.5) { filter(&mut chance) } else { hop(&mut chance) };
             }
-            text += &end(&mut chance);
+            let in_order = chance.happens(0.3);
+            text += &if in_order { ordered_end(&mut chance) } else { end(&mut chance) };
             let Ok(requests) = gremlin::parse(&text, &Bindings::new()) else { panic!("{text}") };
             if let Request::Traversal(traversal, _) = &requests[0] {
-                lowered += usize::from(gremlin::lower(traversal).is_some());
+                let said = gremlin::lower(traversal).is_some();
+                lowered += usize::from(said);
+                if !said {
+                    left.push(text.clone());
+                }
             }
-            let one = shown(&plain(&mut session, &text));
-            let two = ask(&mut session, &text, &machine).unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!(one, shown(&two), "{text}");
+            let form = if in_order { listed } else { shown };
+            let one = ask(&mut session, &text, &GremlinOptions::default());
+            let two = ask(&mut session, &text, &machine);
+            match (one, two) {
+                (Ok(one), Ok(two)) if form(&one) == form(&two) => {}
+                (Err(_), Err(_)) => {}
+                (one, two) => wrong.push((text, one.map(|one| form(&one)), two.map(|two| form(&two)))),
+            }
         }
     }
-    assert!(lowered > 400, "only {lowered} of 600 were lowered");
+    assert!(
+        wrong.is_empty(),
+        "{} differ, the algebra's answer before the machine's: {wrong:#?}",
+        wrong.len()
+    );
+    assert!(lowered > 480, "only {lowered} of 600 were lowered, not {left:#?}");
 }
 
 #[test]

@@ -1,63 +1,93 @@
 //! What of Gremlin the algebra can say, said in it: such a traversal is planned, and runs, like a query of Cypher.
 //!
-//! A row is a traverser; its columns are where it stands and what its labels stand for. Steps along edges and the filters behind them
-//! become patterns of one edge each (edges may repeat in Gremlin, so one pattern must not hold two), filters that walk become
-//! sub-queries, `repeat` with a fixed number of rounds is written out. Whatever has no exact equal is not lowered: [`lower`] gives
-//! none then, and the traverser machine runs the whole traversal. The machine is the slow, obvious twin: both give the same answers.
+//! A row is a traverser; its columns are where it stands, what its labels stand for and what its side effects hold. Steps along edges and
+//! the filters behind them become patterns of one edge each (edges may repeat in Gremlin, so one pattern must not hold two), filters that
+//! walk become sub-queries, modulators become expressions, `repeat` becomes a walk, a loop or is written out. Constants become
+//! parameters (see [`crate::shape`]). Whatever has no exact equal is not lowered: [`lower`] gives none then, and the traverser machine
+//! runs the whole traversal. The machine is the slow, obvious twin: both give the same answers.
 
+mod branch;
+mod condition;
+mod formula;
+mod gather;
+mod group;
+mod hop;
+mod repeat;
+mod seen;
+mod select;
+mod sides;
 mod test;
 
-use crate::object::Object;
-use crate::predicate::Predicate;
-use crate::token::Token;
+use crate::shape::{Constant, constants};
 use crate::traversal::{Argument, Instruction, Traversal};
-use model::Direction;
-use plan::algebra::{Aggregate, AggregateCall, Distinct, Extend, Filter, Limit, Match, Project, Skip};
-use plan::expr::{BinaryOperator, Constant, Name, Subquery, SubqueryKind, UnaryOperator};
+use plan::algebra::{Extend, Filter, Sort, SortKey};
+use plan::expr::{BinaryOperator, Constant as Literal, Name, UnaryOperator};
 use plan::statement::Mode;
-use plan::{
-    AggregateFunction, Expr, LabelExpr, Pattern, PatternEdge, PatternVertex, Plan, Statement, StatementKind,
-    Var,
-};
-
-/// Rounds of a `repeat` that are written out.
-const ROUNDS_MAX: i64 = 8;
-/// Patterns of one plan.
-const HOPS_MAX: usize = 40;
+use plan::{Expr, Plan, Statement, StatementKind, Var};
+use std::rc::Rc;
 
 /// A traversal in the algebra.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
-    /// The query; its one column (two of a map of counts) is the answer.
+    /// The query; its columns are read as `result` says, its parameters are the traversal's constants.
     pub statement: Statement,
     /// How its rows are to be read.
     pub result: ResultKind,
 }
 
 /// How the rows of a lowered traversal are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ResultKind {
     /// Each row is one object.
-    Objects,
-    /// The one row is a number of 64 bits.
-    Count,
-    /// The rows are keys with their counts: one map.
-    Counts,
+    Rows(Shape),
+    /// Each row is a map with these keys, a column each; null where a key is absent.
+    Records(Vec<(Name, Shape)>),
+    /// The rows are the entries of one map.
+    Map(Shape, Shape),
+    /// Each row is an entry of a map.
+    Entries(Shape, Shape),
+    /// Each row is a path, a column for each of its objects, with these labels.
+    Paths(Vec<(Vec<Name>, Shape)>),
+}
+
+/// How a value is read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// As it is.
+    Plain,
+    /// A number of 64 bits.
+    Long,
+    /// A list of such.
+    List(Box<Shape>),
+    /// A list of the values of these keys; null where a key is absent.
+    Record(Vec<(Name, Shape)>),
 }
 
 /// Where a traverser stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum At {
     Vertex(Var),
     /// An edge, and its ends: where it starts, where it ends.
     Edge(Var, Var, Var),
-    Value(Var),
+    Value(Var, Shape),
+    /// A map of known keys; the column of an absent key is null.
+    Record(Vec<(Name, At)>),
+    /// An entry of a map.
+    Entry(Box<At>, Box<At>),
+    /// A map whose entries are the rows.
+    Groups(Box<At>, Box<At>),
+    /// The way so far.
+    Way,
 }
 
 impl At {
-    fn variable(self) -> Var {
+    fn columns(&self) -> Vec<Var> {
         match self {
-            At::Vertex(variable) | At::Edge(variable, ..) | At::Value(variable) => variable,
+            At::Vertex(variable) | At::Value(variable, _) => vec![*variable],
+            At::Edge(edge, source, target) => vec![*edge, *source, *target],
+            At::Record(parts) => parts.iter().flat_map(|(_, at)| at.columns()).collect(),
+            At::Entry(key, value) | At::Groups(key, value) => [key.columns(), value.columns()].concat(),
+            At::Way => Vec::new(),
         }
     }
 }
@@ -68,15 +98,18 @@ pub fn lower(traversal: &Traversal) -> Option<Lowered> {
     if !only_options {
         return None;
     }
-    let mut lowering = Lowering { names: Vec::new(), plan: Plan::Unit, labels: Vec::new(), hops: 0 };
+    let kept: Rc<[Constant<'_>]> = constants(traversal).into();
+    let count = kept.len();
+    let mut lowering = Lowering::new(kept, Vec::new(), Plan::Unit);
     let mut reader = Reader { steps: &traversal.steps, at: 0 };
     let at = lowering.start(&mut reader)?;
-    let (columns, result) = lowering.rest(at, &mut reader)?;
+    let at = lowering.flow(at, &mut reader)?;
+    let (columns, result) = lowering.finish(&at)?;
     let kind = StatementKind::Query { plan: lowering.plan, columns };
     let statement = Statement {
         kind,
         variables: lowering.names,
-        parameters: Vec::new(),
+        parameters: (0..count).map(|place| crate::shape::parameter(place).into()).collect(),
         mode: Mode::Run,
         hints: Vec::new(),
         as_of: None,
@@ -99,18 +132,82 @@ impl<'t> Reader<'t> {
         self.at += usize::from(next.is_some());
         next
     }
+    /// The next step, if it has this name.
+    fn take(&mut self, name: &str) -> Option<&'t Instruction> {
+        let next = self.peek().filter(|next| &*next.name == name);
+        self.at += usize::from(next.is_some());
+        next
+    }
+    /// The modulators that follow.
+    fn bys(&mut self) -> Vec<&'t [Argument]> {
+        std::iter::from_fn(|| self.take("by")).map(|by| by.arguments.as_slice()).collect()
+    }
+    fn rest(&self) -> &'t [Instruction] {
+        &self.steps[self.at.min(self.steps.len())..]
+    }
 }
 
 type Columns = Vec<(Name, Var)>;
 
-struct Lowering {
+/// An object of the way.
+#[derive(Clone, Debug)]
+struct Met {
+    labels: Vec<Name>,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    One(At),
+    /// As many as a run of edges has.
+    Run(Var),
+}
+
+struct Lowering<'t> {
+    constants: Rc<[Constant<'t>]>,
     names: Vec<Name>,
     plan: Plan,
     labels: Vec<(Name, At)>,
+    /// Side effects: a column that is the same in every row.
+    sides: Vec<(Name, Var, Shape)>,
+    /// The way so far; none where it is no longer known.
+    way: Option<Vec<Met>>,
     hops: usize,
+    /// Is there one row at most?
+    single: bool,
+    /// Columns that are the same in every row.
+    fixed: Vec<Var>,
+    /// Does it go unnoticed how often a row is there?
+    set: bool,
+    /// The keys by which the rows are in order.
+    sorted: Vec<SortKey>,
+    /// Has something been done since that keeps no order?
+    disturbed: bool,
+    /// Values known to be of one type, so that all ways to order them are one.
+    uniform: Vec<Expr>,
+    /// Columns of values that are never absent.
+    sure: Vec<Var>,
 }
 
-impl Lowering {
+impl<'t> Lowering<'t> {
+    fn new(constants: Rc<[Constant<'t>]>, names: Vec<Name>, plan: Plan) -> Lowering<'t> {
+        Lowering {
+            constants,
+            names,
+            plan,
+            labels: Vec::new(),
+            sides: Vec::new(),
+            way: Some(Vec::new()),
+            hops: 0,
+            single: true,
+            fixed: Vec::new(),
+            set: false,
+            sorted: Vec::new(),
+            disturbed: false,
+            uniform: Vec::new(),
+            sure: Vec::new(),
+        }
+    }
     fn fresh(&mut self, name: &str) -> Var {
         self.names.push(format!(" {name}{}", self.names.len()).into());
         Var(self.names.len() as u32 - 1)
@@ -119,387 +216,165 @@ impl Lowering {
         std::mem::replace(&mut self.plan, Plan::Unit)
     }
     fn filter(&mut self, predicate: Expr) {
+        self.disturbed |= predicate.any(&mut |part| matches!(part, Expr::Subquery(_)));
         let input = self.take();
         self.plan = Plan::Filter(Box::new(Filter { input, predicate }));
     }
-
-    /// `V` or `E` with the filters behind it.
-    fn start(&mut self, reader: &mut Reader<'_>) -> Option<At> {
-        let first = reader.next()?;
-        match &*first.name {
-            "V" => {
-                let vertex = self.fresh("vertex");
-                let mut predicates = Vec::new();
-                if !first.arguments.is_empty() {
-                    predicates.push(test::ids(vertex, &first.arguments)?);
-                }
-                let labels = self.vertex_filters(vertex, reader, &mut predicates);
-                let vertices = vec![PatternVertex { variable: vertex, labels }];
-                self.find(Pattern { vertices, edges: Vec::new(), predicates });
-                Some(At::Vertex(vertex))
-            }
-            "E" if first.arguments.is_empty() => {
-                let (source, target) = (self.fresh("vertex"), self.fresh("vertex"));
-                let edge = self.hop(source, target, Vec::new(), Direction::Out, LabelExpr::Any, reader, true);
-                Some(At::Edge(edge, source, target))
-            }
-            _ => None,
+    fn extend(&mut self, items: Vec<(Var, Expr)>) {
+        let nested = |(_, expr): &(Var, Expr)| expr.any(&mut |part| matches!(part, Expr::Subquery(_)));
+        self.disturbed |= items.iter().any(nested);
+        if !items.is_empty() {
+            let input = self.take();
+            self.plan = Plan::Extend(Box::new(Extend { input, items }));
         }
     }
-    fn find(&mut self, pattern: Pattern) {
-        let input = self.take();
-        self.plan = Plan::Match(Box::new(Match { input, pattern, optional: false }));
-    }
-
-    /// The filters that follow, as far as they look at nothing but the vertex.
-    fn vertex_filters(&self, vertex: Var, reader: &mut Reader<'_>, predicates: &mut Vec<Expr>) -> LabelExpr {
-        let mut labels = LabelExpr::Any;
-        while let Some(step) = reader.peek() {
-            if let Some(more) = test::labels(step) {
-                labels = match labels {
-                    LabelExpr::Any => more,
-                    known => LabelExpr::And(Box::new(known), Box::new(more)),
-                };
-                if let ("has", 3) = (&*step.name, step.arguments.len()) {
-                    let Some(predicate) = test::property(vertex, &step.arguments[1..]) else { break };
-                    predicates.push(predicate);
-                }
-            } else if let Some(predicate) = test::of_element(vertex, step) {
-                predicates.push(predicate);
-            } else {
-                break;
-            }
-            reader.at += 1;
+    /// A new column.
+    fn column(&mut self, name: &str, expr: Expr) -> Var {
+        if let Expr::Variable(known) = expr {
+            return known;
         }
-        labels
-    }
-
-    /// One edge, with the filters behind it. `from` is bound but for a scan of all edges.
-    #[allow(clippy::too_many_arguments, reason = "the parts of a pattern of one edge")]
-    fn hop(
-        &mut self,
-        from: Var,
-        to: Var,
-        types: Vec<Name>,
-        direction: Direction,
-        labels: LabelExpr,
-        reader: &mut Reader<'_>,
-        to_edge: bool,
-    ) -> Var {
-        let edge = self.fresh("edge");
-        let mut predicates = Vec::new();
-        let mut labels = labels;
-        if to_edge {
-            while let Some(predicate) = reader.peek().and_then(|step| test::of_element(edge, step)) {
-                predicates.push(predicate);
-                reader.at += 1;
-            }
-        } else {
-            labels = self.vertex_filters(to, reader, &mut predicates);
+        let column = self.fresh(name);
+        if self.single {
+            self.fixed.push(column);
         }
-        let vertices = vec![
-            PatternVertex { variable: from, labels: LabelExpr::Any },
-            PatternVertex { variable: to, labels },
-        ];
-        let edges = vec![PatternEdge { variable: edge, from, to, types, direction, run: None }];
-        self.find(Pattern { vertices, edges, predicates });
-        self.hops += 1;
-        edge
+        self.extend(vec![(column, expr)]);
+        column
     }
-
-    /// A step along edges.
-    fn walk(&mut self, at: At, step: &Instruction, reader: &mut Reader<'_>) -> Option<At> {
-        let At::Vertex(from) = at else { return None };
-        if self.hops >= HOPS_MAX {
-            return None;
+    /// The way goes on here.
+    fn meets(&mut self, at: &At) {
+        if let Some(way) = &mut self.way {
+            way.push(Met { labels: Vec::new(), what: What::One(at.clone()) });
         }
-        let types = test::names(&step.arguments)?;
-        let to = self.fresh("vertex");
-        let direction = match &*step.name {
-            "out" | "outE" => Direction::Out,
-            "in" | "inE" => Direction::In,
-            // a loop is met twice by Gremlin and once by the algebra: where each end counts once, that is the same
-            "both" if counts_once(&reader.steps[reader.at..]) => Direction::Both,
-            _ => return None,
-        };
-        let to_edge = step.name.ends_with('E');
-        let edge = self.hop(from, to, types, direction, LabelExpr::Any, reader, to_edge);
-        Some(match (to_edge, direction) {
-            (false, _) => At::Vertex(to),
-            (true, Direction::Out) => At::Edge(edge, from, to),
-            (true, _) => At::Edge(edge, to, from),
-        })
-    }
-
-    /// Steps that a filter's body and a round of a `repeat` may have too; none if it is not one of them.
-    fn step(&mut self, at: At, step: &Instruction, reader: &mut Reader<'_>) -> Option<At> {
-        match (&*step.name, at) {
-            ("out" | "in" | "both" | "outE" | "inE", _) => self.walk(at, step, reader),
-            ("outV", At::Edge(_, source, _)) => self.arrive(source, reader),
-            ("inV", At::Edge(_, _, target)) => self.arrive(target, reader),
-            ("identity", _) => Some(at),
-            ("where" | "filter", _) => {
-                let condition = self.condition(at, step)?;
-                self.filter(condition);
-                Some(at)
-            }
-            // a comparison across types is neither true nor false: the machine knows
-            ("not", _) if step.arguments.iter().any(is_comparison) => None,
-            ("not", _) => {
-                let condition = self.condition(at, step)?;
-                self.filter(not(condition));
-                Some(at)
-            }
-            ("and" | "or", _) if !step.arguments.is_empty() => {
-                let parts = step.arguments.iter().map(|part| self.body(at, part.traversal()?));
-                let parts = parts.collect::<Option<Vec<_>>>()?;
-                let operator = if &*step.name == "and" { BinaryOperator::And } else { BinaryOperator::Or };
-                let whole = parts.into_iter().reduce(|left, right| binary(operator, left, right))?;
-                self.filter(whole);
-                Some(at)
-            }
-            ("is", At::Value(value)) => {
-                let predicate = test::holds(Expr::Variable(value), step.arguments.first()?)?;
-                self.filter(predicate);
-                Some(at)
-            }
-            ("values", At::Vertex(subject) | At::Edge(subject, ..)) => {
-                let [Argument::Value(Object::String(key))] = step.arguments.as_slice() else { return None };
-                let value = self.fresh("value");
-                let input = self.take();
-                let items = vec![(value, property(subject, key))];
-                self.plan = Plan::Extend(Box::new(Extend { input, items }));
-                self.filter(is_there(Expr::Variable(value)));
-                Some(At::Value(value))
-            }
-            ("has" | "hasNot" | "hasLabel" | "hasId", At::Vertex(vertex)) => {
-                let mut predicates = Vec::new();
-                reader.at -= 1;
-                let before = reader.at;
-                let labels = self.vertex_filters(vertex, reader, &mut predicates);
-                if reader.at == before {
-                    return None;
-                }
-                if labels != LabelExpr::Any {
-                    predicates.push(Expr::HasLabels(Box::new(Expr::Variable(vertex)), labels));
-                }
-                predicates.into_iter().for_each(|predicate| self.filter(predicate));
-                Some(at)
-            }
-            ("has" | "hasNot" | "hasLabel", At::Edge(edge, ..)) => {
-                let predicate = test::of_element(edge, step)?;
-                self.filter(predicate);
-                Some(at)
-            }
-            _ => None,
+        if self.single {
+            self.fixed.extend(at.columns());
         }
     }
-    /// At an end of an edge: a vertex that is bound.
-    fn arrive(&mut self, vertex: Var, _: &mut Reader<'_>) -> Option<At> {
-        Some(At::Vertex(vertex))
+    fn moved(&mut self, at: At) -> Option<At> {
+        self.meets(&at);
+        Some(at)
     }
-
-    fn condition(&mut self, at: At, step: &Instruction) -> Option<Expr> {
-        match step.arguments.as_slice() {
-            [Argument::Traversal(nested)] => self.body(at, nested),
-            [argument @ Argument::Predicate(_)] if &*step.name == "filter" => match at {
-                At::Value(value) => test::holds(Expr::Variable(value), argument),
-                _ => None,
-            },
-            _ => None,
+    /// Puts the rows in order again, where that was lost.
+    fn settle(&mut self) {
+        if std::mem::take(&mut self.disturbed) && !self.sorted.is_empty() {
+            let (input, keys) = (self.take(), self.sorted.clone());
+            self.plan = Plan::Sort(Box::new(Sort { input, keys, limit: None }));
         }
     }
 
-    /// Does a traversal yield anything from here? `…count().is(…)` asks how much.
-    fn body(&mut self, at: At, nested: &Traversal) -> Option<Expr> {
-        let variable = at.variable();
-        let mut imports = vec![variable];
-        if let At::Edge(_, source, target) = at {
-            imports.extend([source, target]);
-        }
-        let mut steps = nested.steps.as_slice();
-        let mut counted = None;
-        if let [before @ .., count, is] = steps
-            && (&*count.name, count.arguments.len(), &*is.name) == ("count", 0, "is")
-        {
-            (steps, counted) = (before, Some(is.arguments.first()?));
-        }
-        if steps.is_empty() || (steps.len() == 1 && &*steps[0].name == "identity") {
-            return None;
-        }
-        let names = std::mem::take(&mut self.names);
-        let plan = Plan::Argument(imports.clone());
-        let mut inner = Lowering { names, plan, labels: Vec::new(), hops: self.hops };
-        let mut reader = Reader { steps, at: 0 };
-        let mut place = Some(at);
-        while let (Some(here), Some(step)) = (place, reader.next()) {
-            place = inner.step(here, step, &mut reader);
-        }
-        (self.names, self.hops) = (inner.names, inner.hops);
-        place?;
-        let kind = if counted.is_some() { SubqueryKind::Count } else { SubqueryKind::Exists };
-        let subquery = Expr::Subquery(Box::new(Subquery { kind, imports, plan: inner.plan, hint: None }));
-        match counted {
-            Some(argument) => test::holds(subquery, argument),
-            None => Some(subquery),
-        }
-    }
-
-    /// All steps from here on, to the columns of the answer.
-    fn rest(&mut self, mut at: At, reader: &mut Reader<'_>) -> Option<(Columns, ResultKind)> {
+    /// All steps from here on: those that gather too.
+    fn flow(&mut self, mut at: At, reader: &mut Reader<'t>) -> Option<At> {
         while let Some(step) = reader.next() {
             at = match &*step.name {
-                "count" if step.arguments.is_empty() && reader.peek().is_none() => return Some(self.count()),
-                "groupCount" if step.arguments.is_empty() => return self.group_count(at, reader),
-                "dedup" if step.arguments.is_empty() && self.labels.is_empty() => self.dedup(at, reader)?,
-                "limit" => self.range(at, 0, Some(test::whole(step, 0)?))?,
-                "skip" => self.range(at, test::whole(step, 0)?, None)?,
-                "range" => {
-                    let high = test::whole(step, 1)?;
-                    self.range(at, test::whole(step, 0)?, (high >= 0).then_some(high))?
+                "count" | "fold" | "sum" | "min" | "max" | "mean" if step.arguments.is_empty() => {
+                    self.reduce(&at, step, reader)?
                 }
-                "as" => {
-                    let names = test::names(&step.arguments)?;
-                    self.labels.extend(names.into_iter().map(|name| (name, at)));
-                    at
-                }
-                "select" => self.select(step, reader)?,
-                "repeat" => self.repeat(at, step, reader)?,
+                "group" | "groupCount" if step.arguments.is_empty() => self.group(&at, step, reader)?,
+                "order" => self.order(&at, step, reader)?,
+                "dedup" => self.dedup(at, step, reader)?,
+                "limit" | "skip" | "range" => self.range(at, step)?,
+                "aggregate" => self.aggregate(at, step, reader)?,
+                "sideEffect" => self.side_effect(at, step, reader)?,
+                "as" => self.label(at, step)?,
+                "V" => self.vertices(step, reader)?,
                 _ => self.step(at, step, reader)?,
             };
         }
-        Some((vec![("value".into(), at.variable())], ResultKind::Objects))
-    }
-
-    fn count(&mut self) -> (Columns, ResultKind) {
-        let (input, count) = (self.take(), self.fresh("count"));
-        let call =
-            AggregateCall { function: AggregateFunction::CountRows, arguments: Vec::new(), distinct: false };
-        self.plan =
-            Plan::Aggregate(Box::new(Aggregate { input, keys: Vec::new(), aggregates: vec![(count, call)] }));
-        (vec![("count".into(), count)], ResultKind::Count)
-    }
-
-    fn group_count(&mut self, at: At, reader: &mut Reader<'_>) -> Option<(Columns, ResultKind)> {
-        let key = match reader.next() {
-            None => Expr::Variable(at.variable()),
-            Some(by) if &*by.name == "by" && reader.peek().is_none() => match (by.arguments.as_slice(), at) {
-                ([], _) => Expr::Variable(at.variable()),
-                ([Argument::Value(Object::String(key))], At::Vertex(subject) | At::Edge(subject, ..)) => {
-                    let key = property(subject, key);
-                    self.filter(is_there(key.clone()));
-                    key
-                }
-                _ => return None,
-            },
-            Some(_) => return None,
-        };
-        let (column, count) = (self.fresh("key"), self.fresh("count"));
-        let input = self.take();
-        let call =
-            AggregateCall { function: AggregateFunction::CountRows, arguments: Vec::new(), distinct: false };
-        let (keys, aggregates) = (vec![(column, key)], vec![(count, call)]);
-        self.plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates }));
-        Some((vec![("key".into(), column), ("count".into(), count)], ResultKind::Counts))
-    }
-
-    fn dedup(&mut self, at: At, reader: &Reader<'_>) -> Option<At> {
-        // a modulator behind it is another matter
-        if reader.peek().is_some_and(|next| &*next.name == "by") {
-            return None;
-        }
-        let columns = match at {
-            At::Edge(edge, source, target) => vec![edge, source, target],
-            other => vec![other.variable()],
-        };
-        let input = self.take();
-        self.plan = Plan::Distinct(Box::new(Distinct { input, columns }));
         Some(at)
     }
 
-    fn range(&mut self, at: At, low: i64, high: Option<i64>) -> Option<At> {
-        if low < 0 || high.is_some_and(|high| high < low) {
-            return None;
-        }
-        if low > 0 {
-            let input = self.take();
-            self.plan = Plan::Skip(Box::new(Skip { input, count: integer(low) }));
-        }
-        if let Some(high) = high {
-            let input = self.take();
-            self.plan =
-                Plan::Limit(Box::new(Limit { input, count: integer(high - low), scope: Default::default() }));
-        }
-        Some(at)
-    }
-
-    /// `select(labels)` with keys for modulators: one label is what it stands for, several are a map.
-    fn select(&mut self, step: &Instruction, reader: &mut Reader<'_>) -> Option<At> {
-        let labels = test::names(&step.arguments)?;
-        let mut by = Vec::new();
-        while let Some(next) = reader.peek().filter(|next| &*next.name == "by") {
-            reader.at += 1;
-            by.push(match next.arguments.as_slice() {
-                [] => None,
-                [Argument::Value(Object::String(key))] => Some(key.clone()),
-                _ => return None,
-            });
-        }
-        let mut items = Vec::new();
-        for (place, label) in labels.iter().enumerate() {
-            if labels[..place].contains(label) {
-                return None;
+    /// The columns of the answer.
+    fn finish(&mut self, at: &At) -> Option<(Columns, ResultKind)> {
+        self.settle();
+        let mut columns = Columns::new();
+        let mut shown = |lowering: &mut Lowering<'t>, at: &At| {
+            let (expr, shape) = lowering.packed(at)?;
+            let column = lowering.column("shown", expr);
+            columns.push((format!("column{}", columns.len()).into(), column));
+            Some(shape)
+        };
+        let result = match at {
+            At::Record(parts) => {
+                let parts = parts.iter().map(|(name, at)| Some((name.clone(), shown(self, at)?)));
+                ResultKind::Records(parts.collect::<Option<_>>()?)
             }
-            let (_, at) = *self.labels.iter().rev().find(|(known, _)| known == label)?;
-            let key = if by.is_empty() { None } else { by[place % by.len()].clone() };
-            let shown = match (key, at) {
-                (None, at) if labels.len() == 1 => return Some(at),
-                (None, at) => Expr::Variable(at.variable()),
-                (Some(key), At::Vertex(subject) | At::Edge(subject, ..)) => {
-                    let value = property(subject, &key);
-                    self.filter(is_there(value.clone()));
-                    value
+            At::Groups(key, value) => ResultKind::Map(shown(self, key)?, shown(self, value)?),
+            At::Entry(key, value) => ResultKind::Entries(shown(self, key)?, shown(self, value)?),
+            At::Way => {
+                let mut parts = Vec::new();
+                for met in self.way.clone()? {
+                    let What::One(at) = &met.what else { return None };
+                    parts.push((met.labels, shown(self, at)?));
                 }
-                (Some(_), At::Value(_)) => return None,
-            };
-            items.push((label.clone(), shown));
-        }
-        let value = self.fresh("selected");
-        let shown = match items.len() {
-            0 => return None,
-            1 => items.pop()?.1,
-            _ => Expr::Map(items),
+                ResultKind::Paths(parts)
+            }
+            at => ResultKind::Rows(shown(self, at)?),
         };
-        let input = self.take();
-        self.plan = match self.labels.is_empty() {
-            true => Plan::Project(Box::new(Project { input, items: vec![(value, shown)] })),
-            false => Plan::Extend(Box::new(Extend { input, items: vec![(value, shown)] })),
-        };
-        Some(At::Value(value))
+        Some((columns, result))
     }
 
-    /// `repeat(…).times(n)`, written out.
-    fn repeat(&mut self, at: At, step: &Instruction, reader: &mut Reader<'_>) -> Option<At> {
-        let [Argument::Traversal(body)] = step.arguments.as_slice() else { return None };
-        let times = reader.next().filter(|next| &*next.name == "times")?;
-        let rounds = test::whole(times, 0)?;
-        let modulated = reader.peek().is_some_and(|next| matches!(&*next.name, "emit" | "until" | "times"));
-        // a dedup in the body would count over all rounds
-        let hops = |step: &Instruction| {
-            matches!(&*step.name, "out" | "in" | "has" | "hasLabel" | "outE" | "inE" | "inV" | "outV")
-        };
-        if modulated || !(1..=ROUNDS_MAX).contains(&rounds) || !body.steps.iter().all(hops) {
-            return None;
-        }
-        let mut at = at;
-        for _ in 0..rounds {
-            let mut inner = Reader { steps: &body.steps, at: 0 };
-            while let Some(step) = inner.next() {
-                at = self.step(at, step, &mut inner)?;
+    /// Where it stands, in one expression.
+    fn packed(&self, at: &At) -> Option<(Expr, Shape)> {
+        Some(match at {
+            At::Vertex(variable) | At::Edge(variable, ..) => (Expr::Variable(*variable), Shape::Plain),
+            At::Value(variable, shape) => (Expr::Variable(*variable), shape.clone()),
+            At::Record(parts) => {
+                let (mut exprs, mut shapes) = (Vec::new(), Vec::new());
+                for (name, at) in parts {
+                    let (expr, shape) = self.packed(at)?;
+                    exprs.push(expr);
+                    shapes.push((name.clone(), shape));
+                }
+                (Expr::List(exprs), Shape::Record(shapes))
             }
-        }
-        Some(at)
+            At::Entry(..) | At::Groups(..) | At::Way => return None,
+        })
     }
+
+    /// A plan of its own over a row of this one, with what it imports and what `run` gives.
+    fn inner<R>(
+        &mut self,
+        at: &At,
+        steps: &'t [Instruction],
+        run: impl FnOnce(&mut Lowering<'t>, &mut Reader<'t>) -> Option<R>,
+    ) -> Option<(Plan, Vec<Var>, R)> {
+        let mut inner = Lowering::new(self.constants.clone(), std::mem::take(&mut self.names), Plan::Unit);
+        inner.hops = self.hops;
+        inner.labels = self.labels.iter().filter(|(name, _)| mentions(steps, name)).cloned().collect();
+        inner.sides = self.sides.iter().filter(|(name, ..)| mentions(steps, name)).cloned().collect();
+        (inner.uniform, inner.sure) = (self.uniform.clone(), self.sure.clone());
+        inner.way = None;
+        let mut imports = at.columns();
+        imports.extend(inner.labels.iter().flat_map(|(_, at)| at.columns()));
+        imports.extend(inner.sides.iter().map(|(_, column, _)| *column));
+        imports.sort_unstable();
+        imports.dedup();
+        inner.fixed = imports.clone();
+        inner.plan = Plan::Argument(imports.clone());
+        let mut reader = Reader { steps, at: 0 };
+        let outcome = run(&mut inner, &mut reader);
+        (self.names, self.hops) = (inner.names, inner.hops);
+        Some((inner.plan, imports, outcome?))
+    }
+}
+
+/// Is a name written anywhere in these steps?
+fn mentions(steps: &[Instruction], name: &str) -> bool {
+    steps.iter().flat_map(|step| &step.arguments).any(|argument| match argument {
+        Argument::Value(value) => value.as_str().is_some_and(|text| text.contains(name)),
+        Argument::Traversal(nested) => mentions(&nested.steps, name),
+        Argument::Predicate(predicate) => predicate.values().iter().any(|value| value.as_str() == Some(name)),
+        Argument::Strategy(_) => true,
+    })
+}
+
+/// Is the way read anywhere in these steps?
+fn mentions_way(steps: &[Instruction]) -> bool {
+    let nested = |step: &Instruction| {
+        step.arguments.iter().filter_map(Argument::traversal).any(|nested| mentions_way(&nested.steps))
+    };
+    steps.iter().any(|step| {
+        matches!(&*step.name, "path" | "simplePath" | "cyclicPath" | "tree" | "otherV") || nested(step)
+    })
 }
 
 /// Does each place where traversers arrive count once, whatever way they came? Only hops and filters may come before the `dedup`.
@@ -507,7 +382,19 @@ fn counts_once(steps: &[Instruction]) -> bool {
     let passing = |step: &&Instruction| {
         matches!(
             &*step.name,
-            "out" | "in" | "both" | "has" | "hasLabel" | "hasNot" | "hasId" | "where" | "filter" | "not"
+            "out"
+                | "in"
+                | "both"
+                | "has"
+                | "hasLabel"
+                | "hasNot"
+                | "hasId"
+                | "where"
+                | "filter"
+                | "not"
+                | "repeat"
+                | "emit"
+                | "times"
         )
     };
     let behind = steps.iter().skip_while(passing).collect::<Vec<_>>();
@@ -520,15 +407,8 @@ fn counts_once(steps: &[Instruction]) -> bool {
     }
 }
 
-/// `is(…)` alone.
-fn is_comparison(argument: &Argument) -> bool {
-    argument
-        .traversal()
-        .is_some_and(|nested| matches!(nested.steps.as_slice(), [only] if &*only.name == "is"))
-}
-
-fn property(subject: Var, key: &Name) -> Expr {
-    Expr::Property(Box::new(Expr::Variable(subject)), key.clone())
+fn property(subject: Expr, key: &Name) -> Expr {
+    Expr::Property(Box::new(subject), key.clone())
 }
 
 fn is_there(expr: Expr) -> Expr {
@@ -544,19 +424,5 @@ fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
 }
 
 fn integer(number: i64) -> Expr {
-    Expr::Literal(Constant(model::Value::Int(number)))
-}
-
-/// Only for the sub-module: words that several of its functions know.
-fn label_token(argument: &Argument) -> bool {
-    *argument == Argument::Value(Object::Token(Token::TLabel))
-}
-
-/// A predicate given, or the one that a value equals.
-fn asked(argument: &Argument) -> Option<Predicate> {
-    match argument {
-        Argument::Predicate(predicate) => Some(predicate.clone()),
-        Argument::Value(value) => Some(Predicate::eq(value.clone())),
-        _ => None,
-    }
+    Expr::Literal(Literal(model::Value::Int(number)))
 }

@@ -151,6 +151,22 @@ impl Predicate {
             other => Predicate::Not(Box::new(other)),
         }
     }
+    /// The values it asks about.
+    pub fn values(&self) -> Vec<&Object> {
+        match self {
+            Predicate::Compare(_, value) | Predicate::Text(_, value, _) | Predicate::TypeOf(value) => {
+                vec![value]
+            }
+            Predicate::Within(values) | Predicate::Without(values) => values.iter().collect(),
+            Predicate::Between(low, high) | Predicate::Inside(low, high) | Predicate::Outside(low, high) => {
+                vec![low, high]
+            }
+            Predicate::And(left, right) | Predicate::Or(left, right) => {
+                [left.values(), right.values()].concat()
+            }
+            Predicate::Not(inner) => inner.values(),
+        }
+    }
     /// The type a `typeOf` asks for, if it is a token.
     pub fn type_token(&self) -> Option<Token> {
         match self {

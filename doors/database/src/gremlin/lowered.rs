@@ -3,23 +3,24 @@
 use super::kept;
 use crate::{Error, entity};
 use execute::ResultStream;
-use gremlin::{Object, ResultKind};
+use gremlin::{Object, ResultKind, Shape};
 use model::{Batch, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use transact::{Mode, Transaction};
 
 /// Waits for the next objects; none at the end.
 pub(super) fn next(
     stream: &mut ResultStream,
-    result: ResultKind,
+    result: &ResultKind,
     transaction: Option<&Transaction>,
 ) -> Result<Option<Vec<(Object, u64)>>, Error> {
     let Some(batch) = stream.next().transpose()? else { return Ok(None) };
     record(&batch, transaction);
-    Ok(Some(match result {
-        ResultKind::Objects => column(&batch, 0, kept::to_object).map(|object| (object, 1)).collect(),
-        ResultKind::Count => column(&batch, 0, long).map(|object| (object, 1)).collect(),
-        ResultKind::Counts => vec![(counts(batch, stream, transaction)?, 1)],
-    }))
+    if let ResultKind::Map(key, value) = result {
+        return Ok(Some(vec![(map(batch, (key, value), stream, transaction)?, 1)]));
+    }
+    Ok(Some((0..batch.len()).map(|row| (object(&batch, row, result), 1)).collect()))
 }
 
 fn record(batch: &Batch, transaction: Option<&Transaction>) {
@@ -28,23 +29,59 @@ fn record(batch: &Batch, transaction: Option<&Transaction>) {
     }
 }
 
-fn column<'b>(batch: &'b Batch, at: usize, read: fn(&Value) -> Object) -> impl Iterator<Item = Object> + 'b {
-    (0..batch.len()).map(move |row| read(&batch.get(row, at)))
+/// One row.
+fn object(batch: &Batch, row: usize, result: &ResultKind) -> Object {
+    let cell = |at: usize, shape: &Shape| shaped(&batch.get(row, at), shape);
+    match result {
+        ResultKind::Rows(shape) => cell(0, shape),
+        ResultKind::Records(parts) => {
+            let pairs = parts.iter().enumerate().filter_map(|(at, (name, shape))| {
+                let value = batch.get(row, at);
+                (!value.is_null()).then(|| (Object::String(name.clone()), shaped(&value, shape)))
+            });
+            Object::map(pairs.collect())
+        }
+        ResultKind::Entries(key, value) | ResultKind::Map(key, value) => {
+            Object::Entry(Arc::new((cell(0, key), cell(1, value))))
+        }
+        ResultKind::Paths(parts) => {
+            let labels: Vec<BTreeSet<Arc<str>>> =
+                parts.iter().map(|(labels, _)| labels.iter().cloned().collect()).collect();
+            let objects = parts.iter().enumerate().map(|(at, (_, shape))| cell(at, shape)).collect();
+            Object::Path(Arc::new(gremlin::object::Path { labels, objects }))
+        }
+    }
 }
 
-fn long(value: &Value) -> Object {
-    value.as_int().map_or(Object::Null, Object::Long)
+fn shaped(value: &Value, shape: &Shape) -> Object {
+    match (shape, value) {
+        (Shape::Long, Value::Int(number)) => Object::Long(*number),
+        (Shape::List(shape), Value::List(elements)) => {
+            Object::list(elements.iter().map(|element| shaped(element, shape)).collect())
+        }
+        (Shape::Record(parts), Value::List(values)) => {
+            let present = parts.iter().zip(values.iter()).filter(|(_, value)| !value.is_null());
+            Object::map(
+                present
+                    .map(|((name, shape), value)| (Object::String(name.clone()), shaped(value, shape)))
+                    .collect(),
+            )
+        }
+        (_, value) => kept::to_object(value),
+    }
 }
 
 /// All rows as one map.
-fn counts(
+fn map(
     first: Batch,
+    (key, value): (&Shape, &Shape),
     stream: &mut ResultStream,
     transaction: Option<&Transaction>,
 ) -> Result<Object, Error> {
     let (mut pairs, mut next) = (Vec::new(), Some(first));
     while let Some(batch) = next {
-        pairs.extend(column(&batch, 0, kept::to_object).zip(column(&batch, 1, long)));
+        let pair = |row| (shaped(&batch.get(row, 0), key), shaped(&batch.get(row, 1), value));
+        pairs.extend((0..batch.len()).map(pair));
         next = stream.next().transpose()?;
         if let Some(batch) = &next {
             record(batch, transaction);

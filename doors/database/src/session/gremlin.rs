@@ -48,9 +48,9 @@ impl Session {
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         if !options.keeps_many && !options.machine_only {
-            let text = traversal.to_string();
-            if let Some(planned) = self.database.plan_gremlin(&text, traversal, &self.view())? {
-                return self.run_lowered(&text, &planned, options);
+            let view = self.view();
+            if let Some(planned) = self.database.plan_gremlin(traversal, &view)? {
+                return self.run_lowered(traversal, &planned, view, options);
             }
         }
         let compiled = Arc::new(traverse::compile(traversal)?);
@@ -81,32 +81,38 @@ impl Session {
     /// A traversal that the algebra can say: it reads, as a query of Cypher would.
     fn run_lowered(
         &self,
-        text: &str,
+        traversal: &Traversal,
         planned: &PlannedTraversal,
+        view: Snapshot,
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
-        let started_ns = monotonic_ns();
         let timeout = options.timeout.or(self.limits.timeout);
+        let started_ns = monotonic_ns();
         let limits = Limits { timeout, ..self.limits.clone() };
-        let (transaction, view) = match &self.transaction {
-            Some(open) => (Some(open.transaction.clone()), open.transaction.snapshot()),
-            None => (None, self.view()),
-        };
+        let transaction = self.transaction.as_ref().map(|open| open.transaction.clone());
         let access = match &transaction {
             Some(transaction) if transaction.mode() == Mode::Write => Access::Write(transaction.clone()),
             _ => Access::Read(view.clone()),
         };
-        let request = Request {
-            text,
-            params: Arc::default(),
+        let mut request = Request {
+            text: "",
+            params: Arc::new(crate::gremlin::params(traversal)),
             bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
             deadline_ns: self.deadline(&limits, started_ns),
             planned: &planned.planned,
             started_ns,
         };
-        let (stream, ticket) = self.start(&request, access)?;
-        let source =
-            Source::Lowered { stream, result: planned.result, answered: false, transaction, _ticket: ticket };
+        let (stream, ticket) = match self.try_here(&request, access.clone())? {
+            Some(stream) => (stream, None),
+            None => {
+                // only what takes its time is listed, and so printed
+                let text = traversal.to_string();
+                request.text = &text;
+                self.start_on_executors(&request, access)?
+            }
+        };
+        let result = planned.result.clone();
+        let source = Source::Lowered { stream, result, answered: false, transaction, _ticket: ticket };
         Ok(GremlinAnswer { source, view, keeps_many: false, place: None })
     }
 

@@ -1,11 +1,12 @@
 //! Filters as expressions. A property that is not there is null, and no comparison with null holds, as no `has` does.
 
-use super::{asked, binary, integer, is_there, label_token, not};
+use super::{Lowering, binary, integer, is_there, not, property};
 use crate::object::Object;
 use crate::predicate::{Compare, Predicate, TextTest};
+use crate::shape::{Constant, parameter, plain};
+use crate::token::Token;
 use crate::traversal::{Argument, Instruction};
-use model::Value;
-use plan::expr::{BinaryOperator, Constant, Name};
+use plan::expr::{BinaryOperator, Constant as Literal, Name};
 use plan::{Expr, Function, LabelExpr, Var};
 
 /// All arguments as names.
@@ -22,22 +23,9 @@ pub(super) fn whole(step: &Instruction, at: usize) -> Option<i64> {
         .and_then(Object::as_long)
 }
 
-/// The vertex has one of these ids.
-pub(super) fn ids(vertex: Var, arguments: &[Argument]) -> Option<Expr> {
-    let ids =
-        arguments.iter().map(|argument| argument.value().and_then(Object::as_long).filter(|id| *id >= 0));
-    let ids = ids.map(|id| id.map(integer)).collect::<Option<Vec<_>>>()?;
-    // an id that is given twice is found twice
-    let differ = ids.iter().enumerate().all(|(place, id)| !ids[..place].contains(id));
-    let id = Expr::Call(Function::Id, vec![Expr::Variable(vertex)]);
-    differ.then(|| match ids.as_slice() {
-        [only] => binary(BinaryOperator::Equal, id.clone(), only.clone()),
-        _ => binary(BinaryOperator::In, id.clone(), Expr::List(ids.clone())),
-    })
-}
-
 /// The labels that `hasLabel`, `has(label, key, value)` and `has(T.label, …)` ask for.
 pub(super) fn labels(step: &Instruction) -> Option<LabelExpr> {
+    let label_token = |argument: &Argument| *argument == Argument::Value(Object::Token(Token::TLabel));
     let arguments = match (&*step.name, step.arguments.as_slice()) {
         ("hasLabel", all) => all,
         ("has", [label, _, _]) => std::slice::from_ref(label),
@@ -51,83 +39,141 @@ pub(super) fn labels(step: &Instruction) -> Option<LabelExpr> {
     each.reduce(|left, right| LabelExpr::Or(Box::new(left), Box::new(right))).filter(|_| plain)
 }
 
-/// `key`, `predicate`
-pub(super) fn property_test(subject: Var, key: &Name, argument: &Argument) -> Option<Expr> {
-    holds(super::property(subject, key), argument)
-}
+impl Lowering<'_> {
+    /// A value that the traversal gives: a parameter, if it is one of its constants.
+    pub(super) fn constant(&self, value: &Object) -> Option<Expr> {
+        let is_it =
+            |constant: &Constant<'_>| matches!(constant, Constant::One(one) if std::ptr::eq(*one, value));
+        match self.constants.iter().position(is_it) {
+            Some(place) => Some(Expr::Parameter(parameter(place).into())),
+            None => Some(Expr::Literal(Literal(plain(value)?))),
+        }
+    }
+    fn list(&self, values: &[Object]) -> Option<Expr> {
+        let is_it =
+            |constant: &Constant<'_>| matches!(constant, Constant::Many(many) if std::ptr::eq(*many, values));
+        match self.constants.iter().position(is_it).filter(|_| !values.is_empty()) {
+            Some(place) => Some(Expr::Parameter(parameter(place).into())),
+            None => {
+                let values =
+                    values.iter().map(|value| plain(value).map(|value| Expr::Literal(Literal(value))));
+                values.collect::<Option<Vec<_>>>().map(Expr::List)
+            }
+        }
+    }
 
-pub(super) fn property(subject: Var, arguments: &[Argument]) -> Option<Expr> {
-    match arguments {
-        [Argument::Value(Object::String(key)), argument] => property_test(subject, key, argument),
-        _ => None,
+    /// The vertex has one of these ids.
+    pub(super) fn ids(&self, vertex: Var, arguments: &[Argument]) -> Option<Expr> {
+        let number = |argument: &Argument| argument.value().and_then(Object::as_long).filter(|id| *id >= 0);
+        let numbers = arguments.iter().map(number).collect::<Option<Vec<_>>>()?;
+        let id = Expr::Call(Function::Id, vec![Expr::Variable(vertex)]);
+        if let [Argument::Value(only)] = arguments {
+            return Some(binary(BinaryOperator::Equal, id, self.constant(only)?));
+        }
+        // an id that is given twice is found twice
+        let differ = numbers.iter().enumerate().all(|(place, id)| !numbers[..place].contains(id));
+        let all = numbers.into_iter().map(integer).collect();
+        differ.then(|| binary(BinaryOperator::In, id, Expr::List(all)))
+    }
+
+    /// `key`, `predicate`
+    pub(super) fn property_test(&mut self, subject: Var, arguments: &[Argument]) -> Option<Expr> {
+        match arguments {
+            [Argument::Value(Object::String(key)), argument] => {
+                let value = property(Expr::Variable(subject), key);
+                let test = self.holds(&value, argument)?;
+                if is_typed(argument) {
+                    self.uniform.push(value);
+                }
+                Some(test)
+            }
+            _ => None,
+        }
+    }
+
+    /// A filter that looks at nothing but one element.
+    pub(super) fn of_element(&mut self, subject: Var, step: &Instruction) -> Option<Expr> {
+        let at = |key: &Name| is_there(property(Expr::Variable(subject), key));
+        match (&*step.name, step.arguments.as_slice()) {
+            ("has", [Argument::Value(Object::String(key))]) => Some(at(key)),
+            ("has", both @ [Argument::Value(Object::String(_)), _]) => self.property_test(subject, both),
+            ("hasNot", [Argument::Value(Object::String(key))]) => Some(not(at(key))),
+            ("hasLabel", _) => Some(Expr::HasLabels(Box::new(Expr::Variable(subject)), labels(step)?)),
+            _ => None,
+        }
+    }
+
+    /// What a predicate says of an expression; none where the algebra has no exact equal.
+    pub(super) fn holds(&self, subject: &Expr, argument: &Argument) -> Option<Expr> {
+        match argument {
+            Argument::Predicate(predicate) => {
+                self.says(subject, predicate, &|value| self.constant(value), &|values| self.list(values))
+            }
+            Argument::Value(value) => {
+                Some(binary(BinaryOperator::Equal, subject.clone(), self.constant(value)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Likewise, where the predicate's values stand for something.
+    pub(super) fn says(
+        &self,
+        subject: &Expr,
+        predicate: &Predicate,
+        one: &dyn Fn(&Object) -> Option<Expr>,
+        many: &dyn Fn(&[Object]) -> Option<Expr>,
+    ) -> Option<Expr> {
+        let compare =
+            |operator: BinaryOperator, value: &Object| Some(binary(operator, subject.clone(), one(value)?));
+        let two =
+            |how: BinaryOperator, left: Option<Expr>, right: Option<Expr>| Some(binary(how, left?, right?));
+        use BinaryOperator::{And, Greater, GreaterEqual, In, Less, Or};
+        match predicate {
+            Predicate::Compare(how, value) => compare(operator(*how), value),
+            Predicate::Within(values) => Some(binary(In, subject.clone(), many(values)?)),
+            Predicate::Without(values) => {
+                let inside = binary(In, subject.clone(), many(values)?);
+                Some(binary(And, is_there(subject.clone()), not(inside)))
+            }
+            Predicate::Between(low, high) => two(And, compare(GreaterEqual, low), compare(Less, high)),
+            Predicate::Inside(low, high) => two(And, compare(Greater, low), compare(Less, high)),
+            Predicate::Outside(low, high) => two(Or, compare(Less, low), compare(Greater, high)),
+            Predicate::Text(test, value @ Object::String(_), false) => compare(
+                match test {
+                    TextTest::StartingWith => BinaryOperator::StartsWith,
+                    TextTest::EndingWith => BinaryOperator::EndsWith,
+                    TextTest::Containing => BinaryOperator::Contains,
+                    TextTest::Regex => return None,
+                },
+                value,
+            ),
+            Predicate::And(left, right) => {
+                two(And, self.says(subject, left, one, many), self.says(subject, right, one, many))
+            }
+            Predicate::Or(left, right) => {
+                two(Or, self.says(subject, left, one, many), self.says(subject, right, one, many))
+            }
+            Predicate::Text(..) | Predicate::TypeOf(_) | Predicate::Not(_) => None,
+        }
     }
 }
 
-/// A filter that looks at nothing but one element.
-pub(super) fn of_element(subject: Var, step: &Instruction) -> Option<Expr> {
-    match (&*step.name, step.arguments.as_slice()) {
-        ("has", [Argument::Value(Object::String(key))]) => Some(is_there(super::property(subject, key))),
-        ("has", [Argument::Value(Object::String(key)), argument]) => property_test(subject, key, argument),
-        ("hasNot", [Argument::Value(Object::String(key))]) => {
-            Some(not(is_there(super::property(subject, key))))
-        }
-        ("hasLabel", _) => {
-            let labels = labels(step)?;
-            Some(Expr::HasLabels(Box::new(Expr::Variable(subject)), labels))
-        }
-        _ => None,
+/// Does what holds say that the value is of one type? The type of a constant is not told, since it is a parameter; any is one.
+fn is_typed(argument: &Argument) -> bool {
+    match argument {
+        Argument::Value(_) => true,
+        Argument::Predicate(predicate) => typed(predicate),
+        _ => false,
     }
 }
 
-/// What a predicate says of an expression; none where the algebra has no exact equal.
-pub(super) fn holds(subject: Expr, argument: &Argument) -> Option<Expr> {
-    of_predicate(&subject, &asked(argument)?)
-}
-
-fn of_predicate(subject: &Expr, predicate: &Predicate) -> Option<Expr> {
-    let compare = |operator: BinaryOperator, value: &Object| {
-        Some(binary(operator, subject.clone(), Expr::Literal(Constant(plain(value)?))))
-    };
+fn typed(predicate: &Predicate) -> bool {
     match predicate {
-        Predicate::Compare(how, value) => compare(operator(*how), value),
-        Predicate::Within(values) => Some(binary(BinaryOperator::In, subject.clone(), list(values)?)),
-        Predicate::Without(values) => {
-            let inside = binary(BinaryOperator::In, subject.clone(), list(values)?);
-            Some(binary(BinaryOperator::And, is_there(subject.clone()), not(inside)))
-        }
-        Predicate::Between(low, high) => Some(binary(
-            BinaryOperator::And,
-            compare(BinaryOperator::GreaterEqual, low)?,
-            compare(BinaryOperator::Less, high)?,
-        )),
-        Predicate::Inside(low, high) => Some(binary(
-            BinaryOperator::And,
-            compare(BinaryOperator::Greater, low)?,
-            compare(BinaryOperator::Less, high)?,
-        )),
-        Predicate::Outside(low, high) => Some(binary(
-            BinaryOperator::Or,
-            compare(BinaryOperator::Less, low)?,
-            compare(BinaryOperator::Greater, high)?,
-        )),
-        Predicate::Text(test, value @ Object::String(_), false) => compare(
-            match test {
-                TextTest::StartingWith => BinaryOperator::StartsWith,
-                TextTest::EndingWith => BinaryOperator::EndsWith,
-                TextTest::Containing => BinaryOperator::Contains,
-                TextTest::Regex => return None,
-            },
-            value,
-        ),
-        Predicate::And(left, right) => {
-            let (left, right) = (of_predicate(subject, left)?, of_predicate(subject, right)?);
-            Some(binary(BinaryOperator::And, left, right))
-        }
-        Predicate::Or(left, right) => {
-            let (left, right) = (of_predicate(subject, left)?, of_predicate(subject, right)?);
-            Some(binary(BinaryOperator::Or, left, right))
-        }
-        Predicate::Text(..) | Predicate::TypeOf(_) | Predicate::Not(_) => None,
+        Predicate::Compare(how, _) => *how != Compare::Neq,
+        Predicate::Between(..) | Predicate::Inside(..) | Predicate::Text(_, _, false) => true,
+        Predicate::And(left, right) => typed(left) || typed(right),
+        _ => false,
     }
 }
 
@@ -140,20 +186,4 @@ fn operator(how: Compare) -> BinaryOperator {
         Compare::Gt => BinaryOperator::Greater,
         Compare::Gte => BinaryOperator::GreaterEqual,
     }
-}
-
-fn list(values: &[Object]) -> Option<Expr> {
-    let values = values.iter().map(|value| plain(value).map(|value| Expr::Literal(Constant(value))));
-    values.collect::<Option<Vec<_>>>().map(Expr::List)
-}
-
-/// A value that means the same on both sides.
-fn plain(value: &Object) -> Option<Value> {
-    Some(match value {
-        Object::Bool(truth) => Value::Bool(*truth),
-        Object::Byte(_) | Object::Short(_) | Object::Int(_) | Object::Long(_) => Value::Int(value.as_long()?),
-        Object::Double(number) if !number.is_nan() => Value::Float(*number),
-        Object::String(text) => Value::String(text.clone()),
-        _ => return None,
-    })
 }

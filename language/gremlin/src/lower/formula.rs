@@ -1,0 +1,66 @@
+//! `math`: a formula over names, in floating point as Gremlin computes it.
+
+use super::binary;
+use plan::Expr;
+use plan::expr::BinaryOperator;
+
+/// A formula as an expression; `name` gives what a name stands for. None for what is not sums, products and parentheses.
+pub(super) fn formula(text: &str, name: &mut dyn FnMut(&str) -> Option<Expr>) -> Option<Expr> {
+    let mut reader = Formula { rest: text, name, depth: 0 };
+    let whole = reader.sum()?;
+    reader.rest.trim_start().is_empty().then_some(whole)
+}
+
+/// Deepest parentheses.
+const DEPTH_MAX: usize = 16;
+
+struct Formula<'f> {
+    rest: &'f str,
+    name: &'f mut dyn FnMut(&str) -> Option<Expr>,
+    depth: usize,
+}
+
+impl Formula<'_> {
+    fn take(&mut self, wanted: &[char]) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        let next = self.rest.chars().next().filter(|next| wanted.contains(next))?;
+        self.rest = &self.rest[next.len_utf8()..];
+        Some(next)
+    }
+    fn sum(&mut self) -> Option<Expr> {
+        let mut left = self.product()?;
+        while let Some(sign) = self.take(&['+', '-']) {
+            let operator = if sign == '+' { BinaryOperator::Add } else { BinaryOperator::Subtract };
+            left = binary(operator, left, self.product()?);
+        }
+        Some(left)
+    }
+    fn product(&mut self) -> Option<Expr> {
+        let mut left = self.part()?;
+        while let Some(sign) = self.take(&['*', '/']) {
+            let operator = if sign == '*' { BinaryOperator::Multiply } else { BinaryOperator::Divide };
+            left = binary(operator, left, self.part()?);
+        }
+        Some(left)
+    }
+    fn part(&mut self) -> Option<Expr> {
+        if self.take(&['(']).is_some() {
+            self.depth += 1;
+            let inner = (self.depth <= DEPTH_MAX).then(|| self.sum())??;
+            self.depth -= 1;
+            return self.take(&[')']).map(|_| inner);
+        }
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|letter: char| !(letter.is_alphanumeric() || "_.".contains(letter)));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        match word.parse::<f64>() {
+            Ok(number) if word.starts_with(|letter: char| letter.is_ascii_digit()) => {
+                Some(Expr::literal(number))
+            }
+            // the name of a function is followed by what it is of
+            _ if word.is_empty() || rest.trim_start().starts_with('(') => None,
+            _ => Some(binary(BinaryOperator::Multiply, (self.name)(word)?, Expr::literal(1.0))),
+        }
+    }
+}

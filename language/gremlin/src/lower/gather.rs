@@ -1,0 +1,262 @@
+//! Steps that gather: `order`, `dedup`, ranges, and what makes one object of all.
+
+use super::condition::read_later;
+use super::seen::Seen;
+use super::{At, Lowering, Reader, Shape, binary, integer, is_there, mentions, mentions_way, test};
+use crate::object::Object;
+use crate::token::Token;
+use crate::traversal::{Argument, Instruction};
+use plan::algebra::{Aggregate, AggregateCall, Distinct, Limit, Skip, Sort, SortKey};
+use plan::expr::BinaryOperator;
+use plan::{AggregateFunction, Expr, Plan, Var};
+
+impl<'t> Lowering<'t> {
+    /// `count`, `fold`, `sum` and their kin of all rows.
+    pub(super) fn reduce(&mut self, at: &At, step: &'t Instruction, reader: &Reader<'t>) -> Option<At> {
+        let (expr, shape) = self.packed(at)?;
+        let (function, arguments, shape) = match &*step.name {
+            "count" => (AggregateFunction::CountRows, Vec::new(), Shape::Long),
+            "fold" => (AggregateFunction::Collect, vec![expr], Shape::List(Box::new(shape))),
+            "sum" => (AggregateFunction::Sum, vec![expr], shape),
+            "mean" => (AggregateFunction::Average, vec![expr], Shape::Plain),
+            // the order across types is another
+            "min" if shape == Shape::Long || self.uniform.contains(&expr) => {
+                (AggregateFunction::Min, vec![expr], shape)
+            }
+            "max" if shape == Shape::Long || self.uniform.contains(&expr) => {
+                (AggregateFunction::Max, vec![expr], shape)
+            }
+            _ => return None,
+        };
+        let numbers = matches!(&*step.name, "sum" | "mean");
+        if numbers && matches!(at, At::Vertex(_) | At::Edge(..) | At::Record(_)) {
+            return None;
+        }
+        if function == AggregateFunction::Collect {
+            self.settle();
+        }
+        let column = self.fresh(&step.name);
+        let call = |function, arguments| AggregateCall { function, arguments, distinct: false };
+        let mut aggregates = vec![(column, call(function, arguments))];
+        let rows = self.fresh("rows");
+        aggregates.push((rows, call(AggregateFunction::CountRows, Vec::new())));
+        let sides = self.sides_through(reader, &mut aggregates);
+        let input = self.take();
+        self.plan = Plan::Aggregate(Box::new(Aggregate { input, keys: Vec::new(), aggregates }));
+        self.forget();
+        self.single = true;
+        self.fixed = vec![column];
+        self.sure.push(column);
+        self.extend(sides);
+        if !matches!(&*step.name, "count" | "fold") {
+            // nothing comes to nothing
+            self.filter(binary(BinaryOperator::Greater, Expr::Variable(rows), integer(0)));
+        }
+        Some(At::Value(column, shape))
+    }
+    /// After what makes one of all, nothing is known of the way there.
+    pub(super) fn forget(&mut self) {
+        self.labels.clear();
+        self.sorted.clear();
+        self.disturbed = false;
+        self.way = None;
+    }
+    /// Aggregates that carry the side effects that are read later; how their columns are made of them again.
+    pub(super) fn sides_through(
+        &mut self,
+        reader: &Reader<'t>,
+        aggregates: &mut Vec<(Var, AggregateCall)>,
+    ) -> Vec<(Var, Expr)> {
+        let mut again = Vec::new();
+        let mut sides = std::mem::take(&mut self.sides);
+        sides.retain(|(name, ..)| mentions(reader.rest(), name));
+        for (_, column, _) in &mut sides {
+            let (all, next) = (self.fresh("sides"), self.fresh("side"));
+            let arguments = vec![Expr::Variable(*column)];
+            let function = AggregateFunction::Collect;
+            aggregates.push((all, AggregateCall { function, arguments, distinct: false }));
+            let first = Expr::Call(plan::Function::Head, vec![Expr::Variable(all)]);
+            again.push((next, Expr::Call(plan::Function::Coalesce, vec![first, Expr::List(Vec::new())])));
+            *column = next;
+        }
+        self.sides = sides;
+        again
+    }
+
+    pub(super) fn order(&mut self, at: &At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
+        let local = super::seen::is_local(step, "order");
+        let at_entry = match at {
+            At::Groups(key, value) if local => At::Entry(key.clone(), value.clone()),
+            At::Groups(..) | At::Way => return None,
+            at if step.arguments.is_empty() => at.clone(),
+            _ => return None,
+        };
+        let mut keys = Vec::new();
+        let mut bys = reader.bys();
+        if bys.is_empty() {
+            bys.push(&[]);
+        }
+        for by in bys {
+            let (arguments, descending) = match by {
+                [rest @ .., Argument::Value(Object::Token(Token::Desc))] => (rest, true),
+                [rest @ .., Argument::Value(Object::Token(Token::Asc))] => (rest, false),
+                [.., Argument::Value(Object::Token(Token::Shuffle))] => return None,
+                rest => (rest, false),
+            };
+            let seen = self.seen(&at_entry, arguments)?;
+            if seen.vertex || matches!(seen.shape, Shape::List(_) | Shape::Record(_)) {
+                return None;
+            }
+            let of_one_type = seen.shape == Shape::Long || self.uniform.contains(&seen.expr);
+            let place = self.present(seen);
+            let value = Expr::Variable(place.columns()[0]);
+            if !of_one_type && !self.uniform.contains(&value) {
+                let rank = self.column("rank", rank(&value));
+                keys.push(SortKey { expr: Expr::Variable(rank), descending });
+            }
+            keys.push(SortKey { expr: value, descending });
+        }
+        // what was in order before stays so among equals
+        keys.append(&mut self.sorted);
+        let input = self.take();
+        self.plan = Plan::Sort(Box::new(Sort { input, keys: keys.clone(), limit: None }));
+        (self.sorted, self.disturbed) = (keys, false);
+        Some(at.clone())
+    }
+
+    pub(super) fn range(&mut self, at: At, step: &'t Instruction) -> Option<At> {
+        let arguments = step.arguments.as_slice();
+        let global = match arguments {
+            [Argument::Value(Object::Token(Token::Local)), rest @ ..] if matches!(at, At::Groups(..)) => rest,
+            rest if !matches!(at, At::Groups(..)) => rest,
+            _ => return None,
+        };
+        let numbers = global.iter().map(|argument| argument.value().and_then(Object::as_long));
+        let numbers = numbers.collect::<Option<Vec<_>>>()?;
+        let (low, high) = match (&*step.name, numbers.as_slice()) {
+            ("limit", [high]) => (0, Some(*high)),
+            ("skip", [low]) => (*low, None),
+            ("range", [low, high]) => (*low, (*high >= 0).then_some(*high)),
+            _ => return None,
+        };
+        if low < 0 || high.is_some_and(|high| high < low) {
+            return None;
+        }
+        self.settle();
+        if low > 0 {
+            let input = self.take();
+            self.plan = Plan::Skip(Box::new(Skip { input, count: integer(low) }));
+        }
+        if let Some(high) = high {
+            let input = self.take();
+            let count = integer(high - low);
+            self.plan = Plan::Limit(Box::new(Limit { input, count, scope: Default::default() }));
+            self.single |= high - low <= 1;
+        }
+        // what is read later of rows in order is read of these alone
+        if self.single {
+            self.fixed.extend(at.columns());
+        }
+        Some(at)
+    }
+
+    /// Each object once, or each combination of what labels stand for.
+    pub(super) fn dedup(&mut self, at: At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
+        if matches!(at, At::Entry(..) | At::Groups(..) | At::Way) {
+            return None;
+        }
+        let subjects: Vec<At> = match step.arguments.as_slice() {
+            [] => vec![at.clone()],
+            labels => {
+                let names = test::names(labels)?;
+                names.iter().map(|name| self.stands_for(name).cloned()).collect::<Option<_>>()?
+            }
+        };
+        let bys = reader.bys();
+        let mut keys = Vec::new();
+        for (place, subject) in subjects.iter().enumerate() {
+            match bys.as_slice() {
+                [] => keys.extend(subject.columns()),
+                bys => {
+                    let seen = self.seen(subject, bys[place % bys.len()])?;
+                    keys.extend(self.present(seen).columns());
+                }
+            }
+        }
+        self.once(&at, keys, reader)?;
+        Some(at)
+    }
+    /// Keeps the first row of each combination of these columns.
+    fn once(&mut self, at: &At, keys: Vec<Var>, reader: &Reader<'t>) -> Option<()> {
+        self.labels = read_later(self, reader);
+        self.sides.retain(|(name, ..)| mentions(reader.rest(), name));
+        let mut live = at.columns();
+        live.extend(self.labels.iter().flat_map(|(_, at)| at.columns()));
+        live.extend(self.sides.iter().map(|(_, column, _)| *column));
+        live.extend(self.sorted.iter().flat_map(|key| key.expr.free_variables()));
+        match &self.way {
+            Some(way) if mentions_way(reader.rest()) => {
+                for met in way {
+                    match &met.what {
+                        super::What::One(at) => live.extend(at.columns()),
+                        super::What::Run(edges) => live.push(*edges),
+                    }
+                }
+            }
+            _ => self.way = None,
+        }
+        live.sort_unstable();
+        live.dedup();
+        let fixed = |column: &&Var| {
+            self.fixed.contains(column) || self.sides.iter().any(|(_, side, _)| side == *column)
+        };
+        let carried: Vec<Var> =
+            live.iter().filter(|column| !keys.contains(column) && !fixed(column)).copied().collect();
+        let mut columns = keys.clone();
+        columns.extend(live.iter().filter(|column| !keys.contains(column) && fixed(column)));
+        if carried.is_empty() {
+            let input = self.take();
+            self.plan = Plan::Distinct(Box::new(Distinct { input, columns }));
+        } else if self.sorted.is_empty() {
+            // which row is the first is the machine's matter where nobody asked for an order
+            return None;
+        } else {
+            self.first_of(columns, &carried);
+        }
+        self.disturbed = true;
+        Some(())
+    }
+    /// Of the rows that agree in these columns, what the first carries.
+    fn first_of(&mut self, columns: Vec<Var>, carried: &[Var]) {
+        self.settle();
+        let (all, row) = (self.fresh("rows"), self.fresh("row"));
+        let listed = Expr::List(carried.iter().map(|column| Expr::Variable(*column)).collect());
+        let call =
+            AggregateCall { function: AggregateFunction::Collect, arguments: vec![listed], distinct: false };
+        let keys: Vec<(Var, Expr)> =
+            columns.iter().map(|column| (*column, Expr::Variable(*column))).collect();
+        let input = self.take();
+        self.plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates: vec![(all, call)] }));
+        self.extend(vec![(row, Expr::Call(plan::Function::Head, vec![Expr::Variable(all)]))]);
+        let part = |(place, column): (usize, &Var)| {
+            let index = Box::new(integer(place as i64));
+            (*column, Expr::Index(Box::new(Expr::Variable(row)), index))
+        };
+        self.extend(carried.iter().enumerate().map(part).collect());
+    }
+    /// What is seen, ready to be a key of groups.
+    pub(super) fn key(&mut self, seen: Seen) -> Option<At> {
+        matches!(seen.shape, Shape::Plain | Shape::Long).then(|| self.present(seen))
+    }
+}
+
+/// The place of a value's type among all: Gremlin has its own order of types.
+fn rank(value: &Expr) -> Expr {
+    let compares = |with: Expr| {
+        let compared = binary(BinaryOperator::GreaterEqual, value.clone(), with);
+        is_there(compared)
+    };
+    let number = binary(BinaryOperator::Or, compares(integer(0)), compares(Expr::literal(false)));
+    let arms = vec![(number, integer(0)), (compares(Expr::literal("")), integer(2))];
+    Expr::Case { operand: None, arms, otherwise: Some(Box::new(integer(1))) }
+}
