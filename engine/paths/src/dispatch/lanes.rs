@@ -24,6 +24,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The largest level that is put into order: some two milliseconds.
 const ORDERED_MAX: usize = 1 << 20;
 
+/// Levels of more vertices are judged by one vertex in so many.
+const SUMMED_MAX: usize = 4096;
+const SAMPLED_SHARE: usize = 16;
+
 pub(super) struct Lanes {
     pub(super) sources: Vec<u32>,
     /// Position of the first among all sources.
@@ -185,6 +189,8 @@ impl Lanes {
         let (is_start, returns) = (stage.depth == 0, ground.sources_return());
         let are_ends = !is_start || ground.hops.min == 0;
         let (sums, lists) = (ground.against.is_some(), ground.lists_ends());
+        // The edges of a large level are judged by some of its vertices.
+        let sampled = if stage.list.len() > SUMMED_MAX { SAMPLED_SHARE } else { 1 };
         let mut held = answers.count();
         while !task.is_done() && !work.is_over() && held < count_max {
             let at = task.at;
@@ -213,8 +219,8 @@ impl Lanes {
                 lanes &= !self.lanes_of(vertex);
                 now[vertex as usize].store(lanes, Ordering::Relaxed);
             }
-            if sums {
-                own.edges += u64::from(ground.graph.degree(vertex));
+            if sums && at % sampled == 0 {
+                own.edges += sampled as u64 * u64::from(ground.graph.degree(vertex));
             }
         }
         if lists {
@@ -253,10 +259,10 @@ impl Lanes {
             ));
         }
         let edges: u64 = parts.iter().map(|part| part.edges).sum();
-        for part in &parts {
-            for (lane, count) in part.tallies.iter().enumerate() {
-                waiting.tally(self.first + lane as u32, stage.depth, *count);
-            }
+        // One run a lane, however many morsels counted.
+        for lane in 0..self.sources.len() {
+            let count = parts.iter().map(|part| part.tallies.get(lane).copied().unwrap_or(0)).sum();
+            waiting.tally(self.first + lane as u32, stage.depth, count);
         }
         let count = stage.list.len();
         if count == 0 || stage.depth >= ground.hops.max {
@@ -300,21 +306,62 @@ impl Buckets {
 }
 
 /// Ends counted by lane.
+///
+/// A word is added to all its lanes' counters at once: bit `8 i + j` counts in byte `i` of `bytes[j]`, until a byte might overflow.
 #[derive(Default)]
-pub(super) struct Tallies(Vec<u64>);
+pub(super) struct Tallies {
+    bytes: [u64; 8],
+    added: u32,
+    counts: Vec<u64>,
+}
 
 impl Tallies {
+    const BYTE_MAX: u32 = 255;
+    const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+
     #[inline(always)]
-    fn push(&mut self, mut lanes: u64) {
-        if self.0.is_empty() {
-            self.0.resize(LANES_MAX, 0);
+    fn push(&mut self, lanes: u64) {
+        for (shift, counters) in self.bytes.iter_mut().enumerate() {
+            *counters += lanes >> shift & Self::LOW_BITS;
         }
-        while lanes != 0 {
-            self.0[lanes.trailing_zeros() as usize] += 1;
-            lanes &= lanes - 1;
+        self.added += 1;
+        if self.added == Self::BYTE_MAX {
+            self.carry();
         }
     }
+    fn carry(&mut self) {
+        self.counts.resize(LANES_MAX, 0);
+        for (lane, count) in self.counts.iter_mut().enumerate() {
+            *count += self.bytes[lane % 8] >> (lane / 8 * 8) & 0xFF;
+        }
+        (self.bytes, self.added) = ([0; 8], 0);
+    }
     pub(super) fn take(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.0)
+        if self.added > 0 {
+            self.carry();
+        }
+        std::mem::take(&mut self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use world::chance::Chance;
+
+    #[test]
+    fn lanes_are_counted_as_one_by_one() {
+        let mut chance = Chance::seeded(6);
+        for words in [0, 1, 254, 255, 256, 1000] {
+            let (mut tallies, mut twin) = (Tallies::default(), vec![0; LANES_MAX]);
+            for _ in 0..words {
+                let lanes = chance.next_u64() | chance.next_u64();
+                tallies.push(lanes);
+                twin.iter_mut().enumerate().for_each(|(lane, count)| *count += lanes >> lane & 1);
+            }
+            let counted = tallies.take();
+            assert_eq!(if counted.is_empty() { vec![0; LANES_MAX] } else { counted }, twin, "{words} words");
+            assert!(tallies.take().is_empty());
+        }
     }
 }

@@ -33,7 +33,7 @@ pub struct DispatchPolicy {
     pub lanes: usize,
     /// Who works on one.
     pub sharing: Sharing,
-    /// A level of fewer vertices is not cut; morsels are at most half as large.
+    /// A level of fewer vertices is not cut; morsels are at least half as large, where a level is large enough.
     pub shared_min: usize,
 }
 

@@ -32,12 +32,14 @@ pub(super) struct Stage {
     morsels: MorselDispatcher,
 }
 
-/// Vertices of a frontier in a morsel that others may draw.
-const EXPAND_MORSEL: usize = 256;
+/// Vertices of a frontier in a morsel that others may draw, at most.
+const EXPAND_MORSEL: usize = 1024;
 /// Words in one.
-const GATHER_MORSEL: usize = 64;
+const GATHER_MORSEL: usize = 256;
 /// Vertices settled in one.
-const SETTLE_MORSEL: usize = 4096;
+const SETTLE_MORSEL: usize = 16_384;
+/// Morsels of a stage, as far as these sizes allow: enough for the last ones to be short beside the whole.
+const MORSELS_WANTED: usize = 32;
 
 impl Stage {
     /// A stage of so many positions, in one morsel.
@@ -67,7 +69,8 @@ impl Stage {
         if count * unit < vertices_min {
             return self.of(owner);
         }
-        let vertices_max = most.min(vertices_min / 2 / unit).max(1);
+        let least = (vertices_min / 2 / unit).max(1);
+        let vertices_max = count.div_ceil(MORSELS_WANTED).clamp(least, most.max(least));
         Stage { morsels: MorselDispatcher::new(count, MorselPolicy { vertices_max }), ..self }
     }
     pub(super) fn is_shared(&self) -> bool {
