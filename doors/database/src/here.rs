@@ -80,7 +80,8 @@ fn is_short_line(plan: &Plan) -> bool {
                 | Plan::Delete(_)
         ) || is_listing(plan)
             || matches!(plan, Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= HOPS_MAX))
-            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner));
+            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner))
+            || matches!(plan, Plan::Merge(node) if node.is_inline() && is_short_line(&node.inner));
         if !is_short {
             return false;
         }

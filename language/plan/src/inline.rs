@@ -1,4 +1,4 @@
-//! Which sub-queries run within one operator instead of in a scope.
+//! Which sub-queries, and which patterns of MERGE, run within one operator instead of in a scope.
 //!
 //! A scope's instance costs about a microsecond and makes the dataflow a graph, which executors must run. A sub-query whose inner plan is a
 //! line from its argument needs neither: the rows of a batch go through its operators in turn, and at the end of the batch it is known which
@@ -7,7 +7,7 @@
 //! speaks of stays a scope, or the hint would speak of nothing.
 
 use crate::Plan;
-use crate::algebra::{Apply, ApplyKind};
+use crate::algebra::{Apply, ApplyKind, Merge};
 use crate::scope::ScopeReason;
 
 impl Apply {
@@ -23,6 +23,13 @@ impl Apply {
             ApplyKind::Unit | ApplyKind::Repeat(_) => return false,
         };
         is_chosen && !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner, is_narrow)
+    }
+}
+
+impl Merge {
+    /// Does what it matches run within the operator that writes?
+    pub fn is_inline(&self) -> bool {
+        !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner, false)
     }
 }
 

@@ -4,49 +4,44 @@
 //!   outer batch ─ number its rows ─► stage ─► stage ─► … ─► count by number, join back ─► rows
 //! ```
 //!
-//! The stages are the inner plan's own operators. Work goes on in the last stage that has some, so at most one batch waits in each, and at
-//! the end of an outer batch it is known which of its rows had none: an OPTIONAL MATCH keeps those with nulls. Invariant: stages keep the
+//! The stages are the inner plan's own operators ([`stages`]). At the end of an outer batch it is known which of its rows had none: an OPTIONAL MATCH keeps those with nulls. Invariant: stages keep the
 //! order of rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Cost: a column of numbers and a
 //! counter for each outer row; no scope, no instance.
 
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
-use crate::compile::{Compiler, Inside, StageMaker};
-use crate::done::{Domains, number};
-use crate::expression::Layout;
+use crate::compile::Compiler;
+use crate::done::number;
 use crate::liveness::VarSet;
-use crate::operator::apply::{ScopeRows, added};
+use crate::operator::apply::added;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Stage, Try, Turn};
-use dataflow::{Context, Flow, Operator, Outcome, ScopeNo};
+use crate::turn::{Here, Progress, Try, Turn};
+use dataflow::{Context, Flow, Operator, Outcome};
 use model::{Batch, Column, Nulls, Value};
 use plan::algebra::{Apply, ApplyKind};
 use std::sync::Arc;
 
+mod stages;
+
+pub(crate) use stages::{Line, Stages};
+
 struct Inlining {
     kind: ApplyKind,
-    stages: Vec<StageMaker>,
-    /// Outer columns that the stages read.
-    imports: Vec<usize>,
+    line: Line,
     /// Outer columns that are kept.
     carry: Arc<[usize]>,
-    /// Column of the inner rows that holds the number of their outer row.
-    row: usize,
     /// Inner columns that are added, or the one that is collected.
     inner: Vec<usize>,
-    inner_width: usize,
     /// Outer rows must come out in their order.
     ordered: bool,
 }
 
 struct Inline {
     plan: Arc<Inlining>,
-    stages: Vec<Box<dyn Stage>>,
+    stages: Stages,
     here: Here,
     outer: Option<Batch>,
-    /// The stage that works.
-    at: usize,
     counts: Vec<i64>,
     lists: Vec<Vec<Value>>,
     /// Inner rows that wait for the end of the batch, where order counts.
@@ -58,21 +53,19 @@ struct Inline {
 
 impl Inline {
     fn begin(&mut self, outer: Batch) -> Try<()> {
-        let numbers = Column::Int((0..outer.len() as i64).collect(), Nulls::none());
-        let mut argument = Batch::new(vec![numbers], outer.len());
-        self.plan.imports.iter().for_each(|at| argument.push_carried(outer.column(*at).clone()));
+        let argument = self.plan.line.argument(&outer);
         self.counts = vec![0; outer.len()];
         if matches!(self.plan.kind, ApplyKind::Collect { .. }) {
             self.lists = vec![Vec::new(); outer.len()];
         }
-        (self.at, self.outer) = (0, Some(outer));
-        self.stages[0].begin(argument, &mut self.here)
+        self.outer = Some(outer);
+        self.stages.begin(argument, &mut self.here)
     }
 
     /// Rows that came out of the last stage.
     fn take(&mut self, inner: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         let numbers: Vec<u32> =
-            (0..inner.len()).map(|row| number(&inner, self.plan.row, row) as u32).collect();
+            (0..inner.len()).map(|row| number(&inner, self.plan.line.row, row) as u32).collect();
         numbers.iter().for_each(|number| self.counts[*number as usize] += 1);
         match self.plan.kind {
             ApplyKind::Inner(_) | ApplyKind::Optional(_) if self.plan.ordered => {
@@ -142,8 +135,8 @@ impl Inline {
 
     /// All inner rows, which stand in order, with the bare outer rows between them.
     fn in_order(&mut self, kept: &Batch, bare: Vec<u32>) -> Batch {
-        let inner = concatenate(&std::mem::take(&mut self.held), self.plan.inner_width);
-        let numbers = (0..inner.len()).map(|row| number(&inner, self.plan.row, row) as u32);
+        let inner = concatenate(&std::mem::take(&mut self.held), self.plan.line.layout.len());
+        let numbers = (0..inner.len()).map(|row| number(&inner, self.plan.line.row, row) as u32);
         if bare.is_empty() {
             let mut output = select(kept, numbers.collect());
             self.plan.inner.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
@@ -183,23 +176,14 @@ impl Inline {
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.outer.is_some() && self.output.is_none() {
             let mut turn = Turn { here: &mut self.here, context, early: None };
-            let (rows, progress) = self.stages[self.at].slice(&mut turn)?;
-            match rows {
-                Some(rows) if self.at + 1 == self.stages.len() => self.take(rows, context)?,
-                Some(rows) => {
-                    self.at += 1;
-                    self.stages[self.at].begin(rows, &mut self.here)?;
-                    continue;
-                }
-                None => {}
+            let (rows, progress) = self.stages.slice(&mut turn)?;
+            if let Some(rows) = rows {
+                self.take(rows, context)?;
             }
             if progress == Progress::Done {
-                if self.at == 0 {
-                    self.output = Some((self.finish(), 0));
-                    self.outer = None;
-                    break;
-                }
-                self.at -= 1;
+                self.output = Some((self.finish(), 0));
+                self.outer = None;
+                break;
             }
             if context.should_yield() {
                 return Ok(Flow::Again);
@@ -234,28 +218,8 @@ pub(crate) fn compile(
     let (new, inner_required) = added(&node.kind, required);
     let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
     let input = compiler.plan(&node.input, &below)?;
-    let number = compiler.fresh();
-    let imports = node.imports.iter().map(|variable| Compiler::position(&input.layout, *variable));
-    let imports = imports.collect::<Result<Vec<_>, _>>()?;
-    let mut layout = Layout::new(&[number]);
-    node.imports.iter().for_each(|variable| {
-        layout.push(*variable);
-    });
     let (carry, mut output) = compiler.carry(&input.layout, required);
-    let argument = Stream { layout, fans_out: false, ..input.clone() };
-    let inside = Inside {
-        scope: ScopeNo::ROOT,
-        row: number,
-        argument,
-        rows: Arc::new(ScopeRows::new(0)),
-        domains: Domains::default(),
-    };
-    let outside = compiler.inside.replace(inside);
-    compiler.stages = Some(Vec::new());
-    let inner = compiler.plan(&node.inner, &inner_required.with([number]));
-    let stages = compiler.stages.take().unwrap_or_default();
-    compiler.inside = outside;
-    let inner = inner?.layout;
+    let line = Line::compile(compiler, &node.inner, &node.imports, &input, inner_required)?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -264,23 +228,20 @@ pub(crate) fn compile(
     new.iter().for_each(|variable| {
         output.push(*variable);
     });
+    let inner = columns.iter().map(|column| Compiler::position(&line.layout, *column));
     let plan = Arc::new(Inlining {
         kind: node.kind.clone(),
-        stages,
-        imports,
         carry,
-        row: Compiler::position(&inner, number)?,
-        inner: columns.iter().map(|column| Compiler::position(&inner, *column)).collect::<Result<_, _>>()?,
-        inner_width: inner.len(),
+        inner: inner.collect::<Result<_, _>>()?,
         ordered: input.ordered,
+        line,
     });
     let environment = compiler.environment.clone();
     let make = move || Inline {
-        stages: plan.stages.iter().map(|stage| stage()).collect(),
+        stages: plan.line.stages(),
         plan: plan.clone(),
         here: Here::new(&environment),
         outer: None,
-        at: 0,
         counts: Vec::new(),
         lists: Vec::new(),
         held: Vec::new(),

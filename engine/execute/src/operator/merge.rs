@@ -9,11 +9,12 @@
 //! A row must see what earlier rows made. Matching one row at a time would be slow, so where the pattern is simple (one vertex, or one
 //! edge between bound ends) and ON CREATE and ON MATCH leave alone what it matches by, a batch is matched at once: a created vertex or
 //! edge can then only match later rows that mean the same, and those are found by comparing what they ask for. An edge asked for the
-//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row.
+//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row. A pattern that is matched by a line of
+//! operators needs no scope for it: see `inline`.
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
-use crate::done::Domains;
+use crate::done::{Domains, number};
 use crate::expression::{Compiled, Layout};
 use crate::limits::MERGE_ROWS_MAX;
 use crate::liveness::VarSet;
@@ -35,6 +36,8 @@ use plan::{Expr, Var};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+mod inline;
 
 struct Merging {
     /// Columns of the outer row that the inner plan reads.
@@ -156,6 +159,19 @@ struct MergeClose {
 }
 
 impl MergeClose {
+    fn new(plan: Arc<Merging>, here: Here) -> MergeClose {
+        MergeClose {
+            plan,
+            outer: None,
+            matches: Vec::new(),
+            here,
+            dirty: Dirty::default(),
+            made: HashMap::default(),
+            output: Vec::new(),
+            next: 0,
+            ending: false,
+        }
+    }
     /// One row with the pattern's values behind it.
     fn whole(&self, outer: &Batch, row: usize, values: &Created) -> Batch {
         let mut whole = if outer.width() == 0 { Batch::unit() } else { outer.select(vec![row as u32]) };
@@ -208,8 +224,15 @@ impl MergeClose {
         }
         Ok(true)
     }
-    /// A slice of the rows: all worked off?
-    fn work(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
+    /// What matched, of one batch of inner rows.
+    fn matched(&mut self, batch: &Batch) {
+        for row in 0..batch.len() {
+            let number = number(batch, self.plan.inner_row, row);
+            self.matches[number].push(self.plan.inner.iter().map(|at| batch.get(row, *at)).collect());
+        }
+    }
+    /// A slice of the rows: all worked off, or as many as can be before the rest is matched anew?
+    fn rows(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
         let Some(outer) = self.outer.take() else { return Ok(true) };
         if self.next == 0 {
             self.plan.creation.reads().record(&outer, &self.here);
@@ -220,6 +243,13 @@ impl MergeClose {
                 self.outer = Some(outer);
                 return Ok(false);
             }
+        }
+        Ok(true)
+    }
+    /// Likewise, and shows what was written.
+    fn work(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
+        if !self.rows(context)? {
+            return Ok(false);
         }
         self.plan.done.store(self.next, Ordering::Release);
         // What the next rows are matched against.
@@ -264,10 +294,7 @@ impl Operator<Rows> for MergeClose {
             self.outer = Some(batch);
             return Ok(Flow::Ready);
         }
-        for row in 0..batch.len() {
-            let number = batch.get(row, self.plan.inner_row).as_int().unwrap_or(0) as usize;
-            self.matches[number].push(self.plan.inner.iter().map(|at| batch.get(row, *at)).collect());
-        }
+        self.matched(&batch);
         Ok(Flow::Ready)
     }
     fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
@@ -331,6 +358,9 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     compiler.transaction()?;
     let input = compiler.plan(&node.input, &below(node, required))?;
+    if node.is_inline() {
+        return inline::compile(compiler, node, required, &input);
+    }
     let open = compiler.options(1);
     let scope_rows = Arc::new(ScopeRows::new(compiler.executors));
     let row = compiler.fresh();
@@ -353,20 +383,13 @@ pub(crate) fn compile(
     let stream =
         Stream { vertex, output: 0, layout: argument, parallel: false, ordered: true, fans_out: false };
     let (inner, options) = inside(compiler, node, &stream, row, &scope_rows)?;
-    let (merging, layout) = merging(compiler, node, required, &input.layout, &inner, row, scope_rows)?;
+    let inner_row = Compiler::position(&inner.layout, row)?;
+    let found = (&inner.layout, inner_row);
+    let (merging, layout) = merging(compiler, node, required, &input.layout, found, scope_rows)?;
     let merging = plan.get_or_init(|| Arc::new(merging)).clone();
     let (environment, arguments) = (compiler.environment.clone(), merging.arguments);
-    let close = compiler.vertex("Merge", options, move || MergeClose {
-        plan: merging.clone(),
-        outer: None,
-        matches: Vec::new(),
-        here: Here::new(&environment),
-        dirty: Dirty::default(),
-        made: HashMap::default(),
-        output: Vec::new(),
-        next: 0,
-        ending: false,
-    });
+    let close =
+        compiler.vertex("Merge", options, move || MergeClose::new(merging.clone(), Here::new(&environment)));
     compiler.builder.connect(vertex, arguments, close, 0, Route::Local);
     compiler.builder.connect(inner.vertex, inner.output, close, 1, Route::Local);
     let stream =
@@ -398,8 +421,7 @@ fn merging(
     node: &plan::algebra::Merge,
     required: &VarSet,
     outer: &Layout,
-    inner: &Stream,
-    row: Var,
+    (inner, inner_row): (&Layout, usize),
     scope_rows: Arc<ScopeRows>,
 ) -> Result<(Merging, Layout), ExecuteError> {
     let positions = |variables: &[Var], layout: &Layout| -> Result<Vec<usize>, ExecuteError> {
@@ -428,8 +450,8 @@ fn merging(
         on_create,
         on_match,
         paths,
-        inner_row: Compiler::position(&inner.layout, row)?,
-        inner: positions(&pattern, &inner.layout)?,
+        inner_row,
+        inner: positions(&pattern, inner)?,
         carry: carry.to_vec(),
         names: names(node),
         scope_rows,

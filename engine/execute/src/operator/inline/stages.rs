@@ -1,0 +1,108 @@
+//! A line of operators within one operator: batches go in at the front, rows come out behind the last.
+
+use crate::ExecuteError;
+use crate::compile::{Compiler, Inside, StageMaker};
+use crate::done::Domains;
+use crate::expression::Layout;
+use crate::liveness::VarSet;
+use crate::operator::apply::ScopeRows;
+use crate::stream::Stream;
+use crate::turn::{Here, Progress, Stage, Try, Turn};
+use dataflow::ScopeNo;
+use model::{Batch, Column, Nulls};
+use plan::{Plan, Var};
+use std::sync::Arc;
+
+/// An inner plan as stages.
+pub(crate) struct Line {
+    makers: Vec<StageMaker>,
+    /// Outer columns that the stages read.
+    imports: Vec<usize>,
+    /// What comes out behind the last.
+    pub(crate) layout: Layout,
+    /// Column of it that holds the number of the outer row.
+    pub(crate) row: usize,
+}
+
+/// The stages at work. Work goes on in the last one that has some, so at most one batch waits in each.
+#[derive(Default)]
+pub(crate) struct Stages {
+    stages: Vec<Box<dyn Stage>>,
+    /// The one that works.
+    at: usize,
+}
+
+impl Line {
+    /// Compiles an inner plan that is a line from its argument on; `outer` are the rows around it.
+    pub(crate) fn compile(
+        compiler: &mut Compiler,
+        inner: &Plan,
+        imports: &[Var],
+        outer: &Stream,
+        required: VarSet,
+    ) -> Result<Line, ExecuteError> {
+        let number = compiler.fresh();
+        let mut layout = Layout::new(&[number]);
+        imports.iter().for_each(|variable| {
+            layout.push(*variable);
+        });
+        let imports = imports.iter().map(|variable| Compiler::position(&outer.layout, *variable));
+        let imports = imports.collect::<Result<Vec<_>, _>>()?;
+        let inside = Inside {
+            scope: ScopeNo::ROOT,
+            row: number,
+            argument: Stream { layout, fans_out: false, ..outer.clone() },
+            rows: Arc::new(ScopeRows::new(0)),
+            domains: Domains::default(),
+        };
+        let outside = compiler.inside.replace(inside);
+        compiler.stages = Some(Vec::new());
+        let stream = compiler.plan(inner, &required.with([number]));
+        let makers = compiler.stages.take().unwrap_or_default();
+        compiler.inside = outside;
+        let layout = stream?.layout;
+        Ok(Line { makers, imports, row: Compiler::position(&layout, number)?, layout })
+    }
+    /// Stages that have done nothing yet.
+    pub(crate) fn stages(&self) -> Stages {
+        Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0 }
+    }
+    /// These outer rows as the first stage reads them, numbered.
+    pub(crate) fn argument(&self, outer: &Batch) -> Batch {
+        let numbers = Column::Int((0..outer.len() as i64).collect(), Nulls::none());
+        let mut argument = Batch::new(vec![numbers], outer.len());
+        self.imports.iter().for_each(|at| argument.push_carried(outer.column(*at).clone()));
+        argument
+    }
+}
+
+impl Stages {
+    /// A new batch, once the one before is exhausted.
+    pub(crate) fn begin(&mut self, argument: Batch, here: &mut Here) -> Try<()> {
+        self.at = 0;
+        self.stages[0].begin(argument, here)
+    }
+    /// A slice of work: rows that came out, and whether no more will of this batch.
+    pub(crate) fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        let (rows, progress) = self.stages[self.at].slice(turn)?;
+        let is_last = self.at + 1 == self.stages.len();
+        if let Some(rows) = rows {
+            if is_last {
+                let over = progress == Progress::Done && self.at == 0;
+                self.at -= usize::from(progress == Progress::Done && !over);
+                return Ok((Some(rows), if over { Progress::Done } else { Progress::More }));
+            }
+            // A stage that is exhausted says so again when it is its turn.
+            self.at += 1;
+            self.stages[self.at].begin(rows, turn.here)?;
+            return Ok((None, Progress::More));
+        }
+        if progress == Progress::Done {
+            if self.at == 0 {
+                return Ok((None, Progress::Done));
+            }
+            self.at -= 1;
+        }
+        Ok((None, Progress::More))
+    }
+}

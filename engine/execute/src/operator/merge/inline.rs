@@ -1,0 +1,164 @@
+//! Merge of a pattern that is matched by a line of operators: within one operator, so that a small statement with it is a line.
+//!
+//! The same as in a scope: all rows come first, so many are matched at once, then written row by row; the next ones are matched against a
+//! view that has those writes. What was made is held until the last row, and shown before any row is handed on.
+
+use super::{MergeClose, merging, pattern};
+use crate::ExecuteError;
+use crate::compile::Compiler;
+use crate::liveness::VarSet;
+use crate::operator::apply::ScopeRows;
+use crate::operator::inline::{Line, Stages};
+use crate::rows::Rows;
+use crate::stream::Stream;
+use crate::turn::{Here, Progress, Try, Turn};
+use dataflow::{Context, Flow, Operator, Outcome, Tag, VertexOptions};
+use model::Batch;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+struct MergeInline {
+    close: MergeClose,
+    line: Arc<Line>,
+    waiting: VecDeque<Batch>,
+    /// Rows of the first waiting batch that are done.
+    place: usize,
+    /// While the rows at hand are matched.
+    stages: Option<Stages>,
+    output: VecDeque<Batch>,
+    /// Something was written that the view does not have.
+    wrote: bool,
+    complete: bool,
+    /// Nothing stands above that could look.
+    is_topmost: bool,
+}
+
+impl MergeInline {
+    /// The next rows, against a view of all that was written.
+    fn begin(&mut self) -> Try<()> {
+        let batch = self.waiting.front().expect("the caller looked");
+        let rows = crate::columns::piece(batch, self.place, self.close.plan.rows_max);
+        if std::mem::replace(&mut self.wrote, false) {
+            self.close.here.refresh()?;
+        }
+        self.close.matches = vec![Vec::new(); rows.len()];
+        self.close.made.clear();
+        (self.close.dirty, self.close.next) = Default::default();
+        // Operators keep the view that they first met.
+        let mut stages = self.line.stages();
+        stages.begin(self.line.argument(&rows), &mut self.close.here)?;
+        (self.stages, self.close.outer) = (Some(stages), Some(rows));
+        Ok(())
+    }
+    fn match_on(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
+        let Some(stages) = &mut self.stages else { return Ok(()) };
+        let mut turn = Turn { here: &mut self.close.here, context, early: None };
+        let (rows, progress) = stages.slice(&mut turn)?;
+        if let Some(rows) = rows {
+            self.close.matched(&rows);
+        }
+        if progress == Progress::Done {
+            self.stages = None;
+        }
+        Ok(())
+    }
+    /// Takes what the rows at hand gave; those that must be matched anew come next.
+    fn end(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
+        self.wrote = true;
+        self.place += self.close.next.max(1);
+        if self.waiting.front().is_some_and(|batch| self.place >= batch.len()) {
+            self.waiting.pop_front();
+            self.place = 0;
+        }
+        let rows = std::mem::take(&mut self.close.output);
+        let batch = Batch::from_rows(self.close.plan.carry.len(), &rows);
+        context.charge(batch.bytes())?;
+        self.output.push_back(batch);
+        Ok(())
+    }
+    fn show(&mut self) -> Try<()> {
+        let commits_next =
+            || Ok::<_, ExecuteError>(self.close.here.environment.transaction()?.commits_next());
+        // A commit that comes next applies and checks the changes once more.
+        if std::mem::replace(&mut self.wrote, false) && !(self.is_topmost && commits_next()?) {
+            self.close.here.refresh()?;
+        }
+        Ok(())
+    }
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if !self.complete {
+            return Ok(Flow::Ready);
+        }
+        loop {
+            if self.stages.is_some() {
+                self.match_on(context)?;
+            } else if self.close.outer.is_some() {
+                if self.close.rows(context)? {
+                    self.end(context)?;
+                }
+            } else if !self.waiting.is_empty() {
+                self.begin()?;
+            } else {
+                self.show()?;
+                match self.output.pop_front() {
+                    Some(rows) if !rows.is_empty() => context.send(Rows(rows)),
+                    Some(_) => {}
+                    None => return Ok(Flow::Ready),
+                }
+            }
+            if context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
+    }
+}
+
+impl Operator<Rows> for MergeInline {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if !batch.is_empty() {
+            let batch = batch.flatten();
+            context.charge(batch.bytes())?;
+            self.waiting.push_back(batch);
+        }
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.run(context)
+    }
+}
+
+pub(super) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Merge,
+    required: &VarSet,
+    input: &Stream,
+) -> Result<Stream, ExecuteError> {
+    let is_topmost = compiler.current == 0;
+    let found: VarSet = pattern(node).into_iter().collect();
+    let line = Arc::new(Line::compile(compiler, &node.inner, &node.imports, input, found)?);
+    let rows = Arc::new(ScopeRows::new(compiler.executors));
+    let (plan, layout) = merging(compiler, node, required, &input.layout, (&line.layout, line.row), rows)?;
+    let (plan, environment) = (Arc::new(plan), compiler.environment.clone());
+    let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
+    let vertex = compiler.vertex("Merge", options, move || MergeInline {
+        close: MergeClose::new(plan.clone(), Here::new(&environment)),
+        line: line.clone(),
+        waiting: VecDeque::new(),
+        place: 0,
+        stages: None,
+        output: VecDeque::new(),
+        wrote: false,
+        complete: false,
+        is_topmost,
+    });
+    compiler.gather(input, vertex, 0);
+    Ok(Stream { vertex, layout, parallel: false, fans_out: false, ..input.clone() })
+}
