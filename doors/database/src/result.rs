@@ -5,8 +5,7 @@
 
 use crate::interrupt::Ticket;
 use crate::standing::Told;
-use crate::{Database, Error, Interrupter, entity};
-use ::standing::Subscription;
+use crate::{Error, entity};
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
 use plan::explain::PlanDescription;
@@ -125,14 +124,8 @@ impl QueryResult {
         QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
-    pub(crate) fn of_subscription(
-        subscription: Subscription,
-        database: Database,
-        interrupter: Interrupter,
-        summary: Summary,
-    ) -> QueryResult {
-        let snapshot = database.snapshot();
-        let told = Told::new(subscription, database, interrupter);
+    pub(crate) fn of_subscription(told: Told, summary: Summary) -> QueryResult {
+        let snapshot = told.database().snapshot();
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: false, profile_of: None }
     }

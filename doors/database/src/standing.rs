@@ -2,9 +2,13 @@
 //!
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
+mod told;
+
+pub(crate) use told::Told;
+
 use crate::error::in_text;
-use crate::{Batch, Database, Error, Interrupter, Params, Value, kept_text};
-use ::standing::{Event, Keeper, Row, Standing, StandingError, Subscription, SubscriptionEnd, TurnEnd};
+use crate::{Database, Error, Params, Value, kept_text};
+use ::standing::{Keeper, Standing, StandingError, Subscription, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use plan::StatementKind;
@@ -12,8 +16,6 @@ use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-use store::Snapshot;
 use world::disk::Disk;
 
 /// How soon a turn that found somebody in its way is tried again.
@@ -169,16 +171,17 @@ impl Database {
         &self,
         command: &StandingCommand,
         params: &Params,
-    ) -> Result<Option<Subscription>, Error> {
+    ) -> Result<Option<Told>, Error> {
         match command {
             StandingCommand::Create { name, if_not_exists, .. }
                 if *if_not_exists && self.has_standing(name) => {}
             StandingCommand::Create { name, text, .. } => self.create_standing(name, text)?,
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
-            StandingCommand::Subscribe { name, from, snapshot } => {
+            StandingCommand::Subscribe { name, from, snapshot, key } => {
                 let from = from.as_ref().map(|from| place(from, params)).transpose()?;
-                return self.subscribe(name, params, from, *snapshot).map(Some);
+                let subscription = self.subscribe(name, params, from, *snapshot)?;
+                return Told::new(subscription, key, self.clone()).map(Some);
             }
         }
         Ok(None)
@@ -221,76 +224,6 @@ impl Database {
     }
 }
 
-/// A subscription as rows: the commit's place and time, how many times the row came (positive) or went (negative), and the row. A mark
-/// of progress is a row of difference 0 without the rest.
-pub(crate) struct Told {
-    subscription: Subscription,
-    database: Database,
-    cancelled: Mutex<Option<String>>,
-    interrupter: Interrupter,
-}
-
-/// Columns in front of those of the query.
-const TOLD_COLUMNS: [&str; 3] = ["commit", "time", "difference"];
-/// How often a reader without a time limit looks whether it was cancelled.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-impl Told {
-    pub fn new(subscription: Subscription, database: Database, interrupter: Interrupter) -> Told {
-        Told { subscription, database, cancelled: Mutex::new(None), interrupter }
-    }
-    pub fn columns(&self) -> Arc<[Arc<str>]> {
-        let own = self.subscription.columns().iter().map(|column| column.title.clone());
-        TOLD_COLUMNS.iter().map(|title| Arc::from(*title)).chain(own).collect()
-    }
-    pub fn cancel(&self, reason: &str) {
-        *self.cancelled.lock() = Some(reason.to_string());
-    }
-    /// Waits for the next event, however long. `snapshot` becomes the newest: what nodes and relationships in the rows are shown from.
-    pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<Option<Batch>, Error> {
-        loop {
-            if let Some(batch) = self.next_timeout(LOOK_EVERY, snapshot)? {
-                return Ok(Some(batch));
-            }
-        }
-    }
-    /// The next event's rows, if it comes in time.
-    pub fn next_timeout(
-        &mut self,
-        timeout: Duration,
-        snapshot: &mut Snapshot,
-    ) -> Result<Option<Batch>, Error> {
-        let interrupted = self.interrupter.reason().map(str::to_string);
-        if let Some(reason) = self.cancelled.lock().take().or(interrupted) {
-            return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
-        }
-        let Some(event) = self.subscription.next(timeout).map_err(ended)? else { return Ok(None) };
-        *snapshot = self.database.snapshot();
-        let width = self.subscription.columns().len();
-        let head = |place: u64, time: Value, difference: isize| {
-            vec![Value::Int(place as i64), time, Value::Int(difference as i64)]
-        };
-        let shown = |(row, difference): &(Row, isize), place: u64, time: &Value| {
-            let columns = self.subscription.columns().iter().map(|column| row.values()[column.at].clone());
-            head(place, time.clone(), *difference).into_iter().chain(columns).collect::<Vec<_>>()
-        };
-        let rows: Vec<Vec<Value>> = match &event {
-            Event::Snapshot { place, rows } => {
-                rows.iter().map(|row| shown(row, *place, &Value::Null)).collect()
-            }
-            Event::Changes { place, time_micros, rows } => {
-                let time = Value::Int((time_micros / 1_000) as i64);
-                rows.iter().map(|row| shown(row, *place, &time)).collect()
-            }
-            Event::Progress { place } => {
-                let nothing = std::iter::repeat_n(Value::Null, width);
-                vec![head(*place, Value::Null, 0).into_iter().chain(nothing).collect()]
-            }
-        };
-        Ok(Some(Batch::from_rows(TOLD_COLUMNS.len() + width, &rows)))
-    }
-}
-
 /// The commit that a subscription goes on from.
 fn place(from: &Resume, params: &Params) -> Result<u64, Error> {
     let given = match from {
@@ -303,17 +236,6 @@ fn place(from: &Resume, params: &Params) -> Result<u64, Error> {
     })
 }
 
-fn ended(end: SubscriptionEnd) -> Error {
-    let code = "Tanglewood.TransientError.Standing.Ended";
-    match end {
-        SubscriptionEnd::Dropped => Error::new(code, "the standing query was dropped"),
-        SubscriptionEnd::Failed(why) => Error::new(code, format!("the standing query ended: {why}")),
-        SubscriptionEnd::Lagged => Error::new(code, "the subscriber fell too far behind and was cut off")
-            .hint("SUBSCRIBE … FROM the last commit that you read"),
-        SubscriptionEnd::Closed => Error::new(code, "the database was closed"),
-    }
-}
-
 impl From<StandingError> for Error {
     fn from(error: StandingError) -> Error {
         let code = match &error {
@@ -323,6 +245,7 @@ impl From<StandingError> for Error {
                 "Tanglewood.ClientError.Standing.Limit"
             }
             StandingError::Storage(_) => "Tanglewood.DatabaseError.General.Storage",
+            StandingError::NoSuchColumn { .. } => "Neo.ClientError.Statement.ArgumentError",
             StandingError::NoSuchQuery(_) => "Tanglewood.ClientError.Standing.NotFound",
             StandingError::MissingArgument(_) => "Neo.ClientError.Statement.ParameterMissing",
             StandingError::NameTaken(_) => "Tanglewood.ClientError.Standing.NameTaken",

@@ -28,6 +28,7 @@ const SHAPES: &[&str] = &[
     "MATCH (a:P), (b:Q) WHERE a.x = b.x RETURN id(a) AS a, id(b) AS b",
     "MATCH (a:P) RETURN count(*) AS n, sum(a.x) AS s, min(a.x) AS lo, max(a.x) AS hi, avg(a.x) AS m",
     "MATCH (a:P)-[:R]->(b) RETURN a.x AS x, count(b) AS n, count(DISTINCT b.x) AS d",
+    "MATCH (a:P)-[r:R]->(b) RETURN a.x AS x, sum(r.w / 3.0) AS s, avg(b.x * 0.1) AS m, sum(a.x + r.w) AS i",
     "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n WHERE n > 1 RETURN id(a) AS a, n",
     "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n MATCH (a)-[:S]->(c) RETURN id(a) AS a, n, id(c) AS c",
     "MATCH (a:P) OPTIONAL MATCH (a)-[:R]->(b:Q) RETURN id(a) AS a, id(b) AS b, b.x AS x",
@@ -342,4 +343,41 @@ fn a_reader_who_waits_is_woken_by_each_commit() {
         });
         assert!(place >= number);
     }
+}
+
+#[test]
+fn the_envelope_of_upserts_tells_the_newest_row_of_each_key() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    run(&database, "CREATE (:P {x: 1, y: 'a'}), (:P {x: 2, y: 'b'})");
+    run(&database, "CREATE STANDING QUERY q AS MATCH (p:P) RETURN p.y AS y, p.x AS x");
+    let error = session.query("SUBSCRIBE q ENVELOPE UPSERT (z)", Params::new()).err().unwrap();
+    assert!(error.message.contains("no column `z`"), "{}", error.message);
+    let mut told = session.query("SUBSCRIBE q SNAPSHOT ENVELOPE UPSERT (x)", Params::new()).unwrap();
+    assert_eq!(
+        told.columns().iter().map(|column| &**column).collect::<Vec<_>>(),
+        ["commit", "time", "state", "y", "x"]
+    );
+    let mut next = |told: &mut QueryResult| loop {
+        let batch = told.next_batch().unwrap().unwrap();
+        let mut rows: Vec<Vec<String>> =
+            (0..batch.len()).map(|at| batch.row(at)[2..].iter().map(shown).collect()).collect();
+        rows.sort();
+        if rows[0][0] != shown(&Value::from("progress")) {
+            return rows.iter().map(|row| row.join(" ")).collect::<Vec<_>>();
+        }
+    };
+    assert_eq!(
+        next(&mut told),
+        [r#"String("upsert") String("a") Int(1)"#, r#"String("upsert") String("b") Int(2)"#]
+    );
+    run(&database, "MATCH (p:P {x: 1}) SET p.y = 'c'");
+    assert_eq!(next(&mut told), [r#"String("upsert") String("c") Int(1)"#]);
+    run(&database, "MATCH (p:P {x: 1}) SET p.x = 2");
+    assert_eq!(
+        next(&mut told),
+        [r#"String("delete") Null Int(1)"#, r#"String("key_violation") Null Int(2)"#]
+    );
+    run(&database, "MATCH (p:P {y: 'b'}) DELETE p");
+    assert_eq!(next(&mut told), [r#"String("upsert") String("c") Int(2)"#]);
 }

@@ -26,7 +26,7 @@ pub mod scope;
 pub mod select;
 pub mod vector;
 
-pub use aggregate::Aggregator;
+pub use aggregate::{Aggregator, ExactSum};
 pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};

@@ -29,6 +29,13 @@ pub enum StandingError {
     NoSuchQuery(String),
     /// There is one of this name already.
     NameTaken(String),
+    /// The answer has no column of this name.
+    NoSuchColumn {
+        /// The name.
+        name: String,
+        /// The columns there are.
+        known: Vec<String>,
+    },
     /// An argument is missing.
     MissingArgument(String),
     /// The place to go on from lies ahead of the newest commit.
@@ -74,6 +81,7 @@ impl StandingError {
             StandingError::Forgotten { .. } => {
                 Some("subscribe with the snapshot first, or keep more history")
             }
+            StandingError::NoSuchColumn { .. } => Some("a key is made of columns that the query returns"),
             StandingError::Storage(_) => None,
         }
     }
@@ -85,6 +93,9 @@ impl fmt::Display for StandingError {
             StandingError::Unsupported { what, .. } => write!(f, "{what} cannot be kept up to date"),
             StandingError::Failed(why) => write!(f, "an expression failed: {why}"),
             StandingError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
+            StandingError::NoSuchColumn { name, known } => {
+                write!(f, "there is no column `{name}`; there are: {}", known.join(", "))
+            }
             StandingError::TooMany => {
                 write!(f, "there are {} standing queries, no more are allowed", crate::QUERIES_MAX)
             }

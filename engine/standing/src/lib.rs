@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
 //! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`query`] (one query and its readers), [`keeper`] (all
-//! queries of a database), [`subscription`] (who is told).
+//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how).
 
 mod analysis;
 mod demand;
@@ -26,6 +26,7 @@ mod shape;
 mod steps;
 mod subscription;
 mod table;
+mod upsert;
 mod view;
 
 pub use error::StandingError;
@@ -33,3 +34,4 @@ pub use keeper::{Keeper, Standing, TurnEnd};
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use row::Row;
 pub use subscription::{Column, Event, Subscription, SubscriptionEnd};
+pub use upsert::{Upsert, Upserts};

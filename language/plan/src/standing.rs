@@ -22,7 +22,7 @@ pub enum StandingCommand {
         /// Do nothing if there is none.
         if_exists: bool,
     },
-    /// `SUBSCRIBE name [FROM place] [SNAPSHOT]`
+    /// `SUBSCRIBE name [FROM place] [SNAPSHOT] [ENVELOPE UPSERT (column, …)]`
     Subscribe {
         /// Its name.
         name: Name,
@@ -30,6 +30,8 @@ pub enum StandingCommand {
         from: Option<Resume>,
         /// The whole answer first.
         snapshot: bool,
+        /// The columns by which the newest row of each is told, instead of differences.
+        key: Vec<Name>,
     },
 }
 
@@ -73,14 +75,19 @@ impl fmt::Display for StandingCommand {
                     if *if_exists { " IF EXISTS" } else { "" }
                 )
             }
-            StandingCommand::Subscribe { name, from, snapshot } => {
+            StandingCommand::Subscribe { name, from, snapshot, key } => {
                 write!(f, "SUBSCRIBE {}", Quoted(name))?;
                 match from {
                     Some(Resume::Place(place)) => write!(f, " FROM {place}")?,
                     Some(Resume::Parameter(name)) => write!(f, " FROM ${name}")?,
                     None => {}
                 }
-                write!(f, "{}", if *snapshot { " SNAPSHOT" } else { "" })
+                write!(f, "{}", if *snapshot { " SNAPSHOT" } else { "" })?;
+                for (number, name) in key.iter().enumerate() {
+                    let before = if number == 0 { " ENVELOPE UPSERT (" } else { ", " };
+                    write!(f, "{before}{}", Quoted(name))?;
+                }
+                write!(f, "{}", if key.is_empty() { "" } else { ")" })
             }
         }
     }

@@ -68,7 +68,7 @@ impl Session {
                 catalogue::nothing()
             }
             StatementKind::Standing(command) => {
-                let Some(subscription) = self.database.carry_out(command, &params)? else {
+                let Some(told) = self.database.carry_out(command, &params)? else {
                     return Ok(QueryResult::of_batches(
                         Vec::new(),
                         Vec::new(),
@@ -77,12 +77,7 @@ impl Session {
                     ));
                 };
                 let summary = summary(&planned, &snapshot);
-                return Ok(QueryResult::of_subscription(
-                    subscription,
-                    self.database.clone(),
-                    self.interrupter.clone(),
-                    summary,
-                ));
+                return Ok(QueryResult::of_subscription(told.until(self.interrupter.clone()), summary));
             }
             StatementKind::Users(command) => {
                 users::carry_out(command, &params, &self.database)?;

@@ -169,6 +169,23 @@ impl Aggregator {
         Ok(())
     }
 
+    /// Takes `count` floats by their sum, where somebody has kept it.
+    ///
+    /// # Errors
+    /// When this is neither a sum nor an average.
+    pub fn add_floats(&mut self, count: i64, total: &ExactSum) -> Result<(), EvalError> {
+        match &mut self.state {
+            State::Sum(sum) => {
+                sum.count += count;
+                sum.floats.merge(total);
+                sum.has_number |= count > 0;
+                sum.has_float |= count > 0;
+            }
+            _ => return Err(EvalError::internal(format!("{} is no sum", self.function.name()))),
+        }
+        Ok(())
+    }
+
     /// Takes one value so many times.
     fn add_times(&mut self, value: &Value, times: usize) -> Result<(), EvalError> {
         let counted = times as i64;

@@ -1,13 +1,13 @@
 //! Groups and their aggregates, kept up to date row by row.
 //!
-//! Counts and sums of integers are kept as such; min and max keep the values in order; the others keep their values and are
+//! Counts and sums of numbers are kept as such (of floats exactly, so that one that goes leaves no trace); min and max keep the values in order; the others keep their values and are
 //! computed anew when the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
 
 use crate::StandingError;
 use crate::network::Changes;
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
-use execute::expression::Aggregator;
+use execute::expression::{Aggregator, ExactSum};
 use model::Value;
 use plan::AggregateFunction;
 use plan::algebra::AggregateCall;
@@ -17,10 +17,54 @@ use std::collections::BTreeMap;
 enum Kept {
     /// Rows, or values that are not null.
     Count(isize),
-    /// Integers by their sum, other values as they are.
-    Sum { count: isize, integers: i128, others: BTreeMap<Row, isize> },
+    /// Numbers by their sum, other values as they are.
+    Sum(Box<Sum>),
     /// Values in order (percentiles: with their second argument), so many times each.
     Values(BTreeMap<Row, isize>),
+}
+
+/// A sum from which values can be taken away.
+#[derive(Default)]
+struct Sum {
+    integers: i128,
+    integer_count: isize,
+    floats: ExactSum,
+    float_count: isize,
+    /// What is no number, or too large to be added up without overflow on the way.
+    others: BTreeMap<Row, isize>,
+}
+
+/// Floats below this are added up: more of them than there can be rows stay finite.
+const SUMMED_MAX: f64 = 1e290;
+
+impl Sum {
+    fn update(&mut self, row: Row, diff: isize) {
+        match &row.values()[0] {
+            Value::Int(int) => {
+                self.integers += i128::from(*int) * diff as i128;
+                self.integer_count += diff;
+            }
+            Value::Float(float) if float.abs() < SUMMED_MAX => {
+                let signed = if diff < 0 { -float } else { *float };
+                (0..diff.unsigned_abs()).for_each(|_| self.floats.add(signed));
+                self.float_count += diff;
+            }
+            _ => keep(&mut self.others, row, diff),
+        }
+    }
+    fn value(&self, call: &AggregateCall) -> Result<Value, StandingError> {
+        let mut aggregator = Aggregator::new(call.function, false);
+        if self.integer_count > 0 {
+            aggregator.add_integers(self.integer_count as i64, self.integers)?;
+        }
+        if self.float_count > 0 {
+            aggregator.add_floats(self.float_count as i64, &self.floats)?;
+        }
+        for (row, times) in &self.others {
+            (0..*times).try_for_each(|_| aggregator.add(row.values()[0].clone()))?;
+        }
+        Ok(aggregator.finish()?)
+    }
 }
 
 struct Group {
@@ -43,7 +87,7 @@ impl Kept {
             AggregateFunction::CountRows => Kept::Count(0),
             AggregateFunction::Count if !call.distinct => Kept::Count(0),
             AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
-                Kept::Sum { count: 0, integers: 0, others: BTreeMap::new() }
+                Kept::Sum(Box::default())
             }
             _ => Kept::Values(BTreeMap::new()),
         }
@@ -52,13 +96,7 @@ impl Kept {
         let is_null = arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
         match (self, arguments) {
             (Kept::Count(count), _) if !is_null => *count += diff,
-            (Kept::Sum { count, integers, others }, Some(row)) if !is_null => match &row.values()[0] {
-                Value::Int(int) => {
-                    *integers += i128::from(*int) * diff as i128;
-                    *count += diff;
-                }
-                _ => keep(others, row, diff),
-            },
+            (Kept::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
             (Kept::Values(values), Some(row)) if !is_null => keep(values, row, diff),
             _ => {}
         }
@@ -66,16 +104,7 @@ impl Kept {
     fn value(&self, call: &AggregateCall) -> Result<Value, StandingError> {
         match self {
             Kept::Count(count) => Ok(Value::Int(*count as i64)),
-            Kept::Sum { count, integers, others } => {
-                let mut aggregator = Aggregator::new(call.function, false);
-                if *count > 0 {
-                    aggregator.add_integers(*count as i64, *integers)?;
-                }
-                for (row, times) in others {
-                    (0..*times).try_for_each(|_| aggregator.add(row.values()[0].clone()))?;
-                }
-                Ok(aggregator.finish()?)
-            }
+            Kept::Sum(sum) => sum.value(call),
             Kept::Values(values) => {
                 let mut aggregator = Aggregator::new(call.function, call.distinct);
                 let extremes = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::lexer::TokenKind;
+use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
 
 impl Parser<'_> {
@@ -37,7 +38,20 @@ impl Parser<'_> {
         let name = self.standing_name()?;
         let from = if self.eat_word("FROM") { Some(self.resume()?) } else { None };
         let snapshot = self.eat_word("SNAPSHOT");
-        Ok(StandingCommand::Subscribe { name, from, snapshot })
+        let key = if self.eat_words(&["ENVELOPE", "UPSERT"]) { self.upsert_key()? } else { Vec::new() };
+        Ok(StandingCommand::Subscribe { name, from, snapshot, key })
+    }
+
+    /// `[KEY] (column, …)`
+    fn upsert_key(&mut self) -> Parsed<Vec<Name>> {
+        self.eat_word("KEY");
+        self.expect_symbol("(")?;
+        let mut key = vec![Name::from(self.name("a column of the query")?.text)];
+        while self.eat_symbol(",") {
+            key.push(self.name("a column of the query")?.text.into());
+        }
+        self.expect_symbol(")")?;
+        Ok(key)
     }
 
     fn resume(&mut self) -> Parsed<Resume> {
@@ -51,7 +65,7 @@ impl Parser<'_> {
         Ok(place)
     }
 
-    fn standing_name(&mut self) -> Parsed<plan::expr::Name> {
+    fn standing_name(&mut self) -> Parsed<Name> {
         Ok(self.name("the name of the standing query")?.text.into())
     }
 }
