@@ -150,6 +150,10 @@ impl Environment {
         self.view.read().clone()
     }
     /// Does the statement run in a transaction whose reads are validated?
+    /// Does the view stay as it is?
+    pub(crate) fn is_reading(&self) -> bool {
+        self.transaction.is_none()
+    }
     pub(crate) fn is_recording(&self) -> bool {
         self.transaction.as_ref().is_some_and(|transaction| transaction.mode() == Mode::Write)
     }

@@ -11,6 +11,7 @@ use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
 use model::{Batch, Column, Value};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
 
 /// What an operator does may fail in many ways; the result stream sorts them out.
@@ -51,6 +52,10 @@ impl Here {
 /// One batch in, one batch out.
 pub(crate) trait Step: Send {
     fn step(&mut self, port: usize, batch: Batch, here: &mut Here) -> Try<Batch>;
+    /// Is it as if nothing had come yet, so that it may serve another scope instance?
+    fn is_fresh(&self) -> bool {
+        false
+    }
 }
 
 /// Runs a [`Step`].
@@ -66,6 +71,9 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
             context.send(Rows(batch));
         }
         Ok(Flow::Ready)
+    }
+    fn recycle(&mut self) -> bool {
+        self.step.is_fresh() && self.here.environment.is_reading()
     }
 }
 
@@ -91,6 +99,14 @@ pub(crate) trait FanOut: Send {
     ) -> Try<Progress>;
     /// The new columns of the rows since the last call.
     fn columns(&mut self) -> Vec<Column>;
+    /// Should the rows so far be handed on, since who comes after may find that some input rows have enough?
+    fn is_round(&self) -> bool {
+        false
+    }
+    /// Forgets what it was at; true if it may then serve another scope instance.
+    fn recycle(&mut self) -> bool {
+        false
+    }
 }
 
 /// What a breaker or fan-out may ask for.
@@ -111,6 +127,10 @@ impl Turn<'_, '_> {
     /// Does nobody need what comes of this row?
     pub(crate) fn skips(&self, batch: &Batch, row: usize) -> bool {
         self.early.is_some_and(|early| early.is_done(batch, row))
+    }
+    /// Are there operators between this one and a test, by which some input rows may have their answer before others?
+    pub(crate) fn awaits_answers(&self) -> bool {
+        self.early.is_some_and(|early| !early.once)
     }
     /// Is one output row for each outer row enough?
     pub(crate) fn takes_one(&self) -> bool {
@@ -152,7 +172,7 @@ impl<F: FanOut> Filling<F> {
     fn slice(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
         let progress = self.fan.fill(batch, &mut self.rows, rows_max, turn)?;
-        let is_whole = self.rows.len() >= rows_max || progress == Progress::Done;
+        let is_whole = self.rows.len() >= rows_max || progress == Progress::Done || self.fan.is_round();
         let output = (is_whole && !self.rows.is_empty()).then(|| {
             let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));
@@ -187,8 +207,31 @@ impl<F: FanOut> Stage for FanStage<F> {
 }
 
 /// A stage of rows that fan out.
-pub(crate) fn fan_stage<F: FanOut + 'static>(fan: F, carry: Arc<[usize]>) -> Box<dyn Stage> {
-    Box::new(FanStage(Filling::new(fan, carry)))
+pub(crate) fn fan_stage<F: FanOut + 'static>(
+    fan: F,
+    carry: Arc<[usize]>,
+    rows: &Arc<AtomicU64>,
+) -> Box<dyn Stage> {
+    Box::new(Counted { stage: FanStage(Filling::new(fan, carry)), rows: rows.clone() })
+}
+
+/// A stage of which it is counted how many rows come out.
+struct Counted<S> {
+    stage: S,
+    rows: Arc<AtomicU64>,
+}
+
+impl<S: Stage> Stage for Counted<S> {
+    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
+        self.stage.begin(batch, here)
+    }
+    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        let (rows, progress) = self.stage.slice(turn)?;
+        if let Some(rows) = &rows {
+            self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        }
+        Ok((rows, progress))
+    }
 }
 
 /// A [`Step`] as a stage.
@@ -210,8 +253,8 @@ impl<S: Step> Stage for StepStage<S> {
 }
 
 /// A stage of one batch for one batch.
-pub(crate) fn step_stage<S: Step + 'static>(step: S) -> Box<dyn Stage> {
-    Box::new(StepStage { step, waiting: None })
+pub(crate) fn step_stage<S: Step + 'static>(step: S, rows: &Arc<AtomicU64>) -> Box<dyn Stage> {
+    Box::new(Counted { stage: StepStage { step, waiting: None }, rows: rows.clone() })
 }
 
 /// Runs a [`FanOut`].
@@ -219,6 +262,7 @@ pub(crate) struct Fanning<F> {
     filling: Filling<F>,
     here: Here,
     early: Option<Early>,
+    hurries: bool,
     /// Rows after which they are handed on, where few may be enough.
     wanted: Option<usize>,
 }
@@ -233,7 +277,7 @@ impl<F: FanOut> Fanning<F> {
         hurries: bool,
     ) -> Fanning<F> {
         let wanted = (hurries || early.is_some()).then_some(EARLY_ROWS_FIRST);
-        Fanning { filling: Filling::new(fan, carry), here, early, wanted }
+        Fanning { filling: Filling::new(fan, carry), here, early, hurries, wanted }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let batch_rows = self.here.environment.batch_rows;
@@ -276,6 +320,15 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)
+    }
+    fn recycle(&mut self) -> bool {
+        self.filling.current = None;
+        self.filling.rows.clear();
+        if let Some(early) = &mut self.early {
+            early.done = None;
+        }
+        self.wanted = (self.hurries || self.early.is_some()).then_some(EARLY_ROWS_FIRST);
+        self.filling.fan.recycle() && self.here.environment.is_reading()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Batch in, slices of neighbours out: the far ends become one new column, all columns carried along share one new row map, and the
 //! edges themselves are only written where someone reads them. A hub's list is left and re-entered in the middle. With `into`, both
-//! ends are bound and the edges between them are found by search in the shorter way the store has.
+//! ends are bound and the edges between them are found by search in the shorter way the store has. Below a test, whose rows need no more
+//! than a first answer, the lists are taken in turns: a few neighbours of each row, then twice as many of each that has no answer yet.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -25,6 +26,11 @@ const ADMITTED_KEPT_MAX: usize = NEIGHBOURS_PER_SLICE_MAX;
 
 /// Neighbours looked at together where one with the right labels is enough.
 const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
+
+/// Neighbours of all rows together in the first of the rounds in which lists are taken in turns, and those of one row at least and at most.
+const ROUND_NEIGHBOURS_FIRST: usize = 256;
+const ROUND_SHARE_MIN: usize = 4;
+const ROUND_SHARE_MAX: usize = 16;
 
 /// The edge types of these names; `None` where names are given but none of them is known, so that there is nothing to find.
 pub(crate) fn edge_types(names: &[Name], snapshot: &Snapshot) -> Option<Vec<EdgeTypeId>> {
@@ -132,7 +138,24 @@ struct Expand {
     found: Vec<EdgeId>,
     far: Vec<VertexId>,
     edges: Vec<EdgeRef>,
+    rounds: Rounds,
 }
+
+/// Lists taken in turns.
+#[derive(Default)]
+struct Rounds {
+    /// By row: its place in its list, [`ROUNDS_DONE`] behind the end.
+    places: Vec<u32>,
+    /// Neighbours of one row in this round; 0 before the first.
+    share: usize,
+    /// Some row of this round has more.
+    more: bool,
+    /// A round has just ended.
+    ended: bool,
+}
+
+/// Nothing is left of a list.
+const ROUNDS_DONE: u32 = u32::MAX;
 
 impl Expand {
     fn new(plan: Arc<Plan>) -> Expand {
@@ -150,6 +173,7 @@ impl Expand {
             found: Vec::new(),
             far: Vec::new(),
             edges: Vec::new(),
+            rounds: Rounds::default(),
         }
     }
     fn next_row(&mut self) {
@@ -313,10 +337,66 @@ impl Expand {
     }
 }
 
+impl Expand {
+    /// A slice of a round: so many neighbours of each row that has no answer.
+    fn slice_in_turns(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        turn: &Turn<'_, '_>,
+    ) -> Try<Progress> {
+        let (rows_max, mut looked) = (turn.here.environment.batch_rows, 0);
+        if self.rounds.share == 0 {
+            self.rounds.places.clear();
+            self.rounds.places.resize(batch.len(), 0);
+            let share = ROUND_NEIGHBOURS_FIRST / batch.len().max(1);
+            self.rounds.share = share.clamp(ROUND_SHARE_MIN, ROUND_SHARE_MAX);
+        }
+        self.rounds.ended = false;
+        while self.row < batch.len() {
+            if rows.len() >= rows_max || looked > NEIGHBOURS_PER_SLICE_MAX {
+                return Ok(Progress::More);
+            }
+            let (row, place) = (self.row, self.rounds.places[self.row]);
+            self.row += 1;
+            if place == ROUNDS_DONE || turn.skips(batch, row) {
+                continue;
+            }
+            let (Some(from), Some(side)) = (batch.column(self.plan.from).vertex(row), bound.sides.first())
+            else {
+                continue;
+            };
+            let list = side.view.neighbours(from.dense(), &mut self.neighbours)?;
+            let (begin, end) = (place as usize, list.len().min(place as usize + self.rounds.share));
+            looked += end - begin + 1;
+            for far in &list[begin..end] {
+                let far = VertexId::from_dense(*far);
+                if bound.labels.is_any() || bound.labels.admits_end(far, &bound.snapshot)? {
+                    rows.push(row as u32);
+                    if self.plan.keep_to {
+                        self.far.push(far);
+                    }
+                }
+            }
+            self.rounds.more |= end < list.len();
+            self.rounds.places[row] = if end < list.len() { end as u32 } else { ROUNDS_DONE };
+        }
+        if !std::mem::take(&mut self.rounds.more) {
+            return Ok(Progress::Done);
+        }
+        self.row = 0;
+        self.rounds.share = self.rounds.share.saturating_mul(2);
+        self.rounds.ended = true;
+        Ok(Progress::More)
+    }
+}
+
 impl FanOut for Expand {
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         Bound::bind(&mut self.bound, &self.plan, batch, here);
         (self.row, self.place, self.assembled) = (0, 0, false);
+        (self.rounds.share, self.rounds.more, self.rounds.ended) = (0, false, false);
         Ok(())
     }
     fn fill(
@@ -327,9 +407,21 @@ impl FanOut for Expand {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut bound = self.bound.take().expect("a batch was begun");
-        let progress = self.slice(&mut bound, batch, rows, rows_max, turn);
+        let in_turns = turn.awaits_answers() && self.plan.to.is_none() && !self.plan.keep_edge;
+        let progress = match in_turns {
+            true => self.slice_in_turns(&mut bound, batch, rows, turn),
+            false => self.slice(&mut bound, batch, rows, rows_max, turn),
+        };
         self.bound = Some(bound);
         progress
+    }
+    fn is_round(&self) -> bool {
+        self.rounds.ended
+    }
+    fn recycle(&mut self) -> bool {
+        self.far.clear();
+        self.edges.clear();
+        true
     }
     fn columns(&mut self) -> Vec<Column> {
         let mut columns = Vec::new();

@@ -26,6 +26,9 @@ impl Step for Extend {
         }
         Ok(batch.project(&self.carry))
     }
+    fn is_fresh(&self) -> bool {
+        true
+    }
 }
 
 pub(crate) fn compile(

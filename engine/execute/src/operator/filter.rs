@@ -28,6 +28,9 @@ impl Step for Filter {
         }
         Ok(kept.select(std::mem::take(&mut self.selected)))
     }
+    fn is_fresh(&self) -> bool {
+        true
+    }
 }
 
 pub(crate) fn compile(

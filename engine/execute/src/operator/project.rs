@@ -26,6 +26,9 @@ impl Step for Project {
         }
         Ok(with_columns(columns, batch.len()))
     }
+    fn is_fresh(&self) -> bool {
+        true
+    }
 }
 
 /// A batch of these carried columns.

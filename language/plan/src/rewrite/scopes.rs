@@ -11,6 +11,9 @@ use crate::statistics::Planning;
 
 /// Rows that an instance should be expected to work on: enough that making it, about a microsecond, does not count.
 const INSTANCE_WORK: f64 = 4_096.0;
+/// Likewise, where the work begins with a list for each row: such lists are taken in turns, so that each row's first answer ends its own
+/// part, and many rows make longer batches.
+const INSTANCE_WORK_IN_TURNS: f64 = 65_536.0;
 /// Work for one row from which on it pays to end it early.
 const MUCH_WORK: f64 = 512.0;
 /// Outer rows of one instance at most; more come in several batches anyway.
@@ -67,7 +70,9 @@ impl Choosing {
                 Scope { reason: ScopeReason::SmallWork, ..Scope::default() }
             }
             (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) => {
-                let rows = (INSTANCE_WORK / work).clamp(1.0, INSTANCE_ROWS_MAX) as u32;
+                let together =
+                    if begins_with_list(&node.inner) { INSTANCE_WORK_IN_TURNS } else { INSTANCE_WORK };
+                let rows = (together / work).clamp(1.0, INSTANCE_ROWS_MAX) as u32;
                 Scope { rows: Some(rows), reason: ScopeReason::EarlyExit, ..Scope::default() }
             }
             (ApplyKind::Repeat(_), true) => {
@@ -79,4 +84,16 @@ impl Choosing {
             _ => Scope::default(),
         }
     }
+}
+
+/// Does a sub-query begin with the neighbours of each row?
+fn begins_with_list(inner: &Plan) -> bool {
+    let mut plan = inner;
+    while let Some(input) = plan.input() {
+        if matches!(input, Plan::Argument(_)) {
+            return matches!(plan, Plan::Expand(node) if !node.into && node.edge.is_none());
+        }
+        plan = input;
+    }
+    false
 }

@@ -98,6 +98,24 @@ impl ApplyClose {
                 context.charge(batch.len() * size_of::<Value>())?;
             }
             Kind::Unit => {}
+            // A row that passes goes on at once: who wants few rows may then have them.
+            Kind::Semi if !self.plan.ordered => {
+                let mut passed = Vec::new();
+                for row in 0..batch.len() {
+                    let number = self.number(&batch, row);
+                    if std::mem::replace(&mut self.counts[number], 1) == 0 {
+                        passed.push(number as u32);
+                        self.unanswered -= 1;
+                        if let Some(done) = &self.done {
+                            done.mark(number);
+                        }
+                    }
+                }
+                if !passed.is_empty() {
+                    let outer = self.outer.as_ref().expect("the outer rows come first");
+                    context.send(Rows(select(&outer.project(&self.plan.carry), passed)));
+                }
+            }
             _ => (0..batch.len()).for_each(|row| {
                 let number = self.number(&batch, row);
                 self.unanswered -= usize::from(self.counts[number] == 0);
@@ -134,6 +152,7 @@ impl ApplyClose {
         };
         match self.plan.kind {
             Kind::Unit => kept,
+            Kind::Semi if !self.plan.ordered => Batch::default(),
             Kind::Semi => select(&kept, where_count(|count| count > 0)),
             Kind::Anti => select(&kept, where_count(|count| count == 0)),
             Kind::Exists => {
@@ -203,7 +222,8 @@ fn select(batch: &Batch, rows: Vec<u32>) -> Batch {
 impl Operator<Rows> for ApplyClose {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if port == 0 {
-            self.counts = vec![0; batch.len()];
+            self.counts.clear();
+            self.counts.resize(batch.len(), 0);
             self.unanswered = batch.len();
             self.lists =
                 if self.plan.kind == Kind::Collect { vec![Vec::new(); batch.len()] } else { Vec::new() };
@@ -222,6 +242,13 @@ impl Operator<Rows> for ApplyClose {
     fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
         self.output = Some(self.finish());
         self.run(context)
+    }
+    fn recycle(&mut self) -> bool {
+        (self.outer, self.done, self.output, self.unanswered, self.next) = (None, None, None, 0, 0);
+        self.held.clear();
+        self.counts.clear();
+        self.lists.clear();
+        true
     }
 }
 
