@@ -9,7 +9,7 @@ use crate::table::{Space, SpaceNo};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::schema::{IndexId, SchemaTarget};
-use model::{KeyId, LabelId, Value};
+use model::{KeyId, LabelId, Value, VertexId};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,10 +82,11 @@ impl Existing {
         let mut seen = self.seen.lock();
         let used = self.used.lock();
         for chunk in current.chunks_changed_since(&seen) {
+            let changed = current.vertices_changed_since(&seen, chunk);
             for (space, watched) in self.watched.iter().enumerate() {
                 let Some((key, labels)) = watched else { continue };
                 let (before, now) =
-                    (ids_of(&seen, chunk, *key, labels)?, ids_of(current, chunk, *key, labels)?);
+                    (ids_of(&seen, &changed, *key, labels)?, ids_of(current, &changed, *key, labels)?);
                 if before.difference(&now).any(|(_, vertex)| used.contains(vertex)) {
                     return Err(StoreError::Outdated("a node that new relationships lead to changed"));
                 }
@@ -139,16 +140,19 @@ impl Existing {
     }
 }
 
-/// Ids in one chunk of vertices that have one of the labels, and whose they are.
+/// Ids of those of the vertices that exist and have one of the labels, and whose they are.
 fn ids_of(
     snapshot: &Snapshot,
-    chunk: model::ChunkNo,
+    vertices: &[VertexId],
     key: KeyId,
     labels: &BTreeSet<LabelId>,
 ) -> Result<BTreeSet<(KeptId, u32)>, StoreError> {
     let mut ids = BTreeSet::new();
-    for vertex in snapshot.vertices_of_chunk(chunk)? {
+    for vertex in vertices.iter().copied() {
         let mut carries = false;
+        if !snapshot.exists(vertex)? {
+            continue;
+        }
         for label in labels {
             carries |= snapshot.has_label(vertex, *label)?;
         }

@@ -14,7 +14,7 @@ use crate::filter::LabelFilter;
 use crate::index::Index;
 use crate::index_gather::Gathered;
 use crate::index_keep::{collect_entries, index_key};
-use crate::index_run::IndexKey;
+use crate::index_run::{Entry, IndexKey};
 use crate::pager::Pager;
 use crate::snapshot::{Snapshot, StoreOptions};
 use model::schema::{IndexDefinition, SchemaTarget};
@@ -111,21 +111,45 @@ impl Comparison<'_> {
         self.filter.accepts(self.catalog.labels_of(labels)).then_some(())?;
         index_key(chunk, slot, &self.definition.keys)
     }
-    /// Slots in which two versions of a chunk may differ.
-    fn slots(old: Option<&Arc<Cell>>, new: &Arc<Cell>) -> Vec<usize> {
-        let shared = old.filter(|old| Arc::ptr_eq(old.base(), new.base()));
-        let Some(old) = shared else { return (0..new.meta.slot_bound as usize).collect() };
-        let mut slots = Vec::new();
-        if let Some(delta) = new.delta() {
-            delta.for_each(|slot, vertex| {
-                let before = old.delta().and_then(|delta| delta.vertex(slot));
-                if !before.is_some_and(|before| std::ptr::eq(before, vertex)) {
-                    slots.push(slot);
-                }
-            });
-        }
-        slots
+}
+
+/// Slots in which two versions of a chunk may differ.
+pub(crate) fn changed_slots(old: Option<&Arc<Cell>>, new: &Arc<Cell>) -> Vec<usize> {
+    let shared = old.filter(|old| Arc::ptr_eq(old.base(), new.base()));
+    let Some(old) = shared else { return (0..new.meta.slot_bound as usize).collect() };
+    let mut slots = Vec::new();
+    if let Some(delta) = new.delta() {
+        delta.for_each(|slot, vertex| {
+            let before = old.delta().and_then(|delta| delta.vertex(slot));
+            if !before.is_some_and(|before| std::ptr::eq(before, vertex)) {
+                slots.push(slot);
+            }
+        });
     }
+    slots
+}
+
+/// Appends what an index held for the vertices of one chunk that changed, and what it shall hold for them.
+pub(crate) fn changed_entries(
+    catalog: &Catalog,
+    definition: &IndexDefinition,
+    number: ChunkNo,
+    (old, new): (Option<&Arc<Cell>>, &Arc<Cell>),
+    (gone, come): (&mut Vec<Entry>, &mut Vec<Entry>),
+) -> Result<(), StoreError> {
+    let SchemaTarget::Vertices(label) = definition.target else { return Ok(()) };
+    let comparison = Comparison { catalog, definition, filter: LabelFilter::Has(label) };
+    let before = old.map(|cell| cell.chunk()).transpose()?;
+    let after = new.chunk()?;
+    for slot in changed_slots(old, new) {
+        let (was, is) = (comparison.key(before.as_ref(), slot), comparison.key(Some(&after), slot));
+        if was != is {
+            let vertex = VertexId::new(number, slot as Slot).dense();
+            gone.extend(was.map(|key| Entry { key, vertex }));
+            come.extend(is.map(|key| Entry { key, vertex }));
+        }
+    }
+    Ok(())
 }
 
 impl PreparedIndex {
@@ -137,18 +161,18 @@ impl PreparedIndex {
         options: StoreOptions,
     ) -> Result<PreparedIndex, StoreError> {
         let definition = self.index.definition.clone();
-        let SchemaTarget::Vertices(label) = definition.target else { return Ok(self) };
-        let comparison = Comparison { catalog, definition: &definition, filter: LabelFilter::Has(label) };
         // Who leaves a key goes first, so that who comes to it is not taken for a duplicate.
-        let mut come: Vec<(IndexKey, u32)> = Vec::new();
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
         for (number, new) in directory.iter() {
-            let old = self.directory.get(number).cloned();
-            if old.as_ref().is_some_and(|old| Arc::ptr_eq(old, new)) {
-                continue;
+            let old = self.directory.get(number);
+            if old.is_none_or(|old| !Arc::ptr_eq(old, new)) {
+                changed_entries(catalog, &definition, number, (old, new), (&mut gone, &mut come))?;
             }
-            self.compare(number, old.as_ref(), new, &comparison, options, &mut come)?;
         }
-        for (key, vertex) in come {
+        for Entry { key, vertex } in gone {
+            self.index.remove(key, vertex, options.index_delta_min)?;
+        }
+        for Entry { key, vertex } in come {
             if definition.unique
                 && let Some(other) = self.index.seek(key.values())?.first()
             {
@@ -159,29 +183,5 @@ impl PreparedIndex {
         }
         self.directory = directory.clone();
         Ok(self)
-    }
-    fn compare(
-        &mut self,
-        number: ChunkNo,
-        old: Option<&Arc<Cell>>,
-        new: &Arc<Cell>,
-        comparison: &Comparison<'_>,
-        options: StoreOptions,
-        come: &mut Vec<(IndexKey, u32)>,
-    ) -> Result<(), StoreError> {
-        let before = old.map(|cell| cell.chunk()).transpose()?;
-        let after = new.chunk()?;
-        for slot in Comparison::slots(old, new) {
-            let (was, is) = (comparison.key(before.as_ref(), slot), comparison.key(Some(&after), slot));
-            if was == is {
-                continue;
-            }
-            let vertex = VertexId::new(number, slot as Slot).dense();
-            if let Some(key) = was {
-                self.index.remove(key, vertex, options.index_delta_min)?;
-            }
-            come.extend(is.map(|key| (key, vertex)));
-        }
-        Ok(())
     }
 }

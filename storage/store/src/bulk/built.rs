@@ -22,14 +22,14 @@ use crate::fold;
 use crate::index::Index;
 use crate::index_gather::Gathered;
 use crate::index_keep::collect_entries;
-use crate::index_run::Entry;
+use crate::index_online::{changed_entries, changed_slots};
 use crate::snapshot::Snapshot;
 use crate::statistics::Counter;
 use crate::{StoreError, chunk_bytes};
 use model::schema::{IndexId, SchemaTarget};
 use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A chunk that was there, with the new edges.
@@ -161,31 +161,30 @@ impl Built {
 
     /// Brings the indexes from `seen` to `current`.
     fn catch_up(&mut self, current: &Snapshot, catalog: &Catalog) -> Result<(), StoreError> {
-        let changed = current.chunks_changed_since(&self.seen);
+        let seen = self.seen.clone();
+        let changed = current.chunks_changed_since(&seen);
         for (_, index) in &mut self.indexes {
-            let SchemaTarget::Vertices(_) = index.definition.target else { continue };
-            let (mut gone, mut come) = (BTreeSet::new(), BTreeSet::new());
+            let (mut gone, mut come) = (Vec::new(), Vec::new());
             for number in &changed {
-                for (snapshot, entries) in [(&self.seen, &mut gone), (current, &mut come)] {
-                    let Some(cell) = snapshot.root.directory.get(*number) else { continue };
-                    let mut found: Vec<Entry> = Vec::new();
-                    collect_entries(catalog, *number, cell, &index.definition, &mut found)?;
-                    entries.extend(found);
+                // A chunk once made is there for ever.
+                if let Some(new) = current.root.directory.get(*number) {
+                    let cells = (seen.root.directory.get(*number), new);
+                    changed_entries(catalog, &index.definition, *number, cells, (&mut gone, &mut come))?;
                 }
             }
-            if gone == come {
+            if gone.is_empty() && come.is_empty() {
                 continue;
             }
             let index = Arc::make_mut(index);
             let delta_min = current.root.options.index_delta_min;
-            for entry in gone.difference(&come) {
-                index.remove(entry.key.clone(), entry.vertex, delta_min)?;
+            for entry in gone {
+                index.remove(entry.key, entry.vertex, delta_min)?;
             }
-            for entry in come.difference(&gone) {
+            for entry in come {
                 if index.definition.unique && !index.seek(entry.key.values())?.is_empty() {
                     return Err(StoreError::Outdated("a value that may be there only once came into being"));
                 }
-                index.insert(entry.key.clone(), entry.vertex, delta_min)?;
+                index.insert(entry.key, entry.vertex, delta_min)?;
             }
         }
         self.seen = current.clone();
@@ -222,12 +221,11 @@ impl Snapshot {
         };
         (0..now.bound().max(before.bound())).filter(|number| !same(number)).collect()
     }
-    /// The vertices of one chunk, whatever their labels.
-    pub fn vertices_of_chunk(&self, number: ChunkNo) -> Result<Vec<VertexId>, StoreError> {
-        let Some(chunk) = self.chunk(number)? else { return Ok(Vec::new()) };
-        let slots = chunk.meta().slot_bound as usize;
-        let vertices = (0..slots).filter(|slot| chunk.exists(*slot));
-        Ok(vertices.map(|slot| VertexId::new(number, slot as u16)).collect())
+    /// Vertices of one chunk that may differ from what they were in an earlier snapshot, or were not there then or are not there now.
+    pub fn vertices_changed_since(&self, earlier: &Snapshot, number: ChunkNo) -> Vec<VertexId> {
+        let Some(new) = self.root.directory.get(number) else { return Vec::new() };
+        let slots = changed_slots(earlier.root.directory.get(number), new);
+        slots.into_iter().map(|slot| VertexId::new(number, slot as u16)).collect()
     }
 }
 
