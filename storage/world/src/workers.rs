@@ -4,13 +4,16 @@
 //! a [`Waker`]: waking a running worker is one atomic swap and no system call; waking a parked one is one futex call.
 //!
 //! Invariant: a wake is never lost. A wake between the worker's last look at its queue and its park makes that park return at once.
-//! Pinning is a wish: where the machine refuses (containers, other systems) the worker runs unpinned and `pinned()` says so.
+//! Pinning is a wish: where the machine refuses (containers, other systems) the worker runs unpinned and `pinned()` says so. So is that a
+//! worker does not keep other threads that wake up waiting (`slice`).
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
+
+mod slice;
 
 /// More worker threads than this in one process is a mistake in the configuration, not a machine.
 pub const WORKERS_MAX: usize = 1_024;
@@ -150,6 +153,7 @@ impl Workers {
                 std::thread::Builder::new().name(format!("{}-{index}", options.name)).spawn(move || {
                     let _ = shared.thread.set(std::thread::current());
                     let pinned = core.filter(|core| pin_current_thread(*core));
+                    slice::lengthen();
                     body(&WorkerControl { index, count, pinned, shared });
                 })?;
             workers.threads.push(thread);
