@@ -41,6 +41,8 @@ mod work;
 
 pub mod csr;
 
+mod spare;
+
 mod distances;
 mod frontier;
 mod morsel;

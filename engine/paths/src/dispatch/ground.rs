@@ -3,6 +3,7 @@
 use crate::adjacency::Adjacency;
 use crate::hops::{Hops, Orientation};
 use crate::reach::Keep;
+use crate::spare::WORDS;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub(super) struct Ground<A> {
@@ -51,7 +52,7 @@ pub(super) struct Bits(Vec<AtomicU64>);
 
 impl Bits {
     pub(super) fn new(vertex_bound: u32) -> Bits {
-        Bits(words(vertex_bound.div_ceil(64)))
+        Bits(WORDS.take(vertex_bound.div_ceil(64) as usize))
     }
     pub(super) fn words(&self) -> &[AtomicU64] {
         &self.0
@@ -74,11 +75,10 @@ impl Bits {
     }
 }
 
-/// So many empty words.
-pub(super) fn words(count: u32) -> Vec<AtomicU64> {
-    // Zeroed memory comes from the system as it is; one by one it would be written.
-    let zeroed: Vec<u64> = vec![0; count as usize];
-    zeroed.into_iter().map(AtomicU64::new).collect()
+impl Drop for Bits {
+    fn drop(&mut self) {
+        WORDS.give_used(std::mem::take(&mut self.0));
+    }
 }
 
 /// Sets bits of a word and returns what it was; alone on the word that costs no locked instruction.

@@ -7,7 +7,7 @@
 //! reached from there; `seen` holds all before `d`, and `d` once that level is settled. Words of no vertex in the frontier are empty.
 //! Cost: an edge once a level and set of lanes, at best once for all; three words a vertex touched.
 
-use super::ground::{Ground, merge, words};
+use super::ground::{Ground, merge};
 use super::policy::LANES_MAX;
 use super::search::{Own, Part, Waiting};
 use super::single::{in_bound, joined};
@@ -16,6 +16,7 @@ use crate::adjacency::Adjacency;
 use crate::answers::Answers;
 use crate::direction::{Direction, LANES, Side};
 use crate::frontier::{Bitmap, is_dense, put_in_order};
+use crate::spare::WORDS;
 use crate::work::Work;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -44,7 +45,8 @@ impl Lanes {
         debug_assert!(sources.len() <= LANES_MAX && !sources.is_empty());
         let bound = ground.graph.vertex_bound();
         let mut is_source = Bitmap::new(bound);
-        let frontiers = [words(bound), words(bound)];
+        let words = || WORDS.take(bound as usize);
+        let frontiers = [words(), words()];
         for (lane, source) in sources.iter().enumerate() {
             is_source.insert(*source);
             merge::<false>(&frontiers[0][*source as usize], 1 << lane);
@@ -54,7 +56,7 @@ impl Lanes {
             first,
             all: u64::MAX >> (LANES_MAX - sources.len()),
             is_source,
-            seen: words(bound),
+            seen: words(),
             frontiers,
             direction: Mutex::new(Direction::new(LANES, bound, ground.edges)),
         }
@@ -273,6 +275,13 @@ impl Lanes {
         let (kind, positions) =
             if below { (Kind::Gather, self.seen.len().div_ceil(64)) } else { (Kind::Expand, count) };
         Some(Stage::new(kind, stage.depth, stage.list.clone(), Arc::default(), positions))
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        let words = std::mem::take(&mut self.frontiers).into_iter().chain([std::mem::take(&mut self.seen)]);
+        words.for_each(|words| WORDS.give_used(words));
     }
 }
 
