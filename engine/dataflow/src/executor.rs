@@ -392,8 +392,16 @@ impl<M: Message> Executor<M> {
         slot.in_ring = false;
         let quota_ns = self.quota_ns;
         let root = slot.root.as_mut().expect("a root that panicked is not woken");
-        let status = catch_unwind(AssertUnwindSafe(|| root.run(quota_ns)));
-        self.tenants.charge_root(number, self.meter.used(now_ns, monotonic_ns(), quota_ns), false);
+        let status = catch_unwind(AssertUnwindSafe(|| (root.run(quota_ns), root.charges())));
+        let mut used_ns = self.meter.used(now_ns, monotonic_ns(), quota_ns);
+        let status = status.map(|(status, charges)| {
+            for (tenant, owed_ns) in charges {
+                used_ns = used_ns.saturating_sub(owed_ns);
+                self.tenants.owe(tenant, owed_ns);
+            }
+            status
+        });
+        self.tenants.charge_root(number, used_ns, false);
         match status {
             Ok(RootStatus::Busy) => self.wake_root(number),
             Ok(RootStatus::Idle) => {}

@@ -1,5 +1,6 @@
 //! Any other work that lives on the executors: it is given quotas like a tenant, so it neither starves queries nor is starved.
 
+use crate::TenantNo;
 use std::sync::Arc;
 
 /// Where a root stands after a turn.
@@ -18,6 +19,10 @@ pub enum RootStatus {
 pub trait Root {
     /// Works for at most about `quota_ns` nanoseconds and returns. Longer turns are counted as overruns and paid for in later ones.
     fn run(&mut self, quota_ns: u64) -> RootStatus;
+    /// Tenants for whom the last turn worked, and nanoseconds of it that each pays for; the rest is the root's own.
+    fn charges(&mut self) -> Vec<(TenantNo, u64)> {
+        Vec::new()
+    }
 }
 
 /// Wakes a root's twins. Cheap to clone.

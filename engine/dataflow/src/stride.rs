@@ -105,6 +105,19 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
         self.turns += 1;
     }
 
+    /// It used time without having had a turn.
+    pub(crate) fn owe(&mut self, key: K, used: u64) {
+        let floor = self.floor;
+        let account = self.account(key);
+        let before = (account.pass, account.since, key);
+        account.pass = account.pass.max(floor) + used * 1_000 / u64::from(account.share);
+        let (runnable, after) = (account.runnable, (account.pass, account.since, key));
+        if runnable {
+            self.runnable.remove(&before);
+            self.runnable.insert(after);
+        }
+    }
+
     /// It is gone for good.
     pub(crate) fn remove(&mut self, key: K) {
         if let Some(account) = self.accounts.remove(&key)
@@ -168,6 +181,15 @@ mod tests {
         stride.push(1);
         let got = run(&mut stride, 100, 2);
         assert!(got[0] >= 99, "it had its turns in advance: {got:?}");
+    }
+
+    #[test]
+    fn what_was_done_for_somebody_is_paid_for() {
+        let mut stride = Stride::default();
+        (0..2).for_each(|key| stride.push(key));
+        stride.owe(0, 500_000 * 40);
+        let got = run(&mut stride, 100, 2);
+        assert!(got[1].abs_diff(got[0] + 40) <= 2, "{got:?}");
     }
 
     #[test]

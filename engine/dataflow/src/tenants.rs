@@ -80,6 +80,11 @@ impl Tenants {
         self.payers.charge(Payer::Root(root), used_ns, more);
     }
 
+    /// Somebody else worked for this tenant.
+    pub(crate) fn owe(&mut self, tenant: u32, used_ns: u64) {
+        self.payers.owe(Payer::Tenant(tenant), used_ns);
+    }
+
     /// A query used time, `share` of what it used counting in full at 100.
     pub(crate) fn charge(&mut self, owner: Owner, query: u64, used_ns: u64, share: u32, more: bool) {
         let Some(users) = self.tenants.get_mut(&owner.tenant) else { return };
