@@ -21,6 +21,9 @@ pub struct Opening {
     /// Folder below which LOAD CSV may read files; without it, it reads none
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
+    /// Folder below which `CALL dbms.backup` may make backups; without it, it makes none
+    #[arg(long, value_name = "FOLDER")]
+    backup_folder: Option<PathBuf>,
 }
 
 impl Opening {
@@ -30,6 +33,7 @@ impl Opening {
             memory_bytes: self.memory,
             history: self.history,
             import_folder: self.import_folder.clone(),
+            backup_folder: self.backup_folder.clone(),
             ..Options::default()
         }
     }

@@ -5,7 +5,9 @@ use model::schema::SchemaTarget;
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
-use plan::procedures::{LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS};
+use plan::procedures::{
+    BACKED_UP, LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
+};
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
@@ -72,11 +74,38 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
             LISTED_TRANSACTIONS => transactions(database),
             LISTED_USERS => users::listed(database)?,
             LISTED_TENANTS => tenants(database),
-            _ => continue,
+            name => match name.strip_prefix(BACKED_UP) {
+                Some(folder) => vec![backup(folder, params, database)?],
+                None => continue,
+            },
         };
         params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));
     }
     Ok(())
+}
+
+/// Makes a backup in the folder of this name, or of the name that a parameter holds: what was copied.
+fn backup(name: &str, params: &Params, database: &Database) -> Result<Vec<Value>, Error> {
+    let refuse = |message: &str, hint: &str| {
+        Err(Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint))
+    };
+    let name = match name.strip_prefix('$') {
+        None => name,
+        Some(parameter) => match params.get(parameter).and_then(Value::as_str) {
+            Some(name) => name,
+            None => return refuse("the folder of a backup is a text", "give its name as a parameter"),
+        },
+    };
+    let Some(below) = &database.options().backup_folder else {
+        let hint = "open it with `backup_folder`, or serve it with `--backup-folder FOLDER`";
+        return refuse("this database makes no backups when it is asked to", hint);
+    };
+    let path = std::path::Path::new(name);
+    if name.is_empty() || !path.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
+        return refuse("the folder of a backup is a plain name", "leave out / at its begin, and ..");
+    }
+    let report = database.backup(below.join(path))?;
+    Ok(vec![name.into(), whole(report.files as u64), whole(report.bytes), whole(report.place)])
 }
 
 fn queries(database: &Database) -> Vec<Vec<Value>> {

@@ -26,6 +26,8 @@ pub struct Options {
     pub memory_bytes: Option<u64>,
     /// Folder below which LOAD CSV may read; it reads nothing where absent.
     pub import_folder: Option<PathBuf>,
+    /// Folder below which `CALL dbms.backup` may make backups; it makes none where absent.
+    pub backup_folder: Option<PathBuf>,
     /// How far back the past is kept; where absent, as the database was told before.
     pub history: Option<History>,
 }
@@ -42,6 +44,7 @@ impl Default for Options {
             gatekeepers: 1,
             memory_bytes: None,
             import_folder: None,
+            backup_folder: None,
             history: None,
         }
     }

@@ -225,3 +225,79 @@ fn commands_about_users_go_to_the_door_that_keeps_them() {
     let planned = cypher::compile("CREATE USER ada SET PASSWORD 'engine no 1'").unwrap();
     assert!(!format!("{planned:?}").contains("engine"), "it is not shown");
 }
+
+#[test]
+fn what_is_listed_can_be_made_anew() {
+    let mut first = session();
+    for text in [
+        "CREATE INDEX places FOR (n:`A b`) ON (n.x, n.`y z`)",
+        "CREATE CONSTRAINT once FOR (n:B) REQUIRE n.id IS UNIQUE",
+        "CREATE CONSTRAINT there FOR ()-[r:R]-() REQUIRE r.since IS NOT NULL",
+        "CREATE CONSTRAINT kind FOR (n:B) REQUIRE n.size IS :: INTEGER",
+    ] {
+        rows(&mut first, text, Params::new());
+    }
+    let lists = [
+        "SHOW INDEXES YIELD name, createStatement, owningConstraint WHERE owningConstraint IS NULL RETURN createStatement",
+        "SHOW CONSTRAINTS YIELD createStatement RETURN createStatement",
+    ];
+    let mut second = session();
+    for list in lists {
+        for create in rows(&mut first, list, Params::new()) {
+            rows(&mut second, create.trim_matches('\''), Params::new());
+        }
+    }
+    for what in [
+        "SHOW INDEXES YIELD name, type, entityType, labelsOrTypes, properties, owningConstraint, populationPercent RETURN * ORDER BY name",
+        "SHOW CONSTRAINTS YIELD name, type, entityType, labelsOrTypes, properties, propertyType RETURN * ORDER BY name",
+    ] {
+        assert_eq!(rows(&mut first, what, Params::new()), rows(&mut second, what, Params::new()), "{what}");
+    }
+    assert_eq!(rows(&mut first, "SHOW DATABASES YIELD name, currentStatus RETURN *", Params::new()).len(), 1);
+}
+
+#[test]
+fn a_backup_is_made_by_a_call_below_its_folder_and_nowhere_else() {
+    let place = world::files::TemporaryFolder::new("backup-call").unwrap();
+    let backup_folder = Some(place.path().join("kept"));
+    let options = Options { executors: Some(1), backup_folder, ..Options::default() };
+    let database = Database::open(place.path().join("graph"), options).unwrap();
+    let mut session = database.session();
+    rows(&mut session, "CREATE (:A {x: 1})", Params::new());
+    let report = rows(
+        &mut session,
+        "CALL dbms.backup($name) YIELD folder, files RETURN folder, files > 0",
+        params! { "name" => "monday" },
+    );
+    assert_eq!(report, ["'monday' Bool(true)"]);
+    rows(&mut session, "EXPLAIN CALL dbms.backup('tuesday')", Params::new());
+    for (text, name) in [
+        ("CALL dbms.backup($name)", ".."),
+        ("CALL dbms.backup('/tmp')", ""),
+        ("CALL dbms.backup($name)", "monday"),
+        ("CALL dbms.backup(1 + 2)", ""),
+    ] {
+        assert!(session.query(text, params! { "name" => name }).is_err(), "{text} {name}");
+    }
+    assert!(!place.path().join("kept/tuesday").exists());
+    tanglewood_database::restore(place.path().join("kept/monday"), place.path().join("again")).unwrap();
+    let again = Database::open(place.path().join("again"), Options::default()).unwrap();
+    assert_eq!(rows(&mut again.session(), "MATCH (n:A) RETURN n.x", Params::new()), ["1"]);
+    let memory = session_of_memory();
+    assert!(memory.is_err_and(|error| error.hint.is_some_and(|hint| hint.contains("backup"))));
+}
+
+fn session_of_memory() -> Result<(), tanglewood_database::Error> {
+    session().query("CALL dbms.backup('x')", Params::new()).map(|_| ())
+}
+
+#[test]
+fn a_profile_counts_the_rows_of_what_runs_within_another_operator() {
+    let mut session = session();
+    rows(&mut session, "UNWIND range(1, 5) AS x CREATE (:A {x: x})-[:R]->(:B {x: x})", Params::new());
+    let text = "PROFILE MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) WHERE b.x < 3 RETURN a.x, b.x";
+    let summary = session.query(text, Params::new()).unwrap().finish().unwrap();
+    let told = summary.plan_text.unwrap();
+    let line = told.lines().find(|line| line.contains("Expand")).unwrap();
+    assert!(line.split_whitespace().any(|word| word == "5"), "{told}");
+}

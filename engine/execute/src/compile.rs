@@ -22,6 +22,7 @@ use plan::{Expr, Plan, Var};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use store::Snapshot;
 use transact::Transaction;
 
@@ -31,6 +32,8 @@ pub(crate) struct CompiledStatement {
     /// Plan node of each vertex, in pre-order numbers.
     pub(crate) nodes: Vec<usize>,
     pub(crate) node_count: usize,
+    /// Nodes that run within other nodes' vertices.
+    pub(crate) staged: Vec<Staged>,
     /// Parameters that must stay as they are for it to be right in another run; none if it is right in this one only.
     pub(crate) fixed: Option<BTreeSet<Name>>,
 }
@@ -55,6 +58,7 @@ pub(crate) fn statement(
         this_run_only: Cell::new(false),
         inside: None,
         stages: None,
+        staged: Vec::new(),
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
@@ -72,7 +76,8 @@ pub(crate) fn statement(
     compiler.builder.output(output);
     let graph = compiler.builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
     let fixed = (!compiler.this_run_only.get()).then(|| compiler.fixed.take());
-    Ok(CompiledStatement { graph, nodes: compiler.nodes, node_count: compiler.node_count, fixed })
+    let Compiler { nodes, node_count, staged, .. } = compiler;
+    Ok(CompiledStatement { graph, nodes, node_count, staged, fixed })
 }
 
 /// The scope that is being filled.
@@ -90,6 +95,22 @@ pub(crate) struct Inside {
 
 /// Makes a stage of a sub-query that runs within one operator, once for each of that operator's copies.
 pub(crate) type StageMaker = Arc<dyn Fn() -> Box<dyn Stage> + Send + Sync>;
+
+/// A plan node that is a stage within another node's vertex.
+pub(crate) struct Staged {
+    pub(crate) node: usize,
+    pub(crate) name: String,
+    /// Rows that came out of it, in all its copies.
+    pub(crate) rows: Arc<AtomicU64>,
+}
+
+impl Staged {
+    fn add(staged: &mut Vec<Staged>, node: usize, name: &str) -> Arc<AtomicU64> {
+        let rows: Arc<AtomicU64> = Arc::default();
+        staged.push(Staged { node, name: name.to_string(), rows: rows.clone() });
+        rows
+    }
+}
 
 /// What an operator's request for its input means at the moment.
 #[derive(Default)]
@@ -120,6 +141,7 @@ pub(crate) struct Compiler {
     pub(crate) inside: Option<Inside>,
     /// Operators become stages of one that is being put together, instead of vertices.
     pub(crate) stages: Option<Vec<StageMaker>>,
+    staged: Vec<Staged>,
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
@@ -357,7 +379,8 @@ impl Compiler {
         F: Fn() -> S + Send + Sync + 'static,
     {
         if let Some(stages) = &mut self.stages {
-            stages.push(Arc::new(move || step_stage(make())));
+            let rows = Staged::add(&mut self.staged, self.current, name);
+            stages.push(Arc::new(move || step_stage(make(), &rows)));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();
@@ -381,7 +404,8 @@ impl Compiler {
             layout.push(*variable);
         });
         if let Some(stages) = &mut self.stages {
-            stages.push(Arc::new(move || fan_stage(make(), carry.clone())));
+            let rows = Staged::add(&mut self.staged, self.current, name);
+            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), &rows)));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();

@@ -114,6 +114,7 @@ impl Execution {
             output_batches_max: options.output_batches_max,
         };
         let handle = runtime.submit(compiled.graph, query);
-        Ok(ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run))
+        let rows = ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run);
+        Ok(rows.with_staged(compiled.staged))
     }
 }

@@ -36,13 +36,17 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         plan::procedures::LOAD_CSV => nothing,
         name if graph::Question::of(name).is_some() => nothing,
         "show constraints" => listing::constraints,
+        "show databases" => listing::databases,
         "show functions" => listing::functions,
         "show indexes" => listing::indexes,
         "show procedures" => listing::procedures,
         // What the doors know comes as the argument.
-        "show queries" | "show standing queries" | "show tenants" | "show transactions" | "show users" => {
-            listing::given
-        }
+        plan::procedures::BACKUP
+        | "show queries"
+        | "show standing queries"
+        | "show tenants"
+        | "show transactions"
+        | "show users" => listing::given,
         _ => return None,
     };
     Some((procedure, run))

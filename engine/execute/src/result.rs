@@ -2,11 +2,13 @@
 
 use crate::ExecuteError;
 use crate::access::{Counters, Environment};
+use crate::compile::Staged;
 use crate::rows::Rows;
 use dataflow::{Fault, QueryHandle, QueryId};
 use model::Batch;
 use plan::expr::Name;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::Snapshot;
 
@@ -46,6 +48,7 @@ struct Running {
     /// Plan node of each vertex.
     nodes: Vec<usize>,
     node_count: usize,
+    staged: Vec<Staged>,
 }
 
 impl ResultStream {
@@ -67,7 +70,15 @@ impl ResultStream {
         node_count: usize,
         environment: Arc<Environment>,
     ) -> ResultStream {
-        ResultStream { source: Source::Running(Running { handle, nodes, node_count }), columns, environment }
+        let running = Running { handle, nodes, node_count, staged: Vec::new() };
+        ResultStream { source: Source::Running(running), columns, environment }
+    }
+    /// The same, with nodes that run within other nodes' vertices.
+    pub(crate) fn with_staged(mut self, nodes: Vec<Staged>) -> ResultStream {
+        if let Source::Running(running) = &mut self.source {
+            running.staged = nodes;
+        }
+        self
     }
     /// Column titles; empty for a statement without RETURN, which yields no rows.
     pub fn columns(&self) -> &Arc<[Name]> {
@@ -141,6 +152,11 @@ impl ResultStream {
             into.cpu_ns += vertex.cpu_ns;
             into.bytes_peak += vertex.bytes_peak;
             into.operators.push(vertex.name);
+        }
+        for staged in &running.staged {
+            let into = &mut profile[staged.node];
+            into.rows_out = staged.rows.load(Ordering::Relaxed);
+            into.operators.push(staged.name.clone());
         }
         profile
     }

@@ -32,6 +32,12 @@ pub const LISTED_TENANTS: &str = " show tenants";
 /// Likewise.
 pub const LISTED_STANDING: &str = " show standing queries";
 
+/// The procedure that copies the database, which a door does: how the parameter begins that brings what came of it. Behind that stands
+/// the folder, or `$` and the parameter that names it.
+pub const BACKUP: &str = "dbms.backup";
+/// See [`BACKUP`].
+pub const BACKED_UP: &str = " dbms.backup ";
+
 /// The procedure behind LOAD CSV.
 pub const LOAD_CSV: &str = "load csv";
 
@@ -60,6 +66,7 @@ procedures! {
     "db.schema.relTypeProperties"() -> (relType "STRING", propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN") "Properties of relationships by their type, from a sample of the graph";
     "db.schema.visualization"() -> (nodes "LIST<MAP>", relationships "LIST<MAP>") "Labels, and the relationship types between them";
     "db.statistics"() -> (nodes "INTEGER", relationships "INTEGER", commit "INTEGER") "Sizes of the graph";
+    "dbms.backup"("folder": "STRING") -> (folder "STRING", files "INTEGER", bytes "INTEGER", commit "INTEGER") "Copies the database as of its last commit into a folder below the one that is open for backups";
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
@@ -70,9 +77,10 @@ procedures! {
     "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction}";
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY") "What LOAD CSV reads";
-    "show constraints"() -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, propertyType "STRING", ownedIndex "STRING") "What SHOW CONSTRAINTS lists";
+    "show constraints"() -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
+    "show databases"() -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
-    "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, owningConstraint "STRING", populationPercent "FLOAT", uniqueness "STRING") shows 8 "What SHOW INDEXES lists";
+    "show indexes"() -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";

@@ -66,22 +66,83 @@ pub(super) fn db_constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
     Ok(snapshot.catalog().constraints().iter().map(row).collect())
 }
 
+/// What Neo4j calls the only kind of index there is here.
+const PROVIDER: &str = "range-1.0";
+
+/// A name as a text can write it.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// `(n:`Label`)` or `()-[r:`TYPE`]-()`, and `n.`a`, n.`b``.
+fn pattern(snapshot: &Snapshot, target: SchemaTarget, keys: &[model::KeyId]) -> (String, String) {
+    let (name, subject) = match target {
+        SchemaTarget::Vertices(label) => (snapshot.catalog().label_name(label), "n"),
+        SchemaTarget::Edges(edge_type) => (snapshot.catalog().edge_type_name(edge_type), "r"),
+    };
+    let name = quoted(name.map_or("", |name| name));
+    let entity = match target {
+        SchemaTarget::Vertices(_) => format!("(n:{name})"),
+        SchemaTarget::Edges(_) => format!("()-[r:{name}]-()"),
+    };
+    let names = keys.iter().filter_map(|key| snapshot.catalog().key_name(*key));
+    let keys: Vec<String> = names.map(|key| format!("{subject}.{}", quoted(key))).collect();
+    (entity, keys.join(", "))
+}
+
+/// The options that both listings show: there are none to choose.
+fn options() -> Value {
+    let config: [(&str, Value); 0] = [];
+    Value::map([("indexConfig", Value::map(config)), ("indexProvider", PROVIDER.into())])
+}
+
+fn create_constraint(snapshot: &Snapshot, constraint: &ConstraintDefinition) -> String {
+    let (entity, keys) = pattern(snapshot, constraint.target, &constraint.keys);
+    let vertices = matches!(constraint.target, SchemaTarget::Vertices(_));
+    let rule = match (&constraint.rule, vertices) {
+        (ConstraintRule::Unique(_), _) => "IS UNIQUE".to_string(),
+        (ConstraintRule::Exists, _) => "IS NOT NULL".to_string(),
+        (ConstraintRule::NodeKey(_), true) => "IS NODE KEY".to_string(),
+        (ConstraintRule::NodeKey(_), false) => "IS RELATIONSHIP KEY".to_string(),
+        (ConstraintRule::Typed(value_type), _) => format!("IS :: {}", value_type.name()),
+    };
+    let name = quoted(&constraint.name);
+    format!("CREATE CONSTRAINT {name} FOR {entity} REQUIRE ({keys}) {rule}")
+}
+
 pub(super) fn indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let constraints = snapshot.catalog().constraints();
     let row = |index: &IndexDefinition| {
         let (entity, names) = target(snapshot, index.target);
         let owner = constraints.iter().find(|constraint| owned(constraint) == Some(index.id));
+        let (subject, keys_read) = pattern(snapshot, index.target, &index.keys);
+        let create = match owner {
+            Some(constraint) => create_constraint(snapshot, constraint),
+            None => format!("CREATE RANGE INDEX {} FOR {subject} ON ({keys_read})", quoted(&index.name)),
+        };
+        let size = snapshot.statistics().index(index.id);
+        let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         vec![
             Value::Int(index.id.0 as i64),
             index.name.as_str().into(),
             "ONLINE".into(),
+            Value::Float(100.0),
             "RANGE".into(),
             entity,
             names,
             keys(snapshot, &index.keys),
+            PROVIDER.into(),
             owner.map(|constraint| constraint.name.as_str()).into(),
-            Value::Float(100.0),
+            // Who reads an index is not counted.
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            options(),
+            "".into(),
+            create.into(),
             uniqueness(index),
+            size.map_or(Value::Null, |size| count(size.entries)),
+            size.map_or(Value::Null, |size| count(size.distinct)),
         ]
     };
     Ok(snapshot.catalog().indexes().iter().map(row).collect())
@@ -102,11 +163,35 @@ pub(super) fn constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
             entity,
             names,
             keys(snapshot, &constraint.keys),
-            property_type,
             index.map(|index| index.name.as_str()).into(),
+            property_type,
+            if index.is_some() { options() } else { Value::Null },
+            create_constraint(snapshot, constraint).into(),
         ]
     };
     Ok(snapshot.catalog().constraints().iter().enumerate().map(row).collect())
+}
+
+/// The one database, as Neo4j's drivers and tools know it.
+pub(super) fn databases(_: &Snapshot, _: &[Value]) -> Rows {
+    let none = || Value::list(Vec::new());
+    let texts = ["read-write", "", "primary"].map(Value::from);
+    let [access, address, role] = texts;
+    Ok(vec![vec![
+        "neo4j".into(),
+        "standard".into(),
+        none(),
+        access,
+        address,
+        role,
+        true.into(),
+        "online".into(),
+        "online".into(),
+        "".into(),
+        true.into(),
+        true.into(),
+        none(),
+    ]])
 }
 
 /// Name, signature, help and whether it aggregates, of every function, by name.

@@ -7,7 +7,7 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
 use plan::statement::{Mode, StatementKind};
 
-use plan::procedures::Procedure;
+use plan::procedures::{BACKED_UP, BACKUP, Procedure};
 
 use super::procedure;
 use super::query::{Column, Place, Rows};
@@ -249,7 +249,26 @@ impl Lowerer<'_> {
             let message = format!("{} takes {wanted} arguments, not {found}", procedure.name);
             return fail(ErrorKind::InvalidNumberOfArguments, message, call.name[0].span);
         }
+        if procedure.name == BACKUP {
+            return self.backup_argument(&arguments[0]).map(|told| vec![told]);
+        }
         arguments.iter().map(|argument| Ok(self.expression(argument, &mut rows.scope)?.expr)).collect()
+    }
+
+    /// A door makes the backup before the statement runs, and hands in what came of it.
+    fn backup_argument(&mut self, folder: &ast::Expression) -> Lowered<Expr> {
+        let name = match &folder.kind {
+            ExpressionKind::Parameter(name) => format!("{BACKED_UP}${name}"),
+            ExpressionKind::Literal(ast::Literal::String(text)) => format!("{BACKED_UP}{text}"),
+            _ => {
+                let message = "the folder of a backup is a text or a parameter";
+                return fail(ErrorKind::InvalidArgumentType, message, folder.span);
+            }
+        };
+        if let ExpressionKind::Parameter(name) = &folder.kind {
+            self.parameter(name);
+        }
+        Ok(Expr::Parameter(self.parameter(&name)))
     }
 }
 

@@ -90,10 +90,7 @@ impl Lowerer<'_> {
             ShowTarget::StandingQueries => "show standing queries",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Users => "show users",
-            ShowTarget::Databases => {
-                let message = "there is one database, the one that is open";
-                return fail(ErrorKind::NotSupported, message, whole);
-            }
+            ShowTarget::Databases => "show databases",
         };
         let procedure = Procedure::by_name(procedure).expect("SHOW names entries of the table");
         let named = |(field, _): &(&str, &str)| (ast::Name { text: field.to_string(), span: whole }, None);
