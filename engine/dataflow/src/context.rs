@@ -2,7 +2,7 @@
 
 use crate::graph::{Crossing, Edge};
 use crate::level::{Account, Level};
-use crate::limits::SPREAD_LOCAL_MESSAGES_MAX;
+use crate::limits::{SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
 use crate::line::Between;
 use crate::links::Command;
 use crate::local::Here;
@@ -417,6 +417,17 @@ impl<M: Message> Call<'_, M> {
             Route::Spread => {
                 let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
                 let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
+                let idle = shared.links.idle.load(Ordering::Relaxed).min(shared.executors() - 1);
+                if !busy && idle > 0 && message.rows() >= SPREAD_SPLIT_ROWS_MIN {
+                    let mut others: Vec<usize> =
+                        (0..shared.executors()).filter(|executor| *executor != me).collect();
+                    others.sort_by_key(length);
+                    let to = std::iter::once(me).chain(others);
+                    for (executor, part) in to.zip(message.split(idle + 1)) {
+                        self.carry(edge, level, executor, NO_TABLET, part);
+                    }
+                    return;
+                }
                 let least = || (0..shared.executors()).min_by_key(length).unwrap_or(me);
                 let to = if busy { least() } else { me };
                 self.carry(edge, level, to, NO_TABLET, message);

@@ -139,7 +139,8 @@ pub type Partition<M> = Arc<dyn Fn(M, usize) -> Vec<(usize, M)> + Send + Sync>;
 pub enum Route<M> {
     /// To the twin on the same executor, in order.
     Local,
-    /// To the local twin unless messages queue there, then to a less loaded one: dynamic parallelism.
+    /// To the local twin unless messages queue there, then to a less loaded one; where executors have nothing to do, a large message is
+    /// [split](Message::split) between them: dynamic parallelism.
     Spread,
     /// To the query's home executor.
     Gather,

@@ -150,6 +150,12 @@ impl<M: Message> QueryHandle<M> {
         self.shared.stop(Some(Fault::Cancelled { reason: reason.to_string() }));
     }
 
+    /// Tells from any thread whether the query has ended, for an operator whose one call may take long.
+    pub fn ended(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        let shared = self.shared.clone();
+        Arc::new(move || shared.is_stopped())
+    }
+
     /// What each vertex did so far, in the order of their creation.
     pub fn profile(&self) -> Vec<VertexProfile> {
         self.shared.profile()

@@ -24,6 +24,10 @@ pub const MAILBOX_MESSAGES_MAX: usize = 16;
 /// cache misses and a wake, so only real queues are shared out.
 pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;
 
+/// A message of so many rows on a `Route::Spread` edge is split where other executors have nothing to do: what follows of so many rows is
+/// usually more than the wake of an executor costs.
+pub const SPREAD_SPLIT_ROWS_MIN: usize = 128;
+
 /// Batches waiting for the client unless the query says otherwise.
 pub const OUTPUT_BATCHES_MAX_DEFAULT: usize = 16;
 

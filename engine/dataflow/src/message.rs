@@ -9,6 +9,15 @@ pub trait Message: Send + 'static {
     fn rows(&self) -> usize;
     /// Bytes it holds, for the query's byte budget where it has to wait in an unbounded place.
     fn bytes(&self) -> usize;
+    /// As many messages with about as many rows each, or fewer, which together say the same: so that executors that have nothing to do can
+    /// share in a large one.
+    fn split(self, parts: usize) -> Vec<Self>
+    where
+        Self: Sized,
+    {
+        let _ = parts;
+        vec![self]
+    }
 }
 
 /// Which scope instance a message belongs to: the numbers of the enclosing instances from the outermost in (the paper's `ScopeTag`).

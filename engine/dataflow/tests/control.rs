@@ -385,3 +385,45 @@ fn short_queries_with_long_deadlines_and_bad_wakers_pass() {
     }
     census.wait_empty("messages");
 }
+
+/// A single large message on a spread edge is split where another executor has nothing to do, and nothing of it is lost or doubled.
+#[test]
+fn a_large_message_is_shared_with_idle_executors() {
+    let runtime = runtime(2);
+    let census = Census::default();
+    let seen: Arc<[AtomicU64; 2]> = Arc::default();
+    let rows: Vec<u64> = (0..1_000).collect();
+    for round in 0.. {
+        let mut graph = GraphBuilder::new();
+        let (all, made) = (rows.clone(), census.clone());
+        let source = graph.vertex("Source", VertexOptions::source(), move |_| {
+            let (all, made) = (all.clone(), made.clone());
+            let resume = move |context: &mut Context<'_, Rows>| {
+                context.send(Rows::new(all.clone(), &made));
+                Ok(Flow::Ready)
+            };
+            Box::new(Closure { receive: never, resume, complete: nothing })
+        });
+        let count = seen.clone();
+        let hop = graph.vertex("Hop", VertexOptions::default(), move |executor| {
+            let count = count.clone();
+            let receive = move |rows: Rows, context: &mut Context<'_, Rows>| {
+                count[executor].fetch_add(rows.rows.len() as u64, SeqCst);
+                forward(rows, context)
+            };
+            Box::new(Closure { receive, resume: nothing, complete: nothing })
+        });
+        let end = pass(&mut graph, "End", VertexOptions::default());
+        graph.connect(source, 0, hop, 0, Route::Spread);
+        graph.connect(hop, 0, end, 0, Route::Gather);
+        graph.output(end);
+        let mut got = drain(&mut runtime.submit(graph.finish().unwrap(), QueryOptions::default()));
+        got.sort_unstable();
+        assert_eq!(got, rows);
+        if seen.iter().all(|count| count.load(SeqCst) > 0) {
+            break;
+        }
+        assert!(round < 1_000, "one executor had all: {seen:?}");
+    }
+    census.wait_empty("messages");
+}

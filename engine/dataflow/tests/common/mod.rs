@@ -54,6 +54,10 @@ impl Message for Rows {
     fn bytes(&self) -> usize {
         self.rows.len() * 8
     }
+    fn split(self, parts: usize) -> Vec<Rows> {
+        let size = self.rows.len().div_ceil(parts).max(1);
+        self.rows.chunks(size).map(|rows| Rows::new(rows.to_vec(), &self._ticket.0)).collect()
+    }
 }
 
 /// SplitMix64.

@@ -390,5 +390,7 @@ pub(crate) fn compile(
         Breaking::new(Final { partial, merging: None, merged: false, next: 0 }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
-    Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: false, fans_out: false })
+    // Groups of rows that were shared out may be many, and have come to one place.
+    let fans_out = input.parallel && !node.keys.is_empty();
+    Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: false, fans_out })
 }

@@ -152,7 +152,8 @@ pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
     }
     let vertex = compiler.vertex("Distinct", compiler.options(1), move || Distinct::new(keys.clone()));
     compiler.gather(&first, vertex, 0);
-    Stream { vertex, output: 0, parallel: false, ..first }
+    // They were shared out before, so there were many; what is left of them has come to one place.
+    Stream { vertex, output: 0, parallel: false, fans_out: true, ..first }
 }
 
 /// Narrows a stream to these columns (and the hidden one).
