@@ -169,7 +169,7 @@ impl<A: Adjacency> Dispatcher<A> {
             return true;
         }
         let open = self.open.read();
-        let other = open.iter().find(|search| search.draw(worker) || search.has_answers());
+        let other = open.iter().find(|search| search.draw(&self.ground, worker) || search.has_answers());
         if let Some(other) = other {
             worker.search = Some(other.clone());
         }

@@ -20,7 +20,7 @@ pub enum Sharing {
     Never,
     /// Always, where a level is large enough to cut.
     Always,
-    /// From a level on at whose beginning a worker had nothing to do.
+    /// From the moment on when a worker has nothing to do; what needs no locks always.
     WhenIdle,
 }
 

@@ -3,7 +3,7 @@
 use super::Worker;
 use super::ground::Ground;
 use super::lanes::{Buckets, Lanes, Tallies};
-use super::policy::{DispatchPolicy, Sharing};
+use super::policy::DispatchPolicy;
 use super::single::Single;
 use super::stage::{Kind, Stage, Task};
 use crate::adjacency::{Adjacency, EdgeScratch};
@@ -176,7 +176,7 @@ impl Search {
             if self.waiting.lock().give(answers, count_max) {
                 continue;
             }
-            if worker.task.is_none() && !self.draw(worker) {
+            if worker.task.is_none() && !self.draw(ground, worker) {
                 return Ok(if self.is_over() { Turn::Done } else { Turn::Idle });
             }
             let Some(mut task) = worker.task.take() else { continue };
@@ -200,9 +200,9 @@ impl Search {
     }
 
     /// Draws a morsel for the worker, if there is one.
-    pub(super) fn draw(&self, worker: &mut Worker) -> bool {
+    pub(super) fn draw<A: Adjacency>(&self, ground: &Ground<A>, worker: &mut Worker) -> bool {
         let Some(stage) = self.stage.read().clone() else { return false };
-        let Some(morsel) = stage.draw(worker.number) else { return false };
+        let Some(morsel) = stage.draw(worker.number, || ground.has_idle()) else { return false };
         worker.task = Some(Task::new(stage, morsel));
         true
     }
@@ -274,15 +274,7 @@ impl Search {
             Form::Lanes(lanes) => lanes.next(ground, stage, parts, &mut waiting),
         };
         drop(waiting);
-        let is_shared = match policy.sharing {
-            Sharing::Never => false,
-            Sharing::Always => true,
-            Sharing::WhenIdle => ground.has_idle(),
-        };
-        let next = next.map(|stage| match is_shared {
-            true => stage.shared(policy.shared_min, worker),
-            false => stage.of(worker),
-        });
+        let next = next.map(|stage| stage.cut(policy, worker));
         let next = next.map(Arc::new);
         *self.stage.write() = next;
     }

@@ -3,8 +3,10 @@
 //! Invariant: what a stage reads does not change while it lasts, but for what its own kind says; whoever finishes its last morsel
 //! makes the next stage. Cost: two atomic additions and two short locks a morsel.
 
+use super::policy::{DispatchPolicy, Sharing};
 use crate::morsel::{Morsel, MorselDispatcher, MorselPolicy};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is done at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,11 @@ pub(super) struct Stage {
     pub(super) list: Arc<Vec<u32>>,
     /// For [`Kind::Settle`] the last frontier.
     pub(super) old: Arc<Vec<u32>>,
-    /// The one worker that may draw, if not all.
-    owner: Option<usize>,
+    /// The one worker that may draw while the stage is closed.
+    owner: usize,
+    /// May all draw? The owner opens a stage between two morsels of its own, so nobody works as if alone while others do.
+    is_open: AtomicBool,
+    may_open: bool,
     morsels: MorselDispatcher,
 }
 
@@ -42,7 +47,7 @@ const SETTLE_MORSEL: usize = 16_384;
 const MORSELS_WANTED: usize = 32;
 
 impl Stage {
-    /// A stage of so many positions, in one morsel.
+    /// A stage of so many positions, in one morsel, for a worker to be named.
     pub(super) fn new(
         kind: Kind,
         depth: u32,
@@ -51,14 +56,14 @@ impl Stage {
         count: usize,
     ) -> Stage {
         let morsels = MorselDispatcher::new(count, MorselPolicy { vertices_max: count });
-        Stage { kind, depth, list, old, owner: None, morsels }
+        Stage { kind, depth, list, old, owner: 0, is_open: AtomicBool::new(false), may_open: false, morsels }
     }
     /// The same for one worker alone.
     pub(super) fn of(self, owner: usize) -> Stage {
-        Stage { owner: Some(owner), ..self }
+        Stage { owner, ..self }
     }
-    /// The same for all, if it has at least so many vertices; else for one.
-    pub(super) fn shared(self, vertices_min: usize, owner: usize) -> Stage {
+    /// The same in morsels, as the policy says. What no two workers write alike is open from the beginning.
+    pub(super) fn cut(self, policy: &DispatchPolicy, owner: usize) -> Stage {
         let (unit, most) = match self.kind {
             Kind::Return => return self.of(owner),
             Kind::Expand => (1, EXPAND_MORSEL),
@@ -66,19 +71,29 @@ impl Stage {
             Kind::Settle => (1, SETTLE_MORSEL),
         };
         let count = self.morsels.count();
-        if count * unit < vertices_min {
+        if policy.sharing == Sharing::Never || count * unit < policy.shared_min {
             return self.of(owner);
         }
-        let least = (vertices_min / 2 / unit).max(1);
+        let least = (policy.shared_min / 2 / unit).max(1);
         let vertices_max = count.div_ceil(MORSELS_WANTED).clamp(least, most.max(least));
-        Stage { morsels: MorselDispatcher::new(count, MorselPolicy { vertices_max }), ..self }
+        let is_open = policy.sharing == Sharing::Always || self.kind != Kind::Expand;
+        let morsels = MorselDispatcher::new(count, MorselPolicy { vertices_max });
+        Stage { owner, is_open: AtomicBool::new(is_open), may_open: true, morsels, ..self }
     }
     pub(super) fn is_shared(&self) -> bool {
-        self.owner.is_none()
+        self.is_open.load(Ordering::Acquire)
     }
-    /// A morsel for this worker, if one is left and it may have it.
-    pub(super) fn draw(&self, worker: usize) -> Option<Morsel> {
-        if self.owner.is_none_or(|owner| owner == worker) { self.morsels.draw() } else { None }
+    /// A morsel for this worker, if one is left and it may have it; `opens` says whether others want some.
+    pub(super) fn draw(&self, worker: usize, opens: impl FnOnce() -> bool) -> Option<Morsel> {
+        if !self.is_shared() {
+            if self.owner != worker {
+                return None;
+            }
+            if self.may_open && opens() {
+                self.is_open.store(true, Ordering::Release);
+            }
+        }
+        self.morsels.draw()
     }
     /// True for the one call that ends the stage.
     pub(super) fn finish(&self, morsel: &Morsel) -> bool {

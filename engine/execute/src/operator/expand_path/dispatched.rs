@@ -23,8 +23,10 @@ use std::sync::Arc;
 
 /// Edges one slice visits between two looks at the clock: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
-/// Peers are invited when so many edges were visited: about the time it takes to wake one, several times over.
+/// Peers are invited when so many edges were visited from one source: about the time it takes to wake one, several times over.
 const EDGES_ALONE_MAX: u64 = 65_536;
+/// Where there are more sources than this they are invited no sooner.
+const HURRYING_SOURCES_MAX: usize = 16;
 /// Answers taken at once.
 const ANSWERS_MAX: u64 = 8_192;
 /// Rows in a batch that holds nothing but their number.
@@ -209,7 +211,8 @@ impl Dispatched {
             context.release(self.charged - bytes);
         }
         self.charged = bytes;
-        if !self.has_invited && context.executors() > 1 && job.dispatcher.edges_visited() > EDGES_ALONE_MAX {
+        let alone_max = EDGES_ALONE_MAX / job.rows.len().clamp(1, HURRYING_SOURCES_MAX) as u64;
+        if !self.has_invited && context.executors() > 1 && job.dispatcher.edges_visited() > alone_max {
             self.has_invited = true;
             self.jobs.open.lock().push(job.clone());
             context.invite_peers();
