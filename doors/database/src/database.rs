@@ -6,6 +6,7 @@ use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::standing::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, Session, UserDirectory};
+use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
 use parking_lot::Mutex;
@@ -32,6 +33,7 @@ struct Inner {
     engine: Engine,
     runtime: Runtime,
     plans: PlanCache,
+    degrees: Arc<Degrees>,
     traversals: crate::gremlin::Plans,
     options: Options,
     path: Option<PathBuf>,
@@ -122,6 +124,7 @@ impl Database {
             engine,
             runtime,
             plans: PlanCache::default(),
+            degrees: Arc::default(),
             traversals: Default::default(),
             options,
             path: folder,
@@ -283,6 +286,11 @@ impl Database {
         &self.inner.runtime
     }
 
+    /// What the planner may know of this snapshot.
+    pub(crate) fn planning(&self, snapshot: &Snapshot) -> SnapshotPlanning {
+        SnapshotPlanning::with_degrees(snapshot.clone(), self.inner.degrees.clone())
+    }
+
     /// The plan for a text, from the cache or made now.
     pub(crate) fn plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
         if let Some(planned) = self.inner.plans.get(text, snapshot) {
@@ -291,7 +299,7 @@ impl Database {
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
         let mut notices = crate::notification::Notices::of(&statement, text, snapshot);
         let statement =
-            plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot.clone()))?;
+            plan::optimize(statement, &self.planning(snapshot))?;
         notices.add_hints(&statement);
         let writes = statement.writes();
         let mut planned = Planned::new(statement, writes, snapshot);

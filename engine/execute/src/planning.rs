@@ -4,18 +4,28 @@ use model::schema::SchemaTarget;
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value};
 use plan::Planning;
 use std::ops::Bound;
+use std::sync::Arc;
 use store::Snapshot;
+
+mod degrees;
+
+pub use degrees::Degrees;
 
 /// Statistics and indexes as of one snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotPlanning {
     snapshot: Snapshot,
+    degrees: Option<Arc<Degrees>>,
 }
 
 impl SnapshotPlanning {
     /// What this snapshot knows.
     pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
-        SnapshotPlanning { snapshot }
+        SnapshotPlanning { snapshot, degrees: None }
+    }
+    /// Likewise, and how degrees are distributed: sampled when it is first asked for, and kept there.
+    pub fn with_degrees(snapshot: Snapshot, degrees: Arc<Degrees>) -> SnapshotPlanning {
+        SnapshotPlanning { snapshot, degrees: Some(degrees) }
     }
     fn label(&self, name: &str) -> Option<LabelId> {
         self.snapshot.catalog().label(name)
@@ -54,6 +64,13 @@ impl Planning for SnapshotPlanning {
         let count = |edge_type| self.snapshot.statistics().edges_near(edge_type, direction, label.flatten());
         self.types(types).into_iter().map(count).sum::<u64>() as f64
     }
+    fn spread(&self, near: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
+        let label = match near {
+            Some(name) => Some(self.label(name)?),
+            None => None,
+        };
+        self.degrees.as_ref()?.spread(&self.snapshot, label, &self.types(types), direction)
+    }
     fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
         // Counted from the other end: of all edges of these types, those whose far end carries the label.
         let all = self.edges(None, types, direction.reversed());
@@ -79,6 +96,24 @@ impl Planning for SnapshotPlanning {
         labels.sort();
         labels.dedup();
         labels
+    }
+    fn edge_indexes(&self, edge_type: &str) -> Vec<Vec<String>> {
+        let catalog = self.snapshot.catalog();
+        let Some(target) = catalog.edge_type(edge_type).map(SchemaTarget::Edges) else { return Vec::new() };
+        let name = |key: &KeyId| catalog.key_name(*key).map(|name| name.to_string());
+        let of_type = catalog.indexes().iter().filter(|index| index.target == target);
+        of_type.filter_map(|index| index.keys.iter().map(name).collect()).collect()
+    }
+    fn edges_between(
+        &self,
+        edge_type: &str,
+        key: &str,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Option<f64> {
+        let catalog = self.snapshot.catalog();
+        let target = SchemaTarget::Edges(catalog.edge_type(edge_type)?);
+        self.snapshot.estimate_range(catalog.index_for(target, &[catalog.key(key)?])?, lower, upper)
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let index = self.find(label, keys)?;

@@ -20,12 +20,14 @@ pub(crate) struct Known {
     pub labels: Vec<(Var, Name)>,
     /// Columns that hold vertices.
     pub vertices: Vec<Var>,
+    /// Vertices found at the end of an edge: by which types, and in which direction it is seen from there.
+    pub met: Vec<(Var, Vec<Name>, Direction)>,
 }
 
 impl Known {
     /// One row, nothing known.
     pub fn one_row() -> Known {
-        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new() }
+        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new(), met: Vec::new() }
     }
     /// A label of the vertex in this column.
     pub fn label(&self, var: Var) -> Option<Name> {
@@ -203,6 +205,11 @@ impl Estimator<'_> {
                 input.learn(planning, node.vertex, &LabelExpr::Has(node.label.clone()));
                 input.rows *= cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
             }
+            Plan::SeekEdges(node) => {
+                input.learn(planning, node.from, &LabelExpr::Any);
+                input.learn(planning, node.to, &LabelExpr::Any);
+                input.rows *= cost::seek_edges_rows(planning, &node.edge_type, &node.keys, &node.seek);
+            }
             Plan::SeekIds(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Any);
                 let list = matches!(&node.ids, Expr::List(_) | Expr::Literal(_));
@@ -238,9 +245,20 @@ impl Estimator<'_> {
         input
     }
 
+    /// A vertex that was found by such an edge has more of them than others.
+    fn spread(&self, node: &Expand, near: Option<&str>, input: &Known) -> f64 {
+        let is_it = |(var, types, direction): &&(Var, Vec<Name>, Direction)| {
+            *var == node.from && *types == node.types && *direction == node.direction
+        };
+        let types = || node.types.iter().map(|name| &**name).collect::<Vec<_>>();
+        let known = input.met.iter().find(is_it);
+        known.and_then(|_| self.planning.spread(near, &types(), node.direction)).unwrap_or(1.0)
+    }
+
     fn expand(&self, node: &Expand, input: &mut Known) {
         let near = input.label_at(self.planning, node.from, &node.types, node.direction);
-        let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction);
+        let degree = cost::degree(self.planning, near.as_deref(), &node.types, node.direction)
+            * self.spread(node, near.as_deref(), input);
         if node.into {
             let far = input.label_at(self.planning, node.to, &node.types, node.direction.reversed());
             input.rows *= degree / cost::vertices(self.planning, far.as_deref());
@@ -249,6 +267,7 @@ impl Estimator<'_> {
         let far = cost::far_share(self.planning, near.as_deref(), &node.types, node.direction, &node.labels);
         input.rows *= degree * far;
         input.learn(self.planning, node.to, &node.labels);
+        input.met.push((node.to, node.types.clone(), node.direction.reversed()));
     }
 
     /// The first arm fans out, each other keeps the share of vertices that it leads to.

@@ -77,6 +77,9 @@ impl Planning for Named<'_> {
     fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64 {
         self.planning.edges(near, types, direction)
     }
+    fn spread(&self, near: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
+        self.planning.spread(near, types, direction)
+    }
     fn far_share(&self, near: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
         self.planning.far_share(near, types, direction, far)
     }
@@ -85,6 +88,18 @@ impl Planning for Named<'_> {
     }
     fn labels_with_index(&self, key: &str) -> Vec<String> {
         self.planning.labels_with_index(key)
+    }
+    fn edge_indexes(&self, edge_type: &str) -> Vec<Vec<String>> {
+        self.planning.edge_indexes(edge_type)
+    }
+    fn edges_between(
+        &self,
+        edge_type: &str,
+        key: &str,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Option<f64> {
+        self.planning.edges_between(edge_type, key, lower, upper)
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         self.planning.distinct(label, keys)

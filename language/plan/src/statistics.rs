@@ -13,6 +13,12 @@ pub trait Planning {
     }
     /// Edges of these types (empty: all) leaving, in this direction, vertices with this label (or any).
     fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64;
+    /// How unequally such edges are shared out among these vertices: the mean of the squared degree over the square of the mean one. 1 if all
+    /// have as many, more the larger the hubs; none where unknown.
+    fn spread(&self, near: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
+        let _ = (near, types, direction);
+        None
+    }
     /// Share of the far ends of such edges that carry `far` (0 to 1); 1 where unknown.
     fn far_share(&self, near: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64;
     /// Is there a property index on exactly these keys in some order? Returns the keys in index order.
@@ -21,6 +27,22 @@ pub trait Planning {
     fn labels_with_index(&self, key: &str) -> Vec<String> {
         let _ = key;
         Vec::new()
+    }
+    /// Keys of each property index over the edges of this type.
+    fn edge_indexes(&self, edge_type: &str) -> Vec<Vec<String>> {
+        let _ = edge_type;
+        Vec::new()
+    }
+    /// Edges of this type whose value of `key` lies between the bounds, where an index on the key alone can tell; none where not.
+    fn edges_between(
+        &self,
+        edge_type: &str,
+        key: &str,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Option<f64> {
+        let _ = (edge_type, key, lower, upper);
+        None
     }
     /// Distinct values of an index's keys.
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;

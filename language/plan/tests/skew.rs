@@ -40,6 +40,10 @@ fn check(name: &str, test: impl Fn(Var) -> Expr) {
         planned(FIGURES, &test),
         planned(&format!("{FIGURES}{VALUES}"), &test)
     );
+    compare(name, told);
+}
+
+fn compare(name: &str, told: String) {
     let file = format!("{}/tests/plans/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var("TANGLEWOOD_BLESS").is_ok() {
         return std::fs::write(file, told).unwrap();
@@ -73,4 +77,40 @@ fn a_parameter_keeps_the_average() {
         })
     };
     assert_eq!(by_parameter(FIGURES), by_parameter(&format!("{FIGURES}{VALUES}")));
+}
+
+/// Who lives in the city of a person of this name, and in which country: a few cities have most persons, so that those who share one are
+/// far more than the mean says.
+#[test]
+fn a_hub_is_met_more_often_than_others() {
+    const HUBS: &str = "all 10000; Person 5000; City 2500; Country 50; edges 20000; LIVES> 5000; LIVES< 5000; Person LIVES> 5000; \
+        City LIVES< 5000; far LIVES> City 1; far LIVES< Person 1; IN> 2500; IN< 2500; City IN> 2500; Country IN< 2500; far IN> Country 1; \
+        far IN< City 1; index Person(name) 5000";
+    let plan = |figures: &str| {
+        let mut t = Table::default();
+        let (a, b, city, country) = (t.var("a"), t.var("b"), t.var("city"), t.var("country"));
+        let (k, l, m) = (t.var("k"), t.var("l"), t.var("m"));
+        let pattern = PatternText::default()
+            .vertex(a, "Person")
+            .vertex(b, "Person")
+            .vertex(city, "City")
+            .vertex(country, "Country")
+            .edge(k, a, city, "LIVES", Out)
+            .edge(l, b, city, "LIVES", Out)
+            .edge(m, city, country, "IN", Out)
+            .so_that(equal(Expr::property(a, "name"), Value::string("Ada")));
+        let items = vec![(b, read(b)), (country, read(country))];
+        let figures = Figures::new(figures);
+        let planned =
+            optimize(t.query(project(pattern.over(Plan::Unit), items), &[b, country]), &figures).unwrap();
+        let StatementKind::Query { plan, .. } = &planned.kind else {
+            unreachable!("only queries are written")
+        };
+        explain::render(&planned, &estimates(plan, &figures), None)
+    };
+    let unequal = format!("{HUBS}; spread LIVES< 400");
+    compare(
+        "skew_hub",
+        format!("by averages:\n{}\nwhere a few cities have most:\n{}", plan(HUBS), plan(&unequal)),
+    );
 }

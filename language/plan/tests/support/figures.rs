@@ -1,5 +1,6 @@
 //! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`;
-//! with `labels 0` they are not listed. `Person(age)>=90 12` and `Person(name)='Ada' 400` are what an index says of values.
+//! with `labels 0` they are not listed. `Person(age)>=90 12` and `Person(name)='Ada' 400` are what an index says of values;
+//! `spread KNOWS> 20` is how unequal degrees are.
 
 use model::{Direction, Value};
 use std::ops::Bound;
@@ -52,6 +53,9 @@ impl Planning for Figures {
         let Some(near) = near else { return all };
         let share = self.vertices(Some(near)) / self.vertices(None);
         self.get(&format!("{near} {arrow}")).unwrap_or(all * share)
+    }
+    fn spread(&self, _: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
+        self.get(&format!("spread {}", Figures::arrow(types, direction)))
     }
     fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
         let told = self.get(&format!("far {} {far}", Figures::arrow(types, direction)));

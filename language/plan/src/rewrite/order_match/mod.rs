@@ -10,6 +10,7 @@
 
 mod any_label;
 mod build;
+mod forks;
 mod hints;
 mod problem;
 mod search;

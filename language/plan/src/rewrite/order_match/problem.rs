@@ -3,6 +3,7 @@
 //! A [`Set`] has bit 0 for "everything the input binds" and one bit for each other vertex. Invariant: the rows of a set do not
 //! depend on the way it was reached: every edge and every predicate whose `need` lies in the set has been applied.
 
+use super::forks::Fork;
 use super::hints::Told;
 use crate::algebra::Plan;
 use crate::cost;
@@ -25,6 +26,7 @@ pub(super) struct Problem<'a> {
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
     pub predicates: Vec<Predicate>,
+    pub forks: Vec<Fork>,
     pub input_columns: Vec<Var>,
     pub known: Known,
     /// May a part be found on its own and hash-joined? Not where the input writes (the part must see it), nor inside an
@@ -178,6 +180,7 @@ impl<'a> Problem<'a> {
             vertices: Vec::new(),
             edges: Vec::new(),
             predicates: Vec::new(),
+            forks: Vec::new(),
             input_columns,
             known,
             joins,
@@ -193,6 +196,7 @@ impl<'a> Problem<'a> {
             problem.add_predicate(expr)
         }
         super::starts::find(&mut problem, names);
+        problem.forks = super::forks::forks(&problem);
         problem
     }
 
@@ -235,7 +239,9 @@ impl<'a> Problem<'a> {
         }
         let edges = self.edges.iter().filter(|edge| edge.need & !set == 0).map(|edge| edge.share);
         let predicates = self.predicates.iter().filter(|test| test.need & !set == 0).map(|test| test.share);
-        (rows * edges.product::<f64>() * predicates.product::<f64>()).clamp(1e-6, 1e30)
+        let forks = self.forks.iter().filter(|fork| fork.need & !set == 0).map(|fork| fork.share);
+        (rows * edges.product::<f64>() * predicates.product::<f64>() * forks.product::<f64>())
+            .clamp(1e-6, 1e30)
     }
 
     fn add_vertices(&mut self, vertices: Vec<PatternVertex>) {

@@ -1,0 +1,84 @@
+//! How degrees are distributed, from a sample: which vertices are hubs decides how many pairs of edges there are.
+//!
+//! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is
+//! looked at when the planner first asks, and again once there are much more or fewer such edges. Cost: at most [`SAMPLE_VERTICES`] lists a
+//! question, from at most [`SAMPLE_CHUNKS`] chunks spread over the graph; then one look-up.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::{Direction, EdgeTypeId, LabelId};
+use parking_lot::Mutex;
+use store::{LabelFilter, Snapshot};
+
+/// Vertices of a sample.
+const SAMPLE_VERTICES: usize = 1_024;
+/// Chunks that they come from.
+const SAMPLE_CHUNKS: usize = 16;
+/// Answers that are kept; beyond, all are forgotten.
+const ANSWERS_MAX: usize = 1_024;
+/// How many times more or fewer edges there must be for a sample to be taken anew.
+const CHANGE: f64 = 1.25;
+
+type Asked = (Option<LabelId>, Vec<EdgeTypeId>, Direction);
+
+/// Samples of one database.
+#[derive(Debug, Default)]
+pub struct Degrees {
+    /// Edges when it was asked, and the answer.
+    answers: Mutex<HashMap<Asked, (f64, Option<f64>), FixedState>>,
+}
+
+impl Degrees {
+    /// The mean of the squared degree over the square of the mean degree, of vertices with this label; none where none has such an edge.
+    pub(crate) fn spread(
+        &self,
+        snapshot: &Snapshot,
+        label: Option<LabelId>,
+        types: &[EdgeTypeId],
+        direction: Direction,
+    ) -> Option<f64> {
+        let count = |edge_type: &EdgeTypeId| snapshot.statistics().edges_near(*edge_type, direction, label);
+        let edges = types.iter().map(count).sum::<u64>() as f64;
+        let asked = (label, types.to_vec(), direction);
+        let known = self.answers.lock().get(&asked).copied();
+        if let Some((then, answer)) = known
+            && edges <= then * CHANGE
+            && then <= edges * CHANGE
+        {
+            return answer;
+        }
+        let answer = sample(snapshot, label, types, direction);
+        let mut answers = self.answers.lock();
+        if answers.len() >= ANSWERS_MAX {
+            answers.clear();
+        }
+        answers.insert(asked, (edges, answer));
+        answer
+    }
+}
+
+fn sample(
+    snapshot: &Snapshot,
+    label: Option<LabelId>,
+    types: &[EdgeTypeId],
+    direction: Direction,
+) -> Option<f64> {
+    let filter = label.map_or(LabelFilter::Any, LabelFilter::Has);
+    let chunks = snapshot.scan_chunks(&filter);
+    let view = snapshot.adjacency(types, direction);
+    let step = chunks.len().div_ceil(SAMPLE_CHUNKS).max(1);
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    let each = SAMPLE_VERTICES / chunks.len().clamp(1, SAMPLE_CHUNKS);
+    let mut found = Vec::new();
+    for chunk in chunks.into_iter().step_by(step) {
+        found.clear();
+        // What cannot be read now is not sampled: a plan must not fail for it.
+        snapshot.scan_chunk(chunk, &filter, &mut found).ok()?;
+        let step = found.len().div_ceil(each).max(1);
+        for vertex in found.iter().step_by(step) {
+            let degree = f64::from(view.degree(vertex.dense()).ok()?);
+            (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
+        }
+    }
+    (sum > 0.0).then(|| squares * count / (sum * sum))
+}
