@@ -1,7 +1,7 @@
 //! `tanglewood serve`: the door for drivers.
 
-use super::Exit;
 use super::folder::{self, Made, Opening};
+use super::{Exit, units};
 use clap::{Args, ValueEnum};
 use database::{Database, Error};
 use server::gremlin::door::PATH;
@@ -13,6 +13,7 @@ use server::{
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Let drivers of Neo4j and TinkerPop talk to a database
 ///
@@ -42,7 +43,7 @@ pub struct Serve {
     connections_max: usize,
     #[command(flatten)]
     opening: Opening,
-    /// Address for drivers of TinkerPop (WebSocket, path /gremlin), e.g. 127.0.0.1:8182
+    /// Address for drivers of TinkerPop (WebSocket and HTTP, path /gremlin), e.g. 127.0.0.1:8182
     #[arg(long, value_name = "ADDR")]
     gremlin: Option<String>,
     /// Another database that Gremlin clients may ask under this name of a traversal source; `g` is the first; may be given several times
@@ -51,6 +52,9 @@ pub struct Serve {
     /// Let Gremlin keep several values of a property, and properties of properties (to Cypher they look like maps)
     #[arg(long = "gremlin-multi-properties", requires = "gremlin")]
     multi_properties: bool,
+    /// Time a traversal may take where its client does not say, such as 30s
+    #[arg(long, value_name = "TIME", requires = "gremlin", value_parser = units::duration)]
+    gremlin_timeout: Option<Duration>,
     /// Address for browsers and HTTP clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
@@ -110,6 +114,7 @@ impl Serve {
                 sources: sources.into(),
                 gate: options.gate.clone(),
                 keeps_many: self.multi_properties,
+                timeout: self.gremlin_timeout,
             },
             tls: options.tls.clone(),
             limits: options.limits.clone(),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Talk to a database: history, completion, plans, transactions
 ///
-/// Opens a prompt. Statements end with a semicolon; `:help` lists commands; Ctrl-C stops a query, Ctrl-D ends. Statements may also
+/// Opens a prompt. Statements end with a semicolon, in Cypher or, if they begin with `g.` or after `:gremlin`, in Gremlin; `:help` lists commands; Ctrl-C stops a query, Ctrl-D ends. Statements may also
 /// come from a pipe: then the first failure ends it with exit code 1.
 #[derive(Args)]
 #[command(
@@ -27,12 +27,15 @@ pub struct Shell {
     /// How rows are shown
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
+    /// Let Gremlin keep several values of a property, and properties of properties, as in `serve`
+    #[arg(long = "gremlin-multi-properties")]
+    multi_properties: bool,
 }
 
 impl Shell {
     pub fn run(self) -> Result<(), Exit> {
         let database = folder::open(&self.database, self.create, self.opening.options())?;
-        let options = ShellOptions { split, format: self.format.into() };
+        let options = ShellOptions { split, format: self.format.into(), keeps_many: self.multi_properties };
         let went_well = shell::run(&database, options)?;
         database.close()?;
         if went_well { Ok(()) } else { Err(Exit::Said) }

@@ -8,11 +8,13 @@ mod lowered;
 mod planned;
 mod running;
 mod shown;
+mod terminal;
 mod walked;
 
 pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Started};
 pub use shown::{ShownEdge, ShownVertex};
+pub use terminal::Ended;
 pub(crate) use walked::Walked;
 
 use crate::Error;

@@ -45,6 +45,7 @@ pub use plan::explain::PlanDescription;
 pub use profile::plan_value;
 pub use progress::OperatorProgress;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
+pub use session::gremlin_text::GremlinRows;
 pub use session::{Limits, Session};
 pub use transact::{BackupReport, History, Mode, Moment, Point};
 pub use users::UserDirectory;

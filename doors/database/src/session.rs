@@ -7,6 +7,7 @@
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
 mod gremlin;
+pub(crate) mod gremlin_text;
 mod in_transactions;
 mod request;
 mod retry;

@@ -19,6 +19,6 @@ pub mod params;
 pub mod prompt;
 
 pub use failure::failure;
-pub use print::{Format, Look, PrintError, print_result};
+pub use print::{Format, Look, PrintError, print_objects, print_result};
 pub use prompt::{Piece, ShellOptions, run};
 pub use style::{Ink, Style};

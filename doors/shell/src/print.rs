@@ -11,10 +11,11 @@ use crate::Style;
 use crate::text::{changes_text, counted, time_text};
 use crate::{Ink, text};
 use database::entity::{Hydrated, hydrate};
-use database::{Error, QueryResult, Summary};
+use database::{Error, GremlinRows, QueryResult, Summary};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +138,38 @@ pub fn print_result(
     }
     out.flush()?;
     Ok(summary)
+}
+
+/// The one column of what a traversal gives.
+const RESULT: &str = "result";
+
+/// Writes what a traversal gives to its end, each object as often as it is there, in one column.
+///
+/// # Errors
+/// The traversal fails while it runs, or the output takes no more.
+pub fn print_objects(mut rows: GremlinRows, look: &Look, out: &mut dyn Write) -> Result<(), PrintError> {
+    let began_ns = world::clock::monotonic_ns();
+    let mut writer = writer(look.format, &[RESULT.into()], &look.style);
+    writer.begin(out)?;
+    let mut count = 0;
+    while let Some(found) = rows.next_objects()? {
+        for (object, bulk) in found {
+            count += bulk;
+            let row = [object];
+            for _ in 0..bulk {
+                writer.row(&row, out)?;
+            }
+        }
+        out.flush()?;
+    }
+    writer.end(out)?;
+    if look.format == Format::Table {
+        let elapsed = Duration::from_nanos(world::clock::monotonic_ns() - began_ns);
+        let time = look.timing.then(|| time_text(elapsed));
+        let line: Vec<String> = [counted(count, "object", "objects")].into_iter().chain(time).collect();
+        writeln!(out, "{}", look.style.paint(Ink::Quiet, &line.join(" · ")))?;
+    }
+    Ok(out.flush()?)
 }
 
 /// Writes rows that are no result of a query, as a table.

@@ -1,8 +1,9 @@
 //! What a request asks of a graph, and how it is run: whichever way it came, and wherever its objects go.
 
+use super::connection::Manner;
 use super::message::{Request, Status, Wrapping};
 use super::reading::Malformed;
-use database::gremlin::{GremlinAnswer, GremlinOptions};
+use database::gremlin::{Ended, GremlinAnswer, GremlinOptions};
 use database::{Error, Mode, Session};
 use gremlin::{Argument, Bindings, Object, Terminal, Traversal};
 use std::io;
@@ -121,14 +122,19 @@ impl Asking {
     ///
     /// # Errors
     /// It asks for nothing that can be run.
-    pub fn of(request: &Request, keeps_many: bool) -> Result<Asking, Refusal> {
+    pub fn of(request: &Request, manner: &Manner) -> Result<Asking, Refusal> {
         let batch = request.value("batchSize").and_then(Object::as_long);
         let batch = batch.map_or(BATCH_OBJECTS, |size| size.clamp(1, BATCH_OBJECTS_MAX as i64) as usize);
         // The second is what drivers before 3.5 call it.
         let timeout = request.value("evaluationTimeout").or_else(|| request.value("scriptEvaluationTimeout"));
         // Zero and less mean that there is none.
-        let timeout = timeout.and_then(Object::as_long).filter(|millis| *millis > 0);
-        let timeout = timeout.map(|millis| Duration::from_millis(millis as u64));
+        let timeout = match timeout.and_then(Object::as_long) {
+            Some(millis) => {
+                u64::try_from(millis).ok().filter(|millis| *millis > 0).map(Duration::from_millis)
+            }
+            None => manner.timeout,
+        };
+        let keeps_many = manner.keeps_many;
         let (asked, wrapping) = asked(request)?;
         let options = GremlinOptions { keeps_many, timeout, ..GremlinOptions::default() };
         Ok(Asking { asked, wrapping, batch, options, source: source(request) })
@@ -164,7 +170,7 @@ impl Asking {
                     let answer = session.gremlin(&traversal, &self.options)?;
                     // Of several traversals of a script the last one's objects are the answer.
                     if is_last {
-                        send(answer, terminal, self.batch, self.wrapping, outlet)?;
+                        send(answer.ended_by(terminal), self.batch, self.wrapping, outlet)?;
                         told = true;
                     } else {
                         drain(answer)?;
@@ -240,32 +246,15 @@ fn transact(session: &mut Session, word: &str) -> Result<(), Refusal> {
 }
 
 /// Sends an answer in parts; the last one says that it is.
-fn send(
-    mut answer: GremlinAnswer,
-    terminal: Terminal,
-    batch: usize,
-    wrapping: Wrapping,
-    outlet: &mut dyn Outlet,
-) -> Result<(), Stop> {
-    let mut left = match terminal {
-        Terminal::Next(count) => count,
-        Terminal::TryNext | Terminal::HasNext => 1,
-        _ => u64::MAX,
-    };
+fn send(mut ended: Ended, batch: usize, wrapping: Wrapping, outlet: &mut dyn Outlet) -> Result<(), Stop> {
     let (mut objects, mut filled): (Vec<(Object, u64)>, u64) = (Vec::new(), 0);
     let mut sent_any = false;
-    while left > 0 {
-        let Some(found) = answer.next_objects()? else { break };
-        for (object, bulk) in found {
-            let mut bulk = bulk.min(left);
-            left -= bulk;
-            if terminal == Terminal::Iterate {
-                continue;
-            }
+    while let Some(found) = ended.next_objects()? {
+        for (object, mut bulk) in found {
             while bulk > 0 {
                 if filled == batch as u64 {
-                    let status = Status::PartialContent;
-                    outlet.part(&Part { status, objects: &objects, wrapping, answer: Some(&answer) })?;
+                    let (status, answer) = (Status::PartialContent, Some(&ended.answer));
+                    outlet.part(&Part { status, objects: &objects, wrapping, answer })?;
                     (sent_any, filled) = (true, 0);
                     objects.clear();
                 }
@@ -279,9 +268,6 @@ fn send(
             }
         }
     }
-    if terminal == Terminal::HasNext {
-        objects = vec![(Object::Bool(!objects.is_empty()), 1)];
-    }
     let status = if objects.is_empty() && !sent_any { Status::NoContent } else { Status::Success };
-    outlet.part(&Part { status, objects: &objects, wrapping, answer: Some(&answer) })
+    outlet.part(&Part { status, objects: &objects, wrapping, answer: Some(&ended.answer) })
 }

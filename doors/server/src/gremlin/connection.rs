@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sessions that one connection may have.
 pub const SESSIONS_MAX: usize = 64;
@@ -43,6 +44,8 @@ pub struct Manner {
     pub gate: Arc<Gate>,
     /// See [`database::gremlin::GremlinOptions::keeps_many`].
     pub keeps_many: bool,
+    /// Time that a traversal may take whose client does not say.
+    pub timeout: Option<Duration>,
 }
 
 impl Manner {
@@ -184,7 +187,7 @@ impl Connection {
     }
 
     fn run(&mut self, request: &Request, sink: &mut Sink<'_>) -> Result<(), Stop> {
-        let asking = Asking::of(request, self.manner.keeps_many)?;
+        let asking = Asking::of(request, &self.manner)?;
         let database = self.manner.database(&asking.source)?.clone();
         let session_id = request.value("session").map(|id| match id {
             Object::String(text) => text.to_string(),

@@ -116,7 +116,7 @@ impl Http<'_> {
         format: Format,
         out: &mut dyn Write,
     ) -> Result<(), Stop> {
-        let asking = Asking::of(request, self.manner.keeps_many)?;
+        let asking = Asking::of(request, self.manner)?;
         let mut session = self.manner.database(&asking.source)?.session();
         if let Some(user) = &known.user {
             session.set_user(user.clone());
@@ -221,6 +221,13 @@ fn of_body(head: &Head, body: &[u8], format: Format) -> Result<Request, Denied> 
     let written = Format::of(&bare.collect::<Vec<_>>().join(";"))
         .ok_or_else(|| Denied::new(400, format!("`{mime}` is not spoken here; application/json is")))?;
     let bad = |message: String| Denied::new(400, message);
+    // Drivers send over HTTP what they would send as a frame, with the format's name in front.
+    let is_frame = body.split_first().is_some_and(|(length, rest)| {
+        usize::from(*length) == written.mime().len() && rest.starts_with(written.mime().as_bytes())
+    });
+    if is_frame {
+        return Request::read(body).map_err(|(_, error)| bad(error.to_string()));
+    }
     if written == Format::Binary {
         return Request::of(written, body).map_err(|error| bad(error.to_string()));
     }

@@ -1,6 +1,6 @@
 //! Commands of the shell: words after a colon. Each is described once, in [`COMMANDS`], for help and completion.
 
-use super::conversation::{Conversation, Outcome};
+use super::conversation::{Conversation, Language, Outcome};
 use crate::print::print_table;
 use crate::{Format, Ink};
 use database::entity::Hydrated;
@@ -18,6 +18,8 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":begin", "", "begins a transaction"),
     (":commit", "", "commits it"),
     (":rollback", "", "forgets it"),
+    (":gremlin", "", "statements are Gremlin from now on; one that begins with g. always is"),
+    (":cypher", "", "statements are Cypher again"),
     (":format", "table|json|jsonl|csv", "how rows are shown"),
     (":timing", "on|off", "whether the time is shown below tables"),
     (":queries", "", "queries that run now"),
@@ -44,6 +46,8 @@ impl Conversation {
             ":begin" => Ok(self.session.begin(Mode::Write)),
             ":commit" => Ok(self.session.commit().map(drop)),
             ":rollback" => Ok(self.session.rollback()),
+            ":gremlin" => Ok(self.speak(Language::Gremlin)),
+            ":cypher" => Ok(self.speak(Language::Cypher)),
             ":format" => Ok(self.set_format(rest)),
             ":timing" => Ok(self.set_timing(rest)),
             ":queries" => self.queries().map(Ok),
@@ -99,6 +103,11 @@ impl Conversation {
             print_table(&["name", "value"], &rows, &self.style, &mut world::files::stdout())?;
         }
         Ok(Ok(()))
+    }
+
+    fn speak(&mut self, language: Language) -> Result<(), Error> {
+        self.language = language;
+        Ok(())
     }
 
     fn set_format(&mut self, name: &str) -> Result<(), Error> {

@@ -2,7 +2,8 @@
 
 use super::ShellOptions;
 use crate::text::{changes_text, time_text};
-use crate::{Format, Ink, Look, PrintError, Style, failure, print_result};
+use crate::{Format, Ink, Look, PrintError, Style, failure, print_objects, print_result};
+use database::gremlin::GremlinOptions;
 use database::{Database, Error, Params, Session};
 use std::io::{self, BufWriter, Write};
 
@@ -25,13 +26,30 @@ pub(crate) struct Conversation {
     pub format: Format,
     pub style: Style,
     pub timing: bool,
+    pub language: Language,
+}
+
+/// What statements are written in; a statement that begins with `g.` is Gremlin anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Cypher,
+    Gremlin,
 }
 
 impl Conversation {
     pub fn new(database: &Database, options: ShellOptions, style: Style) -> Conversation {
         let database = database.clone();
         let (session, format) = (database.session(), options.format);
-        Conversation { database, session, params: Params::new(), options, format, style, timing: true }
+        Conversation {
+            database,
+            session,
+            params: Params::new(),
+            options,
+            format,
+            style,
+            timing: true,
+            language: Language::Cypher,
+        }
     }
 
     /// Runs each statement that a semicolon ends and leaves the rest; false after a failure.
@@ -83,9 +101,14 @@ impl Conversation {
     }
 
     fn answer(&mut self, text: &str) -> Result<(), PrintError> {
-        let result = self.session.query(text, self.params.clone())?;
         let look = Look { format: self.format, style: self.style, timing: self.timing };
         let mut out = BufWriter::new(world::files::stdout());
+        if self.language == Language::Gremlin || text.trim_start().starts_with("g.") {
+            let options = GremlinOptions { keeps_many: self.options.keeps_many, ..GremlinOptions::default() };
+            let rows = self.session.gremlin_text(text, &self.params, &options)?;
+            return print_objects(rows, &look, &mut out);
+        }
+        let result = self.session.query(text, self.params.clone())?;
         let summary = print_result(result, &look, &mut out)?;
         if self.format != Format::Table && self.style.width.is_some() {
             // At a terminal, formats for programs are followed by changes and time as well.
