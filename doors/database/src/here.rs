@@ -64,6 +64,7 @@ fn is_short_line(plan: &Plan) -> bool {
             Plan::Unit
                 | Plan::Argument(_)
                 | Plan::SeekVertices(_)
+                | Plan::SeekEdges(_)
                 | Plan::SeekIds(_)
                 | Plan::Expand(_)
                 | Plan::Filter(_)

@@ -228,6 +228,7 @@ impl Compiler {
             }
             Plan::ScanVertices(node) => operator::scan_vertices::compile(self, node, required),
             Plan::SeekVertices(node) => operator::seek_vertices::compile(self, node, required),
+            Plan::SeekEdges(node) => operator::seek_edges::compile(self, node, required),
             Plan::SeekIds(node) => operator::seek_ids::compile(self, node, required),
             Plan::Expand(node) => operator::expand::compile(self, node, required),
             Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required),

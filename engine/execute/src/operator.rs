@@ -5,6 +5,7 @@ pub(crate) mod argument;
 pub(crate) mod unit;
 
 pub(crate) mod scan_vertices;
+pub(crate) mod seek_edges;
 pub(crate) mod seek_ids;
 pub(crate) mod seek_vertices;
 

@@ -24,6 +24,7 @@ pub enum Plan {
     Match(Box<Match>),
     ScanVertices(Box<ScanVertices>),
     SeekVertices(Box<SeekVertices>),
+    SeekEdges(Box<SeekEdges>),
     SeekIds(Box<SeekIds>),
     Expand(Box<Expand>),
     ExpandPath(Box<ExpandPath>),
@@ -86,6 +87,28 @@ pub struct SeekVertices {
     /// Keys of the index.
     pub keys: Vec<Name>,
     /// What is looked up.
+    pub seek: Seek,
+}
+
+/// For each input row, the edges found in the property index on (`edge_type`, `keys`), with their ends: one row an edge, and for both
+/// directions one for each end that `from` may be (a self-loop has one).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeekEdges {
+    /// Rows to extend; `Unit` at a leaf.
+    pub input: Plan,
+    /// New column for the edge.
+    pub edge: Var,
+    /// New column for the left end as written.
+    pub from: Var,
+    /// New column for the right end as written.
+    pub to: Var,
+    /// Type of the index.
+    pub edge_type: Name,
+    /// Seen from `from`.
+    pub direction: Direction,
+    /// Keys of the index.
+    pub keys: Vec<Name>,
+    /// What is looked up. Every condition is tested again above.
     pub seek: Seek,
 }
 

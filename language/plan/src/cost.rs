@@ -10,6 +10,7 @@ use crate::functions::Function;
 use crate::pattern::Selector;
 use crate::statistics::Planning;
 use model::{Direction, Value};
+use std::ops::Bound;
 
 mod values;
 
@@ -175,6 +176,45 @@ pub(crate) fn count(expr: &Expr, otherwise: f64) -> f64 {
         Expr::Literal(constant) => constant.0.as_int().map_or(otherwise, |count| count.max(0) as f64),
         _ => otherwise,
     }
+}
+
+/// Edges that one look-up in the index on (`edge_type`, `keys`) finds.
+pub(crate) fn seek_edges_rows(planning: &dyn Planning, edge_type: &str, keys: &[Name], seek: &Seek) -> f64 {
+    let all = planning.edges(None, &[edge_type], Direction::Out);
+    let literal = |expr: &Expr| match expr {
+        Expr::Literal(constant) => Some(constant.0.clone()),
+        _ => None,
+    };
+    let between = |low: Bound<&Value>, high: Bound<&Value>| {
+        let [key] = keys else { return None };
+        planning.edges_between(edge_type, key, low, high)
+    };
+    // Values are not counted: between one edge for each and one for all.
+    let each = all.sqrt();
+    let known = match seek {
+        Seek::Equal(values) => values
+            .first()
+            .and_then(literal)
+            .and_then(|value| between(Bound::Included(&value), Bound::Included(&value))),
+        Seek::Range(low, high) => {
+            let bound = |end: &Option<(Expr, bool)>| match end {
+                None => Some(None),
+                Some((value, _)) => literal(value).map(Some),
+            };
+            let as_bound = |value: &Option<Value>| value.clone().map_or(Bound::Unbounded, Bound::Included);
+            bound(low)
+                .zip(bound(high))
+                .and_then(|(low, high)| between(as_bound(&low).as_ref(), as_bound(&high).as_ref()))
+        }
+        _ => None,
+    };
+    known.unwrap_or(match seek {
+        Seek::Equal(_) => each,
+        Seek::In(list) => (each * list_length(list)).min(all),
+        Seek::Range(Some(_), Some(_)) => all * RANGE_SHARE * RANGE_SHARE,
+        Seek::Range(..) => all * RANGE_SHARE,
+        Seek::Prefix(_) => all * PREFIX_SHARE,
+    })
 }
 
 /// Vertices that one look-up in the index on (`label`, `keys`) finds.

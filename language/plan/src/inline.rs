@@ -43,6 +43,7 @@ fn is_line(plan: &Plan, narrow: bool) -> bool {
             Plan::Expand(node) => node.into || !narrow,
             Plan::SeekIds(_)
             | Plan::SeekVertices(_)
+            | Plan::SeekEdges(_)
             | Plan::ScanVertices(_)
             | Plan::ExpandPath(_)
             | Plan::ExpandPattern(_)

@@ -24,6 +24,7 @@ use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
 use crate::rewrite::repeat_frontier::repeat_frontier;
 use crate::rewrite::scopes::scopes;
+use crate::rewrite::seek_edges::seek_edges;
 use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
 use crate::scope::SCOPES_OFF;
@@ -84,6 +85,8 @@ fn rewrite(
     let planning = &Named::new(planning, plan);
     // What is only counted is taken out before it is ordered: its start is a pattern of one vertex, ordered like any other.
     count_matches(plan, planning, names);
+    // What an index over edges finds is bound before the rest is ordered around it.
+    seek_edges(plan, planning);
     order_match(plan, &Known::one_row(), planning, names)?;
     split_top_k(plan);
     // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.

@@ -24,6 +24,7 @@ macro_rules! main_input {
             Plan::Match(node) => Some($($borrow)+ node.input),
             Plan::ScanVertices(node) => Some($($borrow)+ node.input),
             Plan::SeekVertices(node) => Some($($borrow)+ node.input),
+            Plan::SeekEdges(node) => Some($($borrow)+ node.input),
             Plan::SeekIds(node) => Some($($borrow)+ node.input),
             Plan::Expand(node) => Some($($borrow)+ node.input),
             Plan::ExpandPath(node) => Some($($borrow)+ node.input),
@@ -133,6 +134,7 @@ impl Plan {
             }
             Plan::ScanVertices(node) => vec![node.vertex],
             Plan::SeekVertices(node) => vec![node.vertex],
+            Plan::SeekEdges(node) => vec![node.edge, node.from, node.to],
             Plan::SeekIds(node) => vec![node.vertex],
             Plan::Expand(node) => [node.edge, Some(node.to)].into_iter().flatten().collect(),
             Plan::ExpandPath(node) => {
@@ -238,6 +240,17 @@ fn named(items: &[SetItem]) -> impl Iterator<Item = Var> {
     })
 }
 
+/// The expressions in what is looked up.
+macro_rules! seek_expressions {
+    ($seek:expr, $visit:expr, $iter:ident) => {
+        match $seek {
+            Seek::Equal(list) => list.$iter().for_each(&mut *$visit),
+            Seek::In(expr) | Seek::Prefix(expr) => $visit(expr),
+            Seek::Range(low, high) => low.$iter().chain(high.$iter()).for_each(|(expr, _)| $visit(expr)),
+        }
+    };
+}
+
 /// The expressions in one node, for both kinds of borrow.
 macro_rules! each_expression {
     ($plan:expr, $visit:expr, $iter:ident, $($borrow:tt)+) => {
@@ -247,11 +260,8 @@ macro_rules! each_expression {
                 let runs = node.pattern.edges.$iter().filter_map(|edge| { let run = $($borrow)+ edge.run; run.into_iter().next() });
                 runs.filter_map(|run| { let predicate = $($borrow)+ run.edge_predicate; predicate.into_iter().next() }).for_each(|(_, expr)| $visit(expr));
             }
-            Plan::SeekVertices(node) => match $($borrow)+ node.seek {
-                Seek::Equal(list) => list.$iter().for_each(&mut *$visit),
-                Seek::In(expr) | Seek::Prefix(expr) => $visit(expr),
-                Seek::Range(low, high) => low.$iter().chain(high.$iter()).for_each(|(expr, _)| $visit(expr)),
-            },
+            Plan::SeekVertices(node) => seek_expressions!($($borrow)+ node.seek, $visit, $iter),
+            Plan::SeekEdges(node) => seek_expressions!($($borrow)+ node.seek, $visit, $iter),
             Plan::SeekIds(node) => $visit($($borrow)+ node.ids),
             Plan::ExpandPath(node) => node.edge_predicate.$iter().for_each(|(_, expr)| $visit(expr)),
             Plan::ExpandPattern(node) => {

@@ -134,9 +134,9 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
 /// Values that repeat against a unique index are the user's business, not a fault of the store.
 fn explain(error: ImportError) -> ImportError {
     match error {
-        ImportError::Database(TransactError::Store(error @ StoreError::NotUnique { .. })) => {
-            ImportError::Constraint { what: error.to_string() }
-        }
+        ImportError::Database(TransactError::Store(
+            error @ (StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. }),
+        )) => ImportError::Constraint { what: error.to_string() },
         other => other,
     }
 }

@@ -286,7 +286,8 @@ impl<'a> Draft<'a> {
         }
         self.count(Counter::Out(edge_type, source_labels), 1);
         self.count(Counter::In(edge_type, target_labels), 1);
-        Ok(())
+        let after = self.edge_index_keys(edge, |_| true)?;
+        self.reindex(edge.source, Vec::new(), after)
     }
     /// Takes the edge out of one end's list; labels of that end.
     fn unlink(
@@ -313,6 +314,7 @@ impl<'a> Draft<'a> {
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
             return Err(StoreError::NoEdge(edge.id));
         }
+        let before = self.edge_index_keys(edge, |_| true)?;
         let at_source = pack(edge.target.dense(), edge.id.slot());
         let source_labels = self.unlink(edge.source, Lane::out(edge_type), at_source, edge)?;
         let at_target = pack(edge.source.dense(), edge.id.slot());
@@ -321,7 +323,7 @@ impl<'a> Draft<'a> {
         delta.edge_properties.remove(&(edge_type, edge.id.slot()));
         self.count(Counter::Out(edge_type, source_labels), -1);
         self.count(Counter::In(edge_type, target_labels), -1);
-        Ok(())
+        self.reindex(edge.source, before, Vec::new())
     }
     fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {
         let pager = &self.from.pager;
@@ -334,12 +336,16 @@ impl<'a> Draft<'a> {
         if !chunk.has_edge(slot, Lane::out(edge_type), pack(edge.target.dense(), edge.id.slot())) {
             return Err(StoreError::NoEdge(edge.id));
         }
+        let speaks_of = |index: &IndexDefinition| index.keys.contains(&key);
+        let before = self.edge_index_keys(edge, speaks_of)?;
+        let (chunk, ..) = self.existing(edge.source)?;
         let overrides = delta_of(chunk, pager, value.heap_bytes())
             .edge_properties
             .entry((edge_type, edge.id.slot()))
             .or_default();
         set_property(Arc::make_mut(overrides), key, value.clone());
-        Ok(())
+        let after = self.edge_index_keys(edge, speaks_of)?;
+        self.reindex(edge.source, before, after)
     }
 }
 

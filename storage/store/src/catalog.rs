@@ -80,9 +80,6 @@ impl Catalog {
         if self.index(definition.id).is_some() || self.index_named(&definition.name).is_some() {
             return Err(StoreError::IndexExists(definition.name.as_str().into()));
         }
-        if matches!(definition.target, SchemaTarget::Edges(_)) {
-            return Err(StoreError::Unsupported("indexes on edge properties"));
-        }
         if definition.keys.is_empty() {
             return Err(StoreError::Unsupported("indexes without keys"));
         }

@@ -38,6 +38,13 @@ pub enum StoreError {
         /// The two vertices.
         vertices: (VertexId, VertexId),
     },
+    /// A unique index would hold two edges with the same values.
+    EdgesNotUnique {
+        /// The index.
+        index: IndexId,
+        /// The two edges.
+        edges: (EdgeId, EdgeId),
+    },
     /// A named limit of the store is reached.
     Full(&'static str),
     /// The chunk already has its final place and cannot take this.
@@ -69,7 +76,7 @@ impl StoreError {
             StoreError::NoConstraint(_) => "store.no_constraint",
             StoreError::ConstraintExists(_) => "store.constraint_exists",
             StoreError::BadName(_) => "store.bad_name",
-            StoreError::NotUnique { .. } => "store.not_unique",
+            StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. } => "store.not_unique",
             StoreError::Full(_) => "store.full",
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
             StoreError::Outdated(_) => "store.outdated",
@@ -82,7 +89,9 @@ impl StoreError {
             StoreError::Corrupt(_) => "restore the store from a backup or an earlier checkpoint",
             StoreError::Source(_) => "check the disk or the backing store; its message is given above",
             StoreError::VertexHasEdges(_) => "delete the edges first, or use DETACH DELETE",
-            StoreError::NotUnique { .. } => "find the duplicates and change one of them",
+            StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. } => {
+                "find the duplicates and change one of them"
+            }
             StoreError::Outdated(_) => "import again",
             StoreError::Full(_) => "split the graph over more shards",
             _ => "the statement met a graph other than the one it was checked against; report this",
@@ -107,6 +116,9 @@ impl fmt::Display for StoreError {
             StoreError::BadName(what) => write!(f, "bad name definition: {what}"),
             StoreError::NotUnique { index, vertices: (a, b) } => {
                 write!(f, "vertices {a:?} and {b:?} hold the same values in unique index {}", index.0)
+            }
+            StoreError::EdgesNotUnique { index, edges: (a, b) } => {
+                write!(f, "edges {a:?} and {b:?} hold the same values in unique index {}", index.0)
             }
             StoreError::Full(limit) => write!(f, "limit reached: {limit}"),
             StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),

@@ -231,6 +231,24 @@ impl Index {
         }
         Ok(found)
     }
+    /// As [`Index::seek`], but the entries.
+    pub(crate) fn seek_entries(&self, prefix: &[Value]) -> Result<Vec<Entry>, StoreError> {
+        let mut found = Vec::new();
+        if prefix.iter().any(|value| equals(value, value) != Some(true)) {
+            return Ok(found);
+        }
+        let from = Entry { key: IndexKey::new(prefix), vertex: 0 };
+        let mut place = self.place_of(&from);
+        let first = place;
+        while let Some(leaf) = self.leaf(place) {
+            if place != first && !leaf.first.starts_with(prefix) {
+                break;
+            }
+            leaf.seek_entries(prefix, &from, &mut found)?;
+            place = self.after(place);
+        }
+        Ok(found)
+    }
     /// Vertices whose first key lies between the bounds, in the order of the index. Only values comparable with the bounds are
     /// found; without bounds, all entries are.
     pub(crate) fn range(

@@ -12,11 +12,11 @@ use crate::StoreError;
 use crate::bulk::{Emit, Portion, Room};
 use crate::index::Index;
 use crate::index_bytes::{decode_run, encode_run};
+use crate::index_edges::not_unique;
 use crate::index_leaf::{LEAF_ENTRIES, Leaf};
 use crate::index_run::{Entry, IndexRun, RunKnown};
 use crate::page::Page;
 use crate::pager::Pager;
-use model::VertexId;
 use model::schema::IndexDefinition;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -156,9 +156,9 @@ struct Leaves<'a> {
 
 impl Leaves<'_> {
     fn push(&mut self, entry: Entry) -> Result<(), StoreError> {
-        if let Some(last) = self.open.last().filter(|last| self.definition.unique && last.key == entry.key) {
-            let vertices = (VertexId::from_dense(last.vertex), VertexId::from_dense(entry.vertex));
-            return Err(StoreError::NotUnique { index: self.definition.id, vertices });
+        let same = |last: &&Entry| last.key.same_first(&entry.key, self.definition.keys.len());
+        if let Some(last) = self.open.last().filter(|last| self.definition.unique && same(last)) {
+            return Err(not_unique(self.definition, last, &entry));
         }
         if self.open.len() > LEAF_ENTRIES {
             self.close(LEAF_ENTRIES)?;

@@ -1,4 +1,5 @@
-//! How a commit keeps the indexes: what they held for a vertex before a change, what they shall hold after it, and new ones.
+//! How a commit keeps the indexes: what they held for a vertex before a change, what they shall hold after it, and new ones. For edges see
+//! `index_edges`.
 
 use crate::StoreError;
 use crate::apply::Draft;
@@ -7,6 +8,7 @@ use crate::chunk::ChunkRead;
 use crate::directory::Cell;
 use crate::filter::LabelFilter;
 use crate::index::Index;
+use crate::index_edges::collect_edges;
 use crate::index_run::{Entry, IndexKey};
 use model::schema::{IndexDefinition, SchemaTarget};
 use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId};
@@ -37,7 +39,7 @@ impl Draft<'_> {
         }
         Ok(found)
     }
-    /// Brings the indexes from what they held for a vertex to what they shall hold.
+    /// Brings the indexes from what they held for a vertex, or an edge that leaves it, to what they shall hold.
     pub(crate) fn reindex(
         &mut self,
         vertex: VertexId,
@@ -67,7 +69,7 @@ impl Draft<'_> {
     }
 }
 
-/// Appends what an index over `definition` holds for the vertices of one chunk.
+/// Appends what an index over `definition` holds for the vertices of one chunk, or for the edges that leave them.
 pub(crate) fn collect_entries(
     catalog: &Catalog,
     number: ChunkNo,
@@ -75,7 +77,12 @@ pub(crate) fn collect_entries(
     definition: &IndexDefinition,
     entries: &mut Vec<Entry>,
 ) -> Result<(), StoreError> {
-    let SchemaTarget::Vertices(label) = definition.target else { return Ok(()) };
+    let label = match definition.target {
+        SchemaTarget::Vertices(label) => label,
+        SchemaTarget::Edges(edge_type) => {
+            return collect_edges(number, cell, edge_type, &definition.keys, entries);
+        }
+    };
     let filter = LabelFilter::Has(label);
     if !cell.meta.label_sets.iter().any(|set| filter.accepts(catalog.labels_of(*set))) {
         return Ok(());

@@ -132,6 +132,23 @@ impl Leaf {
         }
         Ok(())
     }
+    /// As [`Leaf::seek`], but the entries.
+    pub(crate) fn seek_entries(
+        &self,
+        prefix: &[Value],
+        from: &Entry,
+        found: &mut Vec<Entry>,
+    ) -> Result<(), StoreError> {
+        let run = self.page.read()?;
+        let (before, start) =
+            (found.len(), run.partition_point(|at| run.order_to_prefix(at, prefix).is_lt()));
+        let matching = (start..run.len()).take_while(|at| run.order_to_prefix(*at, prefix).is_eq());
+        found.extend(matching.map(|at| run.entry(at)).filter(|entry| !self.removed.contains(entry)));
+        let same = |entry: &&Entry| entry.starts_with(prefix);
+        found.extend(self.added.range(from.clone()..).take_while(same).cloned());
+        found[before..].sort();
+        Ok(())
+    }
     pub(crate) fn heap_bytes(&self) -> usize {
         self.page.peek().map_or(0, |run| IndexRun::heap_bytes(&run)) + self.delta_len() * ENTRY_BYTES
     }

@@ -12,6 +12,7 @@ use crate::chunk::ChunkRead;
 use crate::directory::{Cell, Directory};
 use crate::filter::LabelFilter;
 use crate::index::Index;
+use crate::index_edges::{changed_edges, not_unique};
 use crate::index_gather::Gathered;
 use crate::index_keep::{collect_entries, index_key};
 use crate::index_run::{Entry, IndexKey};
@@ -137,7 +138,12 @@ pub(crate) fn changed_entries(
     (old, new): (Option<&Arc<Cell>>, &Arc<Cell>),
     (gone, come): (&mut Vec<Entry>, &mut Vec<Entry>),
 ) -> Result<(), StoreError> {
-    let SchemaTarget::Vertices(label) = definition.target else { return Ok(()) };
+    let label = match definition.target {
+        SchemaTarget::Vertices(label) => label,
+        SchemaTarget::Edges(edge_type) => {
+            return changed_edges(number, (old, new), edge_type, &definition.keys, (gone, come));
+        }
+    };
     let comparison = Comparison { catalog, definition, filter: LabelFilter::Has(label) };
     let before = old.map(|cell| cell.chunk()).transpose()?;
     let after = new.chunk()?;
@@ -174,10 +180,9 @@ impl PreparedIndex {
         }
         for Entry { key, vertex } in come {
             if definition.unique
-                && let Some(other) = self.index.seek(key.values())?.first()
+                && let Some(other) = self.index.seek_entries(&key.values()[..definition.keys.len()])?.first()
             {
-                let vertices = (*other, VertexId::from_dense(vertex));
-                return Err(StoreError::NotUnique { index: definition.id, vertices });
+                return Err(not_unique(&definition, other, &Entry { key, vertex }));
             }
             self.index.insert(key, vertex, options.index_delta_min)?;
         }

@@ -137,12 +137,19 @@ impl IndexRange {
         }
     }
     fn step(&mut self) -> Result<Option<VertexId>, StoreError> {
+        self.step_with(vertex_of)
+    }
+    /// The next entry, as `take` gives it.
+    pub(crate) fn step_with<T>(
+        &mut self,
+        take: impl Fn(Found<'_>) -> T + Copy,
+    ) -> Result<Option<T>, StoreError> {
         loop {
-            if let Some(vertex) = self.front.as_mut().and_then(LeafRange::next) {
-                return Ok(Some(vertex));
+            if let Some(found) = self.front.as_mut().and_then(|leaf| leaf.next(take)) {
+                return Ok(Some(found));
             }
             if self.next >= self.end {
-                return Ok(self.back.as_mut().and_then(LeafRange::next));
+                return Ok(self.back.as_mut().and_then(|leaf| leaf.next(take)));
             }
             self.front = self.open(self.next)?;
             self.next = self.index.after(self.next);
@@ -176,6 +183,21 @@ impl DoubleEndedIterator for IndexRange {
     }
 }
 
+/// An entry that a range came to.
+pub(crate) enum Found<'a> {
+    /// At this place of a run.
+    Stored(&'a IndexRun, usize),
+    /// Of a delta.
+    Added(Entry),
+}
+
+fn vertex_of(found: Found<'_>) -> VertexId {
+    VertexId::from_dense(match found {
+        Found::Stored(run, at) => run.vertices[at],
+        Found::Added(entry) => entry.vertex,
+    })
+}
+
 /// The part of a range that lies in one leaf.
 struct LeafRange {
     run: Arc<IndexRun>,
@@ -206,7 +228,7 @@ impl LeafRange {
             .collect();
         Ok(LeafRange { low, high: high.max(low), gone, added, run })
     }
-    fn next(&mut self) -> Option<VertexId> {
+    fn next<T>(&mut self, take: impl Fn(Found<'_>) -> T) -> Option<T> {
         while self.low < self.high && self.gone.binary_search(&self.low).is_ok() {
             self.low += 1;
         }
@@ -214,10 +236,10 @@ impl LeafRange {
             let first = self.added.front().is_none_or(|entry| self.run.order_to(self.low, entry).is_lt());
             if first {
                 self.low += 1;
-                return Some(VertexId::from_dense(self.run.vertices[self.low - 1]));
+                return Some(take(Found::Stored(&self.run, self.low - 1)));
             }
         }
-        self.added.pop_front().map(|entry| VertexId::from_dense(entry.vertex))
+        self.added.pop_front().map(|entry| take(Found::Added(entry)))
     }
     fn next_back(&mut self) -> Option<VertexId> {
         while self.low < self.high && self.gone.binary_search(&(self.high - 1)).is_ok() {

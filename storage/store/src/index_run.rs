@@ -27,6 +27,12 @@ impl IndexKey {
             IndexKey::Many(values) => values,
         }
     }
+    /// Are the first `count` values the same?
+    pub(crate) fn same_first(&self, other: &IndexKey, count: usize) -> bool {
+        let (x, y) = (self.values(), other.values());
+        let (x, y) = (&x[..count.min(x.len())], &y[..count.min(y.len())]);
+        x.len() == y.len() && order_prefix(x.iter().map(PropertyRef::from), y).is_eq()
+    }
 }
 
 impl PartialEq for IndexKey {

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
-//! (what is in memory); `index`, `index_leaf`, `index_range`, `index_keep`, `index_gather`, `index_online`;
+//! (what is in memory); `index`, `index_leaf`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
 //! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
 pub mod adjacency;
@@ -30,6 +30,7 @@ pub mod filter;
 mod fold;
 mod index;
 mod index_bytes;
+mod index_edges;
 mod index_estimate;
 mod index_gather;
 mod index_keep;
@@ -61,6 +62,7 @@ pub use column::PropertyRef;
 pub use directory::{BlobKey, ChunkSource};
 pub use error::StoreError;
 pub use filter::LabelFilter;
+pub use index_edges::EdgeRange;
 pub use index_range::IndexRange;
 pub use memory::MemoryReport;
 pub use names::{NameCounts, NameDefinition, NameTable, Names};

@@ -11,6 +11,7 @@ use crate::column::PropertyRef;
 use crate::directory::{ChunkRef, Directory};
 use crate::filter::LabelFilter;
 use crate::index::Index;
+use crate::index_edges::EdgeRange;
 use crate::index_online::Prepared;
 use crate::index_range::IndexRange;
 use crate::joined::Joined;
@@ -362,6 +363,19 @@ impl Snapshot {
     /// Vertices whose indexed keys equal `values` (fewer values than keys: a prefix); exact. Null and NaN equal nothing.
     pub fn seek(&self, index: IndexId, values: &[Value]) -> Result<Vec<VertexId>, StoreError> {
         self.index(index)?.seek(values)
+    }
+    /// As [`Snapshot::seek`], of an index over edges.
+    pub fn seek_edges(&self, index: IndexId, values: &[Value]) -> Result<Vec<EdgeRef>, StoreError> {
+        self.index(index)?.seek_edges(values)
+    }
+    /// As [`Snapshot::seek_range`], of an index over edges, from the front alone.
+    pub fn seek_edge_range(
+        &self,
+        index: IndexId,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Result<EdgeRange, StoreError> {
+        self.index(index)?.edge_range(lower, upper)
     }
     /// Vertices whose first indexed key lies between the bounds, in index order, from either end; exact. Values that are not
     /// comparable with a bound are not found; without bounds all indexed vertices are.

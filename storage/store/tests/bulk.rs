@@ -142,6 +142,7 @@ fn import_into_an_empty_store_and_go_on() {
     let mut pair =
         Pair::new(StoreOptions { fold_changes_min: 50, index_delta_min: 50, ..StoreOptions::default() });
     pair.create_index(0, &[0]);
+    pair.create_edge_index(0, &[0]);
     import(&mut pair, &mut chance, &[]);
     pair.twin.compare(&pair.store.current());
     for _ in 0..50 {
@@ -167,6 +168,7 @@ fn import_into_a_store_in_use() {
     let mut pair =
         Pair::new(StoreOptions { fold_changes_min: 60, index_delta_min: 60, ..StoreOptions::default() });
     pair.create_index(1, &[1]);
+    pair.create_edge_index(1, &[1]);
     for _ in 0..40 {
         let mut changes = Vec::new();
         (0..10).for_each(|_| pair.random_change(&mut chance, &mut changes));

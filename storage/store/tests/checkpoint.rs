@@ -68,6 +68,7 @@ fn a_store_goes_on_from_its_checkpoints() {
             if round == 1 {
                 pair.create_index(0, &[0]);
                 pair.create_index(1, &[1, 2]);
+                pair.create_edge_index(1, &[1, 2]);
             }
             let manifest = blobs.checkpoint(&pair.store.current());
             let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();

@@ -24,8 +24,14 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
         (0..1 + chance.below(12)).for_each(|_| pair.random_change(&mut chance, &mut changes));
         pair.apply(&changes);
         match group {
-            5 => pair.create_index(0, &[0]),
-            60 => pair.create_index(1, &[1, 2]),
+            5 => {
+                pair.create_index(0, &[0]);
+                pair.create_edge_index(0, &[0]);
+            }
+            60 => {
+                pair.create_index(1, &[1, 2]);
+                pair.create_edge_index(1, &[1, 2]);
+            }
             _ => {}
         }
         if group % 12 == 0 {
@@ -141,11 +147,14 @@ fn indexes_grow_shrink_and_are_prepared() {
         };
         grow(&mut pair, 40);
         let definition = pair.definition(0, &[0]);
+        let of_edges = pair.edge_definition(0, &[0]);
         for _ in 0..3 {
             pair.store.current().prepare_index(&definition).unwrap();
+            pair.store.current().prepare_index(&of_edges).unwrap();
             grow(&mut pair, 20);
         }
         pair.create_index(0, &[0]);
+        pair.create_edge_index(0, &[0]);
         pair.store.current().prepare_index(&pair.definition(1, &[2])).unwrap();
         pair.store.current().forget_prepared(&pair.definition(1, &[2]));
         pair.twin.compare(&pair.store.current());

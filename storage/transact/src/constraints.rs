@@ -6,7 +6,7 @@
 use crate::TransactError;
 use crate::footprint::labels;
 use model::compare::OrderKey;
-use model::schema::{ConstraintDefinition, ConstraintRule, SchemaTarget};
+use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use model::{Direction, EdgeRef, Value, VertexId};
 use std::collections::BTreeSet;
 use store::{Change, LabelFilter, Snapshot, StoreError};
@@ -41,6 +41,34 @@ pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), Transact
     edges.into_iter().try_for_each(|edge| check_edge(edge, after))
 }
 
+fn names_of(keys: &[model::KeyId], after: &Snapshot) -> String {
+    let names = keys.iter().filter_map(|key| after.catalog().key_name(*key));
+    names.map(|name| name.as_ref()).collect::<Vec<&str>>().join("`, `")
+}
+
+/// No other edge holds the same values in a unique index.
+fn check_unique_edge(edge: EdgeRef, after: &Snapshot) -> Result<(), TransactError> {
+    let edge_type = edge.id.edge_type();
+    let unique = |index: &&IndexDefinition| index.unique && index.target == SchemaTarget::Edges(edge_type);
+    for index in after.catalog().indexes().iter().filter(unique) {
+        let values = index.keys.iter().map(|key| after.edge_property(edge.id, *key));
+        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        if values.iter().any(Value::is_null) {
+            continue;
+        }
+        if let Some(other) =
+            after.seek_edges(index.id, &values)?.into_iter().find(|found| found.id != edge.id)
+        {
+            let name = after.catalog().edge_type_name(edge_type).map_or("", |name| name);
+            let (keys, one, two) = (names_of(&index.keys, after), edge.id.0, other.id.0);
+            let what =
+                format!("relationship {one} has type `{name}` and the same `{keys}` as relationship {two}");
+            return Err(TransactError::Constraint { name: index.name.clone(), what });
+        }
+    }
+    Ok(())
+}
+
 /// No other vertex holds the same values in a unique index.
 fn check_unique(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError> {
     let indexes = || after.catalog().indexes().iter().filter(|index| index.unique);
@@ -60,18 +88,9 @@ fn check_unique(vertex: VertexId, after: &Snapshot) -> Result<(), TransactError>
         }
         if let Some(other) = after.seek(index.id, &values)?.into_iter().find(|found| *found != vertex) {
             let label = after.catalog().label_name(label).map_or("", |name| name);
-            let keys: Vec<&str> = index
-                .keys
-                .iter()
-                .filter_map(|key| after.catalog().key_name(*key))
-                .map(|name| name.as_ref())
-                .collect();
-            let what = format!(
-                "node {} has label `{label}` and the same `{}` as node {}",
-                vertex.0,
-                keys.join("`, `"),
-                other.0
-            );
+            let keys = names_of(&index.keys, after);
+            let what =
+                format!("node {} has label `{label}` and the same `{}` as node {}", vertex.0, keys, other.0);
             return Err(TransactError::Constraint { name: index.name.clone(), what });
         }
     }
@@ -97,6 +116,7 @@ fn check_edge(edge: EdgeRef, after: &Snapshot) -> Result<(), TransactError> {
     if !after.edge_exists(edge)? {
         return Ok(());
     }
+    check_unique_edge(edge, after)?;
     for constraint in after.catalog().constraints() {
         if constraint.target == SchemaTarget::Edges(edge.id.edge_type())
             && let Some(what) = broken(constraint, after, |key| after.edge_property(edge.id, key))?
@@ -107,6 +127,12 @@ fn check_edge(edge: EdgeRef, after: &Snapshot) -> Result<(), TransactError> {
         }
     }
     Ok(())
+}
+
+/// The name of a type with its article.
+fn article(name: &str) -> String {
+    let vowel = name.starts_with(['A', 'E', 'I', 'O', 'U']);
+    format!("{} {name}", if vowel { "an" } else { "a" })
 }
 
 /// How the entity breaks the constraint, if it does.
@@ -124,7 +150,12 @@ fn broken(
             }
             ConstraintRule::Typed(wanted) if !value.is_null() && value.value_type() != *wanted => {
                 let found = value.value_type().name();
-                return Ok(Some(format!("must have a {} as `{}`, not a {found}", wanted.name(), name(*key))));
+                return Ok(Some(format!(
+                    "must have {} as `{}`, not {}",
+                    article(wanted.name()),
+                    name(*key),
+                    article(found)
+                )));
             }
             _ => {}
         }
@@ -167,15 +198,57 @@ pub(crate) fn duplicates(
             }
         }
     }
+    Ok(groups("nodes", found.into_iter().map(|(values, vertex)| (values, vertex.0)).collect()))
+}
+
+/// The same for the edges of a type.
+pub(crate) fn duplicate_edges(
+    edge_type: model::EdgeTypeId,
+    keys: &[model::KeyId],
+    snapshot: &Snapshot,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let mut found: Vec<(Vec<OrderKey>, u64)> = Vec::new();
+    for_each_edge(edge_type, snapshot, |edge| {
+        let values = keys.iter().map(|key| snapshot.edge_property(edge, *key).map(OrderKey));
+        let values: Vec<OrderKey> = values.collect::<Result<_, _>>()?;
+        if values.iter().all(|value| !value.0.is_null()) {
+            found.push((values, edge.0));
+        }
+        Ok(())
+    })?;
+    Ok(groups("relationships", found))
+}
+
+/// The first groups with the same values, in words, and how many there are.
+fn groups(of: &str, mut found: Vec<(Vec<OrderKey>, u64)>) -> (Vec<String>, usize) {
     found.sort_unstable();
     let groups = || found.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
-    let words = |group: &[(Vec<OrderKey>, VertexId)]| {
+    let words = |group: &[(Vec<OrderKey>, u64)]| {
         let shown = group.iter().take(OFFENDERS_SHOWN_MAX);
-        let numbers: Vec<String> = shown.map(|(_, vertex)| vertex.0.to_string()).collect();
+        let numbers: Vec<String> = shown.map(|(_, number)| number.to_string()).collect();
         let more = if group.len() > OFFENDERS_SHOWN_MAX { ", …" } else { "" };
-        format!("nodes {}{more} have the same values", numbers.join(", "))
+        format!("{of} {}{more} have the same values", numbers.join(", "))
     };
-    Ok((groups().take(OFFENDERS_SHOWN_MAX).map(words).collect(), groups().count()))
+    (groups().take(OFFENDERS_SHOWN_MAX).map(words).collect(), groups().count())
+}
+
+/// Calls `found` with every edge of a type.
+fn for_each_edge(
+    edge_type: model::EdgeTypeId,
+    snapshot: &Snapshot,
+    mut found: impl FnMut(model::EdgeId) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let view = snapshot.adjacency(&[edge_type], Direction::Out);
+    let (mut vertices, mut scratch) = (Vec::new(), store::EdgeScratch::default());
+    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
+        vertices.clear();
+        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
+        for vertex in &vertices {
+            let (_, edges) = view.edges(vertex.dense(), &mut scratch)?;
+            edges.iter().try_for_each(|edge| found(model::EdgeId(*edge)))?;
+        }
+    }
+    Ok(())
 }
 
 fn offending_vertices(
@@ -205,25 +278,15 @@ fn offending_edges(
     edge_type: model::EdgeTypeId,
     snapshot: &Snapshot,
 ) -> Result<(Vec<String>, usize), StoreError> {
-    let view = snapshot.adjacency(&[edge_type], Direction::Out);
-    let (mut offenders, mut count, mut vertices) = (Vec::new(), 0, Vec::new());
-    let mut scratch = store::EdgeScratch::default();
-    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
-        vertices.clear();
-        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
-        for vertex in &vertices {
-            let (_, edges) = view.edges(vertex.dense(), &mut scratch)?;
-            for edge in edges {
-                if let Some(what) =
-                    broken(constraint, snapshot, |key| snapshot.edge_property(model::EdgeId(*edge), key))?
-                {
-                    count += 1;
-                    if offenders.len() < OFFENDERS_SHOWN_MAX {
-                        offenders.push(format!("relationship {edge} {what}"));
-                    }
-                }
+    let (mut offenders, mut count) = (Vec::new(), 0);
+    for_each_edge(edge_type, snapshot, |edge| {
+        if let Some(what) = broken(constraint, snapshot, |key| snapshot.edge_property(edge, key))? {
+            count += 1;
+            if offenders.len() < OFFENDERS_SHOWN_MAX {
+                offenders.push(format!("relationship {} {what}", edge.0));
             }
         }
-    }
+        Ok(())
+    })?;
     Ok((offenders, count))
 }

@@ -50,11 +50,11 @@ impl FootprintWriter<'_> {
             }
             Change::CreateEdge { edge, .. } | Change::DeleteEdge { edge } => {
                 self.edge(edge);
-                Ok(())
+                self.edge_indexed(edge, None)
             }
-            Change::SetEdgeProperty { edge, .. } => {
+            Change::SetEdgeProperty { edge, key, .. } => {
                 self.key(Key::edge(edge.id.0));
-                Ok(())
+                self.edge_indexed(edge, Some(*key))
             }
             Change::DefineName(_) => {
                 self.key(Key::catalogue());
@@ -96,6 +96,23 @@ impl FootprintWriter<'_> {
         let changed: Vec<LabelId> = changed.copied().collect();
         self.footprint.keys.extend(changed.iter().map(|label| Key::label(Some(*label))));
         Ok(changed)
+    }
+
+    /// Leading values in every index the edge was or is in; with `key`, only in indexes that contain it.
+    fn edge_indexed(&mut self, edge: &EdgeRef, key: Option<KeyId>) -> Result<(), StoreError> {
+        let target = SchemaTarget::Edges(edge.id.edge_type());
+        for snapshot in [self.before, self.after] {
+            for index in snapshot.catalog().indexes() {
+                let concerned = index.target == target && key.is_none_or(|key| index.keys.contains(&key));
+                if let (true, Some(leading)) = (concerned, index.keys.first())
+                    && snapshot.edge_exists(*edge)?
+                {
+                    let value = snapshot.edge_property(edge.id, *leading)?;
+                    self.footprint.index_values.push((index.id, OrderKey(value)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Leading values in every index the vertex was or is in; with `key`, only in indexes that contain it.

@@ -158,16 +158,28 @@ impl Engine {
 
     /// A unique index is refused at the first pair it meets; whoever has to clear up wants to see more of them.
     fn with_duplicates(&self, request: &ConstraintRequest, error: TransactError) -> TransactError {
-        let TransactError::Constraint { name, .. } = &error else { return error };
-        let SchemaTarget::Vertices(label) = request.target else { return error };
-        if !matches!(request.rule, Rule::Unique | Rule::NodeKey) {
+        let by_index = matches!(request.rule, Rule::Unique | Rule::NodeKey);
+        if !by_index || !matches!(error, TransactError::Constraint { .. }) {
             return error;
         }
-        match constraints::duplicates(label, &request.keys, &self.snapshot()) {
+        let current = self.snapshot();
+        let (of, found) = match request.target {
+            SchemaTarget::Vertices(label) => {
+                ("nodes", constraints::duplicates(label, &request.keys, &current))
+            }
+            SchemaTarget::Edges(edge_type) => {
+                ("relationships", constraints::duplicate_edges(edge_type, &request.keys, &current))
+            }
+        };
+        match found {
             Ok((shown, count)) if count > 0 => {
                 let shown = shown.join("; ");
-                let what = format!("{count} times existing nodes break it, the first of them: {shown}");
-                TransactError::Constraint { name: name.clone(), what }
+                let what = format!(
+                    "existing {of} break it (groups of the same values: {count}), the first of them: {shown}"
+                );
+                // Its index was never in the catalogue, so the refusal had no name for it.
+                let made = || made_name("constraint", request.target, &request.keys, &current);
+                TransactError::Constraint { name: request.name.clone().unwrap_or_else(made), what }
             }
             _ => error,
         }

@@ -401,6 +401,12 @@ pub(crate) fn explain(error: store::StoreError, snapshot: &Snapshot) -> Transact
             let what = format!("nodes {} and {} have the same values", first.0, second.0);
             TransactError::Constraint { name, what }
         }
+        store::StoreError::EdgesNotUnique { index, edges: (first, second) } => {
+            let definition = snapshot.catalog().index(index);
+            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
+            let what = format!("relationships {} and {} have the same values", first.0, second.0);
+            TransactError::Constraint { name, what }
+        }
         store::StoreError::NoVertex(_) => TransactError::NotFound { what: "node" },
         store::StoreError::NoEdge(_) => TransactError::NotFound { what: "relationship" },
         store::StoreError::VertexHasEdges(vertex) => TransactError::StillConnected { vertex },

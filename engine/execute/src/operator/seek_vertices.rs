@@ -23,7 +23,8 @@ use store::{IndexRange, Snapshot};
 /// Vertices taken from a range in one slice of work.
 const VERTICES_PER_SLICE_MAX: usize = 1_024;
 
-enum Lookup {
+/// What is looked up, compiled.
+pub(crate) enum Lookup {
     Equal(Vec<Compiled>),
     In(Compiled),
     Range(Option<(Compiled, bool)>, Option<(Compiled, bool)>),
@@ -117,7 +118,7 @@ impl Seeking {
 }
 
 /// The smallest text behind all that start with `prefix`, in the order of their bytes; none if there is none.
-fn text_after(prefix: &str) -> Option<String> {
+pub(crate) fn text_after(prefix: &str) -> Option<String> {
     let mut characters: Vec<char> = prefix.chars().collect();
     while let Some(last) = characters.pop() {
         let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
@@ -164,7 +165,7 @@ impl Draw for SeekVertices {
     }
 }
 
-fn expressions(seek: &Seek) -> Vec<&Expr> {
+pub(crate) fn expressions(seek: &Seek) -> Vec<&Expr> {
     match seek {
         Seek::Equal(values) => values.iter().collect(),
         Seek::In(value) | Seek::Prefix(value) => vec![value],
@@ -172,7 +173,7 @@ fn expressions(seek: &Seek) -> Vec<&Expr> {
     }
 }
 
-fn lookup(compiler: &Compiler, seek: &Seek, layout: &Layout) -> Result<Lookup, ExecuteError> {
+pub(crate) fn lookup(compiler: &Compiler, seek: &Seek, layout: &Layout) -> Result<Lookup, ExecuteError> {
     let bound = |end: &Option<(Expr, bool)>| {
         end.as_ref()
             .map(|(value, included)| Ok::<_, ExecuteError>((compiler.expression(value, layout)?, *included)))

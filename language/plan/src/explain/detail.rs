@@ -19,7 +19,22 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
             vertices.collect::<Vec<_>>().join(", ")
         }
         Plan::ScanVertices(node) => vertex_text(print, node.vertex, &node.labels),
-        Plan::SeekVertices(node) => seek(node, print),
+        Plan::SeekVertices(node) => {
+            let var = print.var(node.vertex);
+            let what = seek(&var, &node.keys, &node.seek, print);
+            format!("({var}:{}) by index: {what}", node.label)
+        }
+        Plan::SeekEdges(node) => {
+            let (from, to) = (print.var(node.from), print.var(node.to));
+            let var = print.var(node.edge);
+            let (left, right) = match node.direction {
+                Direction::Out => ("-", "->"),
+                Direction::In => ("<-", "-"),
+                Direction::Both => ("-", "-"),
+            };
+            let what = seek(&var, &node.keys, &node.seek, print);
+            format!("({from}){left}[{var}:{}]{right}({to}) by index: {what}", node.edge_type)
+        }
         Plan::SeekIds(node) => format!("id({}) = {}", print.var(node.vertex), print.expr(&node.ids)),
         Plan::Expand(node) => expand(node, print),
         Plan::ExpandPath(node) => expand_path(node, print),
@@ -65,14 +80,13 @@ fn vertex_text(print: &Printer<'_>, var: Var, expr: &LabelExpr) -> String {
     format!("({}{colon}{})", print.var(var), labels(expr))
 }
 
-fn seek(node: &SeekVertices, print: &Printer<'_>) -> String {
-    let var = print.var(node.vertex);
+fn seek(var: &str, keys: &[Name], seek: &Seek, print: &Printer<'_>) -> String {
     let key = |key: &Name| format!("{var}.{key}");
-    let first = node.keys.first().map(key).unwrap_or_default();
-    let what = match &node.seek {
+    let first = keys.first().map(key).unwrap_or_default();
+    match seek {
         Seek::Equal(values) => {
             let each =
-                node.keys.iter().zip(values).map(|(k, value)| format!("{} = {}", key(k), print.expr(value)));
+                keys.iter().zip(values).map(|(k, value)| format!("{} = {}", key(k), print.expr(value)));
             each.collect::<Vec<_>>().join(" AND ")
         }
         Seek::In(list) => format!("{first} IN {}", print.expr(list)),
@@ -86,8 +100,7 @@ fn seek(node: &SeekVertices, print: &Printer<'_>) -> String {
             let both = [bound(low, ">", ">="), bound(high, "<", "<=")];
             both.into_iter().flatten().collect::<Vec<_>>().join(" AND ")
         }
-    };
-    format!("({var}:{}) by index: {what}", node.label)
+    }
 }
 
 /// `-[inside]->`

@@ -110,6 +110,7 @@ pub fn name(plan: &Plan) -> &'static str {
         Plan::Match(_) => "Match",
         Plan::ScanVertices(_) => "ScanVertices",
         Plan::SeekVertices(_) => "SeekVertices",
+        Plan::SeekEdges(_) => "SeekEdges",
         Plan::SeekIds(_) => "SeekIds",
         Plan::Expand(_) => "Expand",
         Plan::ExpandPath(_) => "ExpandPath",

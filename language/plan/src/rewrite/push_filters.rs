@@ -98,6 +98,7 @@ fn sink(plan: &mut Plan, conjunct: Expr) -> Sunk {
         Plan::Unwind(node) if independent => Sunk::Input(conjunct),
         Plan::ScanVertices(_)
         | Plan::SeekVertices(_)
+        | Plan::SeekEdges(_)
         | Plan::SeekIds(_)
         | Plan::Expand(_)
         | Plan::ExpandPath(_)

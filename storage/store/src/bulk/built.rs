@@ -20,9 +20,11 @@ use crate::chunk::{Chunk, ChunkRead};
 use crate::directory::Cell;
 use crate::fold;
 use crate::index::Index;
+use crate::index_edges::{changed_edges, not_unique};
 use crate::index_gather::Gathered;
 use crate::index_keep::collect_entries;
 use crate::index_online::{changed_entries, changed_slots};
+use crate::index_run::Entry;
 use crate::snapshot::Snapshot;
 use crate::statistics::Counter;
 use crate::{StoreError, chunk_bytes};
@@ -38,6 +40,8 @@ struct Merged {
     on: Arc<Cell>,
     cell: Arc<Cell>,
     counts: Counts,
+    /// Of indexes over edges: their place among all, and what they hold of the new edges.
+    entries: Vec<(usize, Vec<Entry>)>,
 }
 
 type Counts = Vec<(Counter, i64)>;
@@ -145,6 +149,7 @@ impl Built {
         self.catch_up(current, &draft.catalog)?;
         draft.indexes = self.indexes.clone();
         self.merge(current)?;
+        self.index_edges(&mut draft)?;
         self.new_counts.iter().for_each(|(counter, count)| draft.count(*counter, *count));
         for (number, merged) in &self.merged {
             merged.counts.iter().for_each(|(counter, count)| draft.count(*counter, *count));
@@ -181,7 +186,7 @@ impl Built {
                 index.remove(entry.key, entry.vertex, delta_min)?;
             }
             for entry in come {
-                if index.definition.unique && !index.seek(entry.key.values())?.is_empty() {
+                if is_taken(index, &entry)? {
                     return Err(StoreError::Outdated("a value that may be there only once came into being"));
                 }
                 index.insert(entry.key, entry.vertex, delta_min)?;
@@ -205,10 +210,43 @@ impl Built {
             }
             let (chunk, counts) = parts.merged(fold::fold(&chunk));
             let cell = Arc::new(Cell::new(chunk, &current.root.pager));
-            self.merged.insert(*number, Merged { on: on.clone(), cell, counts });
+            let mut entries = Vec::new();
+            for (at, (_, index)) in self.indexes.iter().enumerate() {
+                let SchemaTarget::Edges(edge_type) = index.definition.target else { continue };
+                let (mut gone, mut come) = (Vec::new(), Vec::new());
+                let (keys, cells) = (&index.definition.keys, (Some(on), &cell));
+                changed_edges(*number, cells, edge_type, keys, (&mut gone, &mut come))?;
+                debug_assert!(gone.is_empty(), "edges only come");
+                entries.push((at, come));
+            }
+            self.merged.insert(*number, Merged { on: on.clone(), cell, counts, entries });
         }
         Ok(())
     }
+
+    /// Puts the new edges of chunks that were there into the indexes over edges.
+    fn index_edges(&self, draft: &mut Draft<'_>) -> Result<(), StoreError> {
+        for (at, entries) in self.merged.values().flat_map(|merged| &merged.entries) {
+            let index = Arc::make_mut(&mut draft.indexes[*at].1);
+            for entry in entries {
+                let keys = index.definition.keys.len();
+                let other = || index.seek_entries(&entry.key.values()[..keys]);
+                if index.definition.unique
+                    && let Some(other) = other()?.first()
+                {
+                    return Err(not_unique(&index.definition, other, entry));
+                }
+                index.insert(entry.key.clone(), entry.vertex, draft.from.options.index_delta_min)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does a unique index hold these values already?
+fn is_taken(index: &Index, entry: &Entry) -> Result<bool, StoreError> {
+    let values = &entry.key.values()[..index.definition.keys.len()];
+    Ok(index.definition.unique && !index.seek(values)?.is_empty())
 }
 
 impl Snapshot {
@@ -242,7 +280,6 @@ fn extended_indexes(
     let parallel: Parallel<'_> = if room.is_some() { &one_by_one } else { parallel };
     let extended = run(parallel, indexes.len(), &|at| -> Result<Arc<Index>, StoreError> {
         let index = &indexes[at].1;
-        let SchemaTarget::Vertices(_) = index.definition.target else { return Ok(index.clone()) };
         let mut gathered = Gathered::new(&index.definition, room);
         for (number, cell) in new {
             gathered.take(|open| collect_entries(&catalog, *number, cell, &index.definition, open))?;

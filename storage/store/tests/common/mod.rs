@@ -188,6 +188,15 @@ impl Pair {
             unique: false,
         }
     }
+    /// One over edges, not yet created.
+    pub fn edge_definition(&self, edge_type: u16, keys: &[u32]) -> IndexDefinition {
+        IndexDefinition { target: SchemaTarget::Edges(EdgeTypeId(edge_type)), ..self.definition(0, keys) }
+    }
+    pub fn create_edge_index(&mut self, edge_type: u16, keys: &[u32]) {
+        let definition = self.edge_definition(edge_type, keys);
+        self.twin.indexes.push(definition.clone());
+        self.apply(&[Change::CreateIndex(definition)]);
+    }
     pub fn create_index(&mut self, label: u16, keys: &[u32]) {
         let definition = self.definition(label, keys);
         self.twin.indexes.push(definition.clone());
@@ -362,7 +371,48 @@ impl Twin {
         entries.sort_by_key(|(values, id)| (values.iter().cloned().map(OrderKey).collect::<Vec<_>>(), *id));
         entries
     }
+    fn compare_edge_index(&self, snapshot: &Snapshot, index: &IndexDefinition, edge_type: EdgeTypeId) {
+        let mut entries: Vec<(Vec<Value>, EdgeRef)> = Vec::new();
+        for (edge, properties) in self.edges.values().filter(|(edge, _)| edge.id.edge_type() == edge_type) {
+            let values: Option<Vec<Value>> =
+                index.keys.iter().map(|key| properties.get(key).cloned()).collect();
+            entries.extend(values.map(|values| (values, *edge)));
+        }
+        assert_eq!(snapshot.statistics().index(index.id).unwrap().entries, entries.len() as u64);
+        assert!(snapshot.seek_edges(index.id, &[Value::Null]).unwrap().is_empty());
+        let range = |lower: Bound<&Value>, upper: Bound<&Value>| -> Vec<EdgeRef> {
+            let found = snapshot.seek_edge_range(index.id, lower, upper).unwrap();
+            found.map(|edge| edge.unwrap()).collect()
+        };
+        assert_eq!(range(Bound::Unbounded, Bound::Unbounded).len(), entries.len());
+        let (low, high) = (Value::Int(2), Value::Int(9));
+        let mut found = range(Bound::Included(&low), Bound::Excluded(&high));
+        found.sort();
+        let within = |value: &Value| {
+            compare(value, &low).is_some_and(|order| order.is_ge())
+                && compare(value, &high).is_some_and(|order| order.is_lt())
+        };
+        let mut expected: Vec<EdgeRef> =
+            entries.iter().filter(|(values, _)| within(&values[0])).map(|(_, edge)| *edge).collect();
+        expected.sort();
+        assert_eq!(found, expected, "edges of a range");
+        for (values, _) in &entries {
+            for prefix in [&values[..1], &values[..]] {
+                let same = |e: &&(Vec<Value>, EdgeRef)| {
+                    e.0.iter().zip(prefix).all(|(a, b)| equals(a, b) == Some(true))
+                };
+                let mut expected: Vec<EdgeRef> = entries.iter().filter(same).map(|e| e.1).collect();
+                expected.sort();
+                let mut found = snapshot.seek_edges(index.id, prefix).unwrap();
+                found.sort();
+                assert_eq!(found, expected, "edges with {prefix:?}");
+            }
+        }
+    }
     fn compare_index(&self, snapshot: &Snapshot, definition: &IndexDefinition) {
+        if let SchemaTarget::Edges(edge_type) = definition.target {
+            return self.compare_edge_index(snapshot, definition, edge_type);
+        }
         let entries = self.indexed(definition);
         let id = definition.id;
         assert_eq!(snapshot.index_for(definition.target, &definition.keys), Some(id));
