@@ -10,6 +10,7 @@ mod as_of;
 mod cache;
 mod catalogue;
 mod database;
+mod datalog;
 pub mod entity;
 mod error;
 mod graphson;

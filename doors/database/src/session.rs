@@ -6,6 +6,7 @@
 //!
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
+mod datalog;
 mod gremlin;
 pub(crate) mod gremlin_text;
 mod in_transactions;
@@ -136,7 +137,10 @@ impl Session {
             );
         }
         self.speaker.settle(self.database.accounts());
-        let outcome = self.run(text, params, limits, started_ns, reading);
+        let outcome = match self.run_datalog(text, &params, limits, started_ns, reading) {
+            Some(outcome) => outcome,
+            None => self.run(text, params, limits, started_ns, reading),
+        };
         if outcome.is_err() {
             self.break_transaction();
         }

@@ -7,8 +7,8 @@ mod told;
 pub(crate) use told::Told;
 
 use crate::error::in_text;
-use crate::{Database, Error, Params, Value, kept_text};
-use ::standing::{Keeper, Standing, StandingError, Subscription, TurnEnd};
+use crate::{Database, Error, Params, Value, datalog, kept_text};
+use ::standing::{Definition as Asked, Keeper, Standing, StandingError, Subscription, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use plan::StatementKind;
@@ -71,6 +71,9 @@ impl StandingQueries {
         };
         let definition = |statement: &cypher::StatementText<'_>| {
             let line = 1 + text[..statement.span.start as usize].matches('\n').count();
+            if let Some(StandingCommand::Create { name, text, .. }) = datalog::standing_command(statement.text) {
+                return Ok((name, text));
+            }
             match cypher::compile(statement.text) {
                 Ok(plan::Statement {
                     kind: StatementKind::Standing(StandingCommand::Create { name, text, .. }),
@@ -153,8 +156,16 @@ impl Database {
         });
     }
     fn make_standing(&self, name: &str, text: &str) -> Result<(), Error> {
-        let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-        let statement = plan::normalize(statement)?;
+        let definition = match datalog::statement(text) {
+            Some(wrapped) => {
+                let (snapshot, offset) = (self.snapshot(), wrapped.offset);
+                Asked::from(datalog::compile(wrapped.program, text, offset, snapshot.catalog())?)
+            }
+            None => {
+                let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
+                Asked::from(plan::normalize(statement)?)
+            }
+        };
         let standing = self.standing_queries();
         let handle = standing.wake.get_or_init(|| {
             let keeper = standing.keeper.clone();
@@ -164,7 +175,7 @@ impl Database {
             })
         });
         let handle = handle.clone();
-        Ok(standing.keeper.create(name, text, statement, Arc::new(move || handle.wake(0)))?)
+        Ok(standing.keeper.create(name, text, definition, Arc::new(move || handle.wake(0)))?)
     }
     /// Carries out a command of a statement, for good.
     pub(crate) fn carry_out(

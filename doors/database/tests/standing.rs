@@ -57,6 +57,13 @@ const SHAPES: &[&str] = &[
     "MATCH (a:P {x: 4}) MATCH WALK (a) ((u)-[:R]->(v) WHERE EXISTS { (v)-[:S]->() }){1,20} (b) RETURN DISTINCT id(a) AS a, id(b) AS b",
     "MATCH (c:Q)<-[:R]-(a) MATCH WALK (a) ((u)-[:S]-(v) WHERE EXISTS { (v)-[:R]->(c) }){0,30} (b) WITH DISTINCT c, a, b RETURN id(c) AS c, count(*) AS n",
     "MATCH (a:P) MATCH WALK (a) ((u)-[:R]->(v) WHERE COUNT { (v)-->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, b.x AS x",
+    "DATALOG { tc(a, b) :- R(a, b). tc(a, c) :- tc(a, b), R(b, c). ?- tc(a, b). }",
+    "DATALOG { tc(a, b) :- R(a, b). tc(a, c) :- tc(a, b), tc(b, c). from(b) :- P.x(a, 4), tc(a, b). ?- from(b). }",
+    "DATALOG { even(a, c) :- R(a, b), odd(b, c). odd(a, b) :- R(a, b). odd(a, c) :- R(a, b), even(b, c). ?- even(a, b). }",
+    "DATALOG { near(b) :- P.x(a, 3), R(a, b). near(c) :- near(b), R(b, c), !Q(c). lone(a) :- P(a), !near(a), !S(a, _). ?- lone(a). }",
+    "DATALOG { n(a, count()) :- P(a), R(a, b), _.x(b, k), k > 1. twice(a, m) :- n(a, k), m = k * 2. ?- twice(a, n). }",
+    "DATALOG { s(k, sum(w), max(w)) :- R.w(a, b, w), _.x(a, k). ?- s(k, t, m). }",
+    "DATALOG { sg(a, b) :- R(p, a), R(p, b), a != b. sg(a, b) :- R(p, a), sg(p, q), R(q, b). ?- sg(a, b). }",
     "RETURN 1 AS one",
     "MATCH (a:Z)-[:NEVER]->(b) RETURN count(*) AS n",
 ];

@@ -6,13 +6,13 @@
 
 use crate::StandingError;
 use crate::follower::{Follower, Gathered};
+use crate::kept::Definition;
 use crate::limits::QUERIES_MAX;
 use crate::query::Query;
 use crate::row::Row;
 use crate::subscription::{Subscription, SubscriptionEnd};
 use model::Value;
 use parking_lot::Mutex;
-use plan::Statement;
 use plan::expr::Name;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Keeper {
         Keeper { engine, inner: Arc::default() }
     }
 
-    /// Makes a query and its first answer. `statement` is normalised, not optimised. `wake` is called whenever [`Keeper::turn`] has
+    /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
     /// something to do.
     ///
     /// # Errors
@@ -76,12 +76,12 @@ impl Keeper {
         &self,
         name: &str,
         text: &str,
-        statement: Statement,
+        definition: impl Into<Definition>,
         wake: Waker,
     ) -> Result<(), StandingError> {
         self.inner.lock().check_room(name)?;
         let mut own = Follower::begin(&self.engine, None);
-        let mut query = Query::begin(text, statement, &own.view, own.tick, own.place)?;
+        let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
             let mut inner = self.inner.lock();

@@ -8,20 +8,24 @@
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
 //! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`query`] (one query and its readers), [`keeper`] (all
-//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how).
+//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how). Datalog programs are kept by [`rules`], over the graph as
+//! relations ([`facts`]); [`kept`] is where the two kinds of query meet.
 
 mod analysis;
 mod demand;
 mod error;
 mod evaluate;
+mod facts;
 mod follower;
 mod join;
 mod keeper;
+mod kept;
 mod limits;
 mod network;
 mod operator;
 mod query;
 mod row;
+mod rules;
 mod shape;
 mod steps;
 mod subscription;
@@ -32,6 +36,8 @@ mod view;
 pub use error::StandingError;
 pub use keeper::{Keeper, Standing, TurnEnd};
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
+pub use kept::Definition;
 pub use row::Row;
+pub use rules::{FileFacts, ask_rules};
 pub use subscription::{Column, Event, Subscription, SubscriptionEnd};
 pub use upsert::{Upsert, Upserts};

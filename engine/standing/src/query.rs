@@ -4,15 +4,14 @@
 //! go, and each reader is told the rows that belong to its arguments.
 
 use crate::StandingError;
-use crate::analysis::analyse;
 use crate::follower::{Follower, Step};
+use crate::kept::{Definition, Kept};
 use crate::limits::REMEMBERED_ROWS_MAX;
-use crate::network::{Changes, Network, Turn, consolidate};
+use crate::network::{Changes, Turn, consolidate};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
 use crate::view::{Tick, View};
-use plan::Statement;
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,16 +27,14 @@ struct Readers {
 
 /// A query that runs.
 struct Work {
-    statement: Statement,
-    network: Network,
+    definition: Definition,
+    kept: Kept,
 }
 
 impl Work {
     /// The same query over another graph, with its answers for these arguments.
-    fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Network, StandingError> {
-        let mut network = Network::new(analyse(&self.statement, view.newest())?, view.newest())?;
-        network.advance(&Turn { view, tick, touched: None }, arguments)?;
-        Ok(network)
+    fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
+        self.definition.begin(&Turn { view, tick, touched: None }, arguments)
     }
 }
 
@@ -72,24 +69,15 @@ impl Query {
     /// It cannot be maintained, or a row fails.
     pub fn begin(
         text: &str,
-        statement: Statement,
+        definition: Definition,
         view: &View,
         tick: Tick,
         place: u64,
     ) -> Result<Query, StandingError> {
-        let shape = analyse(&statement, view.newest())?;
-        let column = |column: &crate::shape::OutputColumn| Column {
-            title: column.title.clone(),
-            at: column.column,
-            content: column.content,
-        };
-        let columns = shape.columns.iter().map(column).collect();
-        let parameters: Arc<[Name]> = shape.arguments.iter().map(|(name, _)| name.clone()).collect();
-        let mut network = Network::new(shape, view.newest())?;
-        if parameters.is_empty() {
-            network.advance(&Turn { view, tick, touched: None }, &vec![(Row::unit(), 1)])?;
-        }
-        Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { statement, network }), place) })
+        let (columns, parameters) = definition.heading(view.newest())?;
+        let arguments = if parameters.is_empty() { vec![(Row::unit(), 1)] } else { Changes::new() };
+        let kept = definition.begin(&Turn { view, tick, touched: None }, &arguments)?;
+        Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { definition, kept }), place) })
     }
     /// The name of one that could not be made.
     pub fn failed(text: &str, error: StandingError, place: u64) -> Query {
@@ -115,7 +103,7 @@ impl Query {
     }
     /// Rows of all its answers.
     pub fn rows(&self) -> usize {
-        self.work.as_ref().map_or(0, |work| work.network.rows())
+        self.work.as_ref().map_or(0, |work| work.kept.rows())
     }
     /// Who reads it now.
     pub fn subscribers(&self) -> usize {
@@ -137,7 +125,7 @@ impl Query {
         let Ok(work) = &mut self.work else { return None };
         let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
-        let outcome = catch_unwind(AssertUnwindSafe(|| work.network.advance(&turn, arguments)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| work.kept.advance(&turn, arguments)));
         let outcome = outcome.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -171,7 +159,7 @@ impl Query {
         let mut found: HashMap<Row, Changes> = HashMap::default();
         if let Ok(work) = &self.work {
             for (row, diff) in changes {
-                found.entry(work.network.arguments_of(row)).or_default().push((row.clone(), *diff));
+                found.entry(work.kept.arguments_of(row)).or_default().push((row.clone(), *diff));
             }
         }
         found
@@ -277,16 +265,16 @@ impl Query {
         }
     }
     fn answer(&self, arguments: &Row) -> Changes {
-        self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.network.answer(arguments))
+        self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.kept.answer(arguments))
     }
     /// What the answer has gained and lost since a commit of the past that is kept.
     fn since(&self, arguments: &Row, from: u64, engine: &Engine) -> Result<Changes, StandingError> {
         let forgotten = StandingError::Forgotten { from, oldest: self.remembered_from };
         let past = engine.snapshot_at(Moment::Place(from)).map_err(|_| forgotten)?;
         let Ok(work) = &self.work else { return Ok(Changes::new()) };
-        let network = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
+        let kept = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
         let mut changes = self.answer(arguments);
-        changes.extend(network.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
+        changes.extend(kept.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
         consolidate(&mut changes);
         Ok(changes)
     }
@@ -299,15 +287,15 @@ impl Query {
             false => self.readers.keys().map(|arguments| (arguments.clone(), 1)).collect(),
         };
         match work.anew(&follower.view, follower.tick, &arguments) {
-            Ok(network) => {
+            Ok(kept) => {
                 let mut changes = Changes::new();
                 for (row, _) in &arguments {
-                    changes.extend(network.answer(row));
+                    changes.extend(kept.answer(row));
                     changes.extend(self.answer(row).into_iter().map(|(row, count)| (row, -count)));
                 }
                 consolidate(&mut changes);
                 if let Ok(work) = &mut self.work {
-                    work.network = network;
+                    work.kept = kept;
                 }
                 self.tell(follower.place, world::clock::wall_us(), changes);
                 self.progress(follower.place);

@@ -22,7 +22,7 @@ pub use limits::{ARITY_MAX, RULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX};
 pub use magic::focus;
 pub use program::{
     Aggregate, AggregateKind, Atom, Component, Expr, GraphRelation, Literal, Operator, Order, Program,
-    Question, Relation, RelationNo, Rule, Source, Term,
+    Question, Relation, RelationNo, Rule, Source, Suspect, Term,
 };
 
 /// Reads a program.

@@ -4,7 +4,7 @@
 //! that somebody asks for. What a rule's body asks of other relations, once its literals before are known, is a rule for their magic
 //! relations. Negated and aggregated relations, and what those need, are computed whole, so that the strata stay what they were.
 
-use crate::program::{Atom, Literal, Program, Relation, RelationNo, Rule, Source, Term};
+use crate::program::{Atom, Component, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
 use crate::strata;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -14,32 +14,54 @@ type Bound = u32;
 /// The program that answers the question and computes nothing that it does not need. Without a question, the program itself.
 pub fn focus(program: &Program) -> Program {
     let Some(question) = &program.question else { return program.clone() };
-    let mut rewrite = Rewrite { program: program.clone(), adorned: HashMap::new(), queue: VecDeque::new() };
-    rewrite.program.rules.clear();
-    let mut needed = vec![question.relation];
-    // A question with bound columns is a rule of one atom, of a relation that nothing else reads.
-    let asking: Vec<&Rule> =
-        program.rules.iter().filter(|rule| rule.head.relation == question.relation).collect();
-    if let [rule] = asking[..]
-        && let [Literal::Holds(atom)] = &rule.body[..]
-        && rewrite.is_ruled(atom.relation)
-        && bound_of(&atom.terms, &BTreeSet::new()) != 0
-        && !program.rules.iter().any(|rule| reads(rule, question.relation))
-    {
-        let asked = rewrite.ask(atom, &BTreeSet::new(), &[], rule);
-        rewrite.program.rules.push(Rule { body: vec![asked], ..rule.clone() });
-        needed.clear();
+    let mut whole = BTreeSet::new();
+    loop {
+        let mut rewrite = Rewrite {
+            program: Program { rules: Vec::new(), ..program.clone() },
+            recursive: recursive(program),
+            whole: whole.clone(),
+            adorned: HashMap::new(),
+            queue: VecDeque::new(),
+        };
+        let asked = if rewrite.is_ruled(question.relation) {
+            rewrite.relation(question.relation, 0)
+        } else {
+            question.relation
+        };
         while let Some((relation, bound)) = rewrite.queue.pop_front() {
             for rule in program.rules.iter().filter(|rule| rule.head.relation == relation) {
                 rewrite.rule(rule, bound);
             }
         }
+        let mut focused = rewrite.program;
+        let needed = add_whole(program, &mut focused, asked);
+        // What is computed whole anyway needs no copies.
+        let known = whole.len();
+        whole.extend(rewrite.whole);
+        whole.extend(
+            rewrite.adorned.keys().map(|(relation, _)| *relation).filter(|copied| needed.contains(copied)),
+        );
+        if whole.len() > known {
+            continue;
+        }
+        focused.question = Some(Question { relation: asked, names: question.names.clone() });
+        // Strata cannot be broken: what is negated or aggregated is computed whole.
+        focused.components = strata::components(&focused, &[]).unwrap_or_default();
+        return focused;
     }
-    let mut focused = rewrite.program;
-    add_whole(program, &mut focused, needed);
-    // Strata cannot be broken: what is negated or aggregated needs no copy.
-    focused.components = strata::components(&focused, &[]).unwrap_or_default();
-    focused
+}
+
+/// Relations that need themselves.
+fn recursive(program: &Program) -> BTreeSet<RelationNo> {
+    let mut found = BTreeSet::new();
+    for component in &program.components {
+        let Component::Rules { relations, rules } = component else { continue };
+        let mut bodies = rules.iter().flat_map(|rule| &program.rules[*rule].body);
+        if bodies.any(|literal| literal.relation().is_some_and(|read| relations.contains(&read))) {
+            found.extend(relations);
+        }
+    }
+    found
 }
 
 #[derive(Clone, Copy)]
@@ -50,6 +72,10 @@ struct Copy {
 
 struct Rewrite {
     program: Program,
+    /// Relations that need themselves: a copy of one that nothing is known of would be the relation once more.
+    recursive: BTreeSet<RelationNo>,
+    /// Relations that are computed whole.
+    whole: BTreeSet<RelationNo>,
     adorned: HashMap<(RelationNo, Bound), Copy>,
     queue: VecDeque<(RelationNo, Bound)>,
 }
@@ -71,10 +97,6 @@ fn picked(terms: &[Term], bound: Bound) -> Vec<Term> {
         .filter(|(column, _)| bound >> column & 1 == 1)
         .map(|(_, term)| term.clone())
         .collect()
-}
-
-fn reads(rule: &Rule, relation: RelationNo) -> bool {
-    rule.body.iter().any(|literal| literal.relation() == Some(relation))
 }
 
 fn slots_of(literal: &Literal) -> BTreeSet<usize> {
@@ -112,9 +134,11 @@ impl Rewrite {
     /// A rule of a copy, and the rules for what its body asks.
     fn rule(&mut self, rule: &Rule, bound: Bound) {
         let copy = self.adorned(rule.head.relation, bound);
-        let asked = Literal::Holds(Atom { relation: copy.magic, terms: picked(&rule.head.terms, bound) });
-        let mut known = slots_of(&asked);
-        let mut body = vec![asked];
+        let mut body = Vec::new();
+        if bound != 0 {
+            body.push(Literal::Holds(Atom { relation: copy.magic, terms: picked(&rule.head.terms, bound) }));
+        }
+        let mut known: BTreeSet<usize> = body.iter().flat_map(slots_of).collect();
         let mut left: Vec<&Literal> = rule.body.iter().collect();
         while !left.is_empty() {
             let at = self.next(&left, &known);
@@ -162,29 +186,40 @@ impl Rewrite {
         let best = holds.rev().max_by_key(|(_, literal)| rank(literal));
         best.map_or(0, |(at, _)| at)
     }
-    /// The atom as it is asked here: a copy with a rule for its magic relation, or, with nothing bound, the whole.
+    /// What to read of a relation with these columns bound: a copy, or the whole.
+    fn relation(&mut self, relation: RelationNo, bound: Bound) -> RelationNo {
+        if bound == 0 && self.recursive.contains(&relation) {
+            self.whole.insert(relation);
+        }
+        if self.whole.contains(&relation) { relation } else { self.adorned(relation, bound).own }
+    }
+    /// The atom as it is asked here, with the rule that says so to its magic relation.
     fn ask(&mut self, atom: &Atom, known: &BTreeSet<usize>, before: &[Literal], rule: &Rule) -> Literal {
         let bound = bound_of(&atom.terms, known);
-        if bound == 0 {
-            return Literal::Holds(atom.clone());
+        let relation = self.relation(atom.relation, bound);
+        if bound != 0 && relation != atom.relation {
+            let magic = self.adorned(atom.relation, bound).magic;
+            let head = Atom { relation: magic, terms: picked(&atom.terms, bound) };
+            let says_itself = matches!(before, [Literal::Holds(only)] if *only == head);
+            let magic = Rule { head, body: before.to_vec(), slots: rule.slots };
+            if !says_itself && !self.program.rules.contains(&magic) {
+                self.program.rules.push(magic);
+            }
         }
-        let copy = self.adorned(atom.relation, bound);
-        let head = Atom { relation: copy.magic, terms: picked(&atom.terms, bound) };
-        let says_itself = matches!(before, [Literal::Holds(only)] if *only == head);
-        let magic = Rule { head, body: before.to_vec(), slots: rule.slots };
-        if !says_itself && !self.program.rules.contains(&magic) {
-            self.program.rules.push(magic);
-        }
-        Literal::Holds(Atom { relation: copy.own, terms: atom.terms.clone() })
+        Literal::Holds(Atom { relation, terms: atom.terms.clone() })
     }
 }
 
-/// Adds the original rules of what is needed whole, and forgets facts and aggregates that nobody needs.
-fn add_whole(original: &Program, focused: &mut Program, asked: Vec<RelationNo>) {
+/// Adds the original rules of what is needed whole, and forgets facts and aggregates that nobody needs; all that is needed.
+fn add_whole(original: &Program, focused: &mut Program, asked: RelationNo) -> BTreeSet<RelationNo> {
     let read = focused.rules.iter().flat_map(|rule| rule.body.iter().filter_map(Literal::relation));
-    let mut queue: VecDeque<RelationNo> = asked.into_iter().chain(read).collect();
+    let mut queue: VecDeque<RelationNo> = read.chain([asked]).collect();
     let mut needed: BTreeSet<RelationNo> = queue.iter().copied().collect();
     while let Some(relation) = queue.pop_front() {
+        // Once for each: a relation may be read in several places.
+        if focused.rules.iter().any(|rule| rule.head.relation == relation) {
+            continue;
+        }
         for rule in original.rules.iter().filter(|rule| rule.head.relation == relation) {
             focused.rules.push(rule.clone());
             queue.extend(rule.body.iter().filter_map(Literal::relation).filter(|read| needed.insert(*read)));
@@ -197,4 +232,5 @@ fn add_whole(original: &Program, focused: &mut Program, asked: Vec<RelationNo>) 
     }
     focused.aggregates.retain(|aggregate| needed.contains(&aggregate.output));
     focused.facts.retain(|(relation, _)| needed.contains(relation));
+    needed
 }

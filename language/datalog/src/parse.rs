@@ -141,7 +141,10 @@ impl Parser {
                 .hint(".input edge(2, 'edges.csv')  or  .input edge(2, $rows)"));
         }
         self.expect(")", "at the end of the input")?;
-        self.eat(".");
+        let another = matches!(self.peek_at(1), Token::Name(name) if name == "input");
+        if !another {
+            self.eat(".");
+        }
         Ok(Clause::Input { name, from, columns, span: self.since(start) })
     }
     /// Is a relation's name, perhaps of two parts, followed by `(`?

@@ -4,6 +4,7 @@
 //! a positive atom or by an equation; negated atoms have no `Any`; a head holds variables and constants only; the components are in an
 //! order in which each needs only those before it, negated and aggregated relations always from before.
 
+use crate::error::{DatalogError, ErrorKind, Span};
 use model::Value;
 use model::compare::total_order;
 use std::sync::Arc;
@@ -207,6 +208,17 @@ pub struct Question {
     pub names: Vec<Arc<str>>,
 }
 
+/// A relation of the graph whose name is much like that of a relation of the program: a slip, unless the graph has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// What the text means as it stands.
+    pub relation: GraphRelation,
+    /// The relation that it may mean.
+    pub similar: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
 /// A program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
@@ -224,9 +236,26 @@ pub struct Program {
     pub components: Vec<Component>,
     /// Names of the parameters used.
     pub parameters: Vec<Arc<str>>,
+    /// Names that may be slips.
+    pub suspects: Vec<Suspect>,
 }
 
 impl Program {
+    /// The error of a slip: a name that neither the program nor the graph knows, and that is much like one of the program's.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn check_names(&self, graph_has: impl Fn(&GraphRelation) -> bool) -> Result<(), DatalogError> {
+        let Some(slip) = self.suspects.iter().find(|suspect| !graph_has(&suspect.relation)) else {
+            return Ok(());
+        };
+        let (GraphRelation::Label(name) | GraphRelation::EdgeType(name)) = &slip.relation else {
+            return Ok(());
+        };
+        let message = format!("`{name}` is no relation of the program, and nothing in the graph");
+        let error = DatalogError::new(ErrorKind::Unknown, message, slip.span);
+        Err(error.hint(format!("did you mean `{}`?", slip.similar)))
+    }
     /// The relation of this name.
     pub fn relation(&self, name: &str) -> Option<RelationNo> {
         self.relations.iter().position(|relation| &*relation.name == name)

@@ -75,7 +75,7 @@ fn skip(text: &str, mut at: usize) -> Result<usize, DatalogError> {
         let blank = rest.len() - rest.trim_start().len();
         if blank > 0 {
             at += blank;
-        } else if rest.starts_with("//") || rest.starts_with('#') {
+        } else if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
             match rest.find("*/") {

@@ -2,7 +2,9 @@
 
 use crate::clause::{Clause, Said, SaidAtom, SaidLiteral, SaidName};
 use crate::error::{DatalogError, ErrorKind, Span};
-use crate::program::{Atom, GraphRelation, Literal, Program, Relation, RelationNo, Rule, Source, Term};
+use crate::program::{
+    Atom, GraphRelation, Literal, Program, Relation, RelationNo, Rule, Source, Suspect, Term,
+};
 use model::Value;
 use std::collections::HashMap;
 
@@ -152,7 +154,10 @@ impl Names {
             return self.derived(atom, program);
         }
         let graph = self.graph(atom)?;
-        let source = Source::Graph(graph);
+        let source = Source::Graph(graph.clone());
+        if let Some(similar) = self.similar(&atom.name.first).filter(|_| atom.name.second.is_none()) {
+            program.suspects.push(Suspect { relation: graph, similar, span: atom.span });
+        }
         let found = program.relations.iter().position(|relation| relation.source == source);
         Ok(found.unwrap_or_else(|| {
             let name = match program.relations.iter().any(|relation| *relation.name == *atom.name.to_string())
@@ -171,11 +176,6 @@ impl Names {
         Ok(match (second, atom.terms.len()) {
             (Some(key), 2) => GraphRelation::VertexProperty(label(), key.clone()),
             (Some(key), 3) if label().is_some() => GraphRelation::EdgeProperty(first.clone(), key.clone()),
-            (None, 1 | 2) if self.similar(first).is_some() => {
-                let hint = format!("did you mean `{}`?", self.similar(first).unwrap_or_default());
-                let message = format!("`{first}` is defined by no rule and no fact");
-                return Err(DatalogError::new(ErrorKind::Unknown, message, atom.span).hint(hint));
-            }
             (None, 1) => GraphRelation::Label(first.clone()),
             (None, 2) => GraphRelation::EdgeType(first.clone()),
             (_, width) => {

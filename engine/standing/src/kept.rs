@@ -1,0 +1,120 @@
+//! What a standing query is made of: a plan kept by a network of steps, or rules.
+
+use crate::StandingError;
+use crate::analysis::analyse;
+use crate::limits::RULES_BYTES_MAX;
+use crate::network::{Changes, Network, Turn};
+use crate::row::Row;
+use crate::rules::{RulesKeeper, check};
+use crate::subscription::Column;
+use datalog::Program;
+use plan::Statement;
+use plan::expr::Name;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// What a standing query asks.
+pub enum Definition {
+    /// A statement, normalised and not optimised.
+    Plan(Box<Statement>),
+    /// The question of a Datalog program.
+    Rules(Arc<Program>),
+}
+
+impl From<Statement> for Definition {
+    fn from(statement: Statement) -> Definition {
+        Definition::Plan(Box::new(statement))
+    }
+}
+
+impl From<Program> for Definition {
+    fn from(program: Program) -> Definition {
+        Definition::Rules(Arc::new(program))
+    }
+}
+
+/// Titles, and names of the parameters.
+pub(crate) type Heading = (Arc<[Column]>, Arc<[Name]>);
+
+impl Definition {
+    /// Its columns and parameters.
+    ///
+    /// # Errors
+    /// It cannot be maintained.
+    pub(crate) fn heading(&self, names: &Snapshot) -> Result<Heading, StandingError> {
+        match self {
+            Definition::Plan(statement) => {
+                let shape = analyse(statement, names)?;
+                let column = |column: &crate::shape::OutputColumn| Column {
+                    title: column.title.clone(),
+                    at: column.column,
+                    content: column.content,
+                };
+                let parameters = shape.arguments.iter().map(|(name, _)| name.clone()).collect();
+                Ok((shape.columns.iter().map(column).collect(), parameters))
+            }
+            Definition::Rules(program) => {
+                check(program)?;
+                let titles = RulesKeeper::titles(program).into_iter().enumerate();
+                let column =
+                    |(at, title): (usize, Arc<str>)| Column { title: Name::from(&*title), at, content: None };
+                Ok((titles.map(column).collect(), Arc::from([])))
+            }
+        }
+    }
+    /// Keeps it over the graph of a turn, with its answers for these arguments.
+    ///
+    /// # Errors
+    /// It cannot be maintained, or a row fails.
+    pub(crate) fn begin(&self, turn: &Turn<'_>, arguments: &Changes) -> Result<Kept, StandingError> {
+        match self {
+            Definition::Plan(statement) => {
+                let names = turn.view.newest();
+                let mut network = Network::new(analyse(statement, names)?, names)?;
+                if !arguments.is_empty() {
+                    network.advance(turn, arguments)?;
+                }
+                Ok(Kept::Plan(Box::new(network)))
+            }
+            Definition::Rules(program) => {
+                RulesKeeper::begin(program, turn, RULES_BYTES_MAX).map(|rules| Kept::Rules(Box::new(rules)))
+            }
+        }
+    }
+}
+
+/// What keeps a query's answers.
+pub(crate) enum Kept {
+    Plan(Box<Network>),
+    Rules(Box<RulesKeeper>),
+}
+
+impl Kept {
+    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+        match self {
+            Kept::Plan(network) => network.advance(turn, arguments),
+            Kept::Rules(rules) => rules.advance(turn),
+        }
+    }
+    /// The arguments that a row belongs to.
+    pub fn arguments_of(&self, row: &Row) -> Row {
+        match self {
+            Kept::Plan(network) => network.arguments_of(row),
+            Kept::Rules(_) => Row::unit(),
+        }
+    }
+    /// The answer for these arguments as it is now: rows and how often each occurs.
+    pub fn answer(&self, arguments: &Row) -> Changes {
+        match self {
+            Kept::Plan(network) => network.answer(arguments),
+            Kept::Rules(rules) => rules.answer(),
+        }
+    }
+    /// Rows of all answers, equal ones counted once.
+    pub fn rows(&self) -> usize {
+        match self {
+            Kept::Plan(network) => network.rows(),
+            Kept::Rules(rules) => rules.rows(),
+        }
+    }
+}
