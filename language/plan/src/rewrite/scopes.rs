@@ -52,7 +52,8 @@ impl Choosing {
         if let Plan::Apply(node) = plan {
             let outer = self.rows.get(self.next).copied().unwrap_or(0.0);
             let below = self.walk(&mut node.input, few);
-            let inside = self.walk(&mut node.inner, false);
+            // What a repeated body gives is on its way to the LIMIT, too.
+            let inside = self.walk(&mut node.inner, few && matches!(node.kind, ApplyKind::Repeat(_)));
             if !node.scope.is_told() {
                 node.scope = self.choose(node, inside / outer.max(1.0), few);
             }
@@ -70,8 +71,8 @@ impl Choosing {
                 Scope { reason: ScopeReason::SmallWork, ..Scope::default() }
             }
             (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) => {
-                let together =
-                    if begins_with_list(&node.inner) { INSTANCE_WORK_IN_TURNS } else { INSTANCE_WORK };
+                let in_turns = !few && begins_with_list(&node.inner);
+                let together = if in_turns { INSTANCE_WORK_IN_TURNS } else { INSTANCE_WORK };
                 let rows = (together / work).clamp(1.0, INSTANCE_ROWS_MAX) as u32;
                 Scope { rows: Some(rows), reason: ScopeReason::EarlyExit, ..Scope::default() }
             }
