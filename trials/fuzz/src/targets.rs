@@ -8,7 +8,10 @@ mod bolt;
 mod change;
 mod chunk;
 mod cypher;
+mod graphbinary;
+mod graphson;
 mod gremlin;
+mod gremlin_door;
 pub(crate) mod log;
 mod packstream;
 mod plan;
@@ -17,7 +20,10 @@ pub use self::bolt::bolt;
 pub use self::change::change;
 pub use self::chunk::chunk;
 pub use self::cypher::cypher;
+pub use self::graphbinary::graphbinary;
+pub use self::graphson::graphson;
 pub use self::gremlin::gremlin;
+pub use self::gremlin_door::gremlin_door;
 pub use self::log::log;
 pub use self::packstream::packstream;
 pub use self::plan::plan;
@@ -37,7 +43,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "files", run: files, seeds: damage::seeds, is_text: false },
     Target { name: "log", run: log, seeds: log::seeds, is_text: false },
     Target { name: "change", run: change, seeds: change::seeds, is_text: false },
@@ -46,6 +52,9 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "bolt", run: bolt, seeds: bolt::seeds, is_text: false },
     Target { name: "cypher", run: cypher, seeds: cypher::seeds, is_text: true },
     Target { name: "gremlin", run: gremlin, seeds: gremlin::seeds, is_text: true },
+    Target { name: "graphbinary", run: graphbinary, seeds: graphbinary::seeds, is_text: false },
+    Target { name: "graphson", run: graphson, seeds: graphson::seeds, is_text: false },
+    Target { name: "gremlin_door", run: gremlin_door, seeds: gremlin_door::seeds, is_text: false },
     Target { name: "plan", run: plan, seeds: cypher::seeds, is_text: true },
 ];
 

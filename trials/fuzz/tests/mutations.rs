@@ -73,6 +73,21 @@ fn any_traversal_is_run_or_refused() {
 }
 
 #[test]
+fn any_graphbinary_is_read_or_refused() {
+    mutated("graphbinary", 20_000);
+}
+
+#[test]
+fn any_graphson_is_read_or_refused() {
+    mutated("graphson", 10_000);
+}
+
+#[test]
+fn any_talk_in_gremlin_is_answered() {
+    mutated("gremlin_door", 3_000);
+}
+
+#[test]
 fn any_text_that_compiles_is_planned_and_executed() {
     mutated("plan", 1_500);
     let target = Target::named("plan").unwrap();

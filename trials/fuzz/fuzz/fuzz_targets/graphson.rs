@@ -1,0 +1,4 @@
+//! See `targets::graphson`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::targets::graphson(bytes));
