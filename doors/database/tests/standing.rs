@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tanglewood_database::{
-    Database, Event, History, MEMORY, Options, Params, QueryResult, Row, Session, Subscription, Value,
+    Database, Event, History, MEMORY, Options, Params, QueryResult, Row, Session, Subscription,
+    SubscriptionEnd, Value,
 };
 use world::chance::Chance;
 use world::files::TemporaryFolder;
@@ -387,4 +388,45 @@ fn the_envelope_of_upserts_tells_the_newest_row_of_each_key() {
     );
     run(&database, "MATCH (p:P {y: 'b'}) DELETE p");
     assert_eq!(next(&mut told), [r#"String("upsert") String("c") Int(2)"#]);
+}
+
+/// A stream is polled again exactly when its waker was called.
+#[test]
+fn a_stream_is_woken_by_each_commit() {
+    use futures_core::Stream;
+    use std::pin::Pin;
+    use std::sync::{Arc, mpsc};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    struct Bell(mpsc::Sender<()>);
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    run(&database, "CREATE (:P {x: 0})");
+    database.create_standing("q", "MATCH (a:P) RETURN a.x AS x").unwrap();
+    let mut stream = database.subscribe("q", &Params::new(), None, true).unwrap();
+    let (sender, bell) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Bell(sender)));
+    let mut context = Context::from_waker(&waker);
+    let mut told = 0;
+    for number in 1..=300 {
+        let text = if number % 2 == 0 { "MATCH (a:P) SET a.x = a.x + 1" } else { "CREATE ()" };
+        let place = session.query(text, Params::new()).unwrap().finish().unwrap().place;
+        while told < place {
+            match Pin::new(&mut stream).poll_next(&mut context) {
+                Poll::Ready(event) => told = event.unwrap().unwrap().place(),
+                Poll::Pending => bell.recv_timeout(Duration::from_secs(20)).expect("nobody rang"),
+            }
+        }
+    }
+    database.drop_standing("q").unwrap();
+    let mut polled = || match Pin::new(&mut stream).poll_next(&mut context) {
+        Poll::Ready(event) => event,
+        Poll::Pending => panic!("its end is known"),
+    };
+    assert!(matches!(polled(), Some(Err(SubscriptionEnd::Dropped))) && polled().is_none());
 }

@@ -3,11 +3,14 @@
 use crate::limits::SUBSCRIBER_ROWS_MAX;
 use crate::network::Changes;
 use crate::row::Row;
-use parking_lot::{Condvar, Mutex};
+use futures_core::Stream;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use plan::expr::Name;
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use world::clock::monotonic_ns;
 
@@ -80,6 +83,12 @@ struct State {
     /// The last place that was handed out.
     told: u64,
     end: Option<SubscriptionEnd>,
+    /// A stream has said so.
+    end_told: bool,
+    /// Who polled a stream and found nothing.
+    waker: Option<Waker>,
+    /// That one is counted among those who wait.
+    polls: bool,
 }
 
 #[derive(Default)]
@@ -103,7 +112,7 @@ impl Queue {
             state.rows += rows;
             state.events.push_back(event);
         }
-        self.ready.notify_all();
+        self.rouse(state);
     }
     pub fn snapshot(&self, place: u64, rows: Vec<(Row, isize)>) {
         let count = rows.len();
@@ -119,12 +128,19 @@ impl Queue {
     }
     /// There is progress to be told. Who looked before it was made, and is about to wait, holds the lock until it waits.
     pub fn wake(&self) {
-        let _looks_or_waits = self.state.lock();
-        self.ready.notify_all();
+        self.rouse(self.state.lock());
     }
     pub fn end(&self, end: SubscriptionEnd) {
-        self.state.lock().end.get_or_insert(end);
+        let mut state = self.state.lock();
+        state.end.get_or_insert(end);
+        self.rouse(state);
+    }
+    /// Wakes whoever waits, on a thread or as a task.
+    fn rouse(&self, mut state: MutexGuard<'_, State>) {
+        let waker = state.waker.take();
+        drop(state);
         self.ready.notify_all();
+        waker.into_iter().for_each(Waker::wake);
     }
     pub fn has_ended(&self) -> bool {
         self.state.lock().end.is_some()
@@ -155,6 +171,9 @@ impl Pulse {
     }
 }
 
+/// How often an iterator without a time limit looks up: nothing depends on it.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
 /// A reader of a standing query; dropping it ends it.
 pub struct Subscription {
     queue: Arc<Queue>,
@@ -164,6 +183,9 @@ pub struct Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
+        if self.queue.state.lock().polls {
+            self.pulse.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
         self.pulse.left.store(true, Ordering::Relaxed);
     }
 }
@@ -200,23 +222,67 @@ impl Subscription {
             }
             self.pulse.waiting.fetch_sub(1, Ordering::SeqCst);
         }
+        self.take(&mut state).transpose()
+    }
+    /// Every event, waiting for each as long as it takes; the last item says why nothing more comes.
+    pub fn events(&self) -> impl Iterator<Item = Result<Event, SubscriptionEnd>> + '_ {
+        let mut has_ended = false;
+        std::iter::from_fn(move || {
+            while !has_ended {
+                let event = self.next(LOOK_EVERY).transpose();
+                has_ended = matches!(event, Some(Err(_)));
+                if event.is_some() {
+                    return event;
+                }
+            }
+            None
+        })
+    }
+    /// What is due, if anything is.
+    fn take(&self, state: &mut State) -> Option<Result<Event, SubscriptionEnd>> {
         // Read before the queue is found empty: what is told up to there is in it.
-        let reached = progress();
+        let reached = self.pulse.place.load(Ordering::SeqCst);
         if let Some(event) = state.events.pop_front() {
             state.rows -= match &event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => rows.len(),
                 Event::Progress { .. } => 0,
             };
             state.told = event.place();
-            return Ok(Some(event));
+            return Some(Ok(event));
         }
         if let Some(end) = &state.end {
-            return Err(end.clone());
+            return Some(Err(end.clone()));
         }
         if state.told < reached {
             state.told = reached;
-            return Ok(Some(Event::Progress { place: reached }));
+            return Some(Ok(Event::Progress { place: reached }));
         }
-        Ok(None)
+        None
+    }
+}
+
+/// The events as they come, for programs that do not wait on a thread; the last item says why nothing more comes.
+impl Stream for Subscription {
+    type Item = Result<Event, SubscriptionEnd>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut state = self.queue.state.lock();
+        if state.end_told {
+            return Poll::Ready(None);
+        }
+        let mut found = self.take(&mut state);
+        if found.is_none() {
+            if !std::mem::replace(&mut state.polls, true) {
+                self.pulse.waiting.fetch_add(1, Ordering::SeqCst);
+            }
+            // Whoever made progress before it saw the line above is seen here.
+            found = self.take(&mut state);
+        }
+        state.waker = found.is_none().then(|| context.waker().clone());
+        if found.is_some() && std::mem::replace(&mut state.polls, false) {
+            self.pulse.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+        state.end_told = matches!(found, Some(Err(_)));
+        found.map_or(Poll::Pending, |found| Poll::Ready(Some(found)))
     }
 }

@@ -194,6 +194,35 @@ def plans(driver):
     assert profile["args"]["Rows"], profile
 
 
+def standing(driver):
+    """A subscription is an ordinary result whose records come as commits happen."""
+    driver.execute_query("CREATE STANDING QUERY rich AS MATCH (a:Account) WHERE a.money > $least RETURN a.id AS id")
+    driver.execute_query("UNWIND range(1, 5) AS i CREATE (:Account {id: i, money: i * 10})")
+    with driver.session(fetch_size=1) as session:
+        told = iter(session.run("SUBSCRIBE rich SNAPSHOT", least=30))
+
+        def news(count):
+            found = []
+            while len(found) < count:
+                record = next(told)
+                if record["difference"] != 0:
+                    found.append((record["difference"], record["id"]))
+            return record["commit"], sorted(found)
+
+        commit, rows = news(2)
+        assert rows == [(1, 4), (1, 5)], rows
+        driver.execute_query("MATCH (a:Account {id: 1}) SET a.money = 100")
+        commit, rows = news(1)
+        assert rows == [(1, 1)], rows
+    driver.execute_query("MATCH (a:Account {id: 5}) DELETE a")
+    with driver.session(fetch_size=1) as session:
+        told = iter(session.run("SUBSCRIBE rich FROM $commit", commit=commit, least=30))
+        assert news(1)[1] == [(-1, 5)]
+    began = time.time()
+    driver.execute_query("DROP STANDING QUERY rich")
+    assert time.time() - began < 5, "a reader that has gone is waited for"
+
+
 def routed():
     with GraphDatabase.driver(URI.replace("bolt", "neo4j")) as driver:
         driver.verify_connectivity()
@@ -208,7 +237,7 @@ def routed():
 
 with GraphDatabase.driver(URI) as driver:
     driver.verify_connectivity()
-    for check in (auto_commit, values, managed, retried, explicit, streaming, errors, cancelled, plans):
+    for check in (auto_commit, values, managed, retried, explicit, streaming, errors, cancelled, plans, standing):
         began = time.time()
         check(driver)
         print(f"{check.__name__}: ok, {time.time() - began:.2f} s", flush=True)
