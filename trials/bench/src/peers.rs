@@ -43,6 +43,10 @@ pub const RECURSIVE: [Peer; 2] = [
     Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/kuzu_recursive.py") },
 ];
 
+/// The 22 queries of TPC-H over a part of their rows.
+pub const DUCKDB_TPCH: Peer =
+    Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/tpch_duckdb.py") };
+
 /// Everything of the bench `cypher`.
 pub const CYPHER: [Peer; 3] = [
     Peer { name: "Neo4j", package: "neo4j", script: CYPHER_NEO4J },

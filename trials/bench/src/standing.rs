@@ -5,6 +5,7 @@
 mod beside;
 mod large;
 mod recursive;
+mod tpch;
 mod ttc;
 
 use crate::power_law::{FIRST, Graph, Shape};
@@ -27,7 +28,7 @@ const COMMITS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Parts by name.
-const PARTS: [&str; 5] = ["new", "sustained", "recursive", "beside", "ttc"];
+const PARTS: [&str; 7] = ["new", "sustained", "recursive", "beside", "ttc", "tpch", "tpch-0.1"];
 
 /// Measures all of it, or the parts that were named.
 pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
@@ -41,6 +42,13 @@ pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
     }
     if has("beside") {
         beside::run(&place.path().join("beside"), report)?;
+    }
+    if has("tpch") {
+        tpch::run(0.01, report)?;
+    }
+    // Minutes of it: only where it is asked for by name.
+    if has("tpch-0.1") && !report.choice.only.is_empty() {
+        tpch::run(0.1, report)?;
     }
     match folder {
         Some(folder) if has("ttc") => ttc::run(folder, report)?,
