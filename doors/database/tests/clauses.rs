@@ -253,6 +253,20 @@ fn what_is_listed_can_be_made_anew() {
     ] {
         assert_eq!(rows(&mut first, what, Params::new()), rows(&mut second, what, Params::new()), "{what}");
     }
+    for (text, count) in [
+        ("SHOW UNIQUE CONSTRAINTS", 1),
+        ("SHOW NODE KEY CONSTRAINTS", 0),
+        ("SHOW REL EXIST CONSTRAINTS", 1),
+        ("SHOW PROPERTY TYPE CONSTRAINTS YIELD name", 1),
+        ("SHOW RANGE INDEXES", 2),
+        ("SHOW TEXT INDEXES", 0),
+        ("SHOW DATABASE neo4j", 1),
+        ("SHOW DATABASE other YIELD name", 0),
+        ("SHOW HOME DATABASE", 1),
+        ("SHOW PROCEDURES EXECUTABLE BY CURRENT USER YIELD name WHERE name = 'db.labels'", 1),
+    ] {
+        assert_eq!(rows(&mut first, text, Params::new()).len(), count, "{text}");
+    }
     assert_eq!(rows(&mut first, "SHOW DATABASES YIELD name, currentStatus RETURN *", Params::new()).len(), 1);
 }
 

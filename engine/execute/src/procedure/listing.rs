@@ -110,7 +110,28 @@ fn create_constraint(snapshot: &Snapshot, constraint: &ConstraintDefinition) -> 
     format!("CREATE CONSTRAINT {name} FOR {entity} REQUIRE ({keys}) {rule}")
 }
 
-pub(super) fn indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
+/// What a listing is asked for: all, where that is nothing.
+fn which(arguments: &[Value]) -> &str {
+    arguments.first().and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Is it a constraint of the kind that these words name, such as `NODE KEY`?
+fn is_of_kind(kind: &str, words: &str) -> bool {
+    words.split_whitespace().all(|word| match word {
+        "NODE" => !kind.starts_with("RELATIONSHIP"),
+        "REL" | "RELATIONSHIP" => kind.starts_with("RELATIONSHIP"),
+        "UNIQUE" | "UNIQUENESS" => kind.ends_with("UNIQUENESS"),
+        "EXIST" | "EXISTENCE" => kind.ends_with("EXISTENCE"),
+        "TYPE" => kind.ends_with("PROPERTY_TYPE"),
+        "KEY" => kind.ends_with("KEY"),
+        _ => true,
+    })
+}
+
+pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
+    if !["", "ALL", "RANGE"].contains(&which(arguments)) {
+        return Ok(Vec::new());
+    }
     let constraints = snapshot.catalog().constraints();
     let row = |index: &IndexDefinition| {
         let (entity, names) = target(snapshot, index.target);
@@ -148,7 +169,8 @@ pub(super) fn indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
     Ok(snapshot.catalog().indexes().iter().map(row).collect())
 }
 
-pub(super) fn constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
+pub(super) fn constraints(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
+    let words = which(arguments);
     let row = |(at, constraint): (usize, &ConstraintDefinition)| {
         let (entity, names) = target(snapshot, constraint.target);
         let index = owned(constraint).and_then(|id| snapshot.catalog().index(id));
@@ -169,11 +191,15 @@ pub(super) fn constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
             create_constraint(snapshot, constraint).into(),
         ]
     };
-    Ok(snapshot.catalog().constraints().iter().enumerate().map(row).collect())
+    let all = snapshot.catalog().constraints().iter().enumerate();
+    Ok(all.filter(|(_, constraint)| is_of_kind(rule(constraint), words)).map(row).collect())
 }
 
 /// The one database, as Neo4j's drivers and tools know it.
-pub(super) fn databases(_: &Snapshot, _: &[Value]) -> Rows {
+pub(super) fn databases(_: &Snapshot, arguments: &[Value]) -> Rows {
+    if !["", "neo4j"].contains(&which(arguments).to_lowercase().as_str()) {
+        return Ok(Vec::new());
+    }
     let none = || Value::list(Vec::new());
     let texts = ["read-write", "", "primary"].map(Value::from);
     let [access, address, role] = texts;

@@ -95,11 +95,13 @@ pub struct DropByName {
     pub if_exists: bool,
 }
 
-/// `SHOW what [YIELD …] [WHERE …] [RETURN …]`.
+/// `SHOW [which] what [YIELD …] [WHERE …] [RETURN …]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Show {
     /// What to list.
     pub target: ShowTarget,
+    /// Which of them, in upper case: `UNIQUE`, `NODE KEY`, `TEXT`; or of databases, the name of one.
+    pub only: Option<String>,
     /// Columns and condition.
     pub yields: Option<Yield>,
     /// A projection of them.

@@ -99,7 +99,12 @@ impl Lowerer<'_> {
             show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
-        let listing = ExpressionKind::Parameter(format!(" {}", procedure.name));
+        let listing = match show.target {
+            ShowTarget::Indexes | ShowTarget::Constraints | ShowTarget::Databases => {
+                ExpressionKind::Literal(ast::Literal::String(show.only.clone().unwrap_or_default()))
+            }
+            _ => ExpressionKind::Parameter(format!(" {}", procedure.name)),
+        };
         let arguments = procedure.arguments.iter().map(|_| Expression { kind: listing.clone(), span: whole });
         let arguments = Some(arguments.collect());
         let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };

@@ -15,6 +15,34 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
+/// Words that may stand before what is listed.
+const SHOW_KINDS: [&str; 24] = [
+    "ALL",
+    "BUILT",
+    "IN",
+    "USER",
+    "DEFINED",
+    "RANGE",
+    "TEXT",
+    "POINT",
+    "LOOKUP",
+    "FULLTEXT",
+    "VECTOR",
+    "NODE",
+    "REL",
+    "RELATIONSHIP",
+    "PROPERTY",
+    "UNIQUE",
+    "UNIQUENESS",
+    "EXIST",
+    "EXISTENCE",
+    "TYPE",
+    "KEY",
+    "DEFAULT",
+    "HOME",
+    "CURRENT",
+];
+
 const SHOW_TARGETS: [(&str, ShowTarget); 17] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
@@ -231,10 +259,9 @@ impl Parser<'_> {
 
     /// `SHOW what …`; the keyword is already taken.
     pub(super) fn show(&mut self) -> Parsed<Show> {
-        let kinds = [
-            "ALL", "BUILT", "IN", "USER", "DEFINED", "RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR",
-        ];
-        while self.is_word_of(0, &kinds) {
+        let mut kinds: Vec<String> = Vec::new();
+        while self.is_word_of(0, &SHOW_KINDS) {
+            kinds.extend(self.word(0).map(str::to_uppercase));
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
@@ -244,12 +271,24 @@ impl Parser<'_> {
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {
             self.expect_word("QUERIES")?;
         }
+        // Everything that is listed can be executed, by everybody.
+        if self.eat_word("EXECUTABLE") && self.eat_word("BY") && !self.eat_words(&["CURRENT", "USER"]) {
+            self.name("a user")?;
+        }
+        let mut only = match target {
+            ShowTarget::Indexes | ShowTarget::Constraints if !kinds.is_empty() => Some(kinds.join(" ")),
+            _ => None,
+        };
+        let goes_on = self.is_word_of(0, &["YIELD", "WHERE", "RETURN"]);
+        if *target == ShowTarget::Databases && !goes_on && self.word(0).is_some() {
+            only = Some(self.name("a database")?.text);
+        }
         let mut yields = self.optional_yield()?;
         if let (None, Some(condition)) = (&yields, self.optional_where()?) {
             yields = Some(Yield { star: true, items: Vec::new(), condition: Some(condition) });
         }
         let start = self.span();
         let projection = if self.eat_word("RETURN") { Some(self.projection(start)?) } else { None };
-        Ok(Show { target: *target, yields, projection })
+        Ok(Show { target: *target, only, yields, projection })
     }
 }

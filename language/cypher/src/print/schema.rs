@@ -125,18 +125,28 @@ impl Printer {
     }
 
     pub(super) fn show(&mut self, show: &Show) {
+        self.put("SHOW ");
+        let is_database = show.target == ShowTarget::Databases;
+        if let Some(only) = show.only.as_ref().filter(|_| !is_database) {
+            self.put(only);
+            self.put(" ");
+        }
         self.put(match show.target {
-            ShowTarget::Indexes => "SHOW INDEXES",
-            ShowTarget::Constraints => "SHOW CONSTRAINTS",
-            ShowTarget::Functions => "SHOW FUNCTIONS",
-            ShowTarget::Procedures => "SHOW PROCEDURES",
-            ShowTarget::Queries => "SHOW QUERIES",
-            ShowTarget::Transactions => "SHOW TRANSACTIONS",
-            ShowTarget::StandingQueries => "SHOW STANDING QUERIES",
-            ShowTarget::Tenants => "SHOW TENANTS",
-            ShowTarget::Users => "SHOW USERS",
-            ShowTarget::Databases => "SHOW DATABASES",
+            ShowTarget::Indexes => "INDEXES",
+            ShowTarget::Constraints => "CONSTRAINTS",
+            ShowTarget::Functions => "FUNCTIONS",
+            ShowTarget::Procedures => "PROCEDURES",
+            ShowTarget::Queries => "QUERIES",
+            ShowTarget::Transactions => "TRANSACTIONS",
+            ShowTarget::StandingQueries => "STANDING QUERIES",
+            ShowTarget::Tenants => "TENANTS",
+            ShowTarget::Users => "USERS",
+            ShowTarget::Databases => "DATABASES",
         });
+        if let Some(only) = show.only.as_ref().filter(|_| is_database) {
+            self.put(" ");
+            self.variable(only);
+        }
         self.yields(show.yields.as_ref());
         if let Some(projection) = &show.projection {
             self.put(" RETURN ");
