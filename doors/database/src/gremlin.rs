@@ -8,6 +8,7 @@ mod lowered;
 mod planned;
 mod running;
 mod shown;
+pub(crate) mod told;
 mod terminal;
 mod walked;
 
@@ -15,7 +16,7 @@ pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Started};
 pub use shown::{ShownEdge, ShownVertex};
 pub use terminal::Ended;
-pub(crate) use walked::Walked;
+pub(crate) use walked::{Bounds, Walked};
 
 use crate::Error;
 use crate::interrupt::Ticket;
@@ -78,6 +79,11 @@ impl GremlinAnswer {
             }
             Source::Running { stream, found, .. } => running::wait(stream, found),
         }
+    }
+    /// Text as the answer.
+    pub(crate) fn of_text(text: String, view: Snapshot) -> GremlinAnswer {
+        let objects = vec![(Object::string(text), 1)];
+        GremlinAnswer { source: Source::Ended(Some(objects)), view, keeps_many: false, place: None }
     }
     /// All objects, each as often as it is there.
     pub fn all(mut self) -> Result<Vec<Object>, Error> {

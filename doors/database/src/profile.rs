@@ -18,27 +18,45 @@ pub(crate) struct Profiling {
 impl Profiling {
     /// Something, if the statement asked for PROFILE.
     pub fn wanted(planned: &Planned, snapshot: &Snapshot) -> Option<Profiling> {
-        (planned.statement.mode == Mode::Profile).then(|| Profiling {
+        (planned.statement.mode == Mode::Profile).then(|| Profiling::of(planned, snapshot))
+    }
+    /// What is needed of a plan that is described whatever its statement asked for.
+    pub fn of(planned: &Planned, snapshot: &Snapshot) -> Profiling {
+        Profiling {
             statement: planned.statement.clone(),
             estimates: estimates(&planned.statement, snapshot),
-        })
+        }
+    }
+    /// The plan as text, with estimates alone.
+    pub fn plain(&self) -> String {
+        explain::render(&self.statement, &self.estimates, None)
     }
     /// The plan as text and as a tree, with what each node did.
     pub fn describe(&self, nodes: &[execute::NodeProfile]) -> (String, PlanDescription) {
         let profile: Vec<NodeProfile> =
             nodes.iter().map(|node| NodeProfile { rows: node.rows_out, time_nanos: node.cpu_ns }).collect();
-        let text = explain::render(&self.statement, &self.estimates, Some(&profile));
+        let mut text = explain::render(&self.statement, &self.estimates, Some(&profile));
         let mut tree = described(&self.statement, &self.estimates);
         attach(&mut tree, &profile);
+        let told = nodes.iter().enumerate().filter(|(_, node)| !node.told.is_empty());
+        say(&told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(), &mut text, &mut tree);
         (text, tree)
     }
 }
 
 /// The answer to EXPLAIN: no rows, the plan in the summary.
-pub(crate) fn explained(statement: &Statement, snapshot: &Snapshot, mut summary: Summary) -> QueryResult {
+pub(crate) fn explained(
+    statement: &Statement,
+    snapshot: &Snapshot,
+    executors: usize,
+    mut summary: Summary,
+) -> QueryResult {
     let estimates = estimates(statement, snapshot);
-    summary.plan_text = Some(explain::render(statement, &estimates, None));
-    summary.plan = Some(described(statement, &estimates));
+    let mut text = explain::render(statement, &estimates, None);
+    let mut tree = described(statement, &estimates);
+    let searches = execute::searches::expected(statement, &estimates, snapshot, executors);
+    say(&searches, &mut text, &mut tree);
+    (summary.plan_text, summary.plan) = (Some(text), Some(tree));
     let columns = match &statement.kind {
         StatementKind::Query { columns, .. } => columns.iter().map(|(title, _)| title.clone()).collect(),
         _ => Vec::new(),
@@ -64,6 +82,23 @@ fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
         estimated_rows: None,
         children: Vec::new(),
     })
+}
+
+/// Adds what is said of some nodes: below the text, and to the nodes of the tree.
+fn say(told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) {
+    for (number, words) in told {
+        text.push_str(&format!("\n{number}: {words}"));
+        if let Some(node) = find(tree, *number) {
+            node.arguments.push(("Search", words.clone()));
+        }
+    }
+}
+
+fn find(tree: &mut PlanDescription, number: usize) -> Option<&mut PlanDescription> {
+    if tree.number == number {
+        return Some(tree);
+    }
+    tree.children.iter_mut().find_map(|child| find(child, number))
 }
 
 fn attach(tree: &mut PlanDescription, profile: &[NodeProfile]) {

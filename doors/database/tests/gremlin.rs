@@ -292,3 +292,98 @@ fn mistakes_and_limits_are_named() {
     assert!(message("g.V().out().map(x)").contains("neither a token nor bound"));
     assert!(message("g.withStrategies(ReadOnlyStrategy).addV()").contains("not read only"));
 }
+
+/// What one turn of the machine cannot end: walks that grow without end, and products, nested where nothing is given out.
+const ENDLESS: [&str; 5] = [
+    "g.V().where(repeat(both()).count().is(lt(0))).count()",
+    "g.V().filter(repeat(both()).times(60).path().count().is(0)).count()",
+    "g.V().local(__.V().V().V().V().V().count())",
+    "g.V().map(repeat(both().as('x')).emit().fold())",
+    "g.V().coalesce(repeat(both()).until(has('n', 99)), identity()).count()",
+];
+
+fn ring() -> Session {
+    let mut session = session();
+    session.begin(Mode::Write).unwrap();
+    (0..60).for_each(|n| drop(plain(&mut session, &format!("g.addV('a').property('n', {n})"))));
+    for n in 0..60 {
+        for step in [1, 7] {
+            let to = (n + step) % 60;
+            let text = format!("g.V().has('n', {n}).as('a').V().has('n', {to}).addE('x').from('a')");
+            plain(&mut session, &text);
+        }
+    }
+    session.commit().unwrap();
+    session
+}
+
+#[test]
+fn whatever_one_turn_does_it_ends_in_time_within_memory_and_when_it_is_told_to() {
+    let mut session = ring();
+    let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
+    let elapsed_ms = |begin_ns: u64| (world::clock::monotonic_ns() - begin_ns) / 1_000_000;
+    for text in ENDLESS {
+        let timed =
+            GremlinOptions { timeout: Some(std::time::Duration::from_millis(100)), ..machine.clone() };
+        let begin_ns = world::clock::monotonic_ns();
+        let error = ask(&mut session, text, &timed).unwrap_err();
+        let took_ms = elapsed_ms(begin_ns);
+        assert!(error.code.contains("TimedOut") || error.code.contains("Memory"), "{text}: {error}");
+        assert!(took_ms < 2_000, "{text} took {took_ms} ms");
+    }
+    for text in [ENDLESS[1], ENDLESS[3]] {
+        session.set_limits(database::Limits { bytes_max: Some(4 << 20), ..Default::default() });
+        let error = ask(&mut session, text, &machine).unwrap_err();
+        assert!(error.code.contains("MemoryPool"), "{text}: {error}");
+    }
+    session.set_limits(database::Limits::default());
+    for text in [ENDLESS[0], ENDLESS[2], ENDLESS[4]] {
+        let interrupter = session.interrupter();
+        let told_ns = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            interrupter.interrupt("the test has seen enough");
+            world::clock::monotonic_ns()
+        });
+        let error = ask(&mut session, text, &machine).unwrap_err();
+        let took_ms = elapsed_ms(told_ns.join().unwrap());
+        assert!(error.message.contains("seen enough"), "{text}: {error}");
+        assert!(took_ms < 1_000, "{text} took {took_ms} ms to end");
+        session.settle_interrupt();
+    }
+    assert_eq!(plain(&mut session, "g.V().count()"), [Object::Long(60)], "the executors are free again");
+}
+
+#[test]
+fn a_traversal_tells_how_it_runs() {
+    let mut session = ring();
+    let mut told = |text: &str| plain(&mut session, text)[0].as_str().expect("a text").to_string();
+    let plan = told("g.V().has('a', 'n', 7).out('x').dedup().explain()");
+    assert!(plan.contains("Distinct") && plan.contains("$constant0 = Int(7)"), "{plan}");
+    let steps = told("g.withSack(0).V().sack(sum).by('n').sack().explain()");
+    assert!(steps.contains("the traverser machine") && steps.contains("sack"), "{steps}");
+    let profile = told("g.V().out('x').out('x').dedup().count().profile()");
+    assert!(profile.contains("rows") && profile.contains("Distinct"), "{profile}");
+    let machine = told("g.withSack(0).V().sack(sum).by('n').sack().profile()");
+    assert!(machine.contains("60 objects in"), "{machine}");
+    let hinted =
+        told("g.with('policy', 'DFS WITHIN BFS').V().where(out('x').out('x').has('n', 3)).explain()");
+    assert!(hinted.contains("DFS/BFS") && hinted.contains("a hint"), "{hinted}");
+}
+
+/// Traversals that differ in what they look up share a plan, and each answers for itself.
+#[test]
+fn one_plan_serves_all_constants() {
+    let mut session = ring();
+    for n in 0..20 {
+        let found = plain(&mut session, &format!("g.V().has('a', 'n', {n}).out('x').values('n').order()"));
+        let mut right = vec![(n + 1) % 60, (n + 7) % 60];
+        right.sort_unstable();
+        let found: Vec<i64> = found.iter().filter_map(Object::as_long).collect();
+        assert_eq!(found, right);
+        let within = format!("g.V().has('n', within({n}, {})).count()", n + 1);
+        assert_eq!(plain(&mut session, &within), [Object::Long(2)]);
+        assert_eq!(plain(&mut session, &format!("g.V().has('n', within({n})).count()")), [Object::Long(1)]);
+        assert_eq!(plain(&mut session, &format!("g.V().has('n', '{n}').count()")), [Object::Long(0)]);
+        assert_eq!(plain(&mut session, &format!("g.V().limit({n}).count()")), [Object::Long(n)]);
+    }
+}

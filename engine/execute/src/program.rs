@@ -10,7 +10,7 @@ use crate::rows::Rows;
 use dataflow::{Context, Flow, GraphBuilder, Operator, Outcome, QueryOptions, Runtime, VertexOptions};
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,10 @@ pub enum Turned {
     Done,
 }
 
-/// Work in turns, each far shorter than a quota.
+/// Tells whether a program's query has ended; set as soon as it is submitted. Whose turn may take long looks at it on the way.
+pub type Ended = OnceLock<Arc<dyn Fn() -> bool + Send + Sync>>;
+
+/// Work in turns, each far shorter than a quota, or with a look at [`Ended`] in between.
 pub trait Program: Send {
     /// The next turn.
     ///
@@ -89,7 +92,7 @@ impl Execution {
     /// None today; a runtime that is closing ends the stream with one.
     pub fn start_program(
         runtime: &Runtime<Rows>,
-        program: Box<dyn Program>,
+        (program, ended): (Box<dyn Program>, &Ended),
         access: Access,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
@@ -111,6 +114,8 @@ impl Execution {
             output_batches_max: options.output_batches_max,
         };
         let handle = runtime.submit(graph, query);
+        // it is submitted once, so nobody has set this
+        let _ = ended.set(handle.ended());
         Ok(ResultStream::new(handle, Arc::from(vec!["count".into()]), vec![0], 1, run))
     }
 }

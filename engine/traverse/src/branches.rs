@@ -20,6 +20,9 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
+    pub(crate) fn waiting(&self) -> usize {
+        self.now.len() + self.next.len() + self.body.waiting()
+    }
     pub(crate) fn has_work(&self) -> bool {
         !self.now.is_empty() || !self.next.is_empty() || !self.body.is_idle()
     }

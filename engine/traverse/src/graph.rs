@@ -91,8 +91,8 @@ pub trait Graph: Send {
     fn default_cardinality(&self) -> Cardinality;
     /// May vertices keep several values of a key, and properties have properties?
     fn keeps_many(&self) -> bool;
-    /// Asked now and then: an error ends the traversal (its client is gone, its time is up).
-    fn pause(&self) -> Outcome<()>;
+    /// Asked between turns, with how many traversers wait: an error ends the traversal (its client is gone, its time or memory is up).
+    fn pause(&self, waiting: usize) -> Outcome<()>;
     /// A random number.
     fn chance(&self) -> u64;
     /// Seconds and nanoseconds since 1970, the same for the whole traversal.

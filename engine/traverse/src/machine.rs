@@ -22,6 +22,8 @@ pub struct Machine {
     pub(crate) batch: usize,
     pub(crate) sides: RefCell<Sides>,
     depth: Cell<usize>,
+    /// Traversers that wait at each depth of nesting.
+    held: RefCell<Vec<usize>>,
     random: Cell<u64>,
     /// Is a criterion of a subgraph asked, to which the whole graph is shown?
     whole: Cell<bool>,
@@ -37,6 +39,7 @@ impl Machine {
             batch: if is_watched(&compiled.program) { 1 } else { crate::limits::BATCH },
             sides: RefCell::new(Sides::new(&compiled.setting.sides, &compiled.program)),
             depth: Cell::new(0),
+            held: RefCell::new(vec![0]),
             random: Cell::new(random),
             whole: Cell::new(false),
             compiled,
@@ -94,9 +97,26 @@ impl Machine {
             return Err(TraverseError::Limit(format!("traversals are nested deeper than {RUN_DEPTH_MAX}")));
         }
         self.depth.set(self.depth.get() + 1);
+        self.held.borrow_mut().push(0);
         let outcome = inner();
+        self.held.borrow_mut().pop();
         self.depth.set(self.depth.get() - 1);
         outcome
+    }
+
+    /// So many wait at this depth.
+    pub(crate) fn keeps(&self, waiting: usize) {
+        if let Some(held) = self.held.borrow_mut().last_mut() {
+            *held = waiting;
+        }
+    }
+    /// Traversers that wait, nested ones included.
+    pub fn waiting(&self) -> usize {
+        self.held.borrow().iter().sum()
+    }
+    /// A moment between two turns, nested ones included.
+    pub(crate) fn pause(&self) -> Outcome<()> {
+        self.graph.pause(self.waiting())
     }
 
     /// What a value given to a step is for this traverser: none where a traversal yields nothing.

@@ -62,7 +62,7 @@ impl Machine {
         traverser: &Traverser,
         found: &mut dyn FnMut(&Self, &Bound) -> Outcome<bool>,
     ) -> Outcome<bool> {
-        self.graph.pause()?;
+        self.pause()?;
         if patterns.is_empty() {
             return found(self, &bound);
         }

@@ -142,7 +142,7 @@ impl Machine {
         }
         let (mut fitting, mut cursor) = (Vec::new(), Some(0));
         while let Some(from) = cursor {
-            self.graph.pause()?;
+            self.pause()?;
             let mut some = Vec::new();
             cursor = self.graph.vertices(&looked_for, from, &mut some)?;
             fitting.extend(self.fitting(some, wanted)?);
@@ -271,7 +271,7 @@ impl Machine {
             (None, None) => {
                 let mut cursor = Some(0);
                 while let Some(from) = cursor {
-                    self.graph.pause()?;
+                    self.pause()?;
                     cursor = self.graph.edges(from, &mut found)?;
                 }
             }

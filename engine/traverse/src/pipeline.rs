@@ -37,6 +37,20 @@ pub(crate) enum State {
     Rounds(Box<Rounds>),
 }
 
+impl State {
+    /// How many objects it holds, roughly.
+    fn size(&self) -> usize {
+        match self {
+            State::Nothing | State::Counted(_) | State::Done => 0,
+            State::Scan(..) => 1,
+            State::Seen(seen) => seen.len(),
+            State::Gathered(gathered) => gathered.len(),
+            State::Branches(branches) => branches.iter().map(Pipeline::waiting).sum(),
+            State::Rounds(rounds) => rounds.waiting(),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Stage {
     pub(crate) queue: VecDeque<Traverser>,
@@ -101,9 +115,9 @@ impl Pipeline {
             false => Ok(Worked::Found(std::mem::take(&mut self.out))),
         }
     }
-    /// Traversers that wait in its queues.
+    /// Traversers that wait in its queues, and what its steps remember.
     pub fn waiting(&self) -> usize {
-        self.stages.iter().map(|stage| stage.queue.len()).sum()
+        self.stages.iter().map(|stage| stage.queue.len() + stage.state.size()).sum()
     }
     /// What can be had without gathering: all results so far.
     pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Vec<Traverser>> {
@@ -137,7 +151,8 @@ impl Pipeline {
         let deepest = (self.cut..self.stages.len()).rev().filter(|at| !waits(at)).find(has_work);
         let found = deepest.or_else(|| (self.cut..self.stages.len()).find(has_work));
         let Some(at) = found else { return Ok(false) };
-        machine.graph.pause()?;
+        machine.keeps(self.waiting());
+        machine.pause()?;
         let mut out = Vec::new();
         let ended = self.work(machine, at, &mut out)?;
         self.hand_on(machine, at, out)?;

@@ -6,7 +6,7 @@
 
 use crate::limits::NESTING_DEPTH_MAX;
 use crate::object::{Decimal, Instant, ReferenceKind, parse_uuid};
-use crate::{Argument, Cardinality, Object, Predicate, Reference, Strategy, Token, Traversal};
+use crate::{Argument, Object, Predicate, Reference, Strategy, Token, bytecode};
 use serde_json::Value as Json;
 use std::fmt;
 use std::sync::Arc;
@@ -181,7 +181,7 @@ fn typed(kind: &str, value: &Json, depth: usize) -> Outcome<Argument> {
             None => return wrong("a duration is none"),
         },
         "List" => Object::list(values_at(array(value, kind)?, depth)?),
-        "Set" => Object::Set(Arc::new(each_once(values_at(array(value, kind)?, depth)?))),
+        "Set" => bytecode::set(values_at(array(value, kind)?, depth)?),
         "BulkSet" => {
             let flat = values_at(array(value, kind)?, depth)?;
             let pair = |pair: &[Object]| match pair {
@@ -209,7 +209,7 @@ fn typed(kind: &str, value: &Json, depth: usize) -> Outcome<Argument> {
         "VertexProperty" => reference(ReferenceKind::VertexProperty, value, depth)?,
         "Traverser" => return at(&value["value"], depth),
         "Binding" => return at(&value["value"], depth),
-        "Bytecode" => return bytecode(value, depth),
+        "Bytecode" => return instructions(value, depth),
         "P" | "TextP" => return predicate(value, depth).map(Argument::Predicate),
         "Lambda" => return wrong("lambdas are not run; say it in steps"),
         strategy if strategy.ends_with("Strategy") => {
@@ -223,16 +223,6 @@ fn typed(kind: &str, value: &Json, depth: usize) -> Outcome<Argument> {
             None => return wrong(format!("{kind} of {value} is not supported")),
         },
     }))
-}
-
-fn each_once(all: Vec<Object>) -> Vec<Object> {
-    let mut elements: Vec<Object> = Vec::new();
-    for element in all {
-        if !elements.contains(&element) {
-            elements.push(element);
-        }
-    }
-    elements
 }
 
 fn big(json: &Json) -> Outcome<i128> {
@@ -281,35 +271,19 @@ fn predicate(value: &Json, depth: usize) -> Outcome<Predicate> {
         Json::Array(parts) => parts.iter().collect(),
         one => vec![one],
     };
-    if matches!(name, "and" | "or" | "not" | "negate") {
-        let nested = parts.into_iter().map(|part| match at(part, depth)? {
-            Argument::Predicate(predicate) => Ok(predicate),
-            _ => wrong(format!("P.{name} takes predicates")),
-        });
-        let joined = nested.collect::<Outcome<Vec<_>>>()?.into_iter().reduce(|left, right| match name {
-            "and" => left.and(right),
-            _ => left.or(right),
-        });
-        return match joined {
-            Some(predicate) if name.starts_with('n') => Ok(predicate.negate()),
-            Some(predicate) => Ok(predicate),
-            None => wrong(format!("P.{name} takes predicates")),
-        };
-    }
     // Lists of values, typed or plain, are what within takes whole and what between takes apart.
-    let mut values: Vec<Object> =
-        parts.into_iter().map(|part| value_at(part, depth)).collect::<Outcome<_>>()?;
-    if let ("between" | "inside" | "outside", [Object::List(bounds)]) = (name, values.as_slice()) {
-        values = bounds.to_vec();
+    let mut arguments: Vec<Argument> =
+        parts.into_iter().map(|part| at(part, depth)).collect::<Outcome<_>>()?;
+    if let ("between" | "inside" | "outside", [Argument::Value(Object::List(bounds))]) =
+        (name, arguments.as_slice())
+    {
+        arguments = bounds.iter().cloned().map(Argument::Value).collect();
     }
-    match Predicate::of(name, values) {
-        Some(predicate) => Ok(predicate),
-        None => wrong(format!("there is no P.{name} with such arguments")),
-    }
+    bytecode::predicate(name, arguments).map_err(GraphsonError)
 }
 
-fn bytecode(value: &Json, depth: usize) -> Outcome<Argument> {
-    let instructions = |key: &str| -> Outcome<Vec<(&str, Vec<Argument>)>> {
+fn instructions(value: &Json, depth: usize) -> Outcome<Argument> {
+    let read = |key: &str| -> Outcome<Vec<bytecode::Written<'_>>> {
         let Some(all) = value.get(key).filter(|all| !all.is_null()) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for instruction in array(all, "bytecode")? {
@@ -321,19 +295,5 @@ fn bytecode(value: &Json, depth: usize) -> Outcome<Argument> {
         }
         Ok(found)
     };
-    let (steps, sources) = (instructions("step")?, instructions("source")?);
-    if let [("CardinalityValueTraversal", arguments)] = &sources[..]
-        && let [Argument::Value(Object::Token(token)), Argument::Value(value)] = &arguments[..]
-        && let Some(cardinality) = Cardinality::of(*token)
-    {
-        return Ok(Object::Kept(Arc::new((cardinality, value.clone()))).into());
-    }
-    let plain = |name: &str| name.trim_end_matches('_').to_string();
-    let traversal = sources
-        .into_iter()
-        .fold(Traversal::new(), |traversal, (name, arguments)| traversal.with_source(plain(name), arguments));
-    let whole = steps
-        .into_iter()
-        .fold(traversal, |traversal, (name, arguments)| traversal.with_step(plain(name), arguments));
-    Ok(Argument::Traversal(whole))
+    Ok(bytecode::traversal(read("source")?, read("step")?))
 }

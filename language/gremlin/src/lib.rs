@@ -6,8 +6,9 @@
 //!
 //! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
 //! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
-//! are), [`graphson`] (JSON of drivers and files to values and to the form), [`error`].
+//! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form), [`error`].
 
+pub mod bytecode;
 pub mod error;
 pub mod graphson;
 mod lexer;

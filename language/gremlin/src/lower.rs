@@ -16,12 +16,14 @@ mod repeat;
 mod seen;
 mod select;
 mod sides;
+mod source;
 mod test;
 
 use crate::shape::{Constant, constants};
 use crate::traversal::{Argument, Instruction, Traversal};
 use plan::algebra::{Extend, Filter, Sort, SortKey};
-use plan::expr::{BinaryOperator, Constant as Literal, Name, UnaryOperator};
+use plan::expr::{BinaryOperator, Constant as Literal, Name, Subquery, SubqueryKind, UnaryOperator};
+use plan::scope::{Scope, ScopeHint};
 use plan::statement::Mode;
 use plan::{Expr, Plan, Statement, StatementKind, Var};
 use std::rc::Rc;
@@ -94,14 +96,12 @@ impl At {
 
 /// The traversal in the algebra, if all of it can be said there exactly.
 pub fn lower(traversal: &Traversal) -> Option<Lowered> {
-    let only_options = traversal.source.iter().all(|instruction| &*instruction.name == "with");
-    if !only_options {
-        return None;
-    }
+    let hints = source::hints(&traversal.source)?;
     let kept: Rc<[Constant<'_>]> = constants(traversal).into();
     let count = kept.len();
     let mut lowering = Lowering::new(kept, Vec::new(), Plan::Unit);
     let mut reader = Reader { steps: &traversal.steps, at: 0 };
+    lowering.hint = hints.scope;
     let at = lowering.start(&mut reader)?;
     let at = lowering.flow(at, &mut reader)?;
     let (columns, result) = lowering.finish(&at)?;
@@ -111,7 +111,7 @@ pub fn lower(traversal: &Traversal) -> Option<Lowered> {
         variables: lowering.names,
         parameters: (0..count).map(|place| crate::shape::parameter(place).into()).collect(),
         mode: Mode::Run,
-        hints: Vec::new(),
+        hints: hints.statement,
         as_of: None,
         in_transactions: None,
     };
@@ -187,6 +187,8 @@ struct Lowering<'t> {
     uniform: Vec<Expr>,
     /// Columns of values that are never absent.
     sure: Vec<Var>,
+    /// How every scope is asked to run.
+    hint: Option<ScopeHint>,
 }
 
 impl<'t> Lowering<'t> {
@@ -206,6 +208,7 @@ impl<'t> Lowering<'t> {
             disturbed: false,
             uniform: Vec::new(),
             sure: Vec::new(),
+            hint: None,
         }
     }
     fn fresh(&mut self, name: &str) -> Var {
@@ -282,6 +285,14 @@ impl<'t> Lowering<'t> {
         Some(at)
     }
 
+    /// A sub-query, run as the hint says.
+    fn subquery(&self, kind: SubqueryKind, imports: Vec<Var>, plan: Plan) -> Expr {
+        Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint: self.hint.clone() }))
+    }
+    fn scope(&self) -> Scope {
+        Scope::hinted(self.hint.clone())
+    }
+
     /// The columns of the answer.
     fn finish(&mut self, at: &At) -> Option<(Columns, ResultKind)> {
         self.settle();
@@ -339,6 +350,7 @@ impl<'t> Lowering<'t> {
     ) -> Option<(Plan, Vec<Var>, R)> {
         let mut inner = Lowering::new(self.constants.clone(), std::mem::take(&mut self.names), Plan::Unit);
         inner.hops = self.hops;
+        inner.hint = self.hint.clone();
         inner.labels = self.labels.iter().filter(|(name, _)| mentions(steps, name)).cloned().collect();
         inner.sides = self.sides.iter().filter(|(name, ..)| mentions(steps, name)).cloned().collect();
         (inner.uniform, inner.sure) = (self.uniform.clone(), self.sure.clone());

@@ -203,7 +203,6 @@ impl Parser<'_> {
             "tryNext" => Terminal::TryNext,
             "hasNext" => Terminal::HasNext,
             "iterate" => Terminal::Iterate,
-            "explain" => Terminal::Explain,
             "next" => {
                 self.expect('(')?;
                 let count = match self.peek() {

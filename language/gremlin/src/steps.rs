@@ -50,6 +50,7 @@ pub const STEPS: &[(&str, usize, usize)] = &[
     ("element", 0, 0),
     ("elementMap", 0, MANY),
     ("emit", 0, 1),
+    ("explain", 0, 0),
     ("fail", 0, 1),
     ("filter", 1, 1),
     ("flatMap", 1, 1),

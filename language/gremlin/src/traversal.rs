@@ -64,8 +64,6 @@ pub enum Terminal {
     HasNext,
     /// Nothing: it is run for its effects.
     Iterate,
-    /// How it would be run.
-    Explain,
 }
 
 impl Traversal {
@@ -82,6 +80,23 @@ impl Traversal {
     pub fn with_step(mut self, name: impl Into<Arc<str>>, arguments: Vec<Argument>) -> Traversal {
         self.steps.push(Instruction { name: name.into(), arguments, span: Span::default() });
         self
+    }
+    /// What `with(key, value)` says of a key, in the source; drivers say it by a strategy.
+    pub fn option(&self, key: &str) -> Option<&Object> {
+        self.source.iter().rev().find_map(|instruction| match instruction.arguments.as_slice() {
+            [Argument::Value(Object::String(known)), Argument::Value(value)]
+                if &*instruction.name == "with" && &**known == key =>
+            {
+                Some(value)
+            }
+            arguments => arguments.iter().find_map(|argument| match argument {
+                Argument::Strategy(strategy) if &*strategy.name == "OptionsStrategy" => {
+                    let found = strategy.options.iter().find(|(known, _)| &**known == key)?;
+                    found.1.value()
+                }
+                _ => None,
+            }),
+        })
     }
     /// Instructions of this traversal and of all nested in it.
     pub fn instruction_count(&self) -> usize {

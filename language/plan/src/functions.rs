@@ -136,6 +136,7 @@ functions! {
         PointDistance "point.distance" 2..=2 "point.distance(a, b) :: Float" "Distance between two points";
         PointWithinBBox "point.withinBBox" 3..=3 "point.withinBBox(point, lowerLeft, upperRight) :: Boolean" "Is it inside the box?";
         CharLength "char_length" 1..=1 "char_length(string) :: Integer" "Number of characters";
+        TypeOrder "typeOrder" 1..=1 "typeOrder(value) :: Integer" "Place of the value's type where types are ordered as in Gremlin: 0 for numbers and booleans, 2 for strings, 1 for others";
         ValueType "valueType" 1..=1 "valueType(value) :: String" "Name of the value's type";
     }
 }

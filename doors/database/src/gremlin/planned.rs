@@ -78,7 +78,7 @@ impl Database {
 }
 
 /// The constants of a traversal as the parameters of its plan.
-pub(crate) fn params(traversal: &Traversal) -> Params {
-    let constants = shape::constants(traversal).into_iter().enumerate();
-    constants.map(|(place, constant)| (shape::parameter(place).into(), constant.value())).collect()
+pub(crate) fn params(traversal: &Traversal, planned: &Planned) -> Params {
+    let names = planned.statement.parameters.iter().cloned();
+    names.zip(shape::constants(traversal).iter().map(shape::Constant::value)).collect()
 }

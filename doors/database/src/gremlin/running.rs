@@ -1,6 +1,7 @@
 //! A traversal as a program on the executors, and what it puts aside for its client.
 
 use super::Walked;
+use super::walked::TRAVERSER_BYTES;
 use crate::Error;
 use execute::program::{Program, Turned};
 use execute::{ExecuteError, ResultStream};
@@ -11,9 +12,6 @@ use std::sync::Arc;
 use traverse::machine::Machine;
 use traverse::pipeline::{Pipeline, Worked};
 use traverse::{Compiled, TraverseError};
-
-/// Bytes that a waiting traverser is charged.
-const TRAVERSER_BYTES: usize = 128;
 
 /// Results, each with how often it is there.
 type Objects = Vec<(Object, u64)>;

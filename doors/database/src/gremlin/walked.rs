@@ -3,6 +3,7 @@
 //! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
 
 use super::kept::{self, OWN_ID};
+use execute::program::Ended;
 use gremlin::{Cardinality, Object};
 use model::schema::SchemaTarget;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
@@ -14,7 +15,18 @@ use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
 use world::clock::{monotonic_ns, wall_us};
 
 /// Pauses between two looks at the clock.
-const PAUSES_BETWEEN_LOOKS: u32 = 64;
+const PAUSES_BETWEEN_LOOKS: u32 = 16;
+
+/// Bytes that a waiting traverser is charged.
+pub(super) const TRAVERSER_BYTES: usize = 128;
+
+/// What a traversal may take, also within one turn of its machine.
+pub(crate) struct Bounds {
+    pub deadline_ns: Option<u64>,
+    pub bytes_max: u64,
+    /// Was it ended by others?
+    pub ended: Arc<Ended>,
+}
 
 /// A graph under a traversal.
 pub(crate) struct Walked {
@@ -23,7 +35,7 @@ pub(crate) struct Walked {
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
     keeps_many: bool,
-    deadline_ns: Option<u64>,
+    bounds: Bounds,
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
@@ -57,14 +69,14 @@ impl Walked {
         snapshot: Snapshot,
         transaction: Option<Arc<Transaction>>,
         keeps_many: bool,
-        deadline_ns: Option<u64>,
+        bounds: Bounds,
     ) -> Walked {
         Walked {
             view: RefCell::new(snapshot),
             transaction,
             stale: Cell::new(false),
             keeps_many,
-            deadline_ns,
+            bounds,
             pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
@@ -381,18 +393,25 @@ impl Graph for Walked {
     fn keeps_many(&self) -> bool {
         self.keeps_many
     }
-    fn pause(&self) -> Outcome<()> {
+    fn pause(&self, waiting: usize) -> Outcome<()> {
+        let Bounds { deadline_ns, bytes_max, ended } = &self.bounds;
+        if (waiting * TRAVERSER_BYTES) as u64 > *bytes_max {
+            let message = format!("{waiting} traversers are more than {bytes_max} bytes may hold");
+            return Err(fault("Neo.TransientError.General.MemoryPoolOutOfMemoryError", message));
+        }
+        if ended.get().is_some_and(|ended| ended()) {
+            return Err(fault("Neo.TransientError.Transaction.Terminated", "the traversal was ended"));
+        }
         let pauses = self.pauses.get().wrapping_add(1);
         self.pauses.set(pauses);
-        let late = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS)
-            && self.deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline);
-        match late {
-            true => Err(fault(
+        let looks = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS);
+        if looks && deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline) {
+            return Err(fault(
                 "Neo.ClientError.Transaction.TransactionTimedOut",
                 "the traversal took longer than it was allowed to",
-            )),
-            false => Ok(()),
+            ));
         }
+        Ok(())
     }
     fn chance(&self) -> u64 {
         world::chance::Chance::system_seed()

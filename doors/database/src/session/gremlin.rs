@@ -4,10 +4,11 @@ use super::Session;
 use super::request::Request;
 use super::transaction::remaining;
 use crate::database::Running;
-use crate::gremlin::PlannedTraversal;
-use crate::gremlin::{Found, GremlinAnswer, GremlinOptions, Source, Started, Walked};
+use crate::gremlin::{Bounds, Found, GremlinAnswer, GremlinOptions, Source, Started, Walked};
+use crate::gremlin::{PlannedTraversal, told};
 use crate::interrupt::Ticket;
 use crate::{Error, Limits};
+use execute::program::Ended;
 use execute::{Access, Execution, ResultStream};
 use gremlin::Traversal;
 use std::sync::Arc;
@@ -47,8 +48,16 @@ impl Session {
     }
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+        let view = self.view();
+        if let Some(traversal) = told::without("explain", traversal) {
+            let only = options.keeps_many || options.machine_only;
+            let text = told::explained(&self.database, &traversal, &view, only)?;
+            return Ok(GremlinAnswer::of_text(text, view));
+        }
+        if let Some(traversal) = told::without("profile", traversal) {
+            return self.profile(&traversal, options);
+        }
         if !options.keeps_many && !options.machine_only {
-            let view = self.view();
             if let Some(planned) = self.database.plan_gremlin(traversal, &view)? {
                 return self.run_lowered(traversal, &planned, view, options);
             }
@@ -78,6 +87,37 @@ impl Session {
         }
     }
 
+    /// Runs a traversal to its end and tells what each part of its plan did, or, of the machine, how long it took.
+    fn profile(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
+        let (view, begin_ns) = (self.view(), monotonic_ns());
+        let lowered = match options.keeps_many || options.machine_only {
+            true => None,
+            false => self.database.plan_gremlin(traversal, &view)?,
+        };
+        let text = match lowered {
+            Some(planned) => {
+                let (planned, profiling) = told::measured(&planned, &view);
+                let mut answer = self.run_lowered(traversal, &planned, view.clone(), options)?;
+                while answer.next_objects()?.is_some() {}
+                match &answer.source {
+                    Source::Lowered { stream, .. } => profiling.describe(&stream.profile()).0,
+                    _ => profiling.plain(),
+                }
+            }
+            None => {
+                let only = GremlinOptions { machine_only: true, ..options.clone() };
+                let mut answer = self.traverse(traversal, &only)?;
+                let mut count = 0;
+                while let Some(some) = answer.next_objects()? {
+                    count += some.iter().map(|(_, bulk)| *bulk).sum::<u64>();
+                }
+                let told = told::explained(&self.database, traversal, &view, true)?;
+                format!("{told}{count} objects in {} us\n", (monotonic_ns() - begin_ns) / 1_000)
+            }
+        };
+        Ok(GremlinAnswer::of_text(text, view))
+    }
+
     /// A traversal that the algebra can say: it reads, as a query of Cypher would.
     fn run_lowered(
         &self,
@@ -86,7 +126,9 @@ impl Session {
         view: Snapshot,
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
-        let timeout = options.timeout.or(self.limits.timeout);
+        let told = traversal.option("evaluationTimeout").and_then(gremlin::Object::as_long);
+        let told = told.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+        let timeout = told.or(options.timeout).or(self.limits.timeout);
         let started_ns = monotonic_ns();
         let limits = Limits { timeout, ..self.limits.clone() };
         let transaction = self.transaction.as_ref().map(|open| open.transaction.clone());
@@ -96,7 +138,7 @@ impl Session {
         };
         let mut request = Request {
             text: "",
-            params: Arc::new(crate::gremlin::params(traversal)),
+            params: Arc::new(crate::gremlin::params(traversal, &planned.planned)),
             bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
             deadline_ns: self.deadline(&limits, started_ns),
             planned: &planned.planned,
@@ -138,13 +180,16 @@ impl Session {
         transaction: Option<Arc<Transaction>>,
     ) -> Result<GremlinAnswer, Error> {
         let (keeps_many, found) = (asked.options.keeps_many, Found::default());
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), keeps_many, asked.deadline_ns);
+        let bytes_max = self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+        let ended = Arc::new(Ended::new());
+        let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), keeps_many, bounds);
         let program = Started::new(graph, asked.compiled.clone(), found.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),
             None => Access::Read(snapshot.clone()),
         };
-        let (stream, ticket) = self.submit(asked, program, access)?;
+        let (stream, ticket) = self.submit(asked, (program, &ended), access)?;
         let source = Source::Running { stream, found, _ticket: ticket };
         Ok(GremlinAnswer { source, view: snapshot, keeps_many, place: None })
     }
@@ -152,7 +197,7 @@ impl Session {
     fn submit(
         &self,
         asked: &Asked,
-        program: Started,
+        (program, ended): (Started, &Ended),
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = Running {
@@ -162,7 +207,8 @@ impl Session {
             bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
         };
         let options = self.database.execute_options(&running);
-        let stream = Execution::start_program(self.database.runtime(), Box::new(program), access, options)?;
+        let stream =
+            Execution::start_program(self.database.runtime(), (Box::new(program), ended), access, options)?;
         let ticket = stream.id().map(|query| self.interrupter.starts(query));
         Ok((stream, ticket))
     }

@@ -42,6 +42,12 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
             Some(true) => Value::Null,
             _ => arguments[0].clone(),
         }),
+        F::TypeOrder => Ok(match &arguments[0] {
+            Value::Null => Value::Null,
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::Int(0),
+            Value::String(_) => Value::Int(2),
+            _ => Value::Int(1),
+        }),
         F::Exists => Ok(Value::Bool(!arguments[0].is_null())),
         F::ToInteger | F::ToFloat | F::ToBoolean | F::ToString | F::ValueType => {
             convert::call(function, &arguments[0])

@@ -274,6 +274,18 @@ pub(super) fn column(
             Some(columns) => Ok(edges_distinct(&columns, rows)),
             None => slowly(node, batch, rows, scope),
         },
+        Node::Call(Function::TypeOrder, arguments) => {
+            let subject = operand(&arguments[0], batch, rows, scope)?;
+            let place = match subject.column() {
+                Column::Int(..) => Some(0),
+                Column::Text(..) => Some(2),
+                _ => None,
+            };
+            match place.filter(|_| (0..rows.len()).all(|row| !subject.is_null(row))) {
+                Some(place) => Ok(Column::Int(vec![place; rows.len()], Nulls::none())),
+                None => slowly(node, batch, rows, scope),
+            }
+        }
         Node::Call(Function::Labels, arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
             labels::column(&subject, rows.len(), scope)

@@ -4,7 +4,7 @@ use super::{At, Lowering, Reader, binary, mentions, not, test};
 use crate::object::Object;
 use crate::predicate::{Compare, Predicate};
 use crate::traversal::{Argument, Instruction, Traversal};
-use plan::expr::{BinaryOperator, Quantifier, Subquery, SubqueryKind};
+use plan::expr::{BinaryOperator, Quantifier, SubqueryKind};
 use plan::{Expr, Var};
 
 impl<'t> Lowering<'t> {
@@ -95,8 +95,7 @@ impl<'t> Lowering<'t> {
             inner.set = true;
             inner.flow(at.clone(), reader).map(|_| ())
         })?;
-        let subquery = Subquery { kind: SubqueryKind::Exists, imports, plan, hint: None };
-        Some(Expr::Subquery(Box::new(subquery)))
+        Some(self.subquery(SubqueryKind::Exists, imports, plan))
     }
 
     /// `where` with a predicate over what labels and side effects stand for.

@@ -2,7 +2,7 @@
 
 use super::condition::read_later;
 use super::seen::Seen;
-use super::{At, Lowering, Reader, Shape, binary, integer, is_there, mentions, mentions_way, test};
+use super::{At, Lowering, Reader, Shape, binary, integer, mentions, mentions_way, test};
 use crate::object::Object;
 use crate::token::Token;
 use crate::traversal::{Argument, Instruction};
@@ -111,7 +111,8 @@ impl<'t> Lowering<'t> {
             let place = self.present(seen);
             let value = Expr::Variable(place.columns()[0]);
             if !of_one_type && !self.uniform.contains(&value) {
-                let rank = self.column("rank", rank(&value));
+                let place = Expr::Call(plan::Function::TypeOrder, vec![value.clone()]);
+                let rank = self.column("rank", place);
                 keys.push(SortKey { expr: Expr::Variable(rank), descending });
             }
             keys.push(SortKey { expr: value, descending });
@@ -150,7 +151,7 @@ impl<'t> Lowering<'t> {
         if let Some(high) = high {
             let input = self.take();
             let count = integer(high - low);
-            self.plan = Plan::Limit(Box::new(Limit { input, count, scope: Default::default() }));
+            self.plan = Plan::Limit(Box::new(Limit { input, count, scope: self.scope() }));
             self.single |= high - low <= 1;
         }
         // what is read later of rows in order is read of these alone
@@ -248,15 +249,4 @@ impl<'t> Lowering<'t> {
     pub(super) fn key(&mut self, seen: Seen) -> Option<At> {
         matches!(seen.shape, Shape::Plain | Shape::Long).then(|| self.present(seen))
     }
-}
-
-/// The place of a value's type among all: Gremlin has its own order of types.
-fn rank(value: &Expr) -> Expr {
-    let compares = |with: Expr| {
-        let compared = binary(BinaryOperator::GreaterEqual, value.clone(), with);
-        is_there(compared)
-    };
-    let number = binary(BinaryOperator::Or, compares(integer(0)), compares(Expr::literal(false)));
-    let arms = vec![(number, integer(0)), (compares(Expr::literal("")), integer(2))];
-    Expr::Case { operand: None, arms, otherwise: Some(Box::new(integer(1))) }
 }

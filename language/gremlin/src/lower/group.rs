@@ -91,9 +91,8 @@ impl<'t> Lowering<'t> {
             let ("count", false) = (last, distinct) else { return None };
             let (plan, imports, ()) =
                 self.inner(at, before, |inner, reader| inner.flow_plain(at.clone(), reader).map(|_| ()))?;
-            let kind = plan::expr::SubqueryKind::Count;
-            let subquery = plan::expr::Subquery { kind, imports, plan, hint: None };
-            let count = self.column("count", Expr::Subquery(Box::new(subquery)));
+            let counted = self.subquery(plan::expr::SubqueryKind::Count, imports, plan);
+            let count = self.column("count", counted);
             return Some(Members::rows(AggregateFunction::Sum, vec![Expr::Variable(count)], Shape::Long));
         }
         let seen = self.simple(at, seen_as)?;

@@ -9,7 +9,7 @@ use crate::object::Object;
 use crate::predicate::{Compare, Predicate};
 use crate::traversal::{Argument, Instruction};
 use model::Direction;
-use plan::algebra::{Apply, ApplyKind, Extend, Repeat};
+use plan::algebra::{Apply, ApplyKind, ExpandPath, Extend, Repeat};
 use plan::expr::Name;
 use plan::pattern::{PathMode, Run, Selector};
 use plan::{Expr, LabelExpr, Pattern, PatternEdge, PatternVertex, Plan, Var};
@@ -86,6 +86,9 @@ impl<'t> Lowering<'t> {
             Some(max) => Some(u32::try_from(max).ok()?),
             None => None,
         };
+        if selector == Selector::Every {
+            return self.follow(from, (hop, types, edges, to), (u32::try_from(min).ok()?, max), mode);
+        }
         let run = Run { min: u32::try_from(min).ok()?, max, selector, mode, edge_predicate: None };
         let direction = direction(&hop.name)?;
         let edge = PatternEdge { variable: edges, from, to, types, direction, run: Some(run) };
@@ -96,6 +99,40 @@ impl<'t> Lowering<'t> {
         });
         self.hops += 1;
         self.single = false;
+        if let Some(way) = &mut self.way {
+            way.push(Met { labels: Vec::new(), what: What::Run(edges) });
+        }
+        Some(At::Vertex(to))
+    }
+    /// A run from where the traverser stands: which way it goes is said, and never the other way round.
+    fn follow(
+        &mut self,
+        from: Var,
+        (hop, types, edges, to): (&'t Instruction, Vec<Name>, Var, Var),
+        (min, max): (u32, Option<u32>),
+        mode: PathMode,
+    ) -> Option<At> {
+        let input = self.take();
+        self.plan = Plan::ExpandPath(Box::new(ExpandPath {
+            input,
+            from,
+            edges: Some(edges),
+            edges_reversed: false,
+            length: None,
+            to,
+            types,
+            direction: direction(&hop.name)?,
+            into: false,
+            labels: LabelExpr::Any,
+            min,
+            max,
+            mode,
+            selector: Selector::Every,
+            distinct_ends: false,
+            edge_predicate: None,
+        }));
+        self.hops += 1;
+        (self.single, self.disturbed) = (false, true);
         if let Some(way) = &mut self.way {
             way.push(Met { labels: Vec::new(), what: What::Run(edges) });
         }
@@ -148,7 +185,7 @@ impl<'t> Lowering<'t> {
         let kind = ApplyKind::Repeat(Repeat { at, next, to, min, max, distinct: false });
         let items = vec![(at, Expr::Variable(from))];
         let input = Plan::Extend(Box::new(Extend { input: self.take(), items }));
-        self.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: Default::default() }));
+        self.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: self.scope() }));
         self.way = None;
         (self.single, self.disturbed) = (false, true);
         Some(At::Vertex(to))

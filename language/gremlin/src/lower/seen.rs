@@ -6,7 +6,7 @@ use crate::object::Object;
 use crate::token::Token;
 use crate::traversal::{Argument, Instruction};
 use plan::algebra::Limit;
-use plan::expr::{Subquery, SubqueryKind};
+use plan::expr::SubqueryKind;
 use plan::{Expr, Function};
 
 /// What is seen of a row.
@@ -223,8 +223,8 @@ impl<'t> Lowering<'t> {
             ("count", []) => {
                 let (plan, imports, ()) =
                     self.inner(at, before, |inner, reader| inner.flow(at.clone(), reader).map(|_| ()))?;
-                let count = Subquery { kind: SubqueryKind::Count, imports, plan, hint: None };
-                Some(Seen::value(Expr::Subquery(Box::new(count)), Shape::Long, false))
+                let count = self.subquery(SubqueryKind::Count, imports, plan);
+                Some(Seen::value(count, Shape::Long, false))
             }
             ("fold", []) => {
                 let (expr, shape) = self.listed(at, before, false)?;
@@ -253,14 +253,13 @@ impl<'t> Lowering<'t> {
                 inner.plan = plan::Plan::Limit(Box::new(Limit {
                     input,
                     count: super::integer(1),
-                    scope: Default::default(),
+                    scope: inner.scope(),
                 }));
             }
             let (expr, shape) = inner.packed(&end)?;
             Some((inner.column("listed", expr), shape))
         })?;
-        let list = Subquery { kind: SubqueryKind::Collect(column), imports, plan, hint: None };
-        Some((Expr::Subquery(Box::new(list)), shape))
+        Some((self.subquery(SubqueryKind::Collect(column), imports, plan), shape))
     }
 
     /// Puts what is seen into columns.

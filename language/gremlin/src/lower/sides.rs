@@ -43,9 +43,7 @@ impl<'t> Lowering<'t> {
                     let (expr, shape) = inner.packed(&end)?;
                     Some((inner.column("listed", expr), shape))
                 })?;
-                let kind = plan::expr::SubqueryKind::Collect(column);
-                let subquery = plan::expr::Subquery { kind, imports, plan, hint: None };
-                (Expr::Subquery(Box::new(subquery)), shape)
+                (self.subquery(plan::expr::SubqueryKind::Collect(column), imports, plan), shape)
             }
         };
         let own = self.column("own", list);

@@ -1,0 +1,116 @@
+//! What is said before the first step: options and strategies that change no answer, and hints about how the plan runs.
+//!
+//! `with('policy', 'DFS WITHIN BFS')` says which instance and operator of every scope runs first, `with('scopes', 'off')` that there are
+//! none, `with('recursive', 'nT1S')` how the sources of searched paths are shared out: the words are those of Cypher's hints.
+
+use crate::object::Object;
+use crate::traversal::{Argument, Instruction};
+use plan::scope::{InstanceOrder, OperatorOrder, SCOPES_OFF, ScopeHint};
+
+/// Strategies that change no answer of what is lowered: it reads, leaves nothing to chance, and is optimised in its own way.
+const NEUTRAL: [&str; 23] = [
+    "AdjacentToIncidentStrategy",
+    "ByModulatorOptimizationStrategy",
+    "CountStrategy",
+    "EarlyLimitStrategy",
+    "EdgeLabelVerificationStrategy",
+    "FilterRankingStrategy",
+    "IdentityRemovalStrategy",
+    "IncidentToAdjacentStrategy",
+    "InlineFilterStrategy",
+    "LambdaRestrictionStrategy",
+    "LazyBarrierStrategy",
+    "MatchPredicateStrategy",
+    "OptionsStrategy",
+    "OrderLimitStrategy",
+    "PathProcessorStrategy",
+    "PathRetractionStrategy",
+    "ReadOnlyStrategy",
+    "RepeatUnrollStrategy",
+    "SeedStrategy",
+    "StandardVerificationStrategy",
+    "TinkerGraphCountStrategy",
+    "TinkerGraphStepStrategy",
+    "ReferenceElementStrategy",
+];
+
+/// Hints of a traversal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hints {
+    /// In the words of the statement.
+    pub statement: Vec<String>,
+    /// For each scope.
+    pub scope: Option<ScopeHint>,
+}
+
+/// The hints of the source; none if it says what only the machine knows.
+pub(super) fn hints(source: &[Instruction]) -> Option<Hints> {
+    let mut hints = Hints::default();
+    for instruction in source {
+        match &*instruction.name {
+            "with" => option(&instruction.arguments, &mut hints)?,
+            "withStrategies" => {
+                for argument in &instruction.arguments {
+                    let Argument::Strategy(strategy) = argument else { return None };
+                    if !NEUTRAL.contains(&&*strategy.name) {
+                        return None;
+                    }
+                    for (key, value) in &strategy.options {
+                        if &*strategy.name == "OptionsStrategy" {
+                            told(key, value.value(), &mut hints)?;
+                        }
+                    }
+                }
+            }
+            "withoutStrategies" => {}
+            _ => return None,
+        }
+    }
+    Some(hints)
+}
+
+fn option(arguments: &[Argument], hints: &mut Hints) -> Option<()> {
+    match arguments {
+        [Argument::Value(Object::String(key)), rest @ ..] => {
+            told(key, rest.first().and_then(Argument::value), hints)
+        }
+        _ => Some(()),
+    }
+}
+
+fn told(key: &str, value: Option<&Object>, hints: &mut Hints) -> Option<()> {
+    let text = value.and_then(Object::as_str).unwrap_or_default();
+    match key {
+        "recursive" => hints.statement.push(format!("{}{text}", plan::statement::RECURSIVE)),
+        "scopes" if text.eq_ignore_ascii_case("off") => hints.statement.push(SCOPES_OFF.into()),
+        "policy" => hints.scope = Some(policy(text)?),
+        // others are a server's matter, or nobody's
+        _ => {}
+    }
+    Some(())
+}
+
+/// `DFS`, `BFS WITHIN DFS`, `FIFO WITHIN FIFO`.
+fn policy(text: &str) -> Option<ScopeHint> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (order, within) = match words.as_slice() {
+        [order] => (*order, None),
+        [order, "WITHIN", within] => (*order, Some(*within)),
+        _ => return None,
+    };
+    let order = match order {
+        "FIFO" => InstanceOrder::Fifo,
+        "BFS" => InstanceOrder::Bfs,
+        "DFS" => InstanceOrder::Dfs,
+        _ => return None,
+    };
+    let within = match within {
+        None => None,
+        Some("FIFO") => Some(OperatorOrder::Fifo),
+        Some("BFS") => Some(OperatorOrder::Bfs),
+        Some("DFS") => Some(OperatorOrder::Dfs),
+        _ => return None,
+    };
+    Some(ScopeHint { order: Some(order), within, ..ScopeHint::default() })
+}
