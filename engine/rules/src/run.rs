@@ -187,7 +187,7 @@ impl<'a> Run<'a, '_> {
         let is_last = at + 1 == self.plan.steps.len();
         for row in rows {
             self.ground.turns += 1;
-            if self.ground.turns % LOOK_EVERY_FACTS == 0 {
+            if self.ground.turns.is_multiple_of(LOOK_EVERY_FACTS) {
                 (self.ground.look)()?;
             }
             let record = found.record(row);
