@@ -63,3 +63,27 @@ fn what_is_no_policy_is_told() {
     let told = database.session().query(text, Params::new()).and_then(|result| result.rows()).unwrap_err();
     assert!(told.to_string().contains("`recursive` is 1T1S, nT1S"), "{told}");
 }
+
+/// EXPLAIN says which policy is expected, PROFILE which one it was, who worked and from which sides.
+#[test]
+fn explain_and_profile_say_how_sources_were_shared_out() {
+    let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let text = "UNWIND range(0, 99) AS k CREATE (:N {k: k})";
+    session.query(text, Params::new()).unwrap().rows().unwrap();
+    let text = "MATCH (a:N), (b:N) WHERE b.k = a.k * 7 % 100 OR b.k = a.k + 1 CREATE (a)-[:E]->(b)";
+    session.query(text, Params::new()).unwrap().rows().unwrap();
+    let question = "MATCH (a:N) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN sum(length(p))";
+    let mut told = |text: &str| {
+        let mut result = session.query(text, Params::new()).unwrap();
+        while result.next_batch().unwrap().is_some() {}
+        result.summary().plan_text.clone().unwrap()
+    };
+    let expected = told(&format!("EXPLAIN {question}"));
+    assert!(expected.contains(": nTkMS(2) for about 100 sources on 2 executors"), "{expected}");
+    let expected = told(&format!("EXPLAIN CYPHER recursive = nT1S {question}"));
+    assert!(expected.contains(": nT1S (as asked for) for about 100 sources"), "{expected}");
+    let profiled = told(&format!("PROFILE {question}"));
+    assert!(profiled.contains(": nTkMS(2), sources 100, workers "), "{profiled}");
+    assert!(profiled.contains("levels from above ") && !profiled.contains("from above 0"), "{profiled}");
+}

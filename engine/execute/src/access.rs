@@ -7,6 +7,7 @@
 use crate::ExecuteError;
 use crate::expression::Request;
 use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
@@ -75,6 +76,8 @@ pub(crate) struct Environment {
     pub(crate) import_folder: Option<Arc<std::path::Path>>,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
+    /// What operators say of themselves for PROFILE, by plan node: the last word of each.
+    pub(crate) told: Mutex<BTreeMap<usize, String>>,
 }
 
 /// Where operators find what they share: known when they are compiled, or put there before each run of a line.
@@ -135,6 +138,7 @@ impl Environment {
             counting: Counting::default(),
             import_folder: None,
             dispatch: None,
+            told: Mutex::default(),
         }
     }
     /// The same, with the folder in which files lie that queries name.

@@ -27,6 +27,7 @@ pub mod program;
 mod reads;
 pub mod result;
 mod rows;
+pub mod searches;
 mod stream;
 mod turn;
 

@@ -27,6 +27,8 @@ pub struct NodeProfile {
     pub cpu_ns: u64,
     /// Most bytes held at once.
     pub bytes_peak: u64,
+    /// What its operators say of themselves: policies, sides, sizes. Empty where they have nothing to say.
+    pub told: String,
 }
 
 /// The rows of a running statement. Dropping it cancels the statement if it still runs.
@@ -152,6 +154,9 @@ impl ResultStream {
             into.cpu_ns += vertex.cpu_ns;
             into.bytes_peak += vertex.bytes_peak;
             into.operators.push(vertex.name);
+        }
+        for (node, words) in &*self.environment.told.lock() {
+            profile[*node].told.clone_from(words);
         }
         for staged in &running.staged {
             let into = &mut profile[staged.node];

@@ -90,6 +90,8 @@ impl<A: Adjacency> Dispatcher<A> {
                 keep,
                 present: AtomicUsize::new(0),
                 idle: AtomicUsize::new(0),
+                above: AtomicUsize::new(0),
+                below: AtomicUsize::new(0),
                 pending: AtomicUsize::new(sources.len()),
                 open: AtomicUsize::new(0),
             },
@@ -206,6 +208,17 @@ impl<A: Adjacency> Dispatcher<A> {
     /// What was chosen.
     pub fn policy(&self) -> DispatchPolicy {
         self.policy
+    }
+
+    /// What was done so far, for people: the policy, the sources, who worked, and the sides that levels were taken from.
+    pub fn told(&self) -> String {
+        let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        let Ground { present, above, below, .. } = &self.ground;
+        let (sources, workers) = (self.sources.len(), of(present));
+        let (policy, above, below) = (self.policy, of(above), of(below));
+        format!(
+            "{policy}, sources {sources}, workers {workers}, levels from above {above}, from below {below}"
+        )
     }
 
     /// Edges visited so far, by all.

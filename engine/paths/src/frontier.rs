@@ -118,10 +118,9 @@ impl Found {
         &mut self.room[positions]
     }
 
-    /// Takes them all out.
+    /// Takes them all out, and keeps the room for the next.
     pub(crate) fn take(&mut self) -> Vec<u32> {
-        self.room.truncate(std::mem::take(&mut self.used));
-        std::mem::take(&mut self.room)
+        self.room[..std::mem::take(&mut self.used)].to_vec()
     }
 
     /// Forgets the first `count` vertices.

@@ -39,7 +39,12 @@ impl Session {
         if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
             let summary = summary(&planned, &snapshot);
-            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
+            return Ok(crate::profile::explained(
+                &planned.statement,
+                &snapshot,
+                self.database.executors(),
+                summary,
+            ));
         }
         check_parameters(&planned, &params)?;
         let (snapshot, planned) = match &planned.statement.as_of {
@@ -52,7 +57,12 @@ impl Session {
         };
         if planned.statement.mode == StatementMode::Explain {
             let summary = summary(&planned, &snapshot);
-            return Ok(crate::profile::explained(&planned.statement, &snapshot, summary));
+            return Ok(crate::profile::explained(
+                &planned.statement,
+                &snapshot,
+                self.database.executors(),
+                summary,
+            ));
         }
         let (columns, batch) = match &planned.statement.kind {
             StatementKind::Query { .. } => {
@@ -68,7 +78,8 @@ impl Session {
                 catalogue::nothing()
             }
             StatementKind::Standing(command) => {
-                let Some(told) = self.database.carry_out(command, &params)? else {
+                let payer = self.speaker.payer(self.database.accounts()).tenant;
+                let Some(told) = self.database.carry_out(command, &params, payer)? else {
                     return Ok(QueryResult::of_batches(
                         Vec::new(),
                         Vec::new(),

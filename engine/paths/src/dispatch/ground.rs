@@ -18,6 +18,9 @@ pub(super) struct Ground<A> {
     /// Workers that took part so far, and those of them that had nothing to do when they last asked.
     pub(super) present: AtomicUsize,
     pub(super) idle: AtomicUsize,
+    /// Levels taken from above and from below, of all searches.
+    pub(super) above: AtomicUsize,
+    pub(super) below: AtomicUsize,
     /// Sources in searches not begun, and searches begun and not over.
     pub(super) pending: AtomicUsize,
     pub(super) open: AtomicUsize,

@@ -15,6 +15,7 @@ use crate::work::{Progress, Work};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a worker's turn says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,13 +269,18 @@ impl Search {
         worker: usize,
     ) {
         let parts = std::mem::take(&mut *self.handed_in.lock());
+        match stage.kind {
+            Kind::Expand => ground.above.fetch_add(1, Ordering::Relaxed),
+            Kind::Gather => ground.below.fetch_add(1, Ordering::Relaxed),
+            Kind::Return | Kind::Settle => 0,
+        };
         let mut waiting = self.waiting.lock();
         let next = match &self.form {
             Form::Single(single) => single.next(ground, stage, parts, &mut waiting),
             Form::Lanes(lanes) => lanes.next(ground, stage, parts, &mut waiting),
         };
         drop(waiting);
-        let next = next.map(|stage| stage.cut(policy, worker));
+        let next = next.map(|stage| stage.cut(policy, worker, ground.has_idle()));
         let next = next.map(Arc::new);
         *self.stage.write() = next;
     }

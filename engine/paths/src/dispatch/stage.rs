@@ -43,8 +43,10 @@ const EXPAND_MORSEL: usize = 1024;
 const GATHER_MORSEL: usize = 256;
 /// Vertices settled in one.
 const SETTLE_MORSEL: usize = 16_384;
-/// Morsels of a stage, as far as these sizes allow: enough for the last ones to be short beside the whole.
+/// Morsels of a stage, as far as these sizes allow, where others want some: enough for the last ones to be short beside the whole.
 const MORSELS_WANTED: usize = 32;
+/// The same where nobody does as yet.
+const MORSELS_KEPT: usize = 8;
 
 impl Stage {
     /// A stage of so many positions, in one morsel, for a worker to be named.
@@ -63,7 +65,7 @@ impl Stage {
         Stage { owner, ..self }
     }
     /// The same in morsels, as the policy says. What no two workers write alike is open from the beginning.
-    pub(super) fn cut(self, policy: &DispatchPolicy, owner: usize) -> Stage {
+    pub(super) fn cut(self, policy: &DispatchPolicy, owner: usize, is_wanted: bool) -> Stage {
         let (unit, most) = match self.kind {
             Kind::Return => return self.of(owner),
             Kind::Expand => (1, EXPAND_MORSEL),
@@ -75,7 +77,9 @@ impl Stage {
             return self.of(owner);
         }
         let least = (policy.shared_min / 2 / unit).max(1);
-        let vertices_max = count.div_ceil(MORSELS_WANTED).clamp(least, most.max(least));
+        let morsels = if is_wanted { MORSELS_WANTED } else { MORSELS_KEPT };
+        let most = if is_wanted { most } else { usize::MAX };
+        let vertices_max = count.div_ceil(morsels).clamp(least, most.max(least));
         let is_open = policy.sharing == Sharing::Always || self.kind != Kind::Expand;
         let morsels = MorselDispatcher::new(count, MorselPolicy { vertices_max });
         Stage { owner, is_open: AtomicBool::new(is_open), may_open: true, morsels, ..self }

@@ -54,6 +54,8 @@ pub(super) struct Dispatched {
     carry: Arc<[usize]>,
     here: Here,
     jobs: Arc<Jobs>,
+    /// The plan node, for PROFILE.
+    node: usize,
     bound: Option<Bound>,
     job: Option<Arc<Job>>,
     worker: Option<Worker>,
@@ -82,8 +84,15 @@ pub(super) fn fits(plan: &Expansion) -> bool {
 }
 
 impl Dispatched {
-    fn new(plan: Arc<Expansion>, carry: Arc<[usize]>, here: Here, jobs: Arc<Jobs>) -> Dispatched {
+    fn new(
+        plan: Arc<Expansion>,
+        carry: Arc<[usize]>,
+        here: Here,
+        jobs: Arc<Jobs>,
+        node: usize,
+    ) -> Dispatched {
         Dispatched {
+            node,
             plan,
             carry,
             here,
@@ -195,6 +204,9 @@ impl Dispatched {
 
     /// The job is over.
     fn leave(&mut self, job: &Arc<Job>) {
+        if self.is_mine {
+            self.here.environment.told.lock().insert(self.node, job.dispatcher.told());
+        }
         self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
         (self.job, self.worker) = (None, None);
     }
@@ -337,7 +349,9 @@ pub(super) fn attach(
     });
     let environment = compiler.environment.clone();
     let jobs = Arc::new(Jobs::default());
-    let make = move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone());
+    let node = compiler.current;
+    let make =
+        move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone(), node);
     let stream = compiler.attach("ExpandPath", feed, layout, make);
     // What is work is shared already, and what is not is not worth a message: answers stay where they were found.
     Stream { fans_out: false, parallel: stream.parallel || compiler.executors > 1, ..stream }

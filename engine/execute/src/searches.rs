@@ -1,0 +1,56 @@
+//! What EXPLAIN says of searches for ends by distance before they run: the policy that would be chosen for the expected sources.
+//!
+//! The same function chooses when the query runs and its sources are known; PROFILE tells what it was then.
+
+use paths::{DispatchPolicy, Occasion};
+use plan::algebra::ExpandPath;
+use plan::pattern::Selector;
+use plan::{Plan, Statement, StatementKind};
+use store::Snapshot;
+
+/// Pre-order numbers of nodes that search by distance for all executors, and what is expected of each. `estimates` are expected rows in
+/// pre-order.
+pub fn expected(
+    statement: &Statement,
+    estimates: &[f64],
+    snapshot: &Snapshot,
+    executors: usize,
+) -> Vec<(usize, String)> {
+    let StatementKind::Query { plan, .. } = &statement.kind else { return Vec::new() };
+    let hint = statement.hints.iter().find_map(|hint| hint.strip_prefix(plan::statement::RECURSIVE));
+    let (mut told, mut next, mut open) = (Vec::new(), 0, vec![plan]);
+    while let Some(plan) = open.pop() {
+        let number = next;
+        next += 1;
+        open.extend(plan.children().into_iter().rev());
+        if let Plan::ExpandPath(node) = plan
+            && searches_by_distance(node)
+        {
+            let rows = estimates.get(number + 1).copied().unwrap_or(1.0);
+            let sources = rows.clamp(1.0, f64::from(u32::MAX)) as usize;
+            let chosen = || DispatchPolicy::choose(&occasion(node, sources, snapshot, executors)).to_string();
+            let policy = hint.map_or_else(chosen, |named| format!("{named} (as asked for)"));
+            told.push((number, format!("{policy} for about {sources} sources on {executors} executors")));
+        }
+    }
+    told
+}
+
+/// As far as the plan tells; whether edges are read is known when it is compiled.
+fn searches_by_distance(node: &ExpandPath) -> bool {
+    let each_end_once = node.distinct_ends || node.selector == Selector::AnyShortest;
+    !node.into && node.edge_predicate.is_none() && node.edges.is_none() && node.min <= 1 && each_end_once
+}
+
+fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usize) -> Occasion {
+    let statistics = snapshot.statistics();
+    Occasion {
+        sources,
+        workers,
+        vertices: u64::from(snapshot.vertex_bound()),
+        edges: statistics.edges(),
+        bytes_per_end: 0,
+        hops_max: node.max.unwrap_or(u32::MAX),
+        bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
+    }
+}
