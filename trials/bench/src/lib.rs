@@ -12,7 +12,9 @@ mod bolt;
 mod choice;
 mod cypher;
 pub mod data;
+mod datalog;
 mod first;
+pub mod graphs;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
@@ -41,6 +43,7 @@ const BENCHES: &[(&str, &str, Bench)] = &[
         recursive::run,
     ),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
+    ("datalog", "rules: full answers, single facts that go, questions with bound values", datalog::run),
     ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),
