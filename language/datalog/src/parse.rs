@@ -208,7 +208,16 @@ impl Parser {
             return Ok(SaidLiteral::Absent(self.atom()?));
         }
         if self.at_atom() {
-            return Ok(SaidLiteral::Holds(self.atom()?));
+            let atom = self.atom()?;
+            let is_part = [",", ".", ";"].iter().any(|sign| self.is_sign(0, sign));
+            if !is_part
+                && matches!(self.peek(), Token::Sign(sign) if !matches!(*sign, "!" | "?-" | ":-" | "<-" | "("))
+            {
+                let message = format!("`{}` has no value: there are no functions in a body", atom.name);
+                return Err(DatalogError::new(ErrorKind::Syntax, message, atom.span)
+                    .hint("an aggregate stands in the head of a rule: total(x, sum(y)) :- part(x, y)."));
+            }
+            return Ok(SaidLiteral::Holds(atom));
         }
         let left = self.expr()?;
         let order = match self.peek() {

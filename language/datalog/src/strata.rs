@@ -1,7 +1,7 @@
 //! Which relations need which: components in order, and no negation or aggregate in a circle (stratification).
 
 use crate::error::{DatalogError, ErrorKind, Span};
-use crate::program::{Component, Literal, Program, RelationNo};
+use crate::program::{Component, Literal, Program, RelationNo, Rule};
 
 /// Edges of the graph of needs: from a relation to those that its rules read.
 struct Needs {
@@ -153,10 +153,19 @@ fn circular(
     let message = format!("`{}` depends on {verb}: {}", shown(from), names.join(" → "));
     // Rules that were made for facts have no place in the text; they come first.
     let offset = program.rules.len().saturating_sub(spans.len());
-    let rule = program.rules.iter().position(|rule| {
-        rule.head.relation == from && rule.body.iter().any(|literal| literal.relation() == Some(to))
-    });
-    let span = rule.and_then(|rule| spans.get(rule.checked_sub(offset)?)).copied().unwrap_or_default();
+    let place = |rule: usize| {
+        rule.checked_sub(offset).and_then(|at| spans.get(at)).copied().filter(|span| span.end > 0)
+    };
+    let reads = |rule: &Rule| rule.body.iter().any(|literal| literal.relation() == Some(to));
+    let heads = |rule: &Rule| of[rule.head.relation] == of[from];
+    let all = || program.rules.iter().enumerate().filter(|(_, rule)| heads(rule));
+    // The rule that negates, or the one whose bindings are aggregated.
+    let says = |rule: &Rule| match kind {
+        Kind::Aggregate => rule.head.relation == to,
+        _ => rule.head.relation == from && reads(rule),
+    };
+    let best = all().filter(|(_, rule)| says(rule)).chain(all());
+    let span = best.filter_map(|(at, _)| place(at)).next().unwrap_or_default();
     DatalogError::new(ErrorKind::Strata, message, span)
         .hint("negation and aggregates may only read what is defined before")
 }

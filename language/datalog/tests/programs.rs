@@ -1,0 +1,156 @@
+//! Programs as they are read: what is refused and why, what a question leaves of a program, and that no text makes the room panic.
+
+use tanglewood_datalog::{ErrorKind, Literal, Program, Source, compile, focus};
+
+fn refused(text: &str) -> (ErrorKind, String, String) {
+    let error = compile(text).map(drop).expect_err(text);
+    let place = text.get(error.span.start as usize..error.span.end as usize).unwrap_or("?");
+    (error.kind, error.message, place.to_string())
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_with_its_place() {
+    let cases = [
+        (
+            "p(x) :- q(x, y)",
+            ErrorKind::Syntax,
+            "expected `.` at the end of the rule, found the end of the program",
+            "",
+        ),
+        ("p(x) :- .", ErrorKind::Syntax, "expected a variable or a value, found `.`", "."),
+        ("p(x, y) :- q(x, z).", ErrorKind::Unbound, "nothing binds `y`", "y"),
+        ("p(x) :- q(x, z), !r(x, w).", ErrorKind::Unbound, "nothing binds `w`", "w"),
+        ("p(x) :- q(x, z), w > z.", ErrorKind::Unbound, "nothing binds `w`", "w"),
+        ("p(_) :- q(x, y).", ErrorKind::Unbound, "`_` cannot stand in a head", "_"),
+        ("p(1). p(1, 2).", ErrorKind::Unknown, "`p` has 1 columns, here it has 2", "p(1, 2)"),
+        (
+            "p(x) :- q(x, y, z).",
+            ErrorKind::Unknown,
+            "`q` with 3 columns is defined by no rule and no fact",
+            "q(x, y, z)",
+        ),
+        ("p(x, f(y)) :- q(x, y).", ErrorKind::Unknown, "there is no function `f`", "f"),
+        ("p(x, count(y)) :- q(x, y).", ErrorKind::Syntax, "count() takes no argument", "count(y)"),
+        (
+            "p(x) :- q(x, y), sum(y) > 3.",
+            ErrorKind::Syntax,
+            "`sum` has no value: there are no functions in a body",
+            "sum(y)",
+        ),
+        ("p(x) :- q(x, y); r(x).", ErrorKind::Syntax, "expected `,` or `.`, found `;`", ";"),
+        ("q(1). ?- q(x). ?- q(y).", ErrorKind::Syntax, "a program asks one question", "q(y)"),
+        ("p(x) :- 'q(x).", ErrorKind::Syntax, "the quotes are not closed", "'"),
+        (
+            "P.name(1, 2).",
+            ErrorKind::Unknown,
+            "`P.name` is a property of the graph, and cannot be defined",
+            "P.name(1, 2)",
+        ),
+        (
+            "p(99999999999999999999).",
+            ErrorKind::Syntax,
+            "99999999999999999999 is too large for a number",
+            "99999999999999999999",
+        ),
+    ];
+    for (text, kind, message, place) in cases {
+        assert_eq!(refused(text), (kind, message.to_string(), place.to_string()), "{text}");
+    }
+}
+
+#[test]
+fn circles_through_negation_and_aggregates_are_said() {
+    let (kind, message, _) = refused("a(x) :- b(x). b(x) :- c(x), e(x, y). c(x) :- e(x, y), !a(y).");
+    assert_eq!(
+        (kind, message.as_str()),
+        (ErrorKind::Strata, "`c` depends on its own absence: c → a → b → c")
+    );
+    let (_, message, place) = refused("d(x, 0) :- s(x). d(y, min(k)) :- d(x, n), e(x, y), k = n + 1.");
+    assert_eq!(message, "`d` depends on an aggregate of itself: d → d");
+    assert_eq!(place, "d(y, min(k))");
+    assert!(compile("a(x) :- b(x). b(x) :- a(x). c(x) :- e(x, y), !a(y).").is_ok());
+}
+
+/// The rules of a program as text, relations by their names.
+fn shown(program: &Program) -> Vec<String> {
+    let name = |relation: usize| program.relations[relation].name.to_string();
+    let literal = |literal: &Literal| match literal {
+        Literal::Holds(atom) => name(atom.relation),
+        Literal::Absent(atom) => format!("!{}", name(atom.relation)),
+        Literal::Compare(..) => "test".to_string(),
+        Literal::Let(..) => "let".to_string(),
+    };
+    let mut rules: Vec<String> = Vec::new();
+    for rule in &program.rules {
+        let body: Vec<String> = rule.body.iter().map(literal).collect();
+        rules.push(format!("{} :- {}", name(rule.head.relation), body.join(", ")));
+    }
+    rules.sort();
+    rules
+}
+
+#[test]
+fn a_question_leaves_what_it_needs() {
+    let rules = "tc(x, y) :- e(x, y). tc(x, z) :- tc(x, y), e(y, z). other(x) :- e(x, x).";
+    let program = compile(&format!("{rules} ?- tc(5, y).")).expect("a program");
+    let answer = program.relations[program.question.clone().expect("a question").relation].name.clone();
+    assert_eq!(
+        shown(&focus(&program)),
+        [
+            format!("{answer}@f :- tc@bf"),
+            "tc@bf :- tc@bf@magic, e".to_string(),
+            "tc@bf :- tc@bf@magic, tc@bf, e".to_string(),
+            "tc@bf@magic :- ".to_string(),
+        ]
+    );
+    // Asked whole, it stays as it is; what is not needed is left out.
+    let program = compile(&format!("{rules} ?- tc(x, y).")).expect("a program");
+    assert_eq!(shown(&focus(&program)), ["tc :- e", "tc :- tc, e"]);
+    // A rule that looks its first value up binds what comes after it.
+    let program =
+        compile(&format!("{rules} from(y) :- V.id(x, 7), tc(x, y). ?- from(y).")).expect("a program");
+    assert!(
+        shown(&focus(&program)).contains(&"tc@bf@magic :- V.id".to_string()),
+        "{:?}",
+        shown(&focus(&program))
+    );
+    // What is negated is computed whole, and then nothing of it twice.
+    let program =
+        compile(&format!("{rules} far(y) :- e(x, y), !tc(y, x), tc(3, y). ?- far(y).")).expect("a program");
+    assert!(shown(&focus(&program)).contains(&"tc :- tc, e".to_string()));
+    assert!(!shown(&focus(&program)).iter().any(|rule| rule.contains("tc@bf")));
+}
+
+#[test]
+fn facts_beside_rules_and_inputs_are_relations_of_their_own() {
+    let program = compile(".input p(2, $rows) p(1, 2). p(x, y) :- p(y, x). ?- p(x, y).").expect("a program");
+    let named = |name: &str| program.relation(name).map(|at| program.relations[at].source.clone());
+    assert_eq!(named("p"), Some(Source::Rules));
+    assert_eq!(named("p@facts"), Some(Source::Facts));
+    assert_eq!(named("p@input"), Some(Source::Parameter("rows".into())));
+    assert_eq!(program.parameters, ["rows".into()]);
+}
+
+/// Pieces of programs put together at random: an answer or an error, never a panic.
+#[test]
+fn garbage_is_refused() {
+    let pieces = [
+        "p", "q", "(", ")", ",", ".", ":-", "?-", "!", "_", "x", "y", "1", "2.5", "'a'", "$v", "=", "<", "+",
+        "-", "*", "count()", "sum(", ".input ", "//", "/*", "*/", "\n", " ", "`", "é", "not ", "P.k", "?",
+        "\\", "%", "e9", "p(x)", "q(x, y)",
+    ];
+    let mut state = 1_u64;
+    let mut accepted = 0;
+    for _ in 0..60_000 {
+        let mut text = String::new();
+        for _ in 0..1 + (state >> 60) {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
+        }
+        if let Ok(program) = compile(&text) {
+            focus(&program);
+            accepted += 1;
+        }
+    }
+    assert!(accepted > 100, "some are programs: {accepted}");
+}
