@@ -177,6 +177,8 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
             if failure.is_some() { "failed" } else { "running" }.into(),
             whole(query.rows as u64),
             whole(query.subscribers as u64),
+            database.accounts().names(query.payer, 0).0.into(),
+            milliseconds(query.used_ns / 1_000_000),
             whole(query.place),
             failure.map_or(Value::Null, Value::from),
         ]

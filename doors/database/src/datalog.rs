@@ -59,20 +59,29 @@ pub(crate) fn statement(text: &str) -> Option<Wrapped<'_>> {
 /// `CREATE STANDING QUERY name [IF NOT EXISTS] AS DATALOG { … }`, if the text is one.
 pub(crate) fn standing_command(text: &str) -> Option<StandingCommand> {
     let rest = after_word(after_word(after_word(text, "CREATE")?, "STANDING")?, "QUERY")?;
-    let rest = behind_blanks(rest);
-    let (name, rest) = match rest.strip_prefix('`') {
-        Some(quoted) => quoted.split_once('`')?,
-        None => rest.split_at(rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?),
-    };
+    let (title, rest) = name(rest)?;
     let conditional = after_word(rest, "IF").and_then(|rest| after_word(after_word(rest, "NOT")?, "EXISTS"));
-    let query = behind_blanks(after_word(conditional.unwrap_or(rest), "AS")?);
+    let rest = conditional.unwrap_or(rest);
+    let owned = after_word(rest, "FOR").and_then(|rest| name(after_word(rest, "TENANT")?));
+    let (tenant, rest) = owned.map_or((None, rest), |(tenant, rest)| (Some(tenant), rest));
+    let query = behind_blanks(after_word(rest, "AS")?);
     statement(query)?;
     let text = query.trim_end().trim_end_matches(';').trim_end();
     Some(StandingCommand::Create {
-        name: name.into(),
+        name: title.into(),
         if_not_exists: conditional.is_some(),
+        tenant: tenant.map(Into::into),
         text: text.into(),
     })
+}
+
+/// A name, in backticks or plain, and what comes behind it.
+fn name(text: &str) -> Option<(&str, &str)> {
+    let text = behind_blanks(text);
+    match text.strip_prefix('`') {
+        Some(quoted) => quoted.split_once('`'),
+        None => Some(text.split_at(text.find(|c: char| !(c.is_alphanumeric() || c == '_'))?)),
+    }
 }
 
 /// Reads a program that begins at `offset` of a text, over a graph with these names.

@@ -6,6 +6,7 @@ mod told;
 
 pub(crate) use told::Told;
 
+use crate::accounts::{Accounts, DEFAULT_TENANT};
 use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog, kept_text};
 use ::standing::{Definition as Asked, Keeper, Standing, StandingError, Subscription, TurnEnd};
@@ -36,6 +37,9 @@ impl Root for Feeding {
             Some(TurnEnd::More) => RootStatus::Busy,
             Some(TurnEnd::InTheWay) => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
         }
+    }
+    fn charges(&mut self) -> Vec<(u32, u64)> {
+        self.keeper.as_ref().map(Keeper::take_spent).unwrap_or_default()
     }
 }
 
@@ -71,14 +75,16 @@ impl StandingQueries {
         };
         let definition = |statement: &cypher::StatementText<'_>| {
             let line = 1 + text[..statement.span.start as usize].matches('\n').count();
-            if let Some(StandingCommand::Create { name, text, .. }) = datalog::standing_command(statement.text) {
-                return Ok((name, text));
+            if let Some(StandingCommand::Create { name, text, tenant, .. }) =
+                datalog::standing_command(statement.text)
+            {
+                return Ok(Definition::of(name, text, tenant));
             }
             match cypher::compile(statement.text) {
                 Ok(plan::Statement {
-                    kind: StatementKind::Standing(StandingCommand::Create { name, text, .. }),
+                    kind: StatementKind::Standing(StandingCommand::Create { name, text, tenant, .. }),
                     ..
-                }) => Ok((name, text)),
+                }) => Ok(Definition::of(name, text, tenant)),
                 Ok(_) => Err(kept_text::damaged(FILE, line, "it creates no standing query")),
                 Err(error) => Err(kept_text::damaged(FILE, line, &error.message)),
             }
@@ -103,33 +109,57 @@ impl StandingQueries {
         ready
     }
     /// Writes down these and no others.
-    fn write(&self, definitions: impl Iterator<Item = (Name, Name)>) -> Result<(), Error> {
+    fn write(&self, definitions: impl Iterator<Item = Definition>) -> Result<(), Error> {
         let Some((disk, folder)) = &self.kept else { return Ok(()) };
         let mut text = String::from(HEAD);
-        for (name, query) in definitions {
-            let command = StandingCommand::Create { name, if_not_exists: false, text: query };
+        for Definition { name, text: query, tenant } in definitions {
+            let tenant = Some(tenant).filter(|tenant| &**tenant != DEFAULT_TENANT);
+            let command = StandingCommand::Create { name, if_not_exists: false, tenant, text: query };
             text.push_str(&format!("{command};\n"));
         }
         kept_text::write(&**disk, folder, FILE, &text)
     }
-    fn definitions(&self) -> impl Iterator<Item = (Name, Name)> {
-        self.keeper.list().into_iter().map(|query| (query.name.into(), query.text.into()))
+    fn definitions(&self, accounts: &Accounts) -> Vec<Definition> {
+        let definition = |query: Standing| Definition {
+            name: query.name.into(),
+            text: query.text.into(),
+            tenant: accounts.names(query.payer, 0).0.into(),
+        };
+        self.keeper.list().into_iter().map(definition).collect()
     }
 }
 
-/// Name and text of a query.
-pub(crate) type Definition = (Name, Name);
+/// What is written down of a query.
+pub(crate) struct Definition {
+    name: Name,
+    text: Name,
+    /// Who pays for it.
+    tenant: Name,
+}
+
+impl Definition {
+    fn of(name: Name, text: Name, tenant: Option<Name>) -> Definition {
+        Definition { name, text, tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.into()) }
+    }
+}
 
 impl Database {
-    /// Makes a standing query: its first answer is computed now, and kept true from now on.
+    /// Makes a standing query: its first answer is computed now, and kept true from now on, on the account of those who belong to no tenant.
     ///
     /// # Errors
     /// The text is no query, or one that cannot be kept up to date (the reason is said); the name is taken.
     pub fn create_standing(&self, name: &str, text: &str) -> Result<(), Error> {
+        self.create_standing_for(DEFAULT_TENANT, name, text)
+    }
+    /// As [`Database::create_standing`]; this tenant pays for it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_standing_for(&self, tenant: &str, name: &str, text: &str) -> Result<(), Error> {
         let standing = self.standing_queries();
         let _file = standing.settled();
-        self.make_standing(name, text)?;
-        standing.write(standing.definitions()).inspect_err(|_| {
+        self.make_standing(name, text, self.accounts().tenant(tenant))?;
+        standing.write(standing.definitions(self.accounts()).into_iter()).inspect_err(|_| {
             // What is not written down would be gone after the next open.
             let _ = standing.keeper.drop_query(name);
         })
@@ -141,11 +171,12 @@ impl Database {
         }
         let database = self.downgrade();
         world::threads::spawn("standing", move || {
-            for (name, text) in definitions {
+            for Definition { name, text, tenant } in definitions {
                 let Some(database) = database.upgrade() else { return };
-                if let Err(error) = database.make_standing(&name, &text) {
+                let payer = database.accounts().tenant(&tenant);
+                if let Err(error) = database.make_standing(&name, &text, payer) {
                     let error = StandingError::Failed(error.message);
-                    database.standing_queries().keeper.keep_failed(&name, &text, error);
+                    database.standing_queries().keeper.keep_failed(&name, &text, payer, error);
                 }
             }
             if let Some(database) = database.upgrade() {
@@ -155,7 +186,7 @@ impl Database {
             }
         });
     }
-    fn make_standing(&self, name: &str, text: &str) -> Result<(), Error> {
+    fn make_standing(&self, name: &str, text: &str, payer: u32) -> Result<(), Error> {
         let definition = match datalog::statement(text) {
             Some(wrapped) => {
                 let (snapshot, offset) = (self.snapshot(), wrapped.offset);
@@ -175,18 +206,23 @@ impl Database {
             })
         });
         let handle = handle.clone();
-        Ok(standing.keeper.create(name, text, definition, Arc::new(move || handle.wake(0)))?)
+        Ok(standing.keeper.create(name, text, definition, payer, Arc::new(move || handle.wake(0)))?)
     }
     /// Carries out a command of a statement, for good.
     pub(crate) fn carry_out(
         &self,
         command: &StandingCommand,
         params: &Params,
+        payer: u32,
     ) -> Result<Option<Told>, Error> {
         match command {
             StandingCommand::Create { name, if_not_exists, .. }
                 if *if_not_exists && self.has_standing(name) => {}
-            StandingCommand::Create { name, text, .. } => self.create_standing(name, text)?,
+            StandingCommand::Create { name, text, tenant, .. } => {
+                let own = || self.accounts().names(payer, 0).0;
+                let tenant = tenant.as_ref().map_or_else(own, |tenant| tenant.to_string());
+                self.create_standing_for(&tenant, name, text)?;
+            }
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
             StandingCommand::Subscribe { name, from, snapshot, key } => {
@@ -207,8 +243,9 @@ impl Database {
     pub fn drop_standing(&self, name: &str) -> Result<(), Error> {
         let standing = self.standing_queries();
         let _file = standing.settled();
-        if standing.definitions().any(|(other, _)| *other == *name) {
-            standing.write(standing.definitions().filter(|(other, _)| **other != *name))?;
+        let all = standing.definitions(self.accounts());
+        if all.iter().any(|other| *other.name == *name) {
+            standing.write(all.into_iter().filter(|other| *other.name != *name))?;
         }
         Ok(standing.keeper.drop_query(name)?)
     }

@@ -30,6 +30,7 @@ const SHAPES: &[&str] = &[
     "MATCH (a:P) RETURN count(*) AS n, sum(a.x) AS s, min(a.x) AS lo, max(a.x) AS hi, avg(a.x) AS m",
     "MATCH (a:P)-[:R]->(b) RETURN a.x AS x, count(b) AS n, count(DISTINCT b.x) AS d",
     "MATCH (a:P)-[r:R]->(b) RETURN a.x AS x, sum(r.w / 3.0) AS s, avg(b.x * 0.1) AS m, sum(a.x + r.w) AS i",
+    "MATCH (a:Q)<-[:R]-(b)-[:S]->(c:P) WHERE b.x >= c.x AND a.x < 5 RETURN a.x AS x, sum(b.x) AS s, count(c.x) AS n",
     "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n WHERE n > 1 RETURN id(a) AS a, n",
     "MATCH (a:P)-[:R]->(b) WITH a, count(b) AS n MATCH (a)-[:S]->(c) RETURN id(a) AS a, n, id(c) AS c",
     "MATCH (a:P) OPTIONAL MATCH (a)-[:R]->(b:Q) RETURN id(a) AS a, id(b) AS b, b.x AS x",
@@ -122,7 +123,10 @@ fn commit(session: &mut Session, chance: &mut Chance) {
     let label = ["P", "Q", "P:Q"][pick(3) as usize];
     let kind = ["R", "S", "R"][pick(3) as usize];
     let text = match pick(12) {
-        0 | 1 => format!("CREATE (:{label} {{x: {x}, n: {n}}})"),
+        0 => format!("CREATE (:{label} {{x: {x}, n: {n}}})"),
+        1 => format!(
+            "CREATE (a:Q {{x: {x}}})<-[:R]-(b:{label} {{x: {x}, n: {n}}})-[:S]->(:P {{x: {w}}}) SET b.x = {w} WITH a, b WHERE {n} < 9 DETACH DELETE a"
+        ),
         2 => format!("CREATE (a:P {{x: {x}}})-[:R {{w: {w}}}]->(b:{label} {{x: {w}}})"),
         3..=5 => format!(
             "MATCH (a), (b) WITH a, b ORDER BY (id(a) * 31 + id(b) * 17 + {n}) % 101 LIMIT 1 CREATE (a)-[:{kind} {{w: {w}}}]->(b)"
@@ -429,4 +433,38 @@ fn a_stream_is_woken_by_each_commit() {
         Poll::Pending => panic!("its end is known"),
     };
     assert!(matches!(polled(), Some(Err(SubscriptionEnd::Dropped))) && polled().is_none());
+}
+
+/// Who made a query pays for it, also after the database was opened anew.
+#[test]
+fn queries_belong_to_tenants() {
+    let folder = TemporaryFolder::new("standing-tenants").unwrap();
+    let database = Database::open(folder.path(), Options::default()).unwrap();
+    let mut session = database.session();
+    session.set_tenant("analysts");
+    let mut make = |text: &str| session.query(text, Params::new()).unwrap().finish().unwrap();
+    make("CREATE STANDING QUERY mine AS MATCH (p:P) RETURN count(p) AS n");
+    make("CREATE STANDING QUERY theirs FOR TENANT auditors AS MATCH (p:P) RETURN p.x AS x");
+    make(
+        "CREATE STANDING QUERY rules FOR TENANT auditors AS DATALOG { big(X) :- P.x(_, X), X > 1. ?- big(X). }",
+    );
+    database.create_standing("nobody's", "MATCH (p:P) RETURN p.x AS x").unwrap();
+    drop(session);
+    let owners = |database: &Database| {
+        let listed = "SHOW STANDING QUERIES YIELD name, tenant RETURN name, tenant ORDER BY name";
+        run(database, listed).iter().map(|row| row.iter().map(shown).collect::<String>()).collect::<Vec<_>>()
+    };
+    let expected =
+        [("mine", "analysts"), ("nobody's", "default"), ("rules", "auditors"), ("theirs", "auditors")];
+    let expected = expected.map(|(name, tenant)| shown(&Value::from(name)) + &shown(&Value::from(tenant)));
+    assert_eq!(owners(&database), expected);
+    run(&database, "UNWIND range(1, 20000) AS x CREATE (:P {x: x})");
+    let subscription = database.subscribe("mine", &Params::new(), None, true).unwrap();
+    while subscription.next(Duration::from_secs(20)).unwrap().unwrap().place() < database.snapshot().place() {
+    }
+    let used = database.standing().iter().find(|query| query.name == "mine").unwrap().used_ns;
+    assert!(used > 100_000, "{used} ns for 20,000 vertices");
+    drop(subscription);
+    database.close().unwrap();
+    assert_eq!(owners(&Database::open(folder.path(), Options::default()).unwrap()), expected);
 }

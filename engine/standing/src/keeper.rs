@@ -17,6 +17,7 @@ use plan::expr::Name;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use transact::{Engine, Waker};
+use world::clock::monotonic_ns;
 
 /// What is known of a standing query.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,10 @@ pub struct Standing {
     pub parameters: Vec<Name>,
     /// The commit up to which its answer is known.
     pub place: u64,
+    /// Who pays for it, as [`Keeper::create`] was told.
+    pub payer: u32,
+    /// Time spent on it, nanoseconds.
+    pub used_ns: u64,
     /// Why it ended, if it did.
     pub failure: Option<StandingError>,
 }
@@ -41,6 +46,8 @@ pub struct Standing {
 struct Inner {
     follower: Option<Follower>,
     queries: BTreeMap<String, Query>,
+    /// Time of the last turns by payer, nanoseconds, until it is asked for.
+    spent: BTreeMap<u32, u64>,
 }
 
 /// Keeps the standing queries of one database. Cheap to clone.
@@ -68,7 +75,7 @@ impl Keeper {
     }
 
     /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
-    /// something to do.
+    /// something to do. Time spent on it is put down to `payer`.
     ///
     /// # Errors
     /// The answer cannot be maintained; a row fails; a limit is passed; the name is taken.
@@ -77,11 +84,13 @@ impl Keeper {
         name: &str,
         text: &str,
         definition: impl Into<Definition>,
+        payer: u32,
         wake: Waker,
     ) -> Result<(), StandingError> {
         self.inner.lock().check_room(name)?;
         let mut own = Follower::begin(&self.engine, None);
         let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
+        query.payer = payer;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
             let mut inner = self.inner.lock();
@@ -96,8 +105,9 @@ impl Keeper {
         }
     }
     /// Keeps the name of a query that could not be made, with the reason, until it is dropped.
-    pub fn keep_failed(&self, name: &str, text: &str, error: StandingError) {
-        let query = Query::failed(text, error, self.engine.snapshot().place());
+    pub fn keep_failed(&self, name: &str, text: &str, payer: u32, error: StandingError) {
+        let mut query = Query::failed(text, error, self.engine.snapshot().place());
+        query.payer = payer;
         self.inner.lock().queries.insert(name.to_string(), query);
     }
     /// Ends a query and its subscriptions.
@@ -122,6 +132,8 @@ impl Keeper {
             subscribers: query.subscribers(),
             parameters: query.parameters.to_vec(),
             place: query.place,
+            payer: query.payer,
+            used_ns: query.used_ns,
             failure: query.failure().cloned(),
         };
         self.inner.lock().queries.iter().map(describe).collect()
@@ -149,7 +161,7 @@ impl Keeper {
         let mut inner = self.inner.lock();
         // So that the view is that of the query's newest commit.
         inner.turn(&self.engine);
-        let Inner { follower, queries } = &mut *inner;
+        let Inner { follower, queries, .. } = &mut *inner;
         let query = queries.get_mut(name).ok_or_else(|| no_such(name))?;
         let given =
             |name: &Name| argument(name).ok_or_else(|| StandingError::MissingArgument(name.to_string()));
@@ -161,6 +173,12 @@ impl Keeper {
                 query.subscribe(Row::new(arguments), from, snapshot, follower, &self.engine)
             }
         }
+    }
+
+    /// Time that turns have spent since this was asked last: payers and nanoseconds.
+    pub fn take_spent(&self) -> Vec<(u32, u64)> {
+        let inner = self.inner.try_lock();
+        inner.map(|mut inner| std::mem::take(&mut inner.spent).into_iter().collect()).unwrap_or_default()
     }
 
     /// Takes up the commits that came since the last turn. It never waits: somebody who subscribes may be in the way.
@@ -187,9 +205,14 @@ impl Inner {
             Ok(Gathered::Steps(steps)) if steps.is_empty() => false,
             Ok(Gathered::Steps(steps)) => {
                 let place = follower.place;
+                let mut begin_ns = monotonic_ns();
                 for query in self.queries.values_mut() {
                     steps.iter().for_each(|step| query.advance(&follower.view, step));
                     query.progress(place);
+                    let end_ns = monotonic_ns();
+                    query.used_ns += end_ns - begin_ns;
+                    *self.spent.entry(query.payer).or_insert(0) += end_ns - begin_ns;
+                    begin_ns = end_ns;
                 }
                 follower.settle();
                 self.queries.values_mut().for_each(|query| query.withdraw(follower));

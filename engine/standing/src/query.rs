@@ -52,6 +52,10 @@ pub(crate) struct Query {
     pub parameters: Arc<[Name]>,
     /// The commit up to which its answer is known.
     pub place: u64,
+    /// Who pays for it.
+    pub payer: u32,
+    /// Time spent on it, nanoseconds.
+    pub used_ns: u64,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
     readers: HashMap<Row, Readers>,
@@ -89,6 +93,8 @@ impl Query {
             columns: Arc::from([]),
             parameters: Arc::from([]),
             place,
+            payer: 0,
+            used_ns: 0,
             work,
             readers: HashMap::default(),
             pulse: Arc::new(Pulse::at(place)),

@@ -6,12 +6,14 @@ use std::fmt;
 /// A command about standing queries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StandingCommand {
-    /// `CREATE STANDING QUERY name [IF NOT EXISTS] AS query`
+    /// `CREATE STANDING QUERY name [IF NOT EXISTS] [FOR TENANT tenant] AS query`
     Create {
         /// Its name.
         name: Name,
         /// Do nothing if there is one of this name.
         if_not_exists: bool,
+        /// Who pays for it: whoever makes it, where nobody is named.
+        tenant: Option<Name>,
         /// The query's own text.
         text: Name,
     },
@@ -63,9 +65,13 @@ impl fmt::Display for Quoted<'_> {
 impl fmt::Display for StandingCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StandingCommand::Create { name, if_not_exists, text } => {
+            StandingCommand::Create { name, if_not_exists, tenant, text } => {
                 let unless = if *if_not_exists { " IF NOT EXISTS" } else { "" };
-                write!(f, "CREATE STANDING QUERY {}{unless} AS {text}", Quoted(name))
+                write!(f, "CREATE STANDING QUERY {}{unless}", Quoted(name))?;
+                if let Some(tenant) = tenant {
+                    write!(f, " FOR TENANT {}", Quoted(tenant))?;
+                }
+                write!(f, " AS {text}")
             }
             StandingCommand::Drop { name, if_exists } => {
                 write!(

@@ -78,7 +78,8 @@ impl Session {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
-        self.database.carry_out(command, params)?;
+        let payer = self.speaker.payer(self.database.accounts()).tenant;
+        self.database.carry_out(command, params, payer)?;
         let snapshot = self.database.snapshot();
         let summary = summary(&snapshot, RequestKind::Schema, Duration::ZERO);
         Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))

@@ -24,13 +24,17 @@ impl Parser<'_> {
             return Ok(StandingCommand::Drop { name, if_exists });
         }
         let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]);
+        let tenant = match self.eat_words(&["FOR", "TENANT"]) {
+            true => Some(Name::from(self.name("the name of a tenant")?.text)),
+            false => None,
+        };
         self.expect_word("AS")?;
         let start = self.span();
         // Read for its errors, which have their place in the whole text; what is kept is the text itself.
         self.query_to_end()?;
         let span = self.since(start);
         let text = self.text[span.start as usize..span.end as usize].into();
-        Ok(StandingCommand::Create { name, if_not_exists, text })
+        Ok(StandingCommand::Create { name, if_not_exists, tenant, text })
     }
 
     fn subscribe(&mut self) -> Parsed<StandingCommand> {
