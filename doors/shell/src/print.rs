@@ -150,7 +150,10 @@ const RESULT: &str = "result";
 pub fn print_objects(mut rows: GremlinRows, look: &Look, out: &mut dyn Write) -> Result<(), PrintError> {
     let began_ns = world::clock::monotonic_ns();
     let mut writer = writer(look.format, &[RESULT.into()], &look.style);
-    writer.begin(out)?;
+    let is_silent = rows.is_silent();
+    if !is_silent {
+        writer.begin(out)?;
+    }
     let mut count = 0;
     while let Some(found) = rows.next_objects()? {
         for (object, bulk) in found {
@@ -162,11 +165,16 @@ pub fn print_objects(mut rows: GremlinRows, look: &Look, out: &mut dyn Write) ->
         }
         out.flush()?;
     }
-    writer.end(out)?;
+    if !is_silent {
+        writer.end(out)?;
+    }
     if look.format == Format::Table {
         let elapsed = Duration::from_nanos(world::clock::monotonic_ns() - began_ns);
         let time = look.timing.then(|| time_text(elapsed));
-        let line: Vec<String> = [counted(count, "object", "objects")].into_iter().chain(time).collect();
+        let line: Vec<String> = [if is_silent { "done".into() } else { counted(count, "object", "objects") }]
+            .into_iter()
+            .chain(time)
+            .collect();
         writeln!(out, "{}", look.style.paint(Ink::Quiet, &line.join(" · ")))?;
     }
     Ok(out.flush()?)

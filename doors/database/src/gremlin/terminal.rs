@@ -25,6 +25,10 @@ impl GremlinAnswer {
 }
 
 impl Ended {
+    /// Are no objects asked for?
+    pub fn is_silent(&self) -> bool {
+        self.terminal == Terminal::Iterate
+    }
     /// Waits for more objects, each with how often it is there; none at the end.
     ///
     /// # Errors

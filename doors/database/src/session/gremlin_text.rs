@@ -66,6 +66,14 @@ impl Session {
 }
 
 impl GremlinRows {
+    /// Was it asked for its effects alone: `.iterate()`, `g.tx()`?
+    pub fn is_silent(&self) -> bool {
+        match &self.source {
+            Source::Nothing => true,
+            Source::Value(_) => false,
+            Source::Traversal(ended) => ended.is_silent(),
+        }
+    }
     /// Waits for more objects, each with how often it is there; none at the end.
     ///
     /// # Errors

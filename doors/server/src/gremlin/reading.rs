@@ -4,7 +4,7 @@
 //! more than its own size.
 
 use gremlin::object::{Decimal, Instant, ReferenceKind};
-use gremlin::{Argument, Cardinality, Object, Predicate, Reference, Strategy, Token, Traversal};
+use gremlin::{Argument, Object, Reference, Strategy, Token, bytecode};
 use model::temporal::calendar::days_of;
 use std::fmt;
 use std::sync::Arc;
@@ -119,15 +119,7 @@ impl<'m> Reader<'m> {
             0x08 => Object::Float(f32::from_be_bytes(self.array()?)),
             0x09 => Object::list(self.objects()?),
             0x0a => Object::map(self.pairs()?),
-            0x0b => {
-                let mut elements: Vec<Object> = Vec::new();
-                for element in self.objects()? {
-                    if !elements.contains(&element) {
-                        elements.push(element);
-                    }
-                }
-                Object::Set(Arc::new(elements))
-            }
+            0x0b => bytecode::set(self.objects()?),
             0x0c => Object::Uuid(Arc::new(self.uuid()?)),
             0x0d => return self.edge(),
             0x11 => {
@@ -221,37 +213,15 @@ impl<'m> Reader<'m> {
         let name = self.text()?;
         let count = self.count()?;
         let arguments = (0..count).map(|_| self.argument()).collect::<Result<Vec<_>, _>>()?;
-        if matches!(name, "and" | "or" | "not" | "negate") {
-            let nested = arguments.into_iter().map(|argument| match argument {
-                Argument::Predicate(predicate) => Ok(predicate),
-                _ => malformed(format!("P.{name} takes predicates")),
-            });
-            let nested = nested.collect::<Result<Vec<_>, _>>()?;
-            let joined = nested.into_iter().reduce(|left, right| match name {
-                "and" => left.and(right),
-                _ => left.or(right),
-            });
-            return match joined {
-                Some(predicate) if name.starts_with('n') => Ok(Argument::Predicate(predicate.negate())),
-                Some(predicate) => Ok(Argument::Predicate(predicate)),
-                None => malformed(format!("P.{name} takes predicates")),
-            };
-        }
-        let values = arguments.into_iter().map(|argument| match argument {
-            Argument::Value(value) => Ok(value),
-            _ => malformed(format!("P.{name} takes values")),
-        });
-        match Predicate::of(name, values.collect::<Result<Vec<_>, _>>()?) {
-            Some(predicate) => Ok(Argument::Predicate(predicate)),
-            None => malformed(format!("there is no P.{name} with such arguments")),
-        }
+        let predicate = bytecode::predicate(name, arguments).map_err(Malformed)?;
+        Ok(Argument::Predicate(predicate))
     }
     fn strategy(&mut self) -> Result<Argument, Malformed> {
         let class = self.text()?;
         let name = class.rsplit(['.', '$']).next().unwrap_or(class).into();
         Ok(Argument::Strategy(Strategy { name, options: self.named_arguments()? }))
     }
-    fn instructions(&mut self) -> Result<Vec<(&'m str, Vec<Argument>)>, Malformed> {
+    fn instructions(&mut self) -> Result<Vec<bytecode::Written<'m>>, Malformed> {
         let count = self.count()?;
         let instruction = |reader: &mut Self| {
             let name = reader.text()?;
@@ -263,19 +233,7 @@ impl<'m> Reader<'m> {
     }
     fn bytecode(&mut self) -> Result<Argument, Malformed> {
         let (steps, sources) = (self.instructions()?, self.instructions()?);
-        if let [("CardinalityValueTraversal", arguments)] = &sources[..]
-            && let [Argument::Value(Object::Token(token)), Argument::Value(value)] = &arguments[..]
-            && let Some(cardinality) = Cardinality::of(*token)
-        {
-            return Ok(Object::Kept(Arc::new((cardinality, value.clone()))).into());
-        }
-        let traversal = sources.into_iter().fold(Traversal::new(), |traversal, (name, arguments)| {
-            traversal.with_source(plain(name), arguments)
-        });
-        let traversal = steps
-            .into_iter()
-            .fold(traversal, |traversal, (name, arguments)| traversal.with_step(plain(name), arguments));
-        Ok(Argument::Traversal(traversal))
+        Ok(bytecode::traversal(sources, steps))
     }
     fn big(&mut self) -> Result<i128, Malformed> {
         let count = self.count()?;
@@ -310,9 +268,4 @@ impl<'m> Reader<'m> {
         let nanos = nanos.rem_euclid(1_000_000_000) as u32;
         Ok(Object::DateTime(Arc::new(Instant { seconds, nanos, offset_seconds })))
     }
-}
-
-/// The name without the underscore of drivers whose language keeps it for itself.
-fn plain(name: &str) -> &str {
-    name.trim_end_matches('_')
 }
