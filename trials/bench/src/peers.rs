@@ -47,6 +47,12 @@ pub const RECURSIVE: [Peer; 2] = [
 pub const DUCKDB_TPCH: Peer =
     Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/tpch_duckdb.py") };
 
+/// Procedures over whole graphs.
+pub const ALGORITHMS: [Peer; 2] = [
+    Peer { name: "NetworKit", package: "networkit", script: include_str!("../peers/graph_algorithms.py") },
+    Peer { name: "igraph", package: "igraph", script: include_str!("../peers/graph_algorithms.py") },
+];
+
 /// Everything of the bench `cypher`.
 pub const CYPHER: [Peer; 3] = [
     Peer { name: "Neo4j", package: "neo4j", script: CYPHER_NEO4J },

@@ -1,8 +1,10 @@
 //! `recursive`: lengths of paths from one source and from many, between pairs, and walks that explode where they are listed one by one.
 //!
 //! Every answer is compared with that of a bare search over plain arrays. Parts: the names of graphs (`rmat20`, `power-law`, `random-2`,
-//! `random-8`, `random-32`, `ego-twitter`, `knows`) and `pairs`, `walks`. `rmat18` and its like are smaller matrices.
+//! `random-8`, `random-32`, `ego-twitter`, `knows`) and `algorithms`, `pairs`, `walks`. `rmat18` and its like are
+//! smaller matrices.
 
+mod algorithms;
 mod bare;
 mod lengths;
 mod ours;
@@ -17,6 +19,9 @@ use subject::Subject;
 
 /// Scale of the recursive matrix unless another is named.
 const RMAT_SCALE: u32 = 20;
+
+/// Largest matrix that whole-graph procedures run over.
+const ALGORITHMS_SCALE_MAX: u32 = 18;
 
 /// Runs the bench.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
@@ -38,6 +43,11 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
             Ok(subject) => drop(graph(&subject, false, report)?),
             Err(why) => report.skipped(name, &why),
         }
+    }
+    if is_chosen("algorithms") {
+        // The wedges of a larger one take longer than all else together.
+        let subject = subject::rmat(scale.min(ALGORITHMS_SCALE_MAX));
+        algorithms::run(&subject, &ours::Ours::load(&subject)?, report)?;
     }
     if is_chosen(&format!("rmat{scale}")) || is_chosen("pairs") {
         let subject = subject::rmat(scale);

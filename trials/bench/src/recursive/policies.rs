@@ -10,6 +10,8 @@ use crate::timing::shown_ms;
 const POLICIES: [&str; 5] = ["1T1S", "nT1S", "nTkS(2)", "nTkMS(1)", "nTkMS(2)"];
 /// The choice may take so much longer than the best of them.
 const OF_BEST_MAX: f64 = 1.1;
+/// Many threads and some sources may take so much longer than the better of one thread a source and all threads on one.
+const OF_PLAIN_MAX: f64 = 1.05;
 
 /// One line for each number of sources.
 ///
@@ -32,6 +34,15 @@ pub fn run(subject: &Subject, ours: &Ours, report: &mut Report) -> Result<(), St
             &shown_ms(chosen_ms),
             &format!("at most {OF_BEST_MAX} of {best} ({})", shown_ms(best_ms)),
             chosen_ms <= best_ms * OF_BEST_MAX,
+        );
+        let time_of =
+            |name: &str| times.iter().find(|(_, policy)| *policy == name).map_or(f64::NAN, |(time, _)| *time);
+        let plain_ms = time_of("1T1S").min(time_of("nT1S"));
+        report.figure(
+            "  nTkS(2)",
+            &shown_ms(time_of("nTkS(2)")),
+            &format!("at most {OF_PLAIN_MAX} of 1T1S and nT1S ({})", shown_ms(plain_ms)),
+            time_of("nTkS(2)") <= plain_ms * OF_PLAIN_MAX,
         );
         let all: Vec<String> =
             times.iter().map(|(time, policy)| format!("{policy} {}", shown_ms(*time))).collect();

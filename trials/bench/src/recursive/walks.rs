@@ -1,16 +1,27 @@
-//! Questions that explode where walks are listed one by one, and that ask only for ends or for existence: they are answered at once.
+//! Questions that explode where walks are listed one by one: what asks only for ends or for existence is answered at once, what has to
+//! list is answered or refused, and nothing ever holds more than its budget.
 
 use super::ours::{Ours, told};
 use super::subject::Subject;
 use crate::report::Report;
 use crate::timing::{shown_ms, timed};
+use database::{Limits, QueryResult};
 use database::{Params, Session, Value};
+use std::time::Duration;
+use world::memory::resident_bytes;
 
 /// All of these within this time.
 const TIME_MS_MAX: f64 = 2_000.0;
 /// Vertices of the mesh, in which everybody knows everybody, and of the long cycle.
 const MESH: u32 = 50;
 const CYCLE: u32 = 1_000_000;
+/// Vertices of the small complete graph whose trails are counted, and what a query may hold that has to list them.
+const COMPLETE: u32 = 6;
+const LISTING_BYTES_MAX: u64 = 256 << 20;
+/// A listing that goes on longer is ended, which is an honest answer too.
+const LISTING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Between two looks at the memory of the process.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What is asked, and the right answer.
 type Question = (&'static str, &'static str, i64);
@@ -34,7 +45,66 @@ pub fn run(report: &mut Report) -> Result<(), String> {
     let mesh = Subject { name: "mesh".into(), vertices: MESH, edges: (0..MESH).flat_map(all).collect() };
     ask(&mesh, &OF_MESH, report)?;
     let edges = (0..CYCLE).map(|from| (from, (from + 1) % CYCLE)).collect();
-    ask(&Subject { name: "cycle".into(), vertices: CYCLE, edges }, &OF_CYCLE, report)
+    let cycle = Subject { name: "cycle".into(), vertices: CYCLE, edges };
+    ask(&cycle, &OF_CYCLE, report)?;
+    listed(
+        &cycle,
+        "every path from a vertex of it",
+        "MATCH (a:N {id: 7})-[r:E*]->(b) RETURN count(size(r))",
+        report,
+    )?;
+    let pairs = |from: u32| (from + 1..COMPLETE).map(move |to| (from, to));
+    let complete = Subject {
+        name: "complete".into(),
+        vertices: COMPLETE,
+        edges: (0..COMPLETE).flat_map(pairs).collect(),
+    };
+    listed(
+        &complete,
+        "trails of up to 18 in a complete graph of six",
+        "MATCH (a:N)-[:E*1..18]-(b) RETURN count(*)",
+        report,
+    )?;
+    listed(
+        &mesh,
+        "trails of up to 30 in the mesh",
+        "MATCH (a:N {id: 1})-[:E*1..30]->(b) RETURN count(*)",
+        report,
+    )
+}
+
+/// Asks for what has to be listed: counted, or ended by its budget or its time, and never holding more than the budget.
+fn listed(subject: &Subject, name: &str, text: &str, report: &mut Report) -> Result<(), String> {
+    let ours = Ours::load(subject)?;
+    let mut session = ours.session();
+    let limits = Limits { bytes_max: Some(LISTING_BYTES_MAX), timeout: Some(LISTING_TIMEOUT) };
+    let before = resident_bytes().unwrap_or(0);
+    let (outcome, time_ms) = timed(|| {
+        let mut result = session.query_within(text, Params::new(), &limits)?;
+        watched(&mut result)
+    });
+    let (said, peak) = match outcome {
+        Ok((answer, peak)) => (format!("{answer:?}"), peak),
+        Err(fault) => (told(&fault).split_whitespace().take(9).collect::<Vec<_>>().join(" "), before),
+    };
+    let grown = peak.max(resident_bytes().unwrap_or(0)).saturating_sub(before);
+    let measured = format!("{}, {} MB more: {said}", shown_ms(time_ms), grown >> 20);
+    let target = format!("counted or refused within {} MB", LISTING_BYTES_MAX >> 20);
+    report.figure(name, &measured, &target, grown <= LISTING_BYTES_MAX);
+    Ok(())
+}
+
+/// The first value of the answer, and the most memory that the process held meanwhile.
+fn watched(result: &mut QueryResult) -> Result<(Option<Value>, u64), database::Error> {
+    let (mut answer, mut peak) = (None, 0);
+    loop {
+        peak = peak.max(resident_bytes().unwrap_or(0));
+        match result.next_batch_timeout(LOOK_EVERY)? {
+            None => {}
+            Some(None) => return Ok((answer, peak)),
+            Some(Some(batch)) => answer = answer.or_else(|| Some(batch.get(0, 0))),
+        }
+    }
 }
 
 fn ask(subject: &Subject, questions: &[Question], report: &mut Report) -> Result<(), String> {
