@@ -73,7 +73,7 @@ impl Follower {
         let mut steps = Vec::with_capacity(records.len());
         for record in records {
             self.tick += 1;
-            let touched = self.view.absorb(self.tick, &record.changes)?;
+            let touched = self.view.absorb(self.tick, &record)?;
             self.place = record.place;
             steps.push(Step {
                 tick: self.tick,

@@ -11,23 +11,43 @@ use crate::table::{HashMap, HashSet};
 use model::schema::IndexId;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use store::{AdjacencyView, Catalog, Change, LabelFilter, Snapshot};
+use transact::CommitRecord;
 
 /// Number of an event, in the order in which queries see them.
 pub(crate) type Tick = u64;
 
 /// What one thing was, from which tick on; the last entry of a tick counts.
-type Timeline<T> = Vec<(Tick, T)>;
+type Timeline<T> = SmallVec<[(Tick, T); 1]>;
+
+/// Where a vertex's first properties are read: in the record of its commit, which is kept as long as the delta.
+struct Birth {
+    since: Tick,
+    record: Arc<CommitRecord>,
+    change: usize,
+}
+
+impl Birth {
+    fn properties(&self) -> &[(KeyId, Value)] {
+        match &self.record.changes[self.change] {
+            Change::CreateVertex { properties, .. } => properties,
+            _ => unreachable!("a birth is the creation of a vertex"),
+        }
+    }
+}
 
 #[derive(Default)]
 struct Delta {
     vertices: HashMap<VertexId, Timeline<Option<LabelSetId>>>,
+    /// What vertices were born with; what was set since is in `properties`. An id names one vertex for ever.
+    births: HashMap<VertexId, Birth>,
     properties: HashMap<(VertexId, KeyId), Timeline<Value>>,
     edges: HashMap<EdgeId, Timeline<Option<EdgeRef>>>,
     edge_properties: HashMap<(EdgeId, KeyId), Timeline<Value>>,
     /// Edges born at a vertex, at either end.
-    born: HashMap<VertexId, Vec<(Tick, EdgeRef)>>,
+    born: HashMap<VertexId, SmallVec<[(Tick, EdgeRef); 2]>>,
     /// Vertices of which a base edge went.
     lost: HashSet<VertexId>,
 }
@@ -37,6 +57,8 @@ struct Delta {
 pub(crate) struct Touched {
     /// Born, gone, or with other labels.
     pub vertices: Vec<VertexId>,
+    /// Those of them that were not born by this commit.
+    pub known_vertices: Vec<VertexId>,
     /// Of vertices.
     pub properties: Vec<(VertexId, KeyId)>,
     /// Born or gone.
@@ -88,23 +110,24 @@ impl View {
     }
 
     /// Takes up the changes of one commit, which are seen from `tick` on.
-    pub fn absorb(&mut self, tick: Tick, changes: &[Change]) -> Result<Touched, StandingError> {
-        let mut touched = Touched::default();
-        for change in changes {
+    pub fn absorb(&mut self, tick: Tick, record: &Arc<CommitRecord>) -> Result<Touched, StandingError> {
+        let (mut touched, mut known) = (Touched::default(), Vec::new());
+        for (number, change) in record.changes.iter().enumerate() {
             match change {
-                Change::CreateVertex { id, labels, properties } => {
+                Change::CreateVertex { id, labels, .. } => {
                     put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
-                    for (key, value) in properties {
-                        put(self.delta.properties.entry((*id, *key)).or_default(), tick, value.clone());
-                    }
+                    let birth = Birth { since: tick, record: record.clone(), change: number };
+                    self.delta.births.insert(*id, birth);
                     touched.vertices.push(*id);
                 }
                 Change::DeleteVertex { id } => {
                     put(self.delta.vertices.entry(*id).or_default(), tick, None);
+                    known.push(*id);
                     touched.vertices.push(*id);
                 }
                 Change::SetLabels { id, labels } => {
                     put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
+                    known.push(*id);
                     touched.vertices.push(*id);
                 }
                 Change::SetProperty { id, key, value } => {
@@ -127,6 +150,10 @@ impl View {
         }
         touched.vertices.sort_unstable();
         touched.vertices.dedup();
+        known.retain(|vertex| !self.is_born_at(*vertex, tick));
+        known.sort_unstable();
+        known.dedup();
+        touched.known_vertices = known;
         touched.properties.sort_unstable();
         touched.properties.dedup();
         touched.edges.sort_unstable();
@@ -168,15 +195,34 @@ impl View {
     }
     /// A property of a vertex that exists at `tick`.
     pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
-        match at(self.delta.properties.get(&(vertex, key)), tick) {
-            Some(value) => Ok(value.clone()),
+        let set = || at(self.delta.properties.get(&(vertex, key)), tick);
+        if let Some(value) = if self.delta.properties.is_empty() { None } else { set() } {
+            return Ok(value.clone());
+        }
+        match self.born_with(vertex, tick) {
+            Some(properties) => {
+                let own = properties.iter().rev().find(|(other, _)| *other == key);
+                Ok(own.map_or(Value::Null, |(_, value)| value.clone()))
+            }
             None => Ok(self.base.property(vertex, key)?),
         }
     }
+    /// Was the vertex born at this tick?
+    pub fn is_born_at(&self, vertex: VertexId, tick: Tick) -> bool {
+        self.delta.births.get(&vertex).is_some_and(|birth| birth.since == tick)
+    }
+    /// The first properties of a vertex that was born since the base.
+    fn born_with(&self, vertex: VertexId, tick: Tick) -> Option<&[(KeyId, Value)]> {
+        let birth = self.delta.births.get(&vertex).filter(|birth| birth.since <= tick)?;
+        Some(birth.properties())
+    }
     /// All properties of a vertex that exists at `tick`, by name.
     pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StandingError> {
-        let mut found: HashMap<KeyId, Value> = self.base.properties(vertex)?.into_iter().collect();
-        // Few: what one turn of commits wrote.
+        let mut found: HashMap<KeyId, Value> = match self.born_with(vertex, tick) {
+            Some(properties) => properties.iter().cloned().collect(),
+            None => self.base.properties(vertex)?.into_iter().collect(),
+        };
+        // Few: what one turn of commits set.
         for ((_, key), timeline) in self.delta.properties.iter().filter(|((id, _), _)| *id == vertex) {
             if let Some(value) = at(Some(timeline), tick) {
                 found.insert(*key, value.clone());

@@ -63,22 +63,54 @@ impl<V: Copy> Atom<V> {
     }
 }
 
+/// Which of a vertex's relations tell of its birth and of its death. A change is completed by the relations before it as they were and
+/// those after it as they are: so of all that come with a vertex only the first finds anything, and of all that go with it the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lives {
+    births: bool,
+    deaths: bool,
+}
+
+impl Lives {
+    /// For each atom.
+    pub fn of<V: Copy + PartialEq>(atoms: &[Atom<V>]) -> Vec<Lives> {
+        let of = |(number, atom): (usize, &Atom<V>)| {
+            let vertex = match atom {
+                Atom::Vertex { vertex, .. } | Atom::Attribute { of: vertex, is_vertex: true, .. } => *vertex,
+                _ => return Lives { births: true, deaths: true },
+            };
+            let needs = |other: &Atom<V>| match other {
+                Atom::Vertex { vertex: other, .. } | Atom::Attribute { of: other, .. } => *other == vertex,
+                Atom::Edge { from, to, .. } => *from == vertex || *to == vertex,
+            };
+            Lives {
+                births: !atoms[..number].iter().any(needs),
+                deaths: !atoms[number + 1..].iter().any(needs),
+            }
+        };
+        atoms.iter().enumerate().map(of).collect()
+    }
+}
+
 /// What one commit changes in the relation of an atom: bindings of its variables, in their order, come (+1) and go (-1).
 pub(crate) fn changes_of<V: Copy>(
     atom: &Atom<V>,
     names: &Resolved,
+    lives: Lives,
     view: &View,
     tick: Tick,
     touched: &Touched,
 ) -> Result<Vec<(Row, isize)>, StandingError> {
     let before = tick - 1;
     let mut found = Vec::new();
+    let vertices = if lives.births { &touched.vertices } else { &touched.known_vertices };
     match (atom, names) {
         (Atom::Vertex { .. }, Resolved::Vertex(filter)) => {
-            for vertex in &touched.vertices {
+            for vertex in vertices {
+                let is_told = lives.deaths || view.labels(*vertex, tick)?.is_some();
                 match (view.passes(*vertex, filter, before)?, view.passes(*vertex, filter, tick)?) {
                     (false, true) => found.push((Row::new([Value::Vertex(*vertex)]), 1)),
-                    (true, false) => found.push((Row::new([Value::Vertex(*vertex)]), -1)),
+                    (true, false) if is_told => found.push((Row::new([Value::Vertex(*vertex)]), -1)),
                     _ => {}
                 }
             }
@@ -110,7 +142,7 @@ pub(crate) fn changes_of<V: Copy>(
                     attribute_of(&entity, attribute, names, view, before)?,
                     attribute_of(&entity, attribute, names, view, tick)?,
                 );
-                if !same(&old, &new) {
+                if !same(&old, &new) && (lives.deaths || new.is_some()) {
                     found.extend(old.map(|old| (Row::new([entity.clone(), old]), -1)));
                     found.extend(new.map(|new| (Row::new([entity.clone(), new]), 1)));
                 }
@@ -122,10 +154,9 @@ pub(crate) fn changes_of<V: Copy>(
                 _ => false,
             };
             if *is_vertex {
-                let mut vertices = touched.vertices.clone();
-                vertices.extend(
-                    touched.properties.iter().filter(|(_, key)| wants(key)).map(|(vertex, _)| *vertex),
-                );
+                let mut vertices = vertices.clone();
+                let set = touched.properties.iter().filter(|(_, key)| wants(key)).map(|(vertex, _)| *vertex);
+                vertices.extend(set.filter(|vertex| lives.births || !view.is_born_at(*vertex, tick)));
                 vertices.sort_unstable();
                 vertices.dedup();
                 vertices.into_iter().try_for_each(|vertex| note(Value::Vertex(vertex)))?;

@@ -1,7 +1,7 @@
 //! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
 
 use super::Join;
-use super::run::{InputIndex, Resolved, Run, changes_of};
+use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::network::{Changes, Turn};
@@ -11,6 +11,7 @@ use store::NameTable;
 /// A join at work.
 pub(crate) struct JoinState {
     join: Join,
+    lives: Vec<Lives>,
     conditions: Vec<Evaluator>,
     input: InputIndex,
     /// The atoms' names as of this table of names.
@@ -22,7 +23,8 @@ impl JoinState {
     pub fn new(join: Join, surroundings: &Surroundings) -> Result<JoinState, StandingError> {
         let compile = |condition: &super::Condition| surroundings.compile(&condition.expr, &join.layout);
         let conditions = join.conditions.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(JoinState { conditions, input: InputIndex::for_join(&join), join, names: None })
+        let (lives, input) = (Lives::of(&join.atoms), InputIndex::for_join(&join));
+        Ok(JoinState { conditions, lives, input, join, names: None })
     }
     /// Changes of the answer that follow from those of the graph and of the input at this tick.
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
@@ -36,7 +38,8 @@ impl JoinState {
         let mut found = Changes::default();
         if let Some(touched) = turn.touched {
             for (number, (atom, name)) in self.join.atoms.iter().zip(names).enumerate() {
-                let changes = changes_of(atom, name, turn.view, turn.tick, touched)?;
+                let lives = self.lives[number];
+                let changes = changes_of(atom, name, lives, turn.view, turn.tick, touched)?;
                 if !changes.is_empty() {
                     self.run(turn, names, number + 1)
                         .complete(&changes, &mut |row, diff| found.push((row, diff)))?;
