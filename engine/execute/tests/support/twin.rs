@@ -264,8 +264,8 @@ fn run(
             PathMode::Walk => true,
             PathMode::Trail => !walked.contains(&edge),
             PathMode::Acyclic => !vertices.contains(&far),
-            // Out and back over one edge repeats no vertex but the first, and counts.
-            PathMode::Simple => !vertices[1..].contains(&far),
+            // Out and back over one edge repeats no vertex but the first, and is none all the same.
+            PathMode::Simple => !vertices[1..].contains(&far) && !walked.contains(&edge),
         };
         let admitted = node.edge_predicate.as_ref().is_none_or(|(variable, predicate)| {
             value(graph, predicate, &with(row, *variable, Value::edge(edge))).as_bool() == Some(true)
