@@ -102,6 +102,9 @@ fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report
                 continue;
             }
         };
+        let (reached, failed): (Vec<_>, Vec<_>) = reached.into_iter().partition(Result::is_ok);
+        failed.into_iter().filter_map(Result::err).for_each(|why| report.note(why));
+        let reached: Vec<_> = reached.into_iter().flatten().collect();
         for door in &reached {
             report.note(format!(
                 "{} {} ({}): {:.0} operations/s, {:.2} cores busy; for each busy core {:.0}, ours {:.0}",
@@ -114,7 +117,10 @@ fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report
                 ours.rate() / ours.cores
             ));
         }
-        let Some(best) = reached.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else { continue };
+        let Some(best) = reached.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
+            report.skipped(&name, "none of its doors answered");
+            continue;
+        };
         let ratio = ours.rate() / best.rate;
         let target = format!("at least {RATIO_TARGET:.0}x ({})", best.door);
         report.figure(&name, &format!("{ratio:.1}x"), &target, ratio >= RATIO_TARGET);

@@ -1,10 +1,12 @@
 //! Other engines under the same mix, each inside a Java machine of its own: a small program of ours drives the engine's own doors.
 //!
 //! `TANGLEWOOD_BENCH_NEO4J` names a folder with the jars of Neo4j community (and `TANGLEWOOD_BENCH_JANUSGRAPH` one with JanusGraph's).
-//! An engine may be asked through several doors; the fastest counts.
+//! An engine may be asked through several doors; the fastest counts. A door that fails, or is silent for too long, is told and left out:
+//! it ends neither the others nor the run.
 
 use super::mix::Mix;
 use super::{CLIENTS, SEED};
+use crate::cypher::child::{Child, Line};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -42,6 +44,8 @@ const MIX: (&str, &str) = ("TaoMix.java", include_str!("../../../peers/TaoMix.ja
 /// Java compiles what is called often, so it gets longer to warm up than we do.
 const WARM_UP_MS: u64 = 20_000;
 const MEASURED_MS: u64 = 8_000;
+/// Silence after which a door is given up: loading, warming up and measuring take the slowest of them about two minutes.
+const SILENCE_SECONDS_MAX: u64 = 420;
 /// What a Java machine is started with: a fixed heap, and the inner doors that the engines' own scripts open.
 const MACHINE: [&str; 7] = [
     "-Xms4g",
@@ -67,15 +71,15 @@ pub struct Reached {
 }
 
 impl Rival {
-    /// Runs the mix through each door; what each reached.
+    /// Runs the mix through each door; what each reached, or why it did not.
     ///
     /// # Errors
-    /// Its jars are not here, a program failed, or an answer was wrong.
-    pub fn run(&self, edges: &Path, place: &Path, mix: Mix) -> Result<Vec<Reached>, String> {
+    /// Its jars are not here, or our program does not compile with them.
+    pub fn run(&self, edges: &Path, place: &Path, mix: Mix) -> Result<Vec<Result<Reached, String>>, String> {
         let jars = std::env::var_os(self.variable).filter(|folder| !folder.is_empty());
         let jars = jars.ok_or_else(|| format!("{} names no folder of jars", self.variable))?;
         let classes = self.compiled(&PathBuf::from(jars), place)?;
-        self.doors.iter().map(|door| self.measure(*door, edges, place, mix, &classes)).collect()
+        Ok(self.doors.iter().map(|door| self.measure(*door, edges, place, mix, &classes)).collect())
     }
 
     /// The class path with our program compiled.
@@ -108,18 +112,25 @@ impl Rival {
         machine.args(MACHINE).args(["-cp", classes, "TaoMix"]).arg(&work).arg(edges).arg(class);
         let numbers = [CLIENTS.to_string(), SEED.to_string(), mix.writes.to_string(), WARM_UP_MS.to_string()];
         machine.args(numbers).arg(MEASURED_MS.to_string());
-        let answer = output(&mut machine, self.name)?;
-        let answer: Json = answer
-            .lines()
-            .rev()
-            .find_map(|line| serde_json::from_str(line).ok())
-            .ok_or_else(|| format!("{} said nothing", self.name))?;
+        let answer = last_said(machine).map_err(|why| format!("{} ({door}): {why}", self.name))?;
         let number = |name: &str| answer[name].as_f64().unwrap_or(f64::NAN);
         if number("wrong") != 0.0 {
-            return Err(format!("{} answered wrong: {answer}", self.name));
+            return Err(format!("{} ({door}) answered wrong: {answer}", self.name));
         }
         let version = answer["version"].as_str().unwrap_or("?").to_string();
         Ok(Reached { door, version, rate: number("rate"), cores: number("cores") })
+    }
+}
+
+/// The last line of JSON that a program prints before it ends.
+fn last_said(command: Command) -> Result<Json, String> {
+    let (mut child, mut last) = (Child::start(command)?, None);
+    loop {
+        match child.line(SILENCE_SECONDS_MAX) {
+            Line::Said(line) => last = Some(line),
+            Line::Ended(complaint) => return last.ok_or(complaint),
+            Line::Silent => return Err(format!("silent for {SILENCE_SECONDS_MAX} s, and ended")),
+        }
     }
 }
 
@@ -132,4 +143,24 @@ fn output(command: &mut Command, name: &str) -> Result<String, String> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
     Err(format!("{name} failed ({}): {last}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(script: &str) -> Result<Json, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        last_said(command)
+    }
+
+    #[test]
+    fn the_last_answer_counts_and_a_failure_is_told() {
+        assert_eq!(
+            said("echo '{\"rate\": 1}'; echo noise; echo '{\"rate\": 2}'").expect("an answer")["rate"],
+            2
+        );
+        assert_eq!(said("echo because >&2; exit 3").expect_err("it said nothing"), "because");
+    }
 }
