@@ -15,6 +15,8 @@ pub struct OperatorProgress {
     pub waiting: u64,
     /// Processor time it used.
     pub cpu_us: u64,
+    /// The longest time that it kept its executor at once.
+    pub longest_us: u64,
     /// Bytes it holds.
     pub bytes: u64,
     /// Has it had and answered all its input?
@@ -32,6 +34,7 @@ impl Database {
             rows: vertex.rows_out,
             waiting: vertex.queued,
             cpu_us: vertex.cpu_ns / 1_000,
+            longest_us: vertex.longest_ns / 1_000,
             bytes: vertex.bytes_held,
             is_complete: vertex.is_complete,
         });
@@ -48,6 +51,7 @@ pub(crate) fn value(database: &Database, id: &str) -> Value {
             ("rows", whole(found.rows)),
             ("waiting", whole(found.waiting)),
             ("cpuMicros", whole(found.cpu_us)),
+            ("longestMicros", whole(found.longest_us)),
             ("bytes", whole(found.bytes)),
             ("complete", found.is_complete.into()),
         ])

@@ -180,3 +180,39 @@ impl<M: Message> Output<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use world::threads::{sleep, spawn};
+
+    struct Row;
+
+    impl Message for Row {
+        fn rows(&self) -> usize {
+            1
+        }
+        fn bytes(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn a_client_is_due_from_its_wake_until_it_runs() {
+        let due: Arc<ClientsDue> = Arc::default();
+        let output = Arc::new(Output::<Row>::new(4, due.clone()));
+        output.push(Row);
+        assert!(!due.any(), "nobody sleeps, so nobody is woken");
+        assert!(matches!(output.wait(None), Look::Batch(..)));
+        for _ in 0..200 {
+            let waits = output.clone();
+            let client = spawn("client", move || matches!(waits.wait(None), Look::Batch(..)));
+            while output.state.lock().client != Client::Asleep {
+                sleep(std::time::Duration::from_micros(20));
+            }
+            output.push(Row);
+            assert!(client.join(), "it gets what it was woken for");
+            assert!(!due.any(), "it has run");
+        }
+    }
+}

@@ -32,6 +32,8 @@ pub struct VertexProfile {
     pub cpu_ns: u64,
     /// Calls that ran past twice their quota.
     pub overruns: u64,
+    /// The longest call, in nanoseconds; what the core did for others meanwhile is in it.
+    pub longest_ns: u64,
     /// Bytes held now.
     pub bytes_held: u64,
     /// Most bytes held at once.
@@ -115,6 +117,7 @@ impl<M: Message> QueryShared<M> {
                 batches: read(&stats.batches),
                 cpu_ns: read(&stats.cpu_ns),
                 overruns: read(&stats.overruns),
+                longest_ns: read(&stats.longest_ns),
                 bytes_held: self.ledger.held(number),
                 bytes_peak: self.ledger.peak(number),
                 is_complete: self.is_complete(number),

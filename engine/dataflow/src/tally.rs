@@ -20,6 +20,7 @@ pub(crate) struct VertexStats {
     pub(crate) batches: AtomicU64,
     pub(crate) cpu_ns: AtomicU64,
     pub(crate) overruns: AtomicU64,
+    pub(crate) longest_ns: AtomicU64,
 }
 
 /// Counters of one scope, summed over its instances.
@@ -42,6 +43,8 @@ pub(crate) struct VertexCounts {
     pub(crate) batches: u64,
     pub(crate) cpu_ns: u64,
     pub(crate) overruns: u64,
+    /// The longest call.
+    pub(crate) longest_ns: u64,
     /// Some count is not zero.
     touched: bool,
 }
@@ -119,7 +122,9 @@ impl Tally {
         let unread = std::mem::take(&mut self.unread);
         let part_ns = (now_ns - self.read_ns) / (unread.len() as u64).max(1);
         for (vertex, tablet) in &unread {
-            self.vertex(*vertex as usize).cpu_ns += part_ns;
+            let counts = self.vertex(*vertex as usize);
+            counts.cpu_ns += part_ns;
+            counts.longest_ns = counts.longest_ns.max(part_ns);
             if *tablet != NO_TABLET {
                 let tablet = *tablet as usize;
                 self.tablets.resize(self.tablets.len().max(tablet + 1), 0);
@@ -145,6 +150,9 @@ impl Tally {
             add(&to.batches, &mut from.batches);
             add(&to.cpu_ns, &mut from.cpu_ns);
             add(&to.overruns, &mut from.overruns);
+            if from.longest_ns > to.longest_ns.load(Relaxed) {
+                to.longest_ns.fetch_max(from.longest_ns, Relaxed);
+            }
             from.touched = false;
         }
         for (tablet, busy_ns) in self.tablets.drain(..).enumerate().filter(|(_, busy_ns)| *busy_ns > 0) {
