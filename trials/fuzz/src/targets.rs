@@ -8,6 +8,7 @@ mod bolt;
 mod change;
 mod chunk;
 mod cypher;
+mod datalog;
 mod graphbinary;
 mod graphson;
 mod gremlin;
@@ -20,6 +21,7 @@ pub use self::bolt::bolt;
 pub use self::change::change;
 pub use self::chunk::chunk;
 pub use self::cypher::cypher;
+pub use self::datalog::datalog;
 pub use self::graphbinary::graphbinary;
 pub use self::graphson::graphson;
 pub use self::gremlin::gremlin;
@@ -43,7 +45,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "files", run: files, seeds: damage::seeds, is_text: false },
     Target { name: "log", run: log, seeds: log::seeds, is_text: false },
     Target { name: "change", run: change, seeds: change::seeds, is_text: false },
@@ -51,6 +53,7 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "packstream", run: packstream, seeds: packstream::seeds, is_text: false },
     Target { name: "bolt", run: bolt, seeds: bolt::seeds, is_text: false },
     Target { name: "cypher", run: cypher, seeds: cypher::seeds, is_text: true },
+    Target { name: "datalog", run: datalog, seeds: datalog::seeds, is_text: true },
     Target { name: "gremlin", run: gremlin, seeds: gremlin::seeds, is_text: true },
     Target { name: "graphbinary", run: graphbinary, seeds: graphbinary::seeds, is_text: false },
     Target { name: "graphson", run: graphson, seeds: graphson::seeds, is_text: false },

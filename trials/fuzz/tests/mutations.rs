@@ -62,6 +62,11 @@ fn any_text_is_parsed_or_refused() {
 }
 
 #[test]
+fn any_program_is_answered_or_refused() {
+    mutated("datalog", 2_000);
+}
+
+#[test]
 fn any_traversal_is_run_or_refused() {
     mutated("gremlin", 1_500);
     let broken: Vec<_> = (Target::named("gremlin").unwrap().seeds)()
