@@ -221,7 +221,7 @@ impl Lanes {
                 lanes &= !self.lanes_of(vertex);
                 now[vertex as usize].store(lanes, Ordering::Relaxed);
             }
-            if sums && at % sampled == 0 {
+            if sums && at.is_multiple_of(sampled) {
                 own.edges += sampled as u64 * u64::from(ground.graph.degree(vertex));
             }
         }
