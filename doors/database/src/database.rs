@@ -6,6 +6,7 @@ use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::standing::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, Session, UserDirectory};
+use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
@@ -118,7 +119,8 @@ impl Database {
         })?;
         let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
         let kept = folder.clone().map(|folder| (disk.clone(), folder));
-        let (standing, definitions) = StandingQueries::open(::standing::Keeper::new(engine.clone()), kept)?;
+        let (standing, definitions) =
+            StandingQueries::open(Keeper::new(engine.clone(), runtime.executors()), kept)?;
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,
@@ -298,8 +300,7 @@ impl Database {
         }
         let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
         let mut notices = crate::notification::Notices::of(&statement, text, snapshot);
-        let statement =
-            plan::optimize(statement, &self.planning(snapshot))?;
+        let statement = plan::optimize(statement, &self.planning(snapshot))?;
         notices.add_hints(&statement);
         let writes = statement.writes();
         let mut planned = Planned::new(statement, writes, snapshot);

@@ -25,21 +25,22 @@ const TRY_AGAIN_NS: u64 = 100_000;
 /// Share of an executor that standing queries have, as a tenant has that was given none.
 const SHARE: u32 = 100;
 
-/// Feeds the queries on the first executor; its twins have nothing to do.
+/// Feeds the queries of one place, on the executor of that number.
 struct Feeding {
-    keeper: Option<Keeper>,
+    keeper: Keeper,
+    at: usize,
 }
 
 impl Root for Feeding {
     fn run(&mut self, _quota_ns: u64) -> RootStatus {
-        match self.keeper.as_ref().map(Keeper::turn) {
-            None | Some(TurnEnd::Done) => RootStatus::Idle,
-            Some(TurnEnd::More) => RootStatus::Busy,
-            Some(TurnEnd::InTheWay) => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
+        match self.keeper.turn(self.at) {
+            TurnEnd::Done => RootStatus::Idle,
+            TurnEnd::More => RootStatus::Busy,
+            TurnEnd::InTheWay => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
         }
     }
     fn charges(&mut self) -> Vec<(u32, u64)> {
-        self.keeper.as_ref().map(Keeper::take_spent).unwrap_or_default()
+        self.keeper.take_spent(self.at)
     }
 }
 
@@ -200,13 +201,11 @@ impl Database {
         let standing = self.standing_queries();
         let handle = standing.wake.get_or_init(|| {
             let keeper = standing.keeper.clone();
-            self.runtime().add_root(SHARE, move |executor| {
-                let keeper = (executor == 0).then(|| keeper.clone());
-                Box::new(Feeding { keeper }) as Box<dyn Root>
-            })
+            self.runtime()
+                .add_root(SHARE, move |at| Box::new(Feeding { keeper: keeper.clone(), at }) as Box<dyn Root>)
         });
         let handle = handle.clone();
-        Ok(standing.keeper.create(name, text, definition, payer, Arc::new(move || handle.wake(0)))?)
+        Ok(standing.keeper.create(name, text, definition, payer, Arc::new(move |at| handle.wake(at)))?)
     }
     /// Carries out a command of a statement, for good.
     pub(crate) fn carry_out(

@@ -370,7 +370,7 @@ fn the_envelope_of_upserts_tells_the_newest_row_of_each_key() {
         told.columns().iter().map(|column| &**column).collect::<Vec<_>>(),
         ["commit", "time", "state", "y", "x"]
     );
-    let mut next = |told: &mut QueryResult| loop {
+    let next = |told: &mut QueryResult| loop {
         let batch = told.next_batch().unwrap().unwrap();
         let mut rows: Vec<Vec<String>> =
             (0..batch.len()).map(|at| batch.row(at)[2..].iter().map(shown).collect()).collect();

@@ -1,8 +1,8 @@
 //! All standing queries of a database: made, fed commit by commit, read and dropped.
 //!
 //! A query is made on the thread of whoever asks for it, over a snapshot of its own; when its first answer stands, and it has caught
-//! up with the commits made meanwhile, it joins the others. From then on [`Keeper::turn`] feeds all of them; an error in one ends that
-//! one alone, with its reason.
+//! up with the commits made meanwhile, it joins the others of one *place*, that with the fewest. Each place is fed on its own, on an executor of
+//! its own, by [`Keeper::turn`]; an error in one query ends that one alone, with its reason.
 
 use crate::StandingError;
 use crate::follower::{Follower, Gathered};
@@ -42,6 +42,7 @@ pub struct Standing {
     pub failure: Option<StandingError>,
 }
 
+/// The queries of one place.
 #[derive(Default)]
 struct Inner {
     follower: Option<Follower>,
@@ -54,8 +55,13 @@ struct Inner {
 #[derive(Clone)]
 pub struct Keeper {
     engine: Engine,
-    inner: Arc<Mutex<Inner>>,
+    places: Arc<[Mutex<Inner>]>,
+    /// Where each query is. Never locked for longer than a look; whoever holds a place may lock it.
+    names: Arc<Mutex<BTreeMap<String, usize>>>,
 }
+
+/// Called with the number of a place where there is something to do; it must return at once.
+pub type PlaceWaker = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +75,13 @@ pub enum TurnEnd {
 }
 
 impl Keeper {
-    /// Keeps the queries of this engine's graph; there are none yet.
-    pub fn new(engine: Engine) -> Keeper {
-        Keeper { engine, inner: Arc::default() }
+    /// Keeps the queries of this engine's graph in so many places; there are none yet.
+    pub fn new(engine: Engine, places: usize) -> Keeper {
+        Keeper {
+            engine,
+            places: (0..places.max(1)).map(|_| Mutex::default()).collect(),
+            names: Arc::default(),
+        }
     }
 
     /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
@@ -85,37 +95,53 @@ impl Keeper {
         text: &str,
         definition: impl Into<Definition>,
         payer: u32,
-        wake: Waker,
+        wake: PlaceWaker,
     ) -> Result<(), StandingError> {
-        self.inner.lock().check_room(name)?;
+        let at = self.check_room(name, &self.names.lock())?;
+        let wake: Waker = Arc::new(move || wake(at));
         let mut own = Follower::begin(&self.engine, None);
         let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
         query.payer = payer;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
-            let mut inner = self.inner.lock();
+            let mut inner = self.places[at].lock();
             let others =
                 inner.follower.get_or_insert_with(|| Follower::begin(&self.engine, Some(wake.clone())));
             // What the others have taken up already would never reach it.
             if others.place <= query.place {
-                inner.check_room(name)?;
+                let mut names = self.names.lock();
+                self.check_room(name, &names)?;
+                names.insert(name.to_string(), at);
                 inner.queries.insert(name.to_string(), query);
                 return Ok(());
             }
         }
     }
+    /// Where a query of this name will be: the place that has the fewest.
+    fn check_room(&self, name: &str, names: &BTreeMap<String, usize>) -> Result<usize, StandingError> {
+        if names.contains_key(name) {
+            return Err(StandingError::NameTaken(name.to_string()));
+        }
+        if names.len() >= QUERIES_MAX {
+            return Err(StandingError::TooMany);
+        }
+        let load = |at: &usize| names.values().filter(|place| *place == at).count();
+        Ok((0..self.places.len()).min_by_key(load).unwrap_or(0))
+    }
     /// Keeps the name of a query that could not be made, with the reason, until it is dropped.
     pub fn keep_failed(&self, name: &str, text: &str, payer: u32, error: StandingError) {
         let mut query = Query::failed(text, error, self.engine.snapshot().place());
         query.payer = payer;
-        self.inner.lock().queries.insert(name.to_string(), query);
+        self.names.lock().insert(name.to_string(), 0);
+        self.places[0].lock().queries.insert(name.to_string(), query);
     }
     /// Ends a query and its subscriptions.
     ///
     /// # Errors
     /// There is none of this name.
     pub fn drop_query(&self, name: &str) -> Result<(), StandingError> {
-        let mut inner = self.inner.lock();
+        let at = self.names.lock().remove(name).ok_or_else(|| no_such(name))?;
+        let mut inner = self.places[at].lock();
         let mut query = inner.queries.remove(name).ok_or_else(|| no_such(name))?;
         query.end_all(&SubscriptionEnd::Dropped);
         if inner.queries.is_empty() {
@@ -136,13 +162,19 @@ impl Keeper {
             used_ns: query.used_ns,
             failure: query.failure().cloned(),
         };
-        self.inner.lock().queries.iter().map(describe).collect()
+        let of = |place: &Mutex<Inner>| place.lock().queries.iter().map(describe).collect::<Vec<_>>();
+        let mut all: Vec<Standing> = self.places.iter().flat_map(of).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
     }
     /// Ends all subscriptions: the database is closing.
     pub fn close(&self) {
-        let mut inner = self.inner.lock();
-        inner.queries.values_mut().for_each(|query| query.end_all(&SubscriptionEnd::Closed));
-        *inner = Inner::default();
+        self.names.lock().clear();
+        for place in self.places.iter() {
+            let mut inner = place.lock();
+            inner.queries.values_mut().for_each(|query| query.end_all(&SubscriptionEnd::Closed));
+            *inner = Inner::default();
+        }
     }
 
     /// Reads a query with these arguments: from the commit at place `from` on, exclusively, or from now on; with `snapshot`, the whole
@@ -158,7 +190,8 @@ impl Keeper {
         from: Option<u64>,
         snapshot: bool,
     ) -> Result<Subscription, StandingError> {
-        let mut inner = self.inner.lock();
+        let at = self.names.lock().get(name).copied().ok_or_else(|| no_such(name))?;
+        let mut inner = self.places[at].lock();
         // So that the view is that of the query's newest commit.
         inner.turn(&self.engine);
         let Inner { follower, queries, .. } = &mut *inner;
@@ -175,29 +208,20 @@ impl Keeper {
         }
     }
 
-    /// Time that turns have spent since this was asked last: payers and nanoseconds.
-    pub fn take_spent(&self) -> Vec<(u32, u64)> {
-        let inner = self.inner.try_lock();
+    /// Time that turns of a place have spent since this was asked last: payers and nanoseconds.
+    pub fn take_spent(&self, at: usize) -> Vec<(u32, u64)> {
+        let inner = self.places[at].try_lock();
         inner.map(|mut inner| std::mem::take(&mut inner.spent).into_iter().collect()).unwrap_or_default()
     }
 
-    /// Takes up the commits that came since the last turn. It never waits: somebody who subscribes may be in the way.
-    pub fn turn(&self) -> TurnEnd {
-        let Some(mut inner) = self.inner.try_lock() else { return TurnEnd::InTheWay };
+    /// Takes up, in one place, the commits that came since its last turn. It never waits: somebody who subscribes may be in the way.
+    pub fn turn(&self, at: usize) -> TurnEnd {
+        let Some(mut inner) = self.places[at].try_lock() else { return TurnEnd::InTheWay };
         if inner.turn(&self.engine) { TurnEnd::More } else { TurnEnd::Done }
     }
 }
 
 impl Inner {
-    fn check_room(&self, name: &str) -> Result<(), StandingError> {
-        if self.queries.contains_key(name) {
-            return Err(StandingError::NameTaken(name.to_string()));
-        }
-        if self.queries.len() >= QUERIES_MAX {
-            return Err(StandingError::TooMany);
-        }
-        Ok(())
-    }
     /// True where there was something to do.
     fn turn(&mut self, engine: &Engine) -> bool {
         let Some(follower) = &mut self.follower else { return false };

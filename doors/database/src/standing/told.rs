@@ -71,9 +71,7 @@ impl Told {
         *snapshot = self.database.snapshot();
         let (time, rows) = match &event {
             Event::Snapshot { rows, .. } => (Value::Null, &rows[..]),
-            Event::Changes { time_micros, rows, .. } => {
-                (Value::Int((time_micros / 1_000) as i64), &rows[..])
-            }
+            Event::Changes { time_micros, rows, .. } => (Value::Int((time_micros / 1_000) as i64), &rows[..]),
             Event::Progress { .. } => (Value::Null, &[][..]),
         };
         let mut shown = Vec::new();
@@ -130,4 +128,3 @@ fn ended(end: SubscriptionEnd) -> Error {
         SubscriptionEnd::Closed => Error::new(code, "the database was closed"),
     }
 }
-
