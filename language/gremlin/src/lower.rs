@@ -371,11 +371,19 @@ impl<'t> Lowering<'t> {
 
 /// Is a name written anywhere in these steps?
 fn mentions(steps: &[Instruction], name: &str) -> bool {
-    steps.iter().flat_map(|step| &step.arguments).any(|argument| match argument {
-        Argument::Value(value) => value.as_str().is_some_and(|text| text.contains(name)),
-        Argument::Traversal(nested) => mentions(&nested.steps, name),
-        Argument::Predicate(predicate) => predicate.values().iter().any(|value| value.as_str() == Some(name)),
-        Argument::Strategy(_) => true,
+    steps.iter().any(|step| {
+        // a formula or form has names in its midst
+        let within = matches!(&*step.name, "math" | "format");
+        step.arguments.iter().any(|argument| match argument {
+            Argument::Value(value) => {
+                value.as_str().is_some_and(|text| text == name || within && text.contains(name))
+            }
+            Argument::Traversal(nested) => mentions(&nested.steps, name),
+            Argument::Predicate(predicate) => {
+                predicate.values().iter().any(|value| value.as_str() == Some(name))
+            }
+            Argument::Strategy(_) => true,
+        })
     })
 }
 
@@ -389,34 +397,15 @@ fn mentions_way(steps: &[Instruction]) -> bool {
     })
 }
 
-/// Does each place where traversers arrive count once, whatever way they came? Only hops and filters may come before the `dedup`.
+/// Does it go unnoticed how often traversers arrive? Only hops, filters and labels may come before a `dedup`, whatever that looks at.
 fn counts_once(steps: &[Instruction]) -> bool {
-    let passing = |step: &&Instruction| {
-        matches!(
-            &*step.name,
-            "out"
-                | "in"
-                | "both"
-                | "has"
-                | "hasLabel"
-                | "hasNot"
-                | "hasId"
-                | "where"
-                | "filter"
-                | "not"
-                | "repeat"
-                | "emit"
-                | "times"
-        )
-    };
-    let behind = steps.iter().skip_while(passing).collect::<Vec<_>>();
-    match behind.as_slice() {
-        [dedup, rest @ ..] => {
-            let plain = &*dedup.name == "dedup" && dedup.arguments.is_empty();
-            plain && rest.first().is_none_or(|next| &*next.name != "by")
-        }
-        [] => false,
-    }
+    const PASSING: [&str; 13] = [
+        "out", "in", "both", "has", "hasLabel", "hasNot", "hasId", "where", "filter", "not", "repeat",
+        "emit", "times",
+    ];
+    let passing =
+        |step: &&Instruction| PASSING.contains(&&*step.name) || &*step.name == "as" || &*step.name == "by";
+    steps.iter().find(|step| !passing(step)).is_some_and(|dedup| &*dedup.name == "dedup")
 }
 
 fn property(subject: Expr, key: &Name) -> Expr {

@@ -29,8 +29,12 @@ impl Seen {
 impl<'t> Lowering<'t> {
     fn of(&self, at: &At) -> Option<Seen> {
         let (expr, shape) = self.packed(at)?;
-        let lacks = matches!(at, At::Value(column, _) if !self.sure.contains(column));
+        let lacks = self.may_lack(at);
         Some(Seen { expr, shape, vertex: matches!(at, At::Vertex(_)), lacks })
+    }
+    /// May there be nothing where something stands?
+    pub(super) fn may_lack(&self, at: &At) -> bool {
+        matches!(at, At::Value(column, _) if !self.sure.contains(column))
     }
     /// What a modulator's arguments make of a row.
     pub(super) fn seen(&mut self, at: &At, arguments: &'t [Argument]) -> Option<Seen> {
@@ -115,7 +119,7 @@ impl<'t> Lowering<'t> {
                 let part = parts.iter().find(|(known, _)| *known == name).map(|(_, part)| part);
                 match (part, self.stands_for(&name)) {
                     // where the entry is absent it is the label that counts
-                    (Some(_), Some(_)) => None,
+                    (Some(part), Some(_)) if self.may_lack(part) => None,
                     (part, label) => part.or(label).cloned(),
                 }
             }

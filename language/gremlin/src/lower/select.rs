@@ -81,7 +81,7 @@ impl<'t> Lowering<'t> {
                 At::Record(parts) if parts.iter().any(|(name, _)| name == label) => {
                     // what a label of the same name stands for comes second: it is told only where the entry is absent
                     let (_, part) = parts.iter().find(|(name, _)| name == label)?;
-                    if self.stands_for(label).is_some() {
+                    if self.may_lack(part) && self.stands_for(label).is_some() {
                         return None;
                     }
                     if let At::Value(column, _) = part
