@@ -4,10 +4,11 @@
 //! CQ1 to CQ6 are those of its appendix, in Cypher; every answer is held against a reference computed here from the bare relations. Each
 //! figure is a ratio of two measurements that take turns in one run, so that what else the machine does meets both.
 
+mod calls;
 mod isolation;
 mod load;
 mod peer;
-mod reference;
+pub(crate) mod reference;
 mod scopes;
 
 use crate::data;
@@ -20,11 +21,11 @@ use std::path::Path;
 /// The packed social networks.
 const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
 /// Parts that can be named alone.
-const PARTS: [&str; 7] = ["E1", "E2a", "E2b", "E2c", "E3", "E4", "tenants"];
+const PARTS: [&str; 8] = ["E1", "E2a", "E2b", "E2c", "E3", "E4", "tenants", "calls"];
 /// Persons that each query is asked about.
 const PERSONS: usize = 10;
 /// Rows wanted where the paper does not say.
-const WANTED: i64 = 10;
+pub(crate) const WANTED: i64 = 10;
 
 /// A query of the appendix.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +70,8 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
                 "E2c" => scopes::overhead(&graph, report)?,
                 "E3" => load::run(&graph, report)?,
                 "E4" => isolation::foreground(&graph, report)?,
-                _ => isolation::tenants(&graph, report)?,
+                "tenants" => isolation::tenants(&graph, report)?,
+                _ => calls::run(&graph, report),
             }
         }
     }
@@ -77,7 +79,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 }
 
 impl Graph {
-    fn open(folder: &Path, name: &str) -> Result<Graph, String> {
+    pub(crate) fn open(folder: &Path, name: &str) -> Result<Graph, String> {
         let (unpacked, _) = data::unpacked(folder, name)?;
         let network =
             data::find_folder(&unpacked, "social_network").ok_or("the archive holds no social_network")?;

