@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
-//! the same data), then the benches: `first`, `cypher`, `recursive`, `bolt`, `store`.
+//! the same data), then the benches: `first`, `cypher`, `gremlin`, `recursive`, `bolt`, `store`.
 
 mod banyan;
 mod bolt;
@@ -15,6 +15,7 @@ pub mod data;
 mod datalog;
 mod first;
 pub mod graphs;
+mod gremlin;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
@@ -36,6 +37,7 @@ type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("gremlin", "traversals beside their twins in Cypher", gremlin::run),
     ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
     (
         "recursive",

@@ -12,6 +12,9 @@ struct Arm<'t> {
     steps: Option<&'t Traversal>,
 }
 
+/// Where a branch ends: a column, whether it is a vertex, and how it is read.
+type End = (Var, bool, Shape);
+
 impl<'t> Lowering<'t> {
     pub(super) fn branch(&mut self, at: At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
         let traversals = step.arguments.iter().map(Argument::traversal).collect::<Option<Vec<_>>>()?;
@@ -89,7 +92,7 @@ impl<'t> Lowering<'t> {
         Some(if vertex { At::Vertex(column) } else { At::Value(column, shape) })
     }
     /// One branch, to a new column of its own.
-    fn arm(&mut self, at: &At, arm: &Arm<'t>) -> Option<(Plan, Vec<Var>, (Var, bool, Shape))> {
+    fn arm(&mut self, at: &At, arm: &Arm<'t>) -> Option<(Plan, Vec<Var>, End)> {
         let steps = arm.steps.map_or(&[][..], |nested| nested.steps.as_slice());
         let set = self.set;
         self.inner(at, steps, |inner, reader| {
