@@ -13,7 +13,7 @@ use crate::error::RulesError;
 use crate::limits::{BLOCK_FACTS, BLOCK_WORDS};
 use crate::plan::{Masks, Plan};
 use crate::relation::{Row, hash, state};
-use crate::run::{Ground, Stop};
+use crate::run::{Fetched, Ground};
 use datalog::RelationNo;
 use std::collections::VecDeque;
 
@@ -115,17 +115,21 @@ impl Evaluation<'_> {
                 words: &mut self.words,
                 masks,
                 fetched: self.fetched.as_ref(),
+                missing: Fetched::default(),
                 is_demanded: &self.is_demanded,
                 look: &*self.look,
                 turns: self.turns_taken,
                 slots: &mut self.slots,
             };
             let outcome = ground.run(plan, row, rank, out);
-            self.turns_taken = ground.turns;
-            match outcome {
-                Ok(()) => return Ok(()),
-                Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::Missing(relation, index, word)) => self.fetch_by(relation, index, word)?,
+            let (turns, missing) = (ground.turns, ground.missing);
+            self.turns_taken = turns;
+            outcome?;
+            if missing.is_empty() {
+                return Ok(());
+            }
+            for (relation, index, word) in missing {
+                self.fetch_by(relation, index, word)?;
             }
         }
     }

@@ -16,19 +16,6 @@ const LOOK_EVERY_FACTS: u64 = 1 << 18;
 /// Facts of a relation that is fetched when it is asked for: what was asked already.
 pub(crate) type Fetched = HashSet<(RelationNo, usize, Word), foldhash::fast::FixedState>;
 
-/// Why a run stopped before its end.
-pub(crate) enum Stop {
-    /// These facts must be fetched first: relation, index, value of its column.
-    Missing(RelationNo, usize, Word),
-    Error(RulesError),
-}
-
-impl From<RulesError> for Stop {
-    fn from(error: RulesError) -> Stop {
-        Stop::Error(error)
-    }
-}
-
 /// What runs share.
 pub(crate) struct Ground<'a> {
     pub relations: &'a [Relation],
@@ -36,6 +23,8 @@ pub(crate) struct Ground<'a> {
     pub masks: Masks,
     /// `None` where all facts are there.
     pub fetched: Option<&'a Fetched>,
+    /// What must be fetched before the run is made again: all of it that the run came upon, so that few runs are made.
+    pub missing: Fetched,
     pub is_demanded: &'a [bool],
     pub look: &'a dyn Fn() -> Result<(), RulesError>,
     pub turns: u64,
@@ -50,15 +39,15 @@ struct Run<'a, 'g> {
 }
 
 impl<'a> Ground<'a> {
-    /// All derivations of a plan from a fact, appended to `out`: for each the words of the head, then its rank. `rank` is that of the
-    /// start, 0 where that is of another component.
+    /// All derivations of a plan from a fact, appended to `out`: for each the words of the head, then its rank; none where something is
+    /// missing. `rank` is that of the start, 0 where that is of another component.
     pub fn run(
         &mut self,
         plan: &Plan,
         start: Option<Row>,
         rank: u32,
         out: &mut Vec<u32>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RulesError> {
         let mark = out.len();
         let start = match (&plan.start, start) {
             (Some((relation, shape)), Some(row)) => {
@@ -71,7 +60,11 @@ impl<'a> Ground<'a> {
             _ => None,
         };
         let mut run = Run { ground: self, plan, start, out };
-        run.step(0, rank).inspect_err(|_| out.truncate(mark))
+        run.step(0, rank)?;
+        if !self.missing.is_empty() {
+            out.truncate(mark);
+        }
+        Ok(())
     }
 }
 
@@ -92,7 +85,7 @@ fn get(operand: Operand, slots: &[Word; VARIABLES_MAX]) -> Word {
 }
 
 impl<'a> Run<'a, '_> {
-    fn step(&mut self, at: usize, rank: u32) -> Result<(), Stop> {
+    fn step(&mut self, at: usize, rank: u32) -> Result<(), RulesError> {
         let plan = self.plan;
         let Some(step) = plan.steps.get(at) else {
             self.emit(rank);
@@ -111,7 +104,8 @@ impl<'a> Run<'a, '_> {
                         .fetched
                         .is_some_and(|known| !known.contains(&(*relation, *index, words[0])))
                 {
-                    return Err(Stop::Missing(*relation, *index, words[0]));
+                    self.ground.missing.insert((*relation, *index, words[0]));
+                    return Ok(());
                 }
                 let rows = found.seek(*index, &words[..key.len()]);
                 self.each(at, rank, *relation, *role, shape, rows.iter().copied())
@@ -180,7 +174,7 @@ impl<'a> Run<'a, '_> {
         role: Role,
         shape: &Shape,
         rows: impl Iterator<Item = Row>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RulesError> {
         let found: &'a Relation = &self.ground.relations[relation];
         let mask = self.ground.masks.holds(role);
         let is_own = matches!(role, Role::OwnBefore | Role::OwnAfter);
