@@ -301,6 +301,27 @@ impl Block {
         self.values.clear();
         self.diffs.clear();
     }
+    /// Lets `work` change each row in place, and drops those for which it says no.
+    fn retain(
+        &mut self,
+        mut work: impl FnMut(&mut [Value]) -> Result<bool, StandingError>,
+    ) -> Result<(), StandingError> {
+        let (width, mut kept) = (self.width, 0);
+        for row in 0..self.len() {
+            if !work(&mut self.values[row * width..(row + 1) * width])? {
+                continue;
+            }
+            if kept != row {
+                let (before, rest) = self.values.split_at_mut(row * width);
+                before[kept * width..(kept + 1) * width].swap_with_slice(&mut rest[..width]);
+                self.diffs[kept] = self.diffs[row];
+            }
+            kept += 1;
+        }
+        self.values.truncate(kept * width);
+        self.diffs.truncate(kept);
+        Ok(())
+    }
     /// A copy of the row, of which these slots are changed.
     fn push(&mut self, row: &[Value], diff: isize, bound: impl IntoIterator<Item = (SlotNo, Value)>) {
         let start = self.values.len();
@@ -346,7 +367,7 @@ impl Run<'_> {
                     block.push(&empty, *diff, bound);
                 }
             }
-            self.go(0, &block, emit)?;
+            self.go(0, &mut block, emit)?;
         }
         Ok(())
     }
@@ -354,11 +375,18 @@ impl Run<'_> {
     fn tick_of(&self, atom: usize) -> Tick {
         if atom + 1 > self.relation { self.tick } else { self.tick - 1 }
     }
-    fn go(&self, depth: usize, block: &Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
+    fn go(&self, mut depth: usize, block: &mut Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
+        let lookups = &self.join.routes[self.relation].lookups;
+        while block.len() > 0
+            && let Some(lookup) = lookups.get(depth)
+            && self.narrow(lookup, block)?
+        {
+            depth += 1;
+        }
         if block.len() == 0 {
             return Ok(());
         }
-        let Some(lookup) = self.join.routes[self.relation].lookups.get(depth) else {
+        let Some(lookup) = lookups.get(depth) else {
             let width = self.join.layout.len();
             (0..block.len()).for_each(|row| {
                 emit(Row::new(block.row(row)[..width].iter().cloned()), block.diffs[row]);
@@ -366,23 +394,51 @@ impl Run<'_> {
             return Ok(());
         };
         let mut next = Block::new(block.width);
-        if let Lookup::Condition(condition) = lookup {
-            let reads = &self.join.conditions[*condition].reads;
-            let rows = (0..block.len()).map(|row| block.row(row));
-            let passing = self.conditions[*condition].select(reads, rows)?;
-            passing
-                .into_iter()
-                .for_each(|row| next.push(block.row(row as usize), block.diffs[row as usize], []));
-            return self.go(depth + 1, &next, emit);
-        }
         for row in 0..block.len() {
             self.extend(lookup, block.row(row), block.diffs[row], &mut next)?;
             if next.len() >= BLOCK_ROWS {
-                self.go(depth + 1, &next, emit)?;
+                self.go(depth + 1, &mut next, emit)?;
                 next.clear();
             }
         }
-        self.go(depth + 1, &next, emit)
+        self.go(depth + 1, &mut next, emit)
+    }
+    /// A look-up that finds at most one row for each works on the block itself; false where it may find more.
+    fn narrow(&self, lookup: &Lookup, block: &mut Block) -> Result<bool, StandingError> {
+        match lookup {
+            Lookup::Condition(condition) => {
+                let reads = &self.join.conditions[*condition].reads;
+                let rows = (0..block.len()).map(|row| block.row(row));
+                let passing = self.conditions[*condition].select(reads, rows)?;
+                let (mut passing, mut rows) = (passing.into_iter().peekable(), 0..);
+                block
+                    .retain(|_| Ok(passing.next_if_eq(&rows.next().expect("rows have numbers")).is_some()))?;
+            }
+            Lookup::Check(atom) => {
+                let (Atom::Vertex { vertex, .. }, Resolved::Vertex(filter)) =
+                    (&self.join.atoms[*atom], &self.names[*atom])
+                else {
+                    unreachable!("only vertices are checked")
+                };
+                let tick = self.tick_of(*atom);
+                block.retain(|row| match row[*vertex] {
+                    Value::Vertex(vertex) => self.view.passes(vertex, filter, tick),
+                    _ => Ok(false),
+                })?;
+            }
+            Lookup::Attribute(atom) => {
+                let Atom::Attribute { of, attribute, column, .. } = &self.join.atoms[*atom] else {
+                    unreachable!("only attributes are read")
+                };
+                let (names, tick) = (&self.names[*atom], self.tick_of(*atom));
+                block.retain(|row| {
+                    let value = attribute_of(&row[*of], attribute, names, self.view, tick)?;
+                    Ok(value.map(|value| row[*column] = value).is_some())
+                })?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
     fn extend(
         &self,
@@ -405,28 +461,6 @@ impl Run<'_> {
             Lookup::Seek { vertex, attribute, value } => {
                 self.seek(*vertex, *attribute, &row[*value], row, diff, next)?
             }
-            Lookup::Check(atom) => {
-                let (Atom::Vertex { vertex, .. }, Resolved::Vertex(filter)) =
-                    (&self.join.atoms[*atom], &self.names[*atom])
-                else {
-                    unreachable!("only vertices are checked")
-                };
-                if let Value::Vertex(vertex) = row[*vertex]
-                    && self.view.passes(vertex, filter, self.tick_of(*atom))?
-                {
-                    next.push(row, diff, []);
-                }
-            }
-            Lookup::Attribute(atom) => {
-                let Atom::Attribute { of, attribute, column, .. } = &self.join.atoms[*atom] else {
-                    unreachable!("only attributes are read")
-                };
-                let tick = self.tick_of(*atom);
-                if let Some(value) = attribute_of(&row[*of], attribute, &self.names[*atom], self.view, tick)?
-                {
-                    next.push(row, diff, [(*column, value)]);
-                }
-            }
             Lookup::Edge(atom) => {
                 let Atom::Edge { edge, from, to, direction, .. } = &self.join.atoms[*atom] else {
                     unreachable!("only edges are looked up so")
@@ -448,7 +482,9 @@ impl Run<'_> {
                     next.push(row, diff * count, found.values().iter().cloned().enumerate());
                 }
             }
-            Lookup::Condition(_) => unreachable!("conditions take whole blocks"),
+            Lookup::Check(_) | Lookup::Attribute(_) | Lookup::Condition(_) => {
+                unreachable!("they narrow blocks")
+            }
         }
         Ok(())
     }
