@@ -29,7 +29,7 @@ mod session;
 mod standing;
 mod users;
 
-pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd};
+pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd, Upsert, Upserts};
 pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
 pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use error::{Error, ErrorClass};
