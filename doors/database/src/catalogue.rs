@@ -105,7 +105,7 @@ fn backup(name: &str, params: &Params, database: &Database) -> Result<Vec<Value>
         return refuse("the folder of a backup is a plain name", "leave out / at its begin, and ..");
     }
     let report = database.backup(below.join(path))?;
-    Ok(vec![name.into(), whole(report.files as u64), whole(report.bytes), whole(report.place)])
+    Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
 }
 
 fn queries(database: &Database) -> Vec<Vec<Value>> {

@@ -8,8 +8,8 @@ mod lowered;
 mod planned;
 mod running;
 mod shown;
-pub(crate) mod told;
 mod terminal;
+pub(crate) mod told;
 mod walked;
 
 pub(crate) use planned::{PlannedTraversal, Plans, params};

@@ -22,10 +22,7 @@ impl Profiling {
     }
     /// What is needed of a plan that is described whatever its statement asked for.
     pub fn of(planned: &Planned, snapshot: &Snapshot) -> Profiling {
-        Profiling {
-            statement: planned.statement.clone(),
-            estimates: estimates(&planned.statement, snapshot),
-        }
+        Profiling { statement: planned.statement.clone(), estimates: estimates(&planned.statement, snapshot) }
     }
     /// The plan as text, with estimates alone.
     pub fn plain(&self) -> String {
@@ -39,7 +36,11 @@ impl Profiling {
         let mut tree = described(&self.statement, &self.estimates);
         attach(&mut tree, &profile);
         let told = nodes.iter().enumerate().filter(|(_, node)| !node.told.is_empty());
-        say(&told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(), &mut text, &mut tree);
+        say(
+            &told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(),
+            &mut text,
+            &mut tree,
+        );
         (text, tree)
     }
 }

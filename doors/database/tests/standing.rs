@@ -1,6 +1,6 @@
 //! The law of standing queries: what a subscriber has accumulated at a commit is what the query answers on the snapshot of that commit.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -339,20 +339,21 @@ fn a_reader_who_waits_is_woken_by_each_commit() {
         } else {
             "MATCH (a:P) SET a.y = 1 CREATE ()"
         };
-        let place = std::thread::scope(|scope| {
-            let reader = scope.spawn(|| {
-                let begin_ns = world::clock::monotonic_ns();
-                loop {
-                    let event = subscription.next(Duration::from_secs(30)).unwrap().expect("nobody told");
-                    if event.place() >= number + 1 {
-                        return world::clock::monotonic_ns() - begin_ns;
-                    }
-                }
-            });
-            let place = session.query(text, Params::new()).unwrap().finish().unwrap().place;
-            assert!(reader.join().unwrap() < 20_000_000_000, "the reader slept through commit {number}");
-            place
+        let read = || {
+            let begin_ns = world::clock::monotonic_ns();
+            while subscription.next(Duration::from_secs(30)).unwrap().expect("nobody told").place() <= number
+            {
+            }
+            world::clock::monotonic_ns() - begin_ns
+        };
+        let session = &mut session;
+        let mut write = move || session.query(text, Params::new()).unwrap().finish().unwrap().place;
+        let (slept_ns, place) = std::thread::scope(|scope| {
+            let reader = scope.spawn(read);
+            let place = write();
+            (reader.join().unwrap(), place)
         });
+        assert!(slept_ns < 20_000_000_000, "the reader slept through commit {number}");
         assert!(place >= number);
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::accounts::{AccountOptions, Admission};
 use crate::level::Level;
-use crate::query::QueryShared;
 use crate::output::ClientsDue;
+use crate::query::QueryShared;
 use crate::root::Root;
 use crate::tablets::Tablets;
 use crate::{Message, TenantNo, UserNo};

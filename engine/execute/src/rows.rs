@@ -13,7 +13,8 @@ impl Message for Rows {
     }
     fn bytes(&self) -> usize {
         self.0.bytes()
-    }    fn split(self, parts: usize) -> Vec<Rows> {
+    }
+    fn split(self, parts: usize) -> Vec<Rows> {
         let rows = self.0.len();
         let size = rows.div_ceil(parts.max(1)).max(1);
         (0..rows).step_by(size).map(|from| Rows(crate::columns::piece(&self.0, from, size))).collect()

@@ -5,7 +5,6 @@ mod naive;
 use datalog::{GraphRelation, Source as Origin};
 use model::Value;
 use naive::{Facts, answer, whole};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use tanglewood_rules::{Bounds, Evaluation, RulesError, Source};
@@ -13,7 +12,7 @@ use tanglewood_rules::{Bounds, Evaluation, RulesError, Source};
 /// Edges of one type, with a record of what was asked of them.
 struct Edges {
     edges: Facts,
-    asked: Mutex<RefCell<Vec<Option<(usize, i64)>>>>,
+    asked: Mutex<Vec<Option<(usize, i64)>>>,
 }
 
 impl Source for Edges {
@@ -27,7 +26,7 @@ impl Source for Edges {
         found: &mut dyn FnMut(&[Value]) -> Result<(), RulesError>,
     ) -> Result<(), RulesError> {
         let key = by.map(|(column, value)| (column, value.as_int().expect("whole numbers only")));
-        self.asked.lock().expect("nobody panicked").borrow_mut().push(key);
+        self.asked.lock().expect("nobody panicked").push(key);
         let wanted = |edge: &&Vec<i64>| key.is_none_or(|(column, value)| edge[column] == value);
         for edge in self.edges.iter().filter(wanted) {
             found(&[Value::Int(edge[0]), Value::Int(edge[1])])?;
@@ -69,7 +68,7 @@ fn a_question_fetches_what_it_needs_once() {
             evaluation.evaluate().expect("it is evaluated");
             let found: Facts = evaluation.facts(asked).map(|fact| whole(&fact)).collect();
             assert_eq!(&found, expected, "round {round}: {text}");
-            let fetched = source.asked.lock().expect("nobody panicked").borrow().clone();
+            let fetched = source.asked.lock().expect("nobody panicked").clone();
             let different: BTreeSet<_> = fetched.iter().collect();
             assert_eq!(different.len(), fetched.len(), "nothing is fetched twice: {text}");
             if text.starts_with("tc(x, y) :- E(x, y). tc(x, z) :- tc(x, y), E(y, z). ?-") {

@@ -35,8 +35,8 @@ mod view;
 
 pub use error::StandingError;
 pub use keeper::{Keeper, PlaceWaker, Standing, TurnEnd};
-pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use kept::Definition;
+pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use row::Row;
 pub use rules::{FileFacts, ask_rules};
 pub use subscription::{Column, Event, Subscription, SubscriptionEnd};

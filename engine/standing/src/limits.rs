@@ -14,3 +14,7 @@ pub const RESULT_ROWS_MAX: usize = 64 << 20;
 pub(crate) const ATOMS_MAX: usize = 256;
 /// Bytes that the facts of one Datalog program may take.
 pub const RULES_BYTES_MAX: usize = 8 << 30;
+/// How long arguments stay after their last reader went, so that one whose connection broke goes on where it was.
+pub(crate) const LINGER_NS: u64 = 60_000_000_000;
+/// Arguments of one query that may stay so.
+pub(crate) const LINGERING_MAX: usize = 10_000;

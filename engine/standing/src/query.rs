@@ -6,7 +6,7 @@
 use crate::StandingError;
 use crate::follower::{Follower, Step};
 use crate::kept::{Definition, Kept};
-use crate::limits::REMEMBERED_ROWS_MAX;
+use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX};
 use crate::network::{Changes, Turn, consolidate};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
@@ -17,12 +17,15 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use transact::{Engine, Moment};
+use world::clock::monotonic_ns;
 
 /// Those who gave the same arguments.
 struct Readers {
     queues: Vec<Weak<Queue>>,
     /// The commit from which on changes for these arguments are remembered.
     since: u64,
+    /// When it was first noticed that nobody reads.
+    left_ns: Option<u64>,
 }
 
 /// A query that runs.
@@ -59,6 +62,8 @@ pub(crate) struct Query {
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
     readers: HashMap<Row, Readers>,
+    /// Arguments that nobody reads, and that are not withdrawn yet.
+    lingering: usize,
     pulse: Arc<Pulse>,
     remembered: VecDeque<Remembered>,
     remembered_rows: usize,
@@ -97,6 +102,7 @@ impl Query {
             used_ns: 0,
             work,
             readers: HashMap::default(),
+            lingering: 0,
             pulse: Arc::new(Pulse::at(place)),
             remembered: VecDeque::new(),
             remembered_rows: 0,
@@ -221,7 +227,7 @@ impl Query {
                 }
             }
             Some(from) => {
-                let changes = self.since(&arguments, from, engine)?;
+                let changes = self.since(&arguments, from, since, engine)?;
                 if !changes.is_empty() {
                     queue.changes(self.place, world::clock::wall_us(), Arc::new(changes));
                 }
@@ -246,21 +252,28 @@ impl Query {
                 return Err(self.failure().cloned().unwrap_or(StandingError::Failed(String::new())));
             }
         }
-        self.readers.insert(arguments.clone(), Readers { queues: Vec::new(), since });
+        self.readers.insert(arguments.clone(), Readers { queues: Vec::new(), since, left_ns: None });
         Ok(since)
     }
-    /// Withdraws arguments that nobody reads any more.
+    /// Withdraws arguments that nobody has read for [`LINGER_NS`].
     pub fn withdraw(&mut self, follower: &mut Follower) {
-        if !self.pulse.take_left() {
+        if !self.pulse.take_left() && self.lingering == 0 {
             return;
         }
-        let is_unread = |readers: &Readers| readers.queues.iter().all(|queue| queue.strong_count() == 0);
-        let unread: Vec<Row> = self
-            .readers
-            .iter()
-            .filter(|(_, readers)| is_unread(readers))
-            .map(|(arguments, _)| arguments.clone())
-            .collect();
+        let now_ns = monotonic_ns();
+        let mut left: Vec<(u64, Row)> = Vec::new();
+        for (arguments, readers) in &mut self.readers {
+            match readers.queues.iter().any(|queue| queue.strong_count() > 0) {
+                true => readers.left_ns = None,
+                false => left.push((*readers.left_ns.get_or_insert(now_ns), arguments.clone())),
+            }
+        }
+        left.sort_unstable_by_key(|(left_ns, _)| *left_ns);
+        let is_over = |left_ns: u64| left_ns + LINGER_NS <= now_ns;
+        let over = left.partition_point(|(left_ns, _)| is_over(*left_ns));
+        let over = over.max(left.len().saturating_sub(LINGERING_MAX));
+        self.lingering = left.len() - over;
+        let unread: Vec<Row> = left.into_iter().take(over).map(|(_, arguments)| arguments).collect();
         unread.iter().for_each(|arguments| {
             self.readers.remove(arguments);
         });
@@ -274,8 +287,14 @@ impl Query {
         self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.kept.answer(arguments))
     }
     /// What the answer has gained and lost since a commit of the past that is kept.
-    fn since(&self, arguments: &Row, from: u64, engine: &Engine) -> Result<Changes, StandingError> {
-        let forgotten = StandingError::Forgotten { from, oldest: self.remembered_from };
+    fn since(
+        &self,
+        arguments: &Row,
+        from: u64,
+        oldest: u64,
+        engine: &Engine,
+    ) -> Result<Changes, StandingError> {
+        let forgotten = StandingError::Forgotten { from, oldest };
         let past = engine.snapshot_at(Moment::Place(from)).map_err(|_| forgotten)?;
         let Ok(work) = &self.work else { return Ok(Changes::new()) };
         let kept = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;

@@ -87,16 +87,16 @@ mod tests {
         let column = |title: &str, at| Column { title: title.into(), at, content: None };
         let columns = [column("k", 0), column("v", 1)];
         assert!(Upserts::new(&columns, &["nobody"]).is_err());
-        let mut upserts = Upserts::new(&columns, &["k"]).unwrap();
+        let mut upserts = Upserts::new(&columns, &["k"]).expect("there is such a column");
         let key = |key: i64| Row::new([Value::Int(key)]);
         assert_eq!(upserts.read(&[(row(1, 1), 1)]), [Upsert::Upsert(row(1, 1))]);
         assert_eq!(upserts.read(&[(row(1, 1), -1), (row(1, 2), 1)]), [Upsert::Upsert(row(1, 2))]);
         assert_eq!(upserts.read(&[(row(1, 3), 1)]), [Upsert::KeyViolation(key(1))]);
         assert_eq!(upserts.read(&[(row(1, 2), -1)]), [Upsert::Upsert(row(1, 3))]);
-        assert_eq!(upserts.read(&[(row(1, 3), -1), (row(2, 0), 2)]), [
-            Upsert::Delete(key(1)),
-            Upsert::KeyViolation(key(2))
-        ]);
+        assert_eq!(
+            upserts.read(&[(row(1, 3), -1), (row(2, 0), 2)]),
+            [Upsert::Delete(key(1)), Upsert::KeyViolation(key(2))]
+        );
         // One that was there before the subscriber came.
         assert_eq!(upserts.read(&[(row(9, 0), -1)]), [Upsert::Delete(key(9))]);
     }

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p tanglewood-bench --example datalog_twins [GRAPH…]`
 
-use bench::graphs::{self, Edges};
+use tanglewood_bench::graphs::{self, Edges};
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::{Input, InputSession};
 use differential_dataflow::lattice::Lattice;
@@ -30,8 +30,8 @@ enum Shape {
 impl Shape {
     fn text(self) -> &'static str {
         match self {
-            Shape::Closure => bench::graphs::CLOSURE,
-            Shape::Generation => bench::graphs::GENERATION,
+            Shape::Closure => tanglewood_bench::graphs::CLOSURE,
+            Shape::Generation => tanglewood_bench::graphs::GENERATION,
         }
     }
 }
@@ -124,7 +124,7 @@ fn by_differential(shape: Shape, edges: &Edges, trials: &[(u32, u32)]) -> Run {
                     seen.0 += difference;
                     seen.1 = seen.1.wrapping_add(digest(*a, *b).wrapping_mul(*difference as u64));
                 })
-                .probe_with(&mut probe);
+                .probe_with(&probe);
             input
         });
         edges.iter().for_each(|pair| input.insert(*pair));

@@ -8,9 +8,9 @@
 mod asked;
 mod peer;
 
+use crate::Choice;
 use crate::banyan::{self, Graph};
 use crate::ldbc::{COMPLEX, answers, expected};
-use crate::Choice;
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
 use asked::{ask, bindings};
@@ -92,8 +92,13 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 
 /// Is this one asked?
 fn is_chosen(choice: &Choice, name: &str) -> bool {
-    let all: Vec<&str> =
-        SMALL.iter().map(|(name, ..)| *name).chain(names(APPENDIX)).chain(names(INTERACTIVE)).chain(["peers"]).collect();
+    let all: Vec<&str> = SMALL
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(names(APPENDIX))
+        .chain(names(INTERACTIVE))
+        .chain(["peers"])
+        .collect();
     choice.among(&all).contains(&name)
 }
 

@@ -57,10 +57,11 @@ impl Session {
         if let Some(traversal) = told::without("profile", traversal) {
             return self.profile(&traversal, options);
         }
-        if !options.keeps_many && !options.machine_only {
-            if let Some(planned) = self.database.plan_gremlin(traversal, &view)? {
-                return self.run_lowered(traversal, &planned, view, options);
-            }
+        if !options.keeps_many
+            && !options.machine_only
+            && let Some(planned) = self.database.plan_gremlin(traversal, &view)?
+        {
+            return self.run_lowered(traversal, &planned, view, options);
         }
         let compiled = Arc::new(traverse::compile(traversal)?);
         let timeout = compiled.setting.timeout_ms.map(Duration::from_millis).or(options.timeout);

@@ -73,11 +73,11 @@ impl Analysis<'_> {
         let first = Step { kind: StepKind::Arguments, layout: carried.to_vec() };
         let outer = std::mem::replace(&mut self.steps, vec![first]);
         let context = Context { argument: 0, carried: carried.to_vec(), sets: true };
-        let output = self.step(&node.inner, &context).and_then(|inner| {
+        let output = self.step(&node.inner, &context).map(|inner| {
             let columns = carried.iter().chain([&repeat.next]).copied().collect::<Vec<_>>();
             let items = columns.iter().copied().map(Expr::Variable).collect();
             let kept = self.add(StepKind::Map { input: inner, items }, columns.clone());
-            Ok(self.add(StepKind::Distinct { input: kept }, columns))
+            self.add(StepKind::Distinct { input: kept }, columns)
         });
         let steps = std::mem::replace(&mut self.steps, outer);
         Ok(Body { steps, output: output? })

@@ -272,7 +272,8 @@ impl Lowerer<'_> {
         let imports = self.imports_since(first_own, first_used);
         let Merging { pattern, pending, parts } = merging;
         let leaf = Plan::Argument(Vec::new());
-        let mut inner = Plan::Match(Box::new(Match { input: leaf, pattern, optional: false, hints: Vec::new() }));
+        let mut inner =
+            Plan::Match(Box::new(Match { input: leaf, pattern, optional: false, hints: Vec::new() }));
         set_argument(&mut inner, &imports);
         let mut paths = Vec::new();
         if let Some(variable) = &merge.pattern.variable {

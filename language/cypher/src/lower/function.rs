@@ -127,7 +127,9 @@ fn result_type(function: Function, arguments: &[Typed]) -> Type {
         Function::Id | Function::Length | Function::Size | Function::ToInteger | Function::Sign => {
             Type::Integer
         }
-        Function::TypeOrder | Function::ToIntegerOrNull | Function::Timestamp | Function::CharLength => Type::Integer,
+        Function::TypeOrder | Function::ToIntegerOrNull | Function::Timestamp | Function::CharLength => {
+            Type::Integer
+        }
         Function::ElementId | Function::Type | Function::ToString | Function::ToStringOrNull => Type::String,
         Function::ToUpper | Function::ToLower | Function::Upper | Function::Lower | Function::Trim => {
             Type::String

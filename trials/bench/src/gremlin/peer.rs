@@ -139,8 +139,11 @@ pub(super) fn run(graph: &Graph, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
+/// What we answer: median time in milliseconds and rows, by question.
+type Ours = HashMap<&'static str, (f64, Vec<Vec<i64>>)>;
+
 /// Our medians, and our answers about each person.
-fn ours(graph: &Graph, session: &mut Session) -> Result<HashMap<&'static str, (f64, Vec<Vec<i64>>)>, String> {
+fn ours(graph: &Graph, session: &mut Session) -> Result<Ours, String> {
     let mut all = HashMap::new();
     for (name, text) in questions() {
         let (mut samples, mut rows) = (Samples::default(), Vec::new());
@@ -172,12 +175,7 @@ fn is_right(graph: &Graph, query: &str, ours: &[Vec<i64>], theirs: &[Vec<i64>]) 
     }
 }
 
-fn tell(
-    graph: &Graph,
-    report: &mut Report,
-    peer: &str,
-    (ours, theirs): (&HashMap<&'static str, (f64, Vec<Vec<i64>>)>, &HashMap<String, Answered>),
-) {
+fn tell(graph: &Graph, report: &mut Report, peer: &str, (ours, theirs): (&Ours, &HashMap<String, Answered>)) {
     for (name, _) in questions() {
         let title = format!("{name} against {peer}");
         let (Some((our_ms, our_rows)), Some(answer)) = (ours.get(name), theirs.get(name)) else {

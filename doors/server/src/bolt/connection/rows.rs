@@ -1,6 +1,7 @@
 //! Rows on their way to the client: PULL and DISCARD.
 //!
-//! Invariant: no more of a result is read than the client asked for, plus one batch to know whether there is more.
+//! Invariant: no more of a result is read than the client asked for, plus one batch to know whether there is more. Of a result without
+//! end a PULL brings what there is, and is answered as soon as there is nothing more at hand.
 
 use super::{Connection, Next, OpenResult, Sink, invalid, map};
 use crate::bolt::message;
@@ -10,11 +11,22 @@ use crate::bolt::{Version, answer, chunks};
 use database::{Error, QueryResult};
 use model::{Batch, Column, Map, Value};
 use std::time::Duration;
+use world::clock::monotonic_ns;
 
 /// Output is handed on whenever so much has gathered.
 pub(super) const FLUSH_BYTES: usize = 64 << 10;
 /// Rows that wait for more rows are handed on after this long; and whoever waits looks after its client so often.
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
+
+/// A PULL of a result without end (a subscription) is answered after this long, rows or none: until then the client cannot say that it has enough.
+const ENDLESS_PULL: Duration = Duration::from_secs(1);
+
+/// What came of waiting for rows.
+enum Waited {
+    Rows(Batch),
+    Nothing,
+    End,
+}
 
 /// Rows of a batch that the client has not pulled yet.
 pub(super) struct Leftover {
@@ -65,16 +77,19 @@ impl Connection {
         wanted: bool,
         sink: &mut dyn Sink,
     ) -> std::io::Result<Result<bool, Error>> {
-        let mut left = limit;
+        let (mut left, is_endless) = (limit, open.result.is_endless());
+        let mut patience = is_endless.then_some(ENDLESS_PULL);
         loop {
             let leftover = match open.leftover.take() {
                 Some(leftover) => leftover,
-                None => match self.next_batch(&mut open.result, sink)? {
-                    Ok(None) => return Ok(Ok(false)),
-                    Ok(Some(batch)) => Leftover { batch, row: 0 },
+                None => match self.next_batch(&mut open.result, patience, sink)? {
+                    Ok(Waited::End) => return Ok(Ok(false)),
+                    Ok(Waited::Nothing) => return Ok(Ok(true)),
+                    Ok(Waited::Rows(batch)) => Leftover { batch, row: 0 },
                     Err(error) => return Ok(Err(error)),
                 },
             };
+            patience = is_endless.then_some(Duration::ZERO);
             let Leftover { batch, row } = leftover;
             let end = batch.len().min(row.saturating_add(left));
             open.has_sent |= end > row;
@@ -93,7 +108,7 @@ impl Connection {
                 open.leftover = Some(Leftover { batch, row: end });
             }
             if left == 0 {
-                return self.has_more(open, sink);
+                return if is_endless { Ok(Ok(true)) } else { self.has_more(open, sink) };
             }
         }
     }
@@ -102,12 +117,20 @@ impl Connection {
     fn next_batch(
         &mut self,
         result: &mut QueryResult,
+        patience: Option<Duration>,
         sink: &mut dyn Sink,
-    ) -> std::io::Result<Result<Option<Batch>, Error>> {
+    ) -> std::io::Result<Result<Waited, Error>> {
+        let until_ns = patience.map(|patience| monotonic_ns() + patience.as_nanos() as u64);
         loop {
-            match result.next_batch_timeout(FLUSH_AFTER) {
-                Ok(Some(next)) => return Ok(Ok(next)),
+            match result
+                .next_batch_timeout(patience.map_or(FLUSH_AFTER, |patience| patience.min(FLUSH_AFTER)))
+            {
+                Ok(Some(Some(batch))) => return Ok(Ok(Waited::Rows(batch))),
+                Ok(Some(None)) => return Ok(Ok(Waited::End)),
                 Err(error) => return Ok(Err(error)),
+                Ok(None) if until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns) => {
+                    return Ok(Ok(Waited::Nothing));
+                }
                 Ok(None) => {
                     self.flush(sink)?;
                     sink.look();
@@ -123,11 +146,12 @@ impl Connection {
         sink: &mut dyn Sink,
     ) -> std::io::Result<Result<bool, Error>> {
         while open.leftover.is_none() {
-            match self.next_batch(&mut open.result, sink)? {
+            match self.next_batch(&mut open.result, None, sink)? {
                 Err(error) => return Ok(Err(error)),
-                Ok(None) => return Ok(Ok(false)),
-                Ok(Some(batch)) if batch.is_empty() => {}
-                Ok(Some(batch)) => open.leftover = Some(Leftover { batch, row: 0 }),
+                Ok(Waited::End) => return Ok(Ok(false)),
+                Ok(Waited::Nothing) => {}
+                Ok(Waited::Rows(batch)) if batch.is_empty() => {}
+                Ok(Waited::Rows(batch)) => open.leftover = Some(Leftover { batch, row: 0 }),
             }
         }
         Ok(Ok(true))
