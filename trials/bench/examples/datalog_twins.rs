@@ -3,7 +3,6 @@
 //!
 //! `cargo run --release -p tanglewood-bench --example datalog_twins [GRAPH…]`
 
-use tanglewood_bench::graphs::{self, Edges};
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::{Input, InputSession};
 use differential_dataflow::lattice::Lattice;
@@ -12,6 +11,7 @@ use model::Value;
 use rules::{Bounds, Change, Evaluation};
 use std::cell::RefCell;
 use std::rc::Rc;
+use tanglewood_bench::graphs::{self, Edges};
 use timely::dataflow::operators::probe::Handle;
 use timely::progress::Timestamp;
 
@@ -113,7 +113,7 @@ fn by_differential(shape: Shape, edges: &Edges, trials: &[(u32, u32)]) -> Run {
     timely::execute_directly(move |worker| {
         let started = now_ms();
         let seen = Rc::new(RefCell::new((0_isize, 0_u64)));
-        let mut probe = Handle::new();
+        let probe = Handle::new();
         let told = seen.clone();
         let mut input: InputSession<u64, (u32, u32), isize> = worker.dataflow(|scope| {
             let (input, edges) = scope.new_collection();
