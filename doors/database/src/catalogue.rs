@@ -8,7 +8,7 @@ use plan::Statement;
 use plan::procedures::{
     BACKED_UP, LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
 };
-use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
+use plan::statement::{Mode as StatementMode, Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 
@@ -75,6 +75,8 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
             LISTED_USERS => users::listed(database)?,
             LISTED_TENANTS => tenants(database),
             name => match name.strip_prefix(BACKED_UP) {
+                // To explain is not to do.
+                Some(_) if statement.mode == StatementMode::Explain => Vec::new(),
                 Some(folder) => vec![backup(folder, params, database)?],
                 None => continue,
             },

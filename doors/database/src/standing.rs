@@ -11,7 +11,7 @@ use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog, kept_text};
 use ::standing::{Definition as Asked, Keeper, Standing, StandingError, Subscription, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use plan::StatementKind;
 use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
@@ -56,7 +56,9 @@ pub(crate) struct StandingQueries {
     wake: OnceLock<RootHandle>,
     /// Where they are written down, unless the database lives in memory.
     kept: Option<(Arc<dyn Disk>, PathBuf)>,
-    /// Those of the file have been made again; held by whoever changes the file.
+    /// Held by whoever changes the file.
+    file: Mutex<()>,
+    /// Those of the file have been made again.
     ready: Mutex<bool>,
     becomes_ready: Condvar,
 }
@@ -93,8 +95,14 @@ impl StandingQueries {
         let definitions: Vec<Definition> =
             cypher::split_statements(&text).iter().map(definition).collect::<Result<_, _>>()?;
         let ready = Mutex::new(definitions.is_empty());
-        let standing =
-            StandingQueries { keeper, wake: OnceLock::new(), kept, ready, becomes_ready: Condvar::new() };
+        let standing = StandingQueries {
+            keeper,
+            wake: OnceLock::new(),
+            kept,
+            file: Mutex::default(),
+            ready,
+            becomes_ready: Condvar::new(),
+        };
         Ok((standing, definitions))
     }
     /// Ends all subscriptions.
@@ -102,12 +110,11 @@ impl StandingQueries {
         self.keeper.close();
     }
     /// Waits until those of the file are there again.
-    fn settled(&self) -> MutexGuard<'_, bool> {
+    fn settle(&self) {
         let mut ready = self.ready.lock();
         while !*ready {
             self.becomes_ready.wait(&mut ready);
         }
-        ready
     }
     /// Writes down these and no others.
     fn write(&self, definitions: impl Iterator<Item = Definition>) -> Result<(), Error> {
@@ -158,8 +165,10 @@ impl Database {
     /// As there.
     pub fn create_standing_for(&self, tenant: &str, name: &str, text: &str) -> Result<(), Error> {
         let standing = self.standing_queries();
-        let _file = standing.settled();
+        standing.settle();
+        // The first answer may take its time; nobody else waits for it.
         self.make_standing(name, text, self.accounts().tenant(tenant))?;
+        let _file = standing.file.lock();
         standing.write(standing.definitions(self.accounts()).into_iter()).inspect_err(|_| {
             // What is not written down would be gone after the next open.
             let _ = standing.keeper.drop_query(name);
@@ -241,7 +250,8 @@ impl Database {
     /// There is none of this name.
     pub fn drop_standing(&self, name: &str) -> Result<(), Error> {
         let standing = self.standing_queries();
-        let _file = standing.settled();
+        standing.settle();
+        let _file = standing.file.lock();
         let all = standing.definitions(self.accounts());
         if all.iter().any(|other| *other.name == *name) {
             standing.write(all.into_iter().filter(|other| *other.name != *name))?;
@@ -251,7 +261,7 @@ impl Database {
     /// All standing queries, in order of their names.
     pub fn standing(&self) -> Vec<Standing> {
         let standing = self.standing_queries();
-        drop(standing.settled());
+        standing.settle();
         standing.keeper.list()
     }
     /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
@@ -266,7 +276,7 @@ impl Database {
         snapshot: bool,
     ) -> Result<Subscription, Error> {
         let standing = self.standing_queries();
-        drop(standing.settled());
+        standing.settle();
         Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), from, snapshot)?)
     }
 }

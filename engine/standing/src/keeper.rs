@@ -199,6 +199,9 @@ impl Keeper {
         let given =
             |name: &Name| argument(name).ok_or_else(|| StandingError::MissingArgument(name.to_string()));
         let arguments = query.parameters.iter().map(given).collect::<Result<Vec<_>, _>>()?;
+        if let Some(follower) = follower.as_mut() {
+            query.withdraw(follower);
+        }
         match (follower, query.failure()) {
             (_, Some(error)) => Err(error.clone()),
             (None, None) => Err(no_such(name)),
@@ -250,6 +253,8 @@ impl Inner {
             }
             Err(error) => {
                 self.queries.values_mut().for_each(|query| query.fail(error.clone()));
+                // What was taken off the feed is lost to it; whoever makes a query begins another.
+                self.follower = None;
                 false
             }
         }

@@ -16,5 +16,7 @@ pub(crate) const ATOMS_MAX: usize = 256;
 pub const RULES_BYTES_MAX: usize = 8 << 30;
 /// How long arguments stay after their last reader went, so that one whose connection broke goes on where it was.
 pub(crate) const LINGER_NS: u64 = 60_000_000_000;
+/// How often a query looks whose readers have gone.
+pub(crate) const WITHDRAW_EVERY_NS: u64 = 1_000_000_000;
 /// Arguments of one query that may stay so.
 pub(crate) const LINGERING_MAX: usize = 10_000;

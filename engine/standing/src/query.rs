@@ -6,7 +6,7 @@
 use crate::StandingError;
 use crate::follower::{Follower, Step};
 use crate::kept::{Definition, Kept};
-use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX};
+use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
 use crate::network::{Changes, Turn, consolidate};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
@@ -64,6 +64,8 @@ pub(crate) struct Query {
     readers: HashMap<Row, Readers>,
     /// Arguments that nobody reads, and that are not withdrawn yet.
     lingering: usize,
+    /// When that was looked at last.
+    withdrawn_ns: u64,
     pulse: Arc<Pulse>,
     remembered: VecDeque<Remembered>,
     remembered_rows: usize,
@@ -103,6 +105,7 @@ impl Query {
             work,
             readers: HashMap::default(),
             lingering: 0,
+            withdrawn_ns: 0,
             pulse: Arc::new(Pulse::at(place)),
             remembered: VecDeque::new(),
             remembered_rows: 0,
@@ -234,6 +237,8 @@ impl Query {
             }
         }
         if let Some(readers) = self.readers.get_mut(&arguments) {
+            // Those who went are forgotten here too: changes may never come.
+            readers.queues.retain(|queue| queue.strong_count() > 0);
             readers.queues.push(Arc::downgrade(&queue));
         }
         Ok(Subscription::new(queue, self.columns.clone(), self.pulse.clone()))
@@ -257,10 +262,11 @@ impl Query {
     }
     /// Withdraws arguments that nobody has read for [`LINGER_NS`].
     pub fn withdraw(&mut self, follower: &mut Follower) {
-        if !self.pulse.take_left() && self.lingering == 0 {
+        let now_ns = monotonic_ns();
+        if now_ns < self.withdrawn_ns + WITHDRAW_EVERY_NS || (!self.pulse.take_left() && self.lingering == 0) {
             return;
         }
-        let now_ns = monotonic_ns();
+        self.withdrawn_ns = now_ns;
         let mut left: Vec<(u64, Row)> = Vec::new();
         for (arguments, readers) in &mut self.readers {
             match readers.queues.iter().any(|queue| queue.strong_count() > 0) {

@@ -20,7 +20,7 @@ pub enum Upsert {
 /// a subscription without snapshot it knows nothing, so it may miss that a key has two of them.
 pub struct Upserts {
     key: Vec<usize>,
-    live: HashMap<Row, Vec<(Row, isize)>>,
+    live: HashMap<Row, HashMap<Row, isize>>,
 }
 
 impl Upserts {
@@ -49,23 +49,23 @@ impl Upserts {
         for (row, diff) in rows {
             let key = row.pick(&self.key);
             let live = self.live.entry(key.clone()).or_default();
-            match live.iter_mut().find(|(other, _)| other == row) {
-                Some((_, count)) => *count += diff,
-                None => live.push((row.clone(), *diff)),
+            let count = live.entry(row.clone()).or_insert(0);
+            *count += diff;
+            if *count <= 0 {
+                live.remove(row);
             }
             if seen.insert(key.clone()) {
                 touched.push(key);
             }
         }
         let told = touched.into_iter().map(|key| {
-            let live = self.live.get_mut(&key).expect("it was just made");
-            live.retain(|(_, count)| *count > 0);
-            match &live[..] {
-                [] => {
+            let mut live = self.live.get(&key).into_iter().flatten();
+            match (live.next(), live.next()) {
+                (None, _) => {
                     self.live.remove(&key);
                     Upsert::Delete(key)
                 }
-                [(row, 1)] => Upsert::Upsert(row.clone()),
+                (Some((row, 1)), None) => Upsert::Upsert(row.clone()),
                 _ => Upsert::KeyViolation(key),
             }
         });
