@@ -387,3 +387,35 @@ fn one_plan_serves_all_constants() {
         assert_eq!(plain(&mut session, &format!("g.V().limit({n}).count()")), [Object::Long(n)]);
     }
 }
+
+/// What looks like another constant and makes another plan: each is answered for itself, whichever came first.
+#[test]
+fn a_plan_serves_no_other_shape() {
+    let pairs = [
+        ("g.V().has('n', within()).count()", 0, "g.V().has('n', within(1, 2)).count()", 2),
+        ("g.V().has('n', without()).count()", 60, "g.V().has('n', without(1, 2)).count()", 58),
+        (
+            "g.V().where(values('n').is(within())).count()",
+            0,
+            "g.V().where(values('n').is(within(3))).count()",
+            1,
+        ),
+        ("g.V().has('n', lt(2).or(gt(57))).count()", 4, "g.V().has('n', lt(2).and(gt(57))).count()", 0),
+        ("g.V().has('s', startingWith('a')).count()", 60, "g.V().has('s', endingWith('a')).count()", 0),
+        ("g.V().hasId(0).count()", 1, "g.V().hasId(0, 1).count()", 2),
+        ("g.V().hasLabel('a').count()", 60, "g.V().hasLabel('b').count()", 0),
+    ];
+    for (one, of_one, other, of_other) in pairs {
+        for turned in [false, true] {
+            let mut session = ring();
+            plain(&mut session, "g.V().property('s', 'ab').iterate()");
+            let mut asked = [(one, of_one), (other, of_other)];
+            if turned {
+                asked.reverse();
+            }
+            for (text, count) in asked.into_iter().chain(asked) {
+                assert_eq!(plain(&mut session, text), [Object::Long(count)], "{text}, turned: {turned}");
+            }
+        }
+    }
+}

@@ -62,7 +62,8 @@ pub fn parameter(place: usize) -> String {
 pub fn hash(traversal: &Traversal) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     visit(traversal, &mut |part| match part {
-        Part::Constant(constant) => matches!(constant, Constant::One(_)).hash(&mut hasher),
+        // not zero: the hasher does not see one at the end
+        Part::Constant(constant) => (1 + u8::from(matches!(constant, Constant::One(_)))).hash(&mut hasher),
         Part::Name(name) => name.hash(&mut hasher),
         Part::Value(object) => hash_object(object, &mut hasher),
         Part::Mark(mark) => mark.hash(&mut hasher),
@@ -74,6 +75,7 @@ fn hash_object(object: &Object, hasher: &mut impl Hasher) {
     match object {
         Object::String(text) => text.hash(hasher),
         Object::Token(token) => token.hash(hasher),
+        Object::Double(number) => number.to_bits().hash(hasher),
         other => (std::mem::discriminant(other), other.as_long()).hash(hasher),
     }
 }
@@ -102,6 +104,10 @@ fn same_argument(a: &Argument, b: &Argument, constant: bool) -> bool {
         (Argument::Traversal(a), Argument::Traversal(b)) => is_same(a, b),
         (Argument::Value(a), Argument::Value(b)) if constant && is_constant(a) && is_constant(b) => true,
         (Argument::Predicate(a), Argument::Predicate(b)) if constant => same_predicate(a, b),
+        // equal, yet two values: the sign of nothing is in the plan
+        (Argument::Value(Object::Double(a)), Argument::Value(Object::Double(b))) => {
+            a.to_bits() == b.to_bits()
+        }
         (a, b) => a == b,
     }
 }
@@ -111,13 +117,19 @@ fn same_predicate(a: &Predicate, b: &Predicate) -> bool {
     match (a, b) {
         (Predicate::Compare(how, a), Predicate::Compare(other, b)) => how == other && same(a, b),
         (Predicate::Within(a), Predicate::Within(b)) | (Predicate::Without(a), Predicate::Without(b)) => {
-            if a.iter().all(is_constant) { b.iter().all(is_constant) } else { a == b }
+            if are_constants(a) {
+                are_constants(b)
+            } else {
+                a == b
+            }
         }
         (Predicate::Between(a, c), Predicate::Between(b, d))
         | (Predicate::Inside(a, c), Predicate::Inside(b, d))
         | (Predicate::Outside(a, c), Predicate::Outside(b, d)) => same(a, b) && same(c, d),
         (Predicate::Text(test, a, negated), Predicate::Text(other, b, too)) => {
-            (test, negated) == (other, too) && same(a, b)
+            // the algebra has these for text alone
+            let kind = a.as_str().is_some() == b.as_str().is_some();
+            (test, negated) == (other, too) && kind && same(a, b)
         }
         (Predicate::And(a, c), Predicate::And(b, d)) | (Predicate::Or(a, c), Predicate::Or(b, d)) => {
             same_predicate(a, b) && same_predicate(c, d)
@@ -144,6 +156,11 @@ fn is_constant(object: &Object) -> bool {
             | Object::Long(_)
             | Object::String(_)
     ) || matches!(object, Object::Double(number) if !number.is_nan())
+}
+
+/// An empty list is none: nothing is looked up with it, and its plan says so.
+fn are_constants(objects: &[Object]) -> bool {
+    !objects.is_empty() && objects.iter().all(is_constant)
 }
 
 /// From which argument on a step's values are constants.
@@ -197,7 +214,7 @@ fn visit_predicate<'t>(predicate: &'t Predicate, constant: bool, see: &mut dyn F
         }
         Predicate::Within(values) | Predicate::Without(values) => {
             see(Part::Mark(if matches!(predicate, Predicate::Within(_)) { 3 } else { 4 }));
-            match constant && values.iter().all(is_constant) {
+            match constant && are_constants(values) {
                 true => see(Part::Constant(Constant::Many(values))),
                 false => values.iter().for_each(|value| see(Part::Value(value))),
             }
@@ -211,13 +228,13 @@ fn visit_predicate<'t>(predicate: &'t Predicate, constant: bool, see: &mut dyn F
             one(low, see);
             one(high, see);
         }
-        Predicate::Text(_, value, _) => {
-            see(Part::Mark(8));
+        Predicate::Text(test, value, negated) => {
+            see(Part::Mark(16 + 2 * *test as u8 + u8::from(*negated)));
             one(value, see);
         }
         Predicate::TypeOf(value) => see(Part::Value(value)),
         Predicate::And(left, right) | Predicate::Or(left, right) => {
-            see(Part::Mark(9));
+            see(Part::Mark(if matches!(predicate, Predicate::And(..)) { 8 } else { 9 }));
             visit_predicate(left, constant, see);
             visit_predicate(right, constant, see);
         }
