@@ -69,9 +69,35 @@ pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Ob
     }
 }
 
+/// A traversal that was ended from outside knows that, but not why; of what it came to by itself it knows more than the query does.
 fn why(error: ExecuteError, found: &Found) -> Error {
-    match found.shared.lock().1.take() {
-        Some(own) => own.into(),
-        None => error.into(),
+    use ExecuteError::{Cancelled, OverBudget, TimedOut};
+    let own = found.shared.lock().1.take();
+    match (error, own) {
+        (outside @ (Cancelled(_) | TimedOut { .. } | OverBudget { .. }), _) => outside.into(),
+        (_, Some(own)) => own.into(),
+        (error, None) => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_ended_a_traversal_says_why() {
+        let told = |error: ExecuteError| {
+            let found = Found::default();
+            let (code, message) = ("Neo.TransientError.Transaction.Terminated", "the traversal was ended");
+            let own = TraverseError::Graph { code: code.into(), message: message.into(), retryable: false };
+            found.shared.lock().1 = Some(own);
+            why(error, &found)
+        };
+        let cancelled = told(ExecuteError::Cancelled("enough was seen".into()));
+        assert!(cancelled.message.contains("enough was seen"), "{cancelled}");
+        let late = told(ExecuteError::TimedOut { after_ms: 7 });
+        assert!(late.code.contains("TimedOut"), "{late}");
+        let by_itself = told(ExecuteError::Plan("the traversal was ended".into()));
+        assert!(by_itself.code.contains("Terminated"), "{by_itself}");
     }
 }
