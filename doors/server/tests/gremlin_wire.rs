@@ -7,6 +7,8 @@ use common::gremlin::*;
 use common::socket::within;
 use rustls::pki_types::ServerName;
 use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tanglewood_server::users::Gate;
@@ -269,4 +271,51 @@ fn over_http() {
         assert_eq!(code(&get(at, "?gremlin=g.V().drop()", header)), "403");
     }
     assert_eq!(code(&get(at, "?gremlin=g.V()", "Origin: http://127.0.0.1:3000\r\n")), "200");
+}
+
+fn first_line(address: SocketAddr, text: &str) -> String {
+    let (mut socket, mut line) = (socket(address), String::new());
+    socket.write_all(text.as_bytes()).unwrap();
+    BufReader::new(socket).read_line(&mut line).unwrap();
+    line
+}
+
+/// A page whose own name was made to mean this machine is of the same site as the server; its browser still says that name.
+#[test]
+fn without_passwords_only_a_loopback_host_is_answered() {
+    let (_database, server) = serve(Limits::default());
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let asked = |at, host: &str, origin: &str, rest: &str| {
+        let head = format!("GET /gremlin?gremlin=g.inject(1) HTTP/1.1\r\n{host}{origin}{rest}\r\n");
+        first_line(at, &head).split(' ').nth(1).unwrap_or_default().to_string()
+    };
+    let port = server.address().port();
+    for name in
+        ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "[::1", ""]
+    {
+        for name in [name.to_string(), format!("{name}:{port}")] {
+            let (host, origin) = (format!("Host: {name}\r\n"), format!("Origin: http://{name}\r\n"));
+            assert_eq!(asked(server.address(), &host, &origin, "Connection: close\r\n"), "403", "{name}");
+            assert_eq!(asked(server.address(), &host, &origin, upgrade), "403", "{name}");
+        }
+    }
+    let two = "Host: localhost\r\nHost: evil.example\r\n";
+    assert_eq!(asked(server.address(), two, "", "Connection: close\r\n"), "403");
+    let told = http(server.address(), "GET /gremlin HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    assert!(told.contains("asks for no password") && told.contains("localhost"), "{told}");
+    for name in ["localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]"] {
+        for name in [name.to_string(), format!("{name}:{port}")] {
+            let host = format!("Host: {name}\r\n");
+            assert_eq!(asked(server.address(), &host, "", "Connection: close\r\n"), "200", "{name}");
+            assert_eq!(asked(server.address(), &host, "", upgrade), "101", "{name}");
+        }
+    }
+    assert_eq!(asked(server.address(), "", "", "Connection: close\r\n"), "200", "no browser");
+    // Who asks for passwords may be called by any name.
+    let folder = TemporaryFolder::new("users").unwrap();
+    let (_database, options) = options(Gate::of(users(&folder)), Limits::default());
+    let server = GremlinServer::start(options).unwrap();
+    assert_eq!(asked(server.address(), "Host: db.example\r\n", "", "Connection: close\r\n"), "401");
+    assert_eq!(asked(server.address(), "Host: db.example\r\n", "", upgrade), "101");
 }

@@ -152,6 +152,11 @@ impl Visit<'_> {
             if head.path != PATH {
                 return http::refuse(Some(&head), 404, &format!("the door is at {PATH}"), &mut stream);
             }
+            if !http.manner.gate.asks() && !head.is_for_this_machine() {
+                let message = "a server that asks for no password answers only to localhost or a loopback address \
+                               as Host";
+                return http::refuse(Some(&head), 403, message, &mut stream);
+            }
             if head.is_of_another_site() {
                 return http::refuse(Some(&head), 403, "pages of other sites may not ask", &mut stream);
             }

@@ -1,6 +1,7 @@
 //! The head of an HTTP/1.1 request: its first line and its headers.
 
 use super::reading::Malformed;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Headers of one request.
 pub const HEADERS_MAX: usize = 100;
@@ -97,6 +98,12 @@ impl Head {
             _ => malformed("its length is none"),
         }
     }
+    /// Does it name this machine by `localhost` or a loopback address? A page can have its own name mean this machine and so be of the same
+    /// site as the server, but its browser still says that name. Who is no browser may name nothing.
+    pub fn is_for_this_machine(&self) -> bool {
+        let mut hosts = self.headers.iter().filter(|(name, _)| name == "host").map(|(_, host)| host.as_str());
+        hosts.all(names_this_machine)
+    }
     /// Was it sent by a page of another site, in somebody's browser? Such a page must not reach a server that asks for no password.
     pub fn is_of_another_site(&self) -> bool {
         let host_of = |text: &str| {
@@ -113,6 +120,21 @@ impl Head {
         let host = self.header("host").map(host_of).unwrap_or_default();
         self.header("sec-fetch-site") == Some("cross-site") || origin.is_some_and(|origin| origin != host)
     }
+}
+
+/// A host with its port or without.
+fn names_this_machine(host: &str) -> bool {
+    let is_port = |text: &str| text.parse::<u16>().is_ok();
+    let loopback_6 = |text: &str| text.parse::<Ipv6Addr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+    if let Some((ip, behind)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        return loopback_6(ip) && (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port));
+    }
+    let bare = match host.split_once(':') {
+        Some((bare, port)) if is_port(port) => bare,
+        Some(_) => return false,
+        None => host,
+    };
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Pairs of what is asked, percent signs and pluses undone.
