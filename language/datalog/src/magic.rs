@@ -4,9 +4,12 @@
 //! that somebody asks for. What a rule's body asks of other relations, once its literals before are known, is a rule for their magic
 //! relations. Negated and aggregated relations, and what those need, are computed whole, so that the strata stay what they were.
 
+use crate::limits::{COPIES_MAX, FOCUS_ROUNDS_MAX, FOCUSED_RULES_MAX, FOCUSED_TERMS_MAX};
 use crate::program::{Atom, Component, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
 use crate::strata;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use model::compare::hash_value;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Bit of each bound column.
 type Bound = u32;
@@ -14,27 +17,31 @@ type Bound = u32;
 /// The program that answers the question and computes nothing that it does not need. Without a question, the program itself.
 pub fn focus(program: &Program) -> Program {
     let Some(question) = &program.question else { return program.clone() };
+    let rules = by_head(program);
     let mut whole = BTreeSet::new();
+    let mut rounds = 0;
     loop {
-        let mut rewrite = Rewrite {
-            program: Program { rules: Vec::new(), ..program.clone() },
-            recursive: recursive(program),
-            whole: whole.clone(),
-            adorned: HashMap::new(),
-            queue: VecDeque::new(),
-        };
+        let mut rewrite = Rewrite::new(program, whole.clone());
         let asked = if rewrite.is_ruled(question.relation) {
             rewrite.relation(question.relation, 0)
         } else {
             question.relation
         };
         while let Some((relation, bound)) = rewrite.queue.pop_front() {
-            for rule in program.rules.iter().filter(|rule| rule.head.relation == relation) {
+            for rule in rules.get(&relation).into_iter().flatten() {
                 rewrite.rule(rule, bound);
             }
+            if rewrite.is_full() {
+                break;
+            }
+        }
+        rounds += 1;
+        if rewrite.is_full() || rounds == FOCUS_ROUNDS_MAX {
+            whole = (0..program.relations.len()).collect();
+            continue;
         }
         let mut focused = rewrite.program;
-        let needed = add_whole(program, &mut focused, asked);
+        let needed = add_whole(program, &rules, &mut focused, asked);
         // What is computed whole anyway needs no copies.
         let known = whole.len();
         whole.extend(rewrite.whole);
@@ -49,6 +56,16 @@ pub fn focus(program: &Program) -> Program {
         focused.components = strata::components(&focused, &[]).unwrap_or_default();
         return focused;
     }
+}
+
+type ByHead<'a> = HashMap<RelationNo, Vec<&'a Rule>>;
+
+fn by_head(program: &Program) -> ByHead<'_> {
+    let mut found = ByHead::new();
+    for rule in &program.rules {
+        found.entry(rule.head.relation).or_default().push(rule);
+    }
+    found
 }
 
 /// Relations that need themselves.
@@ -77,7 +94,29 @@ struct Rewrite {
     /// Relations that are computed whole.
     whole: BTreeSet<RelationNo>,
     adorned: HashMap<(RelationNo, Bound), Copy>,
+    /// Number of copies of each relation that has some.
+    copies: HashMap<RelationNo, usize>,
+    /// Rules for magic relations, by [`mark`].
+    magic: HashMap<u64, Vec<usize>>,
+    /// Literals and columns of the rules.
+    terms: usize,
     queue: VecDeque<(RelationNo, Bound)>,
+}
+
+/// A hash of a rule: equal rules have the same.
+fn mark(rule: &Rule) -> u64 {
+    let mut state = DefaultHasher::new();
+    let mut note = |term: &Term| match term {
+        Term::Any => 0.hash(&mut state),
+        Term::Slot(slot) => (1, slot).hash(&mut state),
+        Term::Constant(value) => hash_value(value, &mut state),
+        Term::Parameter(name) => name.hash(&mut state),
+    };
+    rule.head.terms.iter().for_each(&mut note);
+    rule.body.iter().for_each(|literal| literal.each_term(&mut note));
+    rule.head.relation.hash(&mut state);
+    rule.body.iter().for_each(|literal| literal.relation().hash(&mut state));
+    state.finish()
 }
 
 /// Columns that hold a value, or a variable of these.
@@ -110,6 +149,29 @@ fn slots_of(literal: &Literal) -> BTreeSet<usize> {
 }
 
 impl Rewrite {
+    fn new(program: &Program, whole: BTreeSet<RelationNo>) -> Rewrite {
+        Rewrite {
+            program: Program { rules: Vec::new(), ..program.clone() },
+            recursive: recursive(program),
+            whole,
+            adorned: HashMap::new(),
+            copies: HashMap::new(),
+            magic: HashMap::new(),
+            terms: 0,
+            queue: VecDeque::new(),
+        }
+    }
+    /// Did the program grow too large?
+    fn is_full(&self) -> bool {
+        self.program.rules.len() > FOCUSED_RULES_MAX || self.terms > FOCUSED_TERMS_MAX
+    }
+    fn push(&mut self, rule: Rule) {
+        for literal in &rule.body {
+            self.terms += 1;
+            literal.each_term(&mut |_| self.terms += 1);
+        }
+        self.program.rules.push(rule);
+    }
     fn is_ruled(&self, relation: RelationNo) -> bool {
         self.program.relations[relation].source == Source::Rules
     }
@@ -128,6 +190,7 @@ impl Rewrite {
         let magic =
             self.invent(format!("{name}@{letters}@magic"), bound.count_ones() as usize, Source::Rules);
         self.adorned.insert((relation, bound), Copy { own, magic });
+        *self.copies.entry(relation).or_insert(0) += 1;
         self.queue.push_back((relation, bound));
         Copy { own, magic }
     }
@@ -154,22 +217,21 @@ impl Rewrite {
             body.push(placed);
         }
         let head = Atom { relation: copy.own, terms: rule.head.terms.clone() };
-        self.program.rules.push(Rule { head, body, slots: rule.slots });
+        self.push(Rule { head, body, slots: rule.slots });
     }
     /// Which literal is next: one that only tests; then the atom with most columns bound, what is given before what is derived.
     fn next(&self, left: &[&Literal], known: &BTreeSet<usize>) -> usize {
         let tests = |literal: &&Literal| match literal {
             Literal::Holds(_) => false,
-            Literal::Let(_, value) => {
+            other => {
                 let mut is_known = true;
-                value.each_term(&mut |term| {
+                other.each_term(&mut |term| {
                     if let Term::Slot(slot) = term {
                         is_known &= known.contains(slot);
                     }
                 });
                 is_known
             }
-            other => slots_of(other).is_subset(known),
         };
         if let Some(at) = left.iter().position(tests) {
             return at;
@@ -188,7 +250,9 @@ impl Rewrite {
     }
     /// What to read of a relation with these columns bound: a copy, or the whole.
     fn relation(&mut self, relation: RelationNo, bound: Bound) -> RelationNo {
-        if bound == 0 && self.recursive.contains(&relation) {
+        let is_full = !self.adorned.contains_key(&(relation, bound))
+            && self.copies.get(&relation).is_some_and(|copies| *copies >= COPIES_MAX);
+        if is_full || (bound == 0 && self.recursive.contains(&relation)) {
             self.whole.insert(relation);
         }
         if self.whole.contains(&relation) { relation } else { self.adorned(relation, bound).own }
@@ -202,8 +266,11 @@ impl Rewrite {
             let head = Atom { relation: magic, terms: picked(&atom.terms, bound) };
             let says_itself = matches!(before, [Literal::Holds(only)] if *only == head);
             let magic = Rule { head, body: before.to_vec(), slots: rule.slots };
-            if !says_itself && !self.program.rules.contains(&magic) {
-                self.program.rules.push(magic);
+            let (mark, next) = (mark(&magic), self.program.rules.len());
+            let alike = self.magic.entry(mark).or_default();
+            if !says_itself && !alike.iter().any(|at| self.program.rules[*at] == magic) {
+                alike.push(next);
+                self.push(magic);
             }
         }
         Literal::Holds(Atom { relation, terms: atom.terms.clone() })
@@ -211,24 +278,28 @@ impl Rewrite {
 }
 
 /// Adds the original rules of what is needed whole, and forgets facts and aggregates that nobody needs; all that is needed.
-fn add_whole(original: &Program, focused: &mut Program, asked: RelationNo) -> BTreeSet<RelationNo> {
+fn add_whole(
+    original: &Program,
+    rules: &ByHead<'_>,
+    focused: &mut Program,
+    asked: RelationNo,
+) -> BTreeSet<RelationNo> {
+    let inputs: HashMap<RelationNo, RelationNo> =
+        original.aggregates.iter().map(|aggregate| (aggregate.output, aggregate.input)).collect();
+    let mut ruled: HashSet<RelationNo> = focused.rules.iter().map(|rule| rule.head.relation).collect();
     let read = focused.rules.iter().flat_map(|rule| rule.body.iter().filter_map(Literal::relation));
     let mut queue: VecDeque<RelationNo> = read.chain([asked]).collect();
     let mut needed: BTreeSet<RelationNo> = queue.iter().copied().collect();
     while let Some(relation) = queue.pop_front() {
         // Once for each: a relation may be read in several places.
-        if focused.rules.iter().any(|rule| rule.head.relation == relation) {
+        if !ruled.insert(relation) {
             continue;
         }
-        for rule in original.rules.iter().filter(|rule| rule.head.relation == relation) {
+        for rule in rules.get(&relation).into_iter().flatten().copied() {
             focused.rules.push(rule.clone());
             queue.extend(rule.body.iter().filter_map(Literal::relation).filter(|read| needed.insert(*read)));
         }
-        for aggregate in original.aggregates.iter().filter(|aggregate| aggregate.output == relation) {
-            if needed.insert(aggregate.input) {
-                queue.push_back(aggregate.input);
-            }
-        }
+        queue.extend(inputs.get(&relation).copied().filter(|input| needed.insert(*input)));
     }
     focused.aggregates.retain(|aggregate| needed.contains(&aggregate.output));
     focused.facts.retain(|(relation, _)| needed.contains(relation));

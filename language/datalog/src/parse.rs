@@ -2,7 +2,7 @@
 
 use crate::clause::{Clause, Said, SaidAtom, SaidExpr, SaidLiteral, SaidName};
 use crate::error::{DatalogError, ErrorKind, Span};
-use crate::limits::{ARITY_MAX, DEPTH_MAX, OPERATORS_MAX, TEXT_BYTES_MAX};
+use crate::limits::{ARITY_MAX, DEPTH_MAX, LITERALS_MAX, OPERATORS_MAX, TEXT_BYTES_MAX};
 use crate::program::{AggregateKind, Operator, Order};
 use crate::token::{Spanned, Token, tokens};
 use model::Value;
@@ -104,6 +104,11 @@ impl Parser {
         if self.eat(":-") || self.eat("<-") {
             body.push(self.literal()?);
             while self.eat(",") {
+                if body.len() == LITERALS_MAX {
+                    let message = format!("more than {LITERALS_MAX} parts in the body of one rule");
+                    return Err(DatalogError::new(ErrorKind::Limit, message, self.span())
+                        .hint("split the rule: let one rule define what another reads"));
+                }
                 body.push(self.literal()?);
             }
         }

@@ -31,16 +31,20 @@ pub(crate) fn components(program: &Program, spans: &[Span]) -> Result<Vec<Compon
             }
         }
     }
+    let mut rules_of = vec![Vec::new(); found.len()];
+    for (at, rule) in program.rules.iter().enumerate() {
+        rules_of[of[rule.head.relation]].push(at);
+    }
+    let mut aggregate_of = vec![None; found.len()];
+    for (at, aggregate) in program.aggregates.iter().enumerate() {
+        aggregate_of[of[aggregate.output]].get_or_insert(at);
+    }
     let mut components = Vec::new();
-    for members in &found {
-        if let Some(at) = program.aggregates.iter().position(|aggregate| members.contains(&aggregate.output))
-        {
+    for ((members, rules), aggregate) in found.iter().zip(rules_of).zip(aggregate_of) {
+        if let Some(at) = aggregate {
             components.push(Component::Aggregate(at));
             continue;
         }
-        let rules = program.rules.iter().enumerate();
-        let rules: Vec<usize> =
-            rules.filter(|(_, rule)| members.contains(&rule.head.relation)).map(|(at, _)| at).collect();
         if !rules.is_empty() {
             components.push(Component::Rules { relations: members.clone(), rules });
         }

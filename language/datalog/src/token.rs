@@ -78,8 +78,9 @@ fn skip(text: &str, mut at: usize) -> Result<usize, DatalogError> {
         } else if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
-            match rest.find("*/") {
-                Some(end) => at += end + 2,
+            // Behind the opening: `/*/` closes nothing.
+            match rest[2..].find("*/") {
+                Some(end) => at += end + 4,
                 None => return Err(syntax("the comment has no end", at, at + 2).hint("close it with */")),
             }
         } else {

@@ -131,6 +131,45 @@ fn facts_beside_rules_and_inputs_are_relations_of_their_own() {
     assert_eq!(program.parameters, ["rows".into()]);
 }
 
+#[test]
+fn a_rule_has_not_too_many_parts() {
+    let body = |parts: usize| vec!["q(x)"; parts].join(", ");
+    assert!(compile(&format!("q(1). p(x) :- {}. ?- p(x).", body(256))).is_ok());
+    let (kind, message, _) = refused(&format!("q(1). p(x) :- {}. ?- p(x).", body(257)));
+    assert_eq!((kind, message.as_str()), (ErrorKind::Limit, "more than 256 parts in the body of one rule"));
+    let nested = format!("p({}1{}).", "(".repeat(200_000), ")".repeat(200_000));
+    assert_eq!(refused(&nested).0, ErrorKind::Limit);
+    let signs = format!("q(1). p(y) :- q(x), y = {}x. ?- p(y).", "-".repeat(200_001));
+    assert!(compile(&signs).is_ok());
+}
+
+#[test]
+fn a_comment_is_not_closed_by_its_own_opening() {
+    assert!(compile("q(1). /*/ ?- p(x). */ ?- q(x). /**/").is_ok());
+    assert_eq!(refused("q(1). ?- q(x). /*/").1, "the comment has no end");
+}
+
+/// All of the 65 536 sets of bound columns are asked, but for a limit.
+#[test]
+fn a_question_does_not_copy_a_program_without_end() {
+    let columns: Vec<String> = (0..16).map(|at| format!("x{at}")).collect();
+    let mut text = format!("p({0}) :- e({0}).\n", columns.join(", "));
+    for at in 0..15 {
+        // A column is set free, or two are exchanged: every set is asked sooner or later.
+        let mut other = columns.clone();
+        other.swap(at, at + 1);
+        text.push_str(&format!("p({}) :- p({}).\n", columns.join(", "), other.join(", ")));
+        other[at] = "y".to_string();
+        text.push_str(&format!("p({}) :- p({}), f(x{}).\n", columns.join(", "), other.join(", "), at + 1));
+    }
+    let ones = vec!["1"; 16].join(", ");
+    text.push_str(&format!("e({ones}). f(1). r(x) :- p({}, x). ?- r(x).", vec!["1"; 15].join(", ")));
+    let program = compile(&text).expect("a program");
+    let focused = focus(&program);
+    assert!(focused.rules.len() <= program.rules.len() + 2, "{} rules", focused.rules.len());
+    assert!(!focused.components.is_empty());
+}
+
 /// Pieces of programs put together at random: an answer or an error, never a panic.
 #[test]
 fn garbage_is_refused() {
