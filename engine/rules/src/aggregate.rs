@@ -1,6 +1,7 @@
 //! Aggregates kept group by group: what comes and goes is added and taken back; a group's result is a fact of the output.
 
 use crate::error::RulesError;
+use crate::limits::{GROUP_BYTES, KEPT_BYTES, LOOK_EVERY};
 use crate::relation::{Relation, Row, hash, state};
 use crate::words::{Word, Words};
 use datalog::{Aggregate, AggregateKind};
@@ -54,19 +55,22 @@ struct Group {
 pub(crate) struct Groups {
     pub aggregate: Aggregate,
     groups: HashMap<Box<[Word]>, Group, foldhash::fast::FixedState>,
+    /// Bytes of the groups, about.
+    pub bytes: usize,
 }
 
 impl Groups {
     pub fn new(aggregate: Aggregate) -> Groups {
-        Groups { aggregate, groups: HashMap::default() }
+        Groups { aggregate, groups: HashMap::default(), bytes: 0 }
     }
     /// Takes up the input's facts in these states, and tells the output. `is_change` marks what comes and goes; otherwise all is new and
-    /// stable.
+    /// stable. `has_room` is asked now and then, with the bytes of the groups.
     pub fn advance(
         &mut self,
         relations: &mut [Relation],
         words: &mut Words,
         is_change: bool,
+        has_room: &dyn Fn(usize) -> Result<(), RulesError>,
     ) -> Result<(), RulesError> {
         let input = &relations[self.aggregate.input];
         let (gone, come) = match is_change {
@@ -75,24 +79,31 @@ impl Groups {
         };
         let mut touched: HashSet<Box<[Word]>, foldhash::fast::FixedState> = HashSet::default();
         for (rows, comes) in [(gone, false), (come, true)] {
-            for row in rows {
+            for (at, row) in rows.into_iter().enumerate() {
+                if at % LOOK_EVERY == 0 {
+                    has_room(self.bytes)?;
+                }
                 let fact = input.words(row);
                 self.note(fact, words, comes);
                 touched.insert(fact[..self.aggregate.group].into());
             }
         }
         let output = &mut relations[self.aggregate.output];
-        for key in touched {
+        for (at, key) in touched.into_iter().enumerate() {
+            if at % LOOK_EVERY == 0 {
+                has_room(self.bytes)?;
+            }
             self.show(key, output, words, is_change)?;
         }
         Ok(())
     }
     fn note(&mut self, fact: &[Word], words: &Words, comes: bool) {
         let calls = &self.aggregate.calls;
-        let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| Group {
-            bindings: 0,
-            kept: calls.iter().map(|(kind, _)| Kept::new(*kind)).collect(),
-            shown: None,
+        let bytes = &mut self.bytes;
+        let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| {
+            *bytes += GROUP_BYTES;
+            let kept = calls.iter().map(|(kind, _)| Kept::new(*kind)).collect();
+            Group { bindings: 0, kept, shown: None }
         });
         if comes {
             group.bindings += 1
@@ -101,7 +112,9 @@ impl Groups {
         }
         for ((_, column), kept) in calls.iter().zip(&mut group.kept) {
             if !matches!(kept, Kept::Count) {
+                let before = kept.bytes();
                 kept.note(words.value(fact[*column]), comes);
+                *bytes = *bytes + kept.bytes() - before;
             }
         }
     }
@@ -149,6 +162,7 @@ impl Groups {
         }
         if group.bindings == 0 {
             self.groups.remove(&key);
+            self.bytes -= GROUP_BYTES;
         }
         Ok(())
     }
@@ -162,6 +176,12 @@ impl Kept {
                 Kept::Sum { whole: 0, numbers: 0, others: BTreeMap::new() }
             }
             AggregateKind::Min | AggregateKind::Max => Kept::Extreme(BTreeMap::new()),
+        }
+    }
+    fn bytes(&self) -> usize {
+        match self {
+            Kept::Count => 0,
+            Kept::Sum { others: values, .. } | Kept::Extreme(values) => values.len() * KEPT_BYTES,
         }
     }
     fn note(&mut self, value: Value, comes: bool) {

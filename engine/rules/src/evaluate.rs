@@ -10,7 +10,7 @@
 use crate::Evaluation;
 use crate::component::RulesPart;
 use crate::error::RulesError;
-use crate::limits::{BLOCK_FACTS, BLOCK_WORDS};
+use crate::limits::{BLOCK_FACTS, BLOCK_WORDS, LOOK_EVERY};
 use crate::plan::{Masks, Plan};
 use crate::relation::{Row, hash, state};
 use crate::run::{Fetched, Ground};
@@ -140,6 +140,20 @@ impl Evaluation<'_> {
         out: &mut Vec<u32>,
         queue: &mut VecDeque<(RelationNo, Row)>,
     ) -> Result<(), RulesError> {
+        let width = self.relations[head].arity + 1;
+        for some in out.chunks(width * LOOK_EVERY) {
+            self.write_some(head, some, queue)?;
+            self.check_room()?;
+        }
+        out.clear();
+        Ok(())
+    }
+    fn write_some(
+        &mut self,
+        head: RelationNo,
+        out: &[u32],
+        queue: &mut VecDeque<(RelationNo, Row)>,
+    ) -> Result<(), RulesError> {
         let relation = &mut self.relations[head];
         let before = relation.len();
         for derivation in out.chunks_exact(relation.arity + 1) {
@@ -155,7 +169,6 @@ impl Evaluation<'_> {
             }
         }
         self.derived += relation.len() - before;
-        out.clear();
-        self.check_room()
+        Ok(())
     }
 }

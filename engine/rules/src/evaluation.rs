@@ -8,7 +8,7 @@ use crate::limits::{LOOK_EVERY, RANK_MAX};
 use crate::relation::{Relation, hash, state};
 use crate::run::Fetched;
 use crate::source::Source;
-use crate::words::{Word, Words};
+use crate::words::{Word, Words, out_of_memory};
 use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
 use model::Value;
 
@@ -61,7 +61,6 @@ pub struct Evaluation<'a> {
     /// What was fetched of relations that are fetched when asked for.
     pub(crate) fetched: Option<Fetched>,
     pub(crate) is_demanded: Vec<bool>,
-    bytes_max: usize,
     pub(crate) look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
     pub(crate) turns_taken: u64,
     pub(crate) slots: [Word; VARIABLES_MAX],
@@ -71,6 +70,8 @@ pub struct Evaluation<'a> {
     /// Facts derived, ever.
     pub(crate) derived: usize,
     looked_at: usize,
+    /// Bytes of the groups of aggregates.
+    group_bytes: usize,
     /// Ranks grow, slowly, with changes.
     pub(crate) rank_max: u32,
     ranks_are_high: bool,
@@ -94,13 +95,12 @@ impl<'a> Evaluation<'a> {
         let mut evaluation = Evaluation {
             program,
             relations,
-            words: Words::default(),
+            words: Words::new(bounds.bytes_max),
             parts: Vec::new(),
             parameters: Box::new(parameters),
             source,
             fetched: None,
             is_demanded: vec![false; count],
-            bytes_max: bounds.bytes_max,
             look: bounds.look,
             turns_taken: 0,
             slots: [0; VARIABLES_MAX],
@@ -108,6 +108,7 @@ impl<'a> Evaluation<'a> {
             outs: vec![Vec::new(); count],
             derived: 0,
             looked_at: 0,
+            group_bytes: 0,
             rank_max: RANK_MAX,
             ranks_are_high: false,
         };
@@ -188,10 +189,22 @@ impl<'a> Evaluation<'a> {
         for part in &mut parts {
             match part {
                 Part::Rules(part) => self.first_answer(part)?,
-                Part::Aggregate(groups) => groups.advance(&mut self.relations, &mut self.words, false)?,
+                Part::Aggregate(groups) => self.advance_groups(groups, false)?,
             }
         }
         self.parts = parts;
+        Ok(())
+    }
+    fn advance_groups(&mut self, groups: &mut Groups, is_change: bool) -> Result<(), RulesError> {
+        let (others, bytes_max) = (self.bytes() - groups.bytes, self.words.bytes_max);
+        self.group_bytes -= groups.bytes;
+        let look = &self.look;
+        let has_room = |bytes: usize| match look() {
+            Ok(()) if others.saturating_add(bytes) > bytes_max => Err(out_of_memory(bytes_max)),
+            outcome => outcome,
+        };
+        groups.advance(&mut self.relations, &mut self.words, is_change, &has_room)?;
+        self.group_bytes += groups.bytes;
         Ok(())
     }
     /// Compiles rules; `own` are the relations of their part.
@@ -296,7 +309,7 @@ impl<'a> Evaluation<'a> {
                     let is_low = self.upkeep(part)?;
                     self.ranks_are_high |= !is_low;
                 }
-                Part::Aggregate(groups) => groups.advance(&mut self.relations, &mut self.words, true)?,
+                Part::Aggregate(groups) => self.advance_groups(groups, true)?,
             }
         }
         self.parts = parts;
@@ -354,6 +367,7 @@ impl<'a> Evaluation<'a> {
                     }
                     Part::Aggregate(groups) => {
                         self.relations[groups.aggregate.output].clear();
+                        self.group_bytes -= groups.bytes;
                         *groups = Groups::new(groups.aggregate.clone());
                     }
                 }
@@ -381,7 +395,13 @@ impl<'a> Evaluation<'a> {
     }
     /// Bytes of the tables.
     pub fn bytes(&self) -> usize {
-        self.relations.iter().map(Relation::bytes).sum()
+        let fetched = self.fetched.as_ref().map_or(0, Fetched::capacity);
+        let waiting = self.out.capacity() + self.outs.iter().map(Vec::capacity).sum::<usize>();
+        self.relations.iter().map(Relation::bytes).sum::<usize>()
+            + self.words.bytes()
+            + self.group_bytes
+            + fetched * size_of::<(RelationNo, usize, Word)>()
+            + waiting * size_of::<u32>()
     }
     /// Now and then: is there room for more, and does anybody want an end?
     pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {
@@ -390,11 +410,8 @@ impl<'a> Evaluation<'a> {
         }
         self.looked_at = self.derived;
         (self.look)()?;
-        if self.bytes() > self.bytes_max {
-            return Err(RulesError::TooLarge {
-                what: "memory of the rules, in bytes,",
-                limit: self.bytes_max,
-            });
+        if self.bytes() > self.words.bytes_max {
+            return Err(out_of_memory(self.words.bytes_max));
         }
         Ok(())
     }

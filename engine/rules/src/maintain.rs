@@ -21,6 +21,7 @@
 use crate::Evaluation;
 use crate::component::RulesPart;
 use crate::error::RulesError;
+use crate::limits::LOOK_EVERY;
 use crate::plan::Masks;
 use crate::relation::{Row, hash, state};
 use datalog::RelationNo;
@@ -130,6 +131,15 @@ impl Evaluation<'_> {
     }
     /// Writes down derivations that are there now: for a fact that nobody sees, the lowest rank decides.
     fn bring(&mut self, head: RelationNo, out: &mut Vec<u32>, due: &mut Due) -> Result<(), RulesError> {
+        let width = self.relations[head].arity + 1;
+        for some in out.chunks(width * LOOK_EVERY) {
+            self.bring_some(head, some, due)?;
+            self.check_room()?;
+        }
+        out.clear();
+        Ok(())
+    }
+    fn bring_some(&mut self, head: RelationNo, out: &[u32], due: &mut Due) -> Result<(), RulesError> {
         let relation = &mut self.relations[head];
         let before = relation.len();
         for derivation in out.chunks_exact(relation.arity + 1) {
@@ -150,7 +160,6 @@ impl Evaluation<'_> {
             }
         }
         self.derived += relation.len().saturating_sub(before);
-        out.clear();
-        self.check_room()
+        Ok(())
     }
 }

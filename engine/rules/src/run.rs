@@ -1,17 +1,15 @@
 //! Carries out a plan: every derivation from a start, written down as the words of its head and its rank.
 
 use crate::error::RulesError;
+use crate::limits::LOOK_EVERY_TURNS;
 use crate::plan::{Formula, Masks, Operand, Plan, Role, Shape, Step};
 use crate::relation::{Relation, Row};
-use crate::words::{Word, Words};
+use crate::words::{Word, Words, out_of_memory};
 use datalog::{ARITY_MAX, Operator, Order, RelationNo, VARIABLES_MAX};
 use hashbrown::HashSet;
 use model::Value;
 use model::compare::{compare, equals};
 use std::cmp::Ordering;
-
-/// Facts looked at between two looks whether somebody wants the evaluation to end.
-const LOOK_EVERY_FACTS: u64 = 1 << 18;
 
 /// Facts of a relation that is fetched when it is asked for: what was asked already.
 pub(crate) type Fetched = HashSet<(RelationNo, usize, Word), foldhash::fast::FixedState>;
@@ -27,6 +25,7 @@ pub(crate) struct Ground<'a> {
     pub missing: Fetched,
     pub is_demanded: &'a [bool],
     pub look: &'a dyn Fn() -> Result<(), RulesError>,
+    /// Since the last look.
     pub turns: u64,
     pub slots: &'a mut [Word; VARIABLES_MAX],
 }
@@ -134,19 +133,19 @@ impl<'a> Run<'a, '_> {
                 self.step(at + 1, rank)
             }
             Step::Compare(order, left, right) => {
-                if self.holds(*order, left, right) {
+                if self.holds(*order, left, right)? {
                     self.step(at + 1, rank)
                 } else {
                     Ok(())
                 }
             }
             Step::Let(slot, value) => {
-                let Some(value) = self.value(value) else { return Ok(()) };
+                let Some(value) = self.value(value)? else { return Ok(()) };
                 self.ground.slots[*slot] = self.ground.words.word(&value)?;
                 self.step(at + 1, rank)
             }
             Step::Is(slot, value) => {
-                let word = self.value(value).and_then(|value| self.ground.words.known(&value));
+                let word = self.value(value)?.and_then(|value| self.ground.words.known(&value));
                 if word == Some(self.ground.slots[*slot]) { self.step(at + 1, rank) } else { Ok(()) }
             }
         }
@@ -181,8 +180,8 @@ impl<'a> Run<'a, '_> {
         let is_last = at + 1 == self.plan.steps.len();
         for row in rows {
             self.ground.turns += 1;
-            if self.ground.turns.is_multiple_of(LOOK_EVERY_FACTS) {
-                (self.ground.look)()?;
+            if self.ground.turns >= LOOK_EVERY_TURNS {
+                self.look()?;
             }
             let record = found.record(row);
             if record[found.arity + 1] & mask == 0
@@ -200,6 +199,20 @@ impl<'a> Run<'a, '_> {
         }
         Ok(())
     }
+    /// Does anybody want an end, and is there room for what was found?
+    #[cold]
+    fn look(&mut self) -> Result<(), RulesError> {
+        self.ground.turns = 0;
+        (self.ground.look)()?;
+        let Ground { relations, words, missing, .. } = &*self.ground;
+        let tables: usize = relations.iter().map(Relation::bytes).sum();
+        let found = self.out.capacity() * size_of::<u32>();
+        let asked = missing.capacity() * size_of::<(RelationNo, usize, Word)>();
+        if tables + words.bytes() + found + asked > words.bytes_max {
+            return Err(out_of_memory(words.bytes_max));
+        }
+        Ok(())
+    }
     #[inline]
     fn emit(&mut self, rank: u32) {
         for operand in &self.plan.terms {
@@ -214,7 +227,7 @@ impl<'a> Run<'a, '_> {
             _ => None,
         }
     }
-    fn holds(&self, order: Order, left: &Formula, right: &Formula) -> bool {
+    fn holds(&mut self, order: Order, left: &Formula, right: &Formula) -> Result<bool, RulesError> {
         let by = |found: Ordering| match order {
             Order::Equal => found.is_eq(),
             Order::Unequal => found.is_ne(),
@@ -224,28 +237,43 @@ impl<'a> Run<'a, '_> {
             Order::GreaterOrEqual => found.is_ge(),
         };
         if let (Some(left), Some(right)) = (self.small(left), self.small(right)) {
-            return by(left.cmp(&right));
+            return Ok(by(left.cmp(&right)));
         }
-        let (Some(left), Some(right)) = (self.value(left), self.value(right)) else { return false };
-        match order {
+        let (Some(left), Some(right)) = (self.value(left)?, self.value(right)?) else { return Ok(false) };
+        Ok(match order {
             Order::Equal => equals(&left, &right) == Some(true),
             Order::Unequal => equals(&left, &right) == Some(false),
             _ => compare(&left, &right).is_some_and(by),
-        }
+        })
     }
     /// The value of a formula, where it has one.
-    fn value(&self, formula: &Formula) -> Option<Value> {
-        match formula {
+    fn value(&mut self, formula: &Formula) -> Result<Option<Value>, RulesError> {
+        Ok(match formula {
             Formula::Operand(operand) => Some(self.ground.words.value(get(*operand, self.ground.slots))),
             Formula::Negate(inner) => match self.value(inner)? {
-                Value::Int(number) => number.checked_neg().map(Value::Int),
-                Value::Float(number) => Some(Value::Float(-number)),
+                Some(Value::Int(number)) => number.checked_neg().map(Value::Int),
+                Some(Value::Float(number)) => Some(Value::Float(-number)),
                 _ => None,
             },
             Formula::Binary(operator, left, right) => {
-                binary(*operator, &self.value(left)?, &self.value(right)?)
+                let (Some(left), Some(right)) = (self.value(left)?, self.value(right)?) else {
+                    return Ok(None);
+                };
+                if let (Operator::Add, Value::String(a), Value::String(b)) = (operator, &left, &right) {
+                    self.make_room(a.len() + b.len())?;
+                }
+                binary(*operator, &left, &right)
             }
+        })
+    }
+    /// A text is about to be made: it counts as work, and must have room.
+    fn make_room(&mut self, bytes: usize) -> Result<(), RulesError> {
+        let words = &self.ground.words;
+        if bytes > words.bytes_max.saturating_sub(words.bytes()) {
+            return Err(out_of_memory(words.bytes_max));
         }
+        self.ground.turns += bytes as u64 / 64;
+        if self.ground.turns >= LOOK_EVERY_TURNS { self.look() } else { Ok(()) }
     }
 }
 

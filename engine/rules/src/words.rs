@@ -4,7 +4,7 @@
 //! grows: it forgets nothing until the evaluation begins anew.
 
 use crate::error::RulesError;
-use crate::limits::VALUES_MAX;
+use crate::limits::{VALUE_BYTES, VALUES_MAX};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use model::compare::{hash_value, total_order};
@@ -19,11 +19,17 @@ const VERTEX: u32 = 1 << 30;
 const TABLE: u32 = 1 << 31;
 
 /// The table of values.
-#[derive(Default)]
 pub struct Words {
     values: Vec<Value>,
     numbers: HashTable<u32>,
     hasher: FixedState,
+    bytes: usize,
+    pub(crate) bytes_max: usize,
+}
+
+/// The memory of an evaluation is used up.
+pub(crate) fn out_of_memory(bytes_max: usize) -> RulesError {
+    RulesError::TooLarge { what: "memory of the rules, in bytes,", limit: bytes_max }
 }
 
 fn is_same(a: &Value, b: &Value) -> bool {
@@ -42,6 +48,20 @@ pub fn direct(value: &Value) -> Option<Word> {
 }
 
 impl Words {
+    /// An empty table that may take so many bytes.
+    pub fn new(bytes_max: usize) -> Words {
+        Words {
+            values: Vec::new(),
+            numbers: HashTable::new(),
+            hasher: FixedState::default(),
+            bytes: 0,
+            bytes_max,
+        }
+    }
+    /// Bytes of the values.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
     fn hash(&self, value: &Value) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hash_value(value, &mut hasher);
@@ -63,6 +83,11 @@ impl Words {
         if self.values.len() >= VALUES_MAX {
             return Err(RulesError::TooLarge { what: "the number of different values", limit: VALUES_MAX });
         }
+        let bytes = self.bytes + VALUE_BYTES + value.heap_bytes();
+        if bytes > self.bytes_max {
+            return Err(out_of_memory(self.bytes_max));
+        }
+        self.bytes = bytes;
         let number = self.values.len() as u32;
         self.values.push(value.clone());
         let (values, hasher) = (&self.values, &self.hasher);

@@ -1,0 +1,69 @@
+//! What an evaluation may take: memory of values, of derivations on their way and of groups; and that it can be ended at any time.
+
+use model::Value;
+use std::cell::Cell;
+use tanglewood_rules::{Bounds, Evaluation, RulesError};
+
+/// Outcome of a program with these facts of `n`, how often it was looked at, and the most bytes of its tables.
+fn outcome(text: &str, count: i64, bytes_max: usize, looks_max: u64) -> (Result<(), RulesError>, usize) {
+    let program = datalog::compile(text).expect("a program");
+    let given = program.relations.iter().position(|relation| &*relation.name == "n@input");
+    let facts = given.map(|_| Value::list((0..count).map(Value::Int).collect()));
+    let looks = Cell::new(0);
+    let look = move || {
+        looks.set(looks.get() + 1);
+        if looks.get() > looks_max { Err(RulesError::Cancelled("enough".to_string())) } else { Ok(()) }
+    };
+    let bounds = Bounds { bytes_max, look: Box::new(look) };
+    let mut evaluation = Evaluation::new(program, move |_| facts.clone(), None, bounds).expect("it starts");
+    let found = evaluation.evaluate();
+    (found, evaluation.bytes())
+}
+
+fn is_too_large(found: &Result<(), RulesError>, bytes_max: usize) -> bool {
+    matches!(found, Err(RulesError::TooLarge { limit, .. }) if *limit == bytes_max)
+}
+
+const N: &str = ".input n(1, $n) n(x) :- never(x). never(0) :- n(0), n(1), 1 = 2.";
+
+#[test]
+fn texts_are_counted() {
+    let doubled = "s('a'). s(y) :- s(x), y = x + x. ?- s(x).";
+    let (found, bytes) = outcome(doubled, 0, 1 << 20, u64::MAX);
+    assert!(is_too_large(&found, 1 << 20), "{found:?}");
+    assert!(bytes <= 1 << 20, "{bytes}");
+    // Texts that are only compared are made, too.
+    let compared = format!("s('{}'). p(1) :- s(x), x + x + x + x != 'b'. ?- p(x).", "a".repeat(1 << 16));
+    let (found, _) = outcome(&compared, 0, 100_000, u64::MAX);
+    assert!(is_too_large(&found, 100_000), "{found:?}");
+    assert_eq!(outcome(&compared, 0, 1 << 20, u64::MAX).0, Ok(()));
+}
+
+#[test]
+fn derivations_on_their_way_are_counted_and_can_be_ended() {
+    let product = format!("{N} q(a, b, c) :- n(a), n(b), n(c). ?- q(a, b, c).");
+    let (found, bytes) = outcome(&product, 400, 4 << 20, u64::MAX);
+    assert!(is_too_large(&found, 4 << 20), "{found:?}");
+    assert!(bytes < 16 << 20, "{bytes}");
+    let (found, _) = outcome(&product, 400, usize::MAX, 3);
+    assert_eq!(found, Err(RulesError::Cancelled("enough".to_string())));
+    assert_eq!(outcome(&product, 40, 64 << 20, u64::MAX).0, Ok(()));
+}
+
+#[test]
+fn groups_are_counted() {
+    let grouped = format!("{N} k(x, min(x)) :- n(x). ?- k(x, y).");
+    let (found, _) = outcome(&grouped, 40_000, 4 << 20, u64::MAX);
+    assert!(is_too_large(&found, 4 << 20), "{found:?}");
+    let (found, bytes) = outcome(&grouped, 40_000, usize::MAX, u64::MAX);
+    assert_eq!(found, Ok(()));
+    assert!(bytes > 40_000 * 128, "{bytes}");
+}
+
+/// On a thread with as little stack as a test has.
+#[test]
+fn the_longest_rule_has_room_on_the_stack() {
+    let text =
+        format!("q(1). p(x) :- {}, y = {}x. ?- p(x).", vec!["q(x)"; 255].join(", "), "x + ".repeat(999));
+    assert_eq!(outcome(&text, 0, usize::MAX, u64::MAX).0, Ok(()));
+}
