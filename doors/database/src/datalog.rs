@@ -35,7 +35,8 @@ fn behind_blanks(mut text: &str) -> &str {
         let end = if text.starts_with("//") {
             text.find('\n')
         } else if text.starts_with("/*") {
-            text.find("*/").map(|at| at + 2)
+            // Behind the opening: `/*/` closes nothing.
+            text[2..].find("*/").map(|at| at + 4)
         } else {
             return text;
         };
@@ -68,20 +69,51 @@ pub(crate) fn standing_command(text: &str) -> Option<StandingCommand> {
     statement(query)?;
     let text = query.trim_end().trim_end_matches(';').trim_end();
     Some(StandingCommand::Create {
-        name: title.into(),
+        name: title.as_str().into(),
         if_not_exists: conditional.is_some(),
-        tenant: tenant.map(Into::into),
+        tenant: tenant.map(|tenant| tenant.as_str().into()),
         text: text.into(),
     })
 }
 
-/// A name, in backticks or plain, and what comes behind it.
-fn name(text: &str) -> Option<(&str, &str)> {
+/// A name, in backticks (a doubled one stands for itself) or plain, and what comes behind it.
+fn name(text: &str) -> Option<(String, &str)> {
     let text = behind_blanks(text);
-    match text.strip_prefix('`') {
-        Some(quoted) => quoted.split_once('`'),
-        None => Some(text.split_at(text.find(|c: char| !(c.is_alphanumeric() || c == '_'))?)),
+    let Some(mut rest) = text.strip_prefix('`') else {
+        let (name, rest) = text.split_at(text.find(|c: char| !(c.is_alphanumeric() || c == '_'))?);
+        return Some((name.to_string(), rest));
+    };
+    let mut name = String::new();
+    loop {
+        let (piece, behind) = rest.split_once('`')?;
+        name.push_str(piece);
+        let Some(more) = behind.strip_prefix('`') else { return Some((name, behind)) };
+        name.push('`');
+        rest = more;
     }
+}
+
+/// A program that can be kept: of the present, and written so that the file of definitions is read as it was written.
+pub(crate) fn kept<'a>(text: &'a str, wrapped: Wrapped<'a>) -> Result<Wrapped<'a>, Error> {
+    let refused = |message: &str, hint: &str| {
+        Err(Error::new("Neo.ClientError.Statement.SyntaxError", message).hint(hint))
+    };
+    if !wrapped.as_of.is_empty() {
+        return refused(
+            "a standing query is kept as of now: AS OF has no meaning here",
+            "leave AS OF out, or ask the program once, without CREATE STANDING QUERY",
+        );
+    }
+    // A comment that is not ended would take in the statement behind it.
+    let text = text.trim().trim_end_matches(';').trim_end();
+    let behind = format!("{text};\nRETURN 1");
+    if !matches!(&cypher::split_statements(&behind)[..], [first, _] if first.text == text) {
+        return refused(
+            "the statement does not end where its program ends",
+            "end comments before the closing brace, and leave `;` out of the program",
+        );
+    }
+    Ok(wrapped)
 }
 
 /// Reads a program that begins at `offset` of a text, over a graph with these names.

@@ -199,6 +199,7 @@ impl Database {
     fn make_standing(&self, name: &str, text: &str, payer: u32) -> Result<(), Error> {
         let definition = match datalog::statement(text) {
             Some(wrapped) => {
+                let wrapped = datalog::kept(text, wrapped)?;
                 let (snapshot, offset) = (self.snapshot(), wrapped.offset);
                 Asked::from(datalog::compile(wrapped.program, text, offset, snapshot.catalog())?)
             }

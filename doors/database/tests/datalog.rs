@@ -173,3 +173,38 @@ fn a_kept_program_tells_differences_and_comes_back() {
     database.session().query("DROP STANDING QUERY cut_off", Params::new()).unwrap();
     assert!(database.standing().is_empty());
 }
+
+/// What is kept is read again as it was written: names with backticks, comments that look closed, none that swallows what follows.
+#[test]
+fn kept_programs_with_odd_names_and_comments_come_back() {
+    let folder = TemporaryFolder::new("datalog-odd").unwrap();
+    let path = folder.path().join("db");
+    let open = || Database::open(&path, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let program = "DATALOG { /*/ ; a comment's */ p(n) :- City.name(v, n). // ; `\n ?- p(n). /**/ }";
+    {
+        let database = open();
+        let mut session = database.session();
+        session.query(ROADS, Params::new()).unwrap();
+        for name in ["`a``b`", "/*/ AS */ plain", "```; x`"] {
+            session.query(&format!("CREATE STANDING QUERY {name} AS {program}"), Params::new()).unwrap();
+        }
+        let mut refused = |text: &str| session.query(text, Params::new()).map(drop).unwrap_err().message;
+        let past = refused("CREATE STANDING QUERY q AS AS OF 5 DATALOG { ?- City(v). }");
+        assert!(past.contains("AS OF"), "{past}");
+        let open_ended = refused("CREATE STANDING QUERY q AS DATALOG { ?- City(v). // }");
+        assert!(open_ended.contains("does not end"), "{open_ended}");
+        let by_call = database.create_standing("q", "AS OF 5 DATALOG { ?- City(v). }").unwrap_err();
+        assert!(by_call.message.contains("AS OF"), "{by_call:?}");
+    }
+    for _ in 0..2 {
+        let database = open();
+        let mut names: Vec<String> = database.standing().iter().map(|query| query.name.to_string()).collect();
+        names.sort();
+        assert_eq!(names, ["`; x", "a`b", "plain"]);
+        assert!(database.standing().iter().all(|query| query.rows == 4), "{:?}", database.standing());
+        // So that the file is written anew.
+        let mut session = database.session();
+        session.query(&format!("CREATE STANDING QUERY z AS {program}"), Params::new()).unwrap();
+        session.query("DROP STANDING QUERY z", Params::new()).unwrap();
+    }
+}
