@@ -9,7 +9,7 @@
 
 use crate::commit::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
-use crate::flight::Flight;
+use crate::flight::{Flight, LogThread};
 use crate::history::Point;
 use crate::kept::Files;
 use crate::past::Past;
@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use store::{Change, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
-use world::threads::Background;
 
 /// The transaction engine of one database. Cheap to clone.
 #[derive(Clone)]
@@ -41,8 +40,8 @@ pub(crate) struct Shared {
     pub gatekeepers: Mutex<Gatekeepers>,
     pub committer: Mutex<Committer>,
     pub flight: Mutex<Flight>,
-    /// Leads where one group comes behind the other.
-    pub log_thread: OnceLock<Background>,
+    /// Made when two commits first meet; none if the operating system gave none then.
+    pub log_thread: OnceLock<Option<LogThread>>,
     /// A group has landed, or failed.
     pub all_landed: Condvar,
     /// Snapshots that writing transactions began with, and how many did.

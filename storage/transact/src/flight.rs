@@ -22,8 +22,9 @@ use crate::history::Point;
 use durable::DurableError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use store::{NameCounts, Snapshot};
 use world::threads::{Background, Pace};
 
@@ -58,8 +59,6 @@ pub(crate) struct Flight {
     bytes: usize,
     /// Somebody appends and syncs, or was told to.
     led: bool,
-    /// The log's thread was told to, and has not begun.
-    handed_over: bool,
     /// A panic ended a leader: the log's thread, if it was that, is no more.
     without_thread: bool,
     /// What those behind a group that failed are told, until the committer has gone back to what is on disk.
@@ -121,6 +120,34 @@ impl Landing {
     }
 }
 
+/// Leads where one group comes behind the other.
+pub(crate) struct LogThread {
+    /// It was told to lead, and has not begun.
+    is_due: Arc<AtomicBool>,
+    job: Background,
+}
+
+impl LogThread {
+    fn start(engine: Weak<Shared>) -> io::Result<LogThread> {
+        let is_due = Arc::new(AtomicBool::new(false));
+        let told = is_due.clone();
+        let job = Background::try_start("log", move || {
+            // Nobody's engine is touched unless somebody waits for it.
+            if !told.swap(false, Ordering::AcqRel) {
+                return Pace::Rest;
+            }
+            let Some(shared) = engine.upgrade() else { return Pace::End };
+            shared.lead_to_the_end();
+            Pace::Rest
+        })?;
+        Ok(LogThread { is_due, job })
+    }
+    fn lead_on(&self) {
+        self.is_due.store(true, Ordering::Release);
+        self.job.nudge();
+    }
+}
+
 impl Shared {
     /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more in flight.
     pub fn make_ready(&self, committer: &mut Committer) {
@@ -175,28 +202,31 @@ impl Shared {
 
     /// Lets the log's thread lead on, or where there is none whoever waits first.
     fn hand_over(&self, first: &Waiting) {
-        let mut flight = self.flight.lock();
-        if flight.without_thread || !self.backing.is_durable() {
-            return first.tell(News::Lead);
+        match self.log_thread() {
+            Some(thread) => thread.lead_on(),
+            None => first.tell(News::Lead),
         }
-        flight.handed_over = true;
-        drop(flight);
-        let engine = self.itself.clone();
-        let thread = self.log_thread.get_or_init(|| {
-            Background::start("log", move || engine.upgrade().map_or(Pace::End, |shared| shared.lead_on()))
-        });
-        thread.nudge();
     }
 
-    /// The step of the log's thread: leads until nothing flies.
-    fn lead_on(&self) -> Pace {
-        let mut more = std::mem::take(&mut self.flight.lock().handed_over);
-        while more {
+    /// The log's thread, if there is one. Only who leads asks.
+    fn log_thread(&self) -> Option<&LogThread> {
+        if self.flight.lock().without_thread || !self.backing.is_durable() {
+            return None;
+        }
+        self.log_thread.get_or_init(|| LogThread::start(self.itself.clone()).ok()).as_ref()
+    }
+
+    /// A turn of the log's thread: leads until nothing flies. It lets go of the engine before the last of them is told: who has been told
+    /// may drop it, and open its folder again.
+    fn lead_to_the_end(self: Arc<Shared>) {
+        loop {
             let landing = self.land_all();
-            more = landing.next.is_some();
+            if landing.next.is_none() {
+                drop(self);
+                return landing.tell();
+            }
             landing.tell();
         }
-        Pace::Rest
     }
 
     /// Appends and syncs all that fly now, and makes them the present.
@@ -312,5 +342,48 @@ impl Shared {
             Some((last, _)) => last.snapshot = graph,
             None => self.past.reshape(&self.store, graph),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::{Engine, Mode, OpenOptions, open};
+    use std::path::Path;
+    use std::sync::Arc;
+    use world::disk::SimDisk;
+    use world::threads::in_parallel;
+
+    fn opened(disk: &SimDisk) -> Engine {
+        open(Some((Arc::new(disk.clone()), Path::new("/db"))), &OpenOptions::default()).unwrap().0
+    }
+
+    fn write_together(engine: &Engine) {
+        in_parallel("writer", 4, |_| {
+            for _ in 0..25 {
+                let t = engine.begin(Mode::Write);
+                t.create_vertex(&[], vec![]).unwrap();
+                t.commit().unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn commits_land_where_the_system_gives_no_thread() {
+        let engine = opened(&SimDisk::new());
+        assert!(engine.shared.log_thread.set(None).is_ok());
+        write_together(&engine);
+        assert_eq!((engine.counts().commits, engine.snapshot().place()), (100, 100));
+    }
+
+    #[test]
+    fn whoever_has_been_told_may_open_the_folder_again() {
+        let (disk, mut with_thread) = (SimDisk::new(), 0);
+        for _life in 0..100 {
+            let engine = opened(&disk);
+            write_together(&engine);
+            with_thread += u32::from(engine.shared.log_thread.get().is_some());
+        }
+        assert!(with_thread > 0, "no two commits ever met");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Queries do not run here: they run on the workers. A thread here may block, on disk for instance.
 
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -49,8 +50,16 @@ impl<T> Drop for Thread<T> {
 /// # Panics
 /// When the operating system gives no more threads.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Thread<T> {
-    let builder = thread::Builder::new().name(name.to_string());
-    Thread { handle: Some(builder.spawn(work).expect("the operating system gives a thread")) }
+    try_spawn(name, work).expect("the operating system gives a thread")
+}
+
+/// Starts a thread, if the operating system gives one.
+pub fn try_spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<Thread<T>> {
+    let handle = thread::Builder::new().name(name.to_string()).spawn(work)?;
+    Ok(Thread { handle: Some(handle) })
 }
 
 /// Blocks the thread that calls it for at least this time. Never call it on a worker: it holds up every query there.

@@ -3,11 +3,12 @@
 //! Invariant: a nudge is never lost; one that comes during a step leads to another step. After [`Background::stop`] returns,
 //! or the handle is dropped, no step runs any more.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Signal, Thread, spawn};
+use super::{Signal, Thread, try_spawn};
 
 /// What a step wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,18 @@ pub struct Background {
 
 impl Background {
     /// Starts the job: `step` is called once at once, and then as its own answer says.
-    pub fn start(name: &str, mut step: impl FnMut() -> Pace + Send + 'static) -> Self {
+    ///
+    /// # Panics
+    /// When the operating system gives no more threads.
+    pub fn start(name: &str, step: impl FnMut() -> Pace + Send + 'static) -> Self {
+        Self::try_start(name, step).expect("the operating system gives a thread")
+    }
+
+    /// As [`Background::start`], if the operating system gives a thread.
+    pub fn try_start(name: &str, mut step: impl FnMut() -> Pace + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let inside = Arc::clone(&shared);
-        let thread = spawn(name, move || {
+        let thread = try_spawn(name, move || {
             while !inside.stopping.load(Ordering::Acquire) {
                 match step() {
                     Pace::Again => {}
@@ -50,8 +59,8 @@ impl Background {
                     Pace::End => return,
                 }
             }
-        });
-        Self { shared, thread: Some(thread) }
+        })?;
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Asks for a step soon.
