@@ -13,7 +13,11 @@ pub const RESULT_ROWS_MAX: usize = 64 << 20;
 /// Parts of a pattern: vertices, edges and what is read of them.
 pub(crate) const ATOMS_MAX: usize = 256;
 /// Bytes that the facts of one Datalog program may take.
-pub const RULES_BYTES_MAX: usize = 8 << 30;
+pub const RULES_BYTES_MAX: usize = 1 << 30;
+/// Seconds that the first answer of a Datalog program may take; a program that passes it is refused.
+pub const RULES_FIRST_SECONDS_MAX: u64 = 60;
+/// Seconds that the upkeep of a Datalog program may take for one commit; a program that passes it ends with an error.
+pub const RULES_COMMIT_SECONDS_MAX: u64 = 10;
 /// How long arguments stay after their last reader went, so that one whose connection broke goes on where it was.
 pub(crate) const LINGER_NS: u64 = 60_000_000_000;
 /// How often a query looks whose readers have gone.

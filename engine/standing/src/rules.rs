@@ -5,6 +5,7 @@
 
 use crate::StandingError;
 use crate::facts::{GraphFacts, changes};
+use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
 use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::view::View;
@@ -12,7 +13,9 @@ use ::rules::{Bounds, Change, Evaluation, RulesError, Source};
 use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
 use model::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use store::Snapshot;
+use world::clock::monotonic_ns;
 
 /// Facts of files: of each relation that comes from one.
 pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
@@ -42,8 +45,38 @@ pub fn ask_rules(
     Ok(evaluation.facts(question).collect())
 }
 
+/// The time that a kept program may take for what it does just now.
+#[derive(Clone, Default)]
+struct Deadline {
+    at_ns: Arc<AtomicU64>,
+    seconds: Arc<AtomicU64>,
+}
+
+impl Deadline {
+    /// From now on so many seconds.
+    fn set(&self, seconds: u64) {
+        self.seconds.store(seconds, Relaxed);
+        self.at_ns.store(monotonic_ns().saturating_add(seconds * 1_000_000_000), Relaxed);
+    }
+    fn look(&self) -> Result<(), RulesError> {
+        if monotonic_ns() <= self.at_ns.load(Relaxed) {
+            return Ok(());
+        }
+        let limit = self.seconds.load(Relaxed) as usize;
+        Err(RulesError::TooLarge {
+            what: "the time to bring the rules' answer up to date, in seconds,",
+            limit,
+        })
+    }
+    fn bounds(&self, bytes_max: usize) -> Bounds {
+        let deadline = self.clone();
+        Bounds { bytes_max, look: Box::new(move || deadline.look()) }
+    }
+}
+
 /// A program that is kept.
 pub(crate) struct RulesKeeper {
+    deadline: Deadline,
     evaluation: Evaluation<'static>,
     question: RelationNo,
     graph: Vec<(RelationNo, GraphRelation)>,
@@ -97,15 +130,16 @@ impl RulesKeeper {
                 _ => None,
             })
             .collect();
-        let bounds = Bounds { bytes_max, ..Bounds::default() };
-        let mut evaluation = Evaluation::new(program, |_| None, None, bounds)?;
+        let deadline = Deadline::default();
+        deadline.set(RULES_FIRST_SECONDS_MAX);
+        let mut evaluation = Evaluation::new(program, |_| None, None, deadline.bounds(bytes_max))?;
         let facts = GraphFacts { view: turn.view, tick: turn.tick };
         for (number, relation) in &graph {
             facts.fetch(relation, None, &mut |fact| evaluation.give(*number, fact))?;
         }
         evaluation.evaluate()?;
         evaluation.prepare()?;
-        Ok(RulesKeeper { evaluation, question, graph })
+        Ok(RulesKeeper { deadline, evaluation, question, graph })
     }
     /// What a commit changes of the answer.
     pub fn advance(&mut self, turn: &Turn<'_>) -> Result<Changes, StandingError> {
@@ -122,8 +156,11 @@ impl RulesKeeper {
         if moved.is_empty() {
             return Ok(Changes::new());
         }
+        self.deadline.set(RULES_COMMIT_SECONDS_MAX);
         self.evaluation.change(&moved)?;
         let told = self.evaluation.difference(self.question);
+        // Once in a very long while this evaluates everything anew.
+        self.deadline.set(RULES_FIRST_SECONDS_MAX);
         self.evaluation.settle()?;
         let gone = told.gone.into_iter().map(|fact| (Row::new(fact), -1));
         Ok(gone.chain(told.come.into_iter().map(|fact| (Row::new(fact), 1))).collect())
@@ -138,5 +175,24 @@ impl RulesKeeper {
     /// Titles of the columns.
     pub fn titles(program: &Program) -> Vec<Arc<str>> {
         program.question.as_ref().map(|question| question.names.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_end_ends_at_its_deadline() {
+        let program = datalog::compile("c(0). c(y) :- c(x), y = x + 1. ?- c(x).").expect("a program");
+        let deadline = Deadline::default();
+        deadline.set(1);
+        let began_ns = monotonic_ns();
+        let bounds = deadline.bounds(usize::MAX);
+        let mut evaluation = Evaluation::new(program, |_| None, None, bounds).expect("it starts");
+        let error = StandingError::from(evaluation.evaluate().expect_err("it has no end"));
+        assert!(error.to_string().ends_with("in seconds, would pass the limit of 1"), "{error}");
+        let took_ns = monotonic_ns() - began_ns;
+        assert!(took_ns < 10_000_000_000, "it took {took_ns} ns");
     }
 }
