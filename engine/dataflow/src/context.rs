@@ -417,13 +417,16 @@ impl<M: Message> Call<'_, M> {
             Route::Spread => {
                 let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
                 let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
-                let idle = shared.links.idle.load(Ordering::Relaxed).min(shared.executors() - 1);
-                if !busy && idle > 0 && message.rows() >= SPREAD_SPLIT_ROWS_MIN {
-                    let mut others: Vec<usize> =
-                        (0..shared.executors()).filter(|executor| *executor != me).collect();
-                    others.sort_by_key(length);
-                    let to = std::iter::once(me).chain(others);
-                    for (executor, part) in to.zip(message.split(idle + 1)) {
+                if !busy
+                    && shared.links.idle.load(Ordering::Relaxed) > 0
+                    && message.rows() >= SPREAD_SPLIT_ROWS_MIN
+                {
+                    // Looked at once: they change meanwhile.
+                    let is_idle = |executor: &usize| *executor != me && shared.links.is_idle(*executor);
+                    let to: Vec<usize> =
+                        std::iter::once(me).chain((0..shared.executors()).filter(is_idle)).collect();
+                    let parts = message.split(to.len());
+                    for (executor, part) in to.into_iter().zip(parts) {
                         self.carry(edge, level, executor, NO_TABLET, part);
                     }
                     return;

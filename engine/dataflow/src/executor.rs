@@ -17,7 +17,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use world::clock::monotonic_ns;
 use world::workers::WorkerControl;
 
@@ -83,9 +82,9 @@ impl<M: Message> Executor<M> {
                 Some(Work::Root(number)) => self.turn_root(number, now_ns),
                 None if !self.ended.is_empty() => {}
                 None => {
-                    self.links.idle.fetch_add(1, Ordering::Relaxed);
+                    self.links.set_idle(self.me, true);
                     self.idle(control);
-                    self.links.idle.fetch_sub(1, Ordering::Relaxed);
+                    self.links.set_idle(self.me, false);
                     continue;
                 }
             }

@@ -14,7 +14,7 @@ use crate::{Message, TenantNo, UserNo};
 use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use world::workers::Waker;
 
@@ -60,6 +60,8 @@ pub(crate) struct Inbox<M: Message> {
     pub(crate) waker: OnceLock<Waker>,
     /// Queries whose home is here.
     pub(crate) homes: AtomicUsize,
+    /// The executor has nothing to do.
+    is_idle: AtomicBool,
 }
 
 pub(crate) struct Links<M: Message> {
@@ -67,7 +69,7 @@ pub(crate) struct Links<M: Message> {
     pub(crate) registry: Mutex<BTreeMap<u64, Shared<M>>>,
     pub(crate) admission: Admission<M>,
     pub(crate) tablets: Tablets,
-    /// Executors with nothing to do.
+    /// How many executors have nothing to do.
     pub(crate) idle: AtomicUsize,
     pub(crate) clients_due: Arc<ClientsDue>,
     pub(crate) query_next: AtomicU64,
@@ -76,7 +78,12 @@ pub(crate) struct Links<M: Message> {
 
 impl<M: Message> Links<M> {
     pub(crate) fn new(executors: usize, machine: &AccountOptions, tablets: Tablets) -> Links<M> {
-        let inbox = |_| Inbox { queue: SegQueue::new(), waker: OnceLock::new(), homes: AtomicUsize::new(0) };
+        let inbox = |_| Inbox {
+            queue: SegQueue::new(),
+            waker: OnceLock::new(),
+            homes: AtomicUsize::new(0),
+            is_idle: AtomicBool::new(false),
+        };
         Links {
             inboxes: (0..executors).map(inbox).collect(),
             registry: Mutex::new(BTreeMap::new()),
@@ -99,6 +106,20 @@ impl<M: Message> Links<M> {
         if let Some(waker) = inbox.waker.get() {
             waker.wake();
         }
+    }
+
+    /// Had this executor nothing to do a moment ago?
+    pub(crate) fn is_idle(&self, executor: usize) -> bool {
+        self.inboxes[executor].is_idle.load(Ordering::Relaxed)
+    }
+
+    /// An executor has nothing to do from here on, or is back.
+    pub(crate) fn set_idle(&self, executor: usize, is_idle: bool) {
+        self.inboxes[executor].is_idle.store(is_idle, Ordering::Relaxed);
+        match is_idle {
+            true => self.idle.fetch_add(1, Ordering::Relaxed),
+            false => self.idle.fetch_sub(1, Ordering::Relaxed),
+        };
     }
 
     /// The executor with the fewest queries at home.
