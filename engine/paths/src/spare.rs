@@ -81,11 +81,19 @@ impl<T: Number> Spare<T> {
     /// Takes back zeros.
     pub(crate) fn give(&self, buffer: Vec<T>) {
         let bytes = |buffer: &Vec<T>| buffer.capacity() * size_of::<T>();
+        let size = bytes(&buffer);
         let mut clean = self.clean.lock();
         let held: usize = clean.iter().map(bytes).sum();
-        if buffer.capacity() > 0 && held + bytes(&buffer) <= SPARE_BYTES_MAX {
-            clean.push(buffer);
+        // Smaller ones make room, or those of a graph that has grown since would stay for ever.
+        let small: usize = clean.iter().map(bytes).filter(|held| *held < size).sum();
+        if size == 0 || held - small + size > SPARE_BYTES_MAX {
+            return;
         }
+        let is_full = held + size > SPARE_BYTES_MAX;
+        let dropped: Vec<_> = clean.extract_if(.., |held| is_full && bytes(held) < size).collect();
+        clean.push(buffer);
+        drop(clean);
+        drop(dropped);
     }
     /// The same of what was lent by [`Spare::take_if_free`], as long as it was.
     pub(crate) fn give_lent(&self, buffer: Vec<T>) {
@@ -115,6 +123,27 @@ mod tests {
             spare.give_used(bytes);
         }
         assert!(spare.clean.lock().len() <= 3, "buffers are used again");
+    }
+
+    #[test]
+    fn small_buffers_make_room_for_a_large_one() {
+        let spare: Spare<u8> = Spare::new();
+        let sizes = || spare.clean.lock().iter().map(Vec::capacity).collect::<Vec<_>>();
+        let quarter = SPARE_BYTES_MAX / 4;
+        (0..4).for_each(|_| spare.give(vec![0; quarter]));
+        spare.give(vec![0; quarter]);
+        assert_eq!(sizes(), [quarter; 4], "no more of the same");
+        spare.give(vec![0; quarter * 3]);
+        assert_eq!(sizes(), [quarter * 3]);
+        spare.give(vec![0; quarter]);
+        spare.give(vec![0; quarter * 2]);
+        assert_eq!(
+            sizes(),
+            [quarter * 3, quarter],
+            "a larger one stays, and nothing goes for one that does not fit"
+        );
+        spare.give(Vec::new());
+        assert_eq!(sizes().len(), 2);
     }
 
     #[test]
