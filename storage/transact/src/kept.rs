@@ -62,6 +62,10 @@ impl Files {
         inner.of_anchors.insert(anchor, files.clone());
         self.lease(&mut inner, files)
     }
+    /// A lease on the files of a snapshot that no anchor stands for.
+    pub fn lease_on(&self, snapshot: &Snapshot) -> Lease {
+        self.lease(&mut self.inner.lock(), files_of(snapshot.blobs()))
+    }
     /// A checkpoint was written into these files, or shares them: the lease for the present from now on.
     pub fn checkpointed(&self, place: u64, files: BTreeSet<u32>) -> Lease {
         let mut inner = self.inner.lock();

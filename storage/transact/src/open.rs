@@ -7,14 +7,16 @@ use crate::history::{History, Point};
 use crate::kept::files_of;
 use crate::past::{ANCHOR_LOG_BYTES, Past};
 use crate::record::LoadMark;
-use crate::replay::replay;
+use crate::replay::{Replayed, replay};
 use crate::{Engine, TransactError};
-use durable::{BackingStore, LocalFolder, LogOptions, OpenMode, Volatile};
+use durable::{Anchor, BackingStore, DurableError, LocalFolder, LogOptions, OpenMode, Volatile};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use store::{BlobKey, Names, Snapshot, Store, StoreOptions};
+use std::sync::atomic::Ordering;
+use store::{BlobKey, Names, Snapshot, Store, StoreError, StoreOptions};
 use world::clock::{Clock, RealClock};
-use world::disk::Disk;
+use world::disk::{Disk, DiskError};
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -75,28 +77,12 @@ pub fn open_backing(
     backing: Arc<dyn BackingStore>,
     options: &OpenOptions,
 ) -> Result<(Engine, RecoveryReport), TransactError> {
-    let mut report = RecoveryReport::default();
-    let mut finished_at = None;
-    let (anchor, stored, base, replayed) = loop {
-        let anchor = backing.anchors().last().copied().unwrap_or_default();
-        let from = match backing.latest_checkpoint()? {
-            None => Snapshot::empty(Arc::new(Names::new()), options.store),
-            Some((place, manifest)) => {
-                report.checkpoint = Some(place);
-                Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
-            }
-        };
-        let base = Point { place: from.place(), time_micros: anchor.time_micros };
-        let stored = files_of(from.blobs());
-        let replayed = replay(from, backing.recover(base.place + 1)?, |_| true)?;
-        report.replayed += replayed.commits;
-        let Some((at, mark)) = replayed.load else { break (anchor, stored, base, replayed) };
-        assert!(finished_at < Some(at.place), "a load that was finished is in the checkpoint");
-        finished_at = Some(at.place);
-        let logged_bytes = anchor.log_bytes + replayed.log_bytes;
-        finish_load(&backing, options, mark, Stand { at, logged_bytes, beside_log: true })?;
-    };
-    if backing.anchors().len() <= 1 {
+    let Recovered { report, anchor, mut stored, base, replayed, load_unfinished } =
+        recover(&backing, options)?;
+    if load_unfinished {
+        // As long as no checkpoint names them.
+        stored.extend(files_of(replayed.snapshot.blobs()));
+    } else if backing.anchors().len() <= 1 {
         // No reader is there yet. With older anchors their files count too; finding them takes time, and can wait for the next checkpoint.
         backing.retire(&stored.iter().copied().collect::<Vec<_>>())?;
     }
@@ -108,6 +94,7 @@ pub fn open_backing(
     }
     let engine = Engine::new(store, backing, past, options);
     let shared = &engine.shared;
+    shared.load_unfinished.store(load_unfinished, Ordering::Release);
     let mut committer = shared.committer.lock();
     let leased = committer.tip.leased(shared.files.checkpointed(base.place, stored));
     shared.reshape(&mut committer, leased);
@@ -118,19 +105,79 @@ pub fn open_backing(
     Ok((engine, report))
 }
 
+/// What opening goes on from.
+struct Recovered {
+    report: RecoveryReport,
+    /// The latest checkpoint, and the files it reads from.
+    anchor: Anchor,
+    stored: BTreeSet<u32>,
+    base: Point,
+    replayed: Replayed,
+    /// A bulk load is in the log, and there was no space for the checkpoint behind it.
+    load_unfinished: bool,
+}
+
+fn recover(backing: &Arc<dyn BackingStore>, options: &OpenOptions) -> Result<Recovered, TransactError> {
+    let mut report = RecoveryReport::default();
+    let mut finished_at = None;
+    loop {
+        let anchor = backing.anchors().last().copied().unwrap_or_default();
+        let from = match backing.latest_checkpoint()? {
+            None => Snapshot::empty(Arc::new(Names::new()), options.store),
+            Some((place, manifest)) => {
+                report.checkpoint = Some(place);
+                Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
+            }
+        };
+        let base = Point { place: from.place(), time_micros: anchor.time_micros };
+        let stored = files_of(from.blobs());
+        let mut replayed = replay(from, backing.recover(base.place + 1)?, |_| true)?;
+        report.replayed += replayed.commits;
+        let mut load_unfinished = false;
+        while let Some((at, load)) = replayed.load {
+            assert!(finished_at < Some(at.place), "a load that was finished is in the checkpoint");
+            finished_at = Some(at.place);
+            let open =
+                |manifest: &[u8]| Snapshot::open(manifest, Arc::new(Blobs(backing.clone())), options.store);
+            let graph = graph_with_load(backing.as_ref(), (at, load), open)?;
+            let stand = Stand { at, logged_bytes: anchor.log_bytes + replayed.log_bytes, beside_log: true };
+            match finish_load(backing.as_ref(), options, &graph, stand) {
+                Ok(()) => break,
+                Err(TransactError::Durable(DurableError::Disk(DiskError::Full { .. }))) => {
+                    // The load stands by its record, and the graph can be read. The next checkpoint tries again.
+                    load_unfinished = true;
+                    let behind = replay(graph, backing.recover(at.place + 1)?, |_| true)?;
+                    report.replayed += behind.commits;
+                    replayed = behind.after(at, replayed.log_bytes);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if replayed.load.is_none() {
+            return Ok(Recovered { report, anchor, stored, base, replayed, load_unfinished });
+        }
+    }
+}
+
+/// The graph right behind a bulk load, by what its record says. `open` makes a graph of a manifest.
+pub(crate) fn graph_with_load(
+    backing: &dyn BackingStore,
+    (at, load): (Point, LoadMark),
+    open: impl FnOnce(&[u8]) -> Result<Snapshot, StoreError>,
+) -> Result<Snapshot, TransactError> {
+    let built = open(&backing.read_blob(load.manifest)?)?;
+    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < at.place)?;
+    Ok(replayed.snapshot.apply(at.place, &[])?)
+}
+
 /// Writes the checkpoint behind a bulk load that a crash came before.
 fn finish_load(
-    backing: &Arc<dyn BackingStore>,
+    backing: &dyn BackingStore,
     options: &OpenOptions,
-    load: LoadMark,
+    graph: &Snapshot,
     stand: Stand,
 ) -> Result<(), TransactError> {
-    let place = stand.at.place;
-    let manifest = backing.read_blob(load.manifest)?;
-    let built = Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?;
-    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < place)?;
-    let graph = replayed.snapshot.apply(place, &[])?;
-    let mut sink = backing.begin_checkpoint(place)?;
+    let mut sink = backing.begin_checkpoint(stand.at.place)?;
     let written = graph.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
         Ok(BlobKey(sink.put(bytes)?.encode()))
     })?;

@@ -12,6 +12,7 @@
 //! long as anything before it, since nobody can get behind it by replay. Cost: the present pays nothing, not even a lock.
 
 use crate::history::{History, Moment, Point};
+use crate::open::graph_with_load;
 use crate::replay::replay;
 use crate::{Engine, TransactError};
 use durable::Anchor;
@@ -250,11 +251,18 @@ impl Engine {
             Some(nearest) => nearest,
             None => (self.open_anchor(anchor)?, point_of(anchor)),
         };
-        let records = backing.recover(at.place + 1)?;
-        let replayed = replay(from, records, |point| moment.includes(point))?;
-        if replayed.load.is_some() {
-            // Its checkpoint could not be written: what came right behind it is in the next one only.
-            return Err(TransactError::NotKept { asked: moment, oldest: Some(self.oldest()) });
+        let mut replayed = replay(from, backing.recover(at.place + 1)?, |point| moment.includes(point))?;
+        while let Some((load_at, load)) = replayed.load {
+            if anchors.last().is_some_and(|latest| latest.place >= load_at.place) {
+                // Its checkpoint could not be written: what came right behind it is in the next one only.
+                return Err(TransactError::NotKept { asked: moment, oldest: Some(self.oldest()) });
+            }
+            // There is none yet: until then nothing is given up that its record names.
+            let open = |manifest: &[u8]| self.snapshot().open_beside(manifest);
+            let graph = graph_with_load(backing.as_ref(), (load_at, load), open)?;
+            let graph = graph.leased(self.shared.files.lease_on(&graph));
+            let behind = replay(graph, backing.recover(load_at.place + 1)?, |point| moment.includes(point))?;
+            replayed = behind.after(load_at, replayed.log_bytes);
         }
         let at = replayed.last.unwrap_or(at);
         // What never was in the log ends it too.

@@ -20,7 +20,7 @@ pub(crate) struct Replayed {
     pub snapshot: Snapshot,
     /// Commits applied.
     pub commits: u64,
-    /// Bytes of their records, with what the log adds to each.
+    /// Bytes of their records and the load's, with what the log adds to each.
     pub log_bytes: u64,
     /// The last commit applied.
     pub last: Option<Point>,
@@ -48,6 +48,7 @@ pub(crate) fn replay(
             replayed.next = Some(point);
             break;
         }
+        replayed.log_bytes += (found.payload.len() + durable::RECORD_FRAME_BYTES) as u64;
         if let Some(mark) = record::decode_load(found.place, &found.payload)? {
             replayed.load = Some((point, mark));
             break;
@@ -56,7 +57,6 @@ pub(crate) fn replay(
         bytes += found.payload.len();
         replayed.last = Some(point);
         replayed.commits += 1;
-        replayed.log_bytes += (found.payload.len() + durable::RECORD_FRAME_BYTES) as u64;
         if group.len() == GROUP_COMMITS || bytes > GROUP_BYTES {
             replayed.apply(&mut group)?;
             bytes = 0;
@@ -67,6 +67,12 @@ pub(crate) fn replay(
 }
 
 impl Replayed {
+    /// The same for a replay that began behind a bulk load, as part of a longer one.
+    pub fn after(mut self, load: Point, log_bytes: u64) -> Replayed {
+        self.last = self.last.or(Some(load));
+        self.log_bytes += log_bytes;
+        self
+    }
     fn apply(&mut self, group: &mut Vec<CommitRecord>) -> Result<(), TransactError> {
         if let Some(last) = group.last() {
             let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();

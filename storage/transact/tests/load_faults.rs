@@ -4,8 +4,10 @@
 use model::{LabelSetId, Value};
 use std::path::Path;
 use std::sync::Arc;
-use store::Change;
-use tanglewood_transact::{CheckpointReport, Engine, Mode, OpenOptions, TransactError, open};
+use store::{Change, Snapshot};
+use tanglewood_transact::{
+    CheckpointReport, Engine, History, Mode, Moment, OpenOptions, TransactError, open,
+};
 use world::disk::{Disk, Faults, SimDisk};
 
 /// Numbers of the vertices, by who made them.
@@ -50,7 +52,10 @@ fn load_beside(
 
 /// How many vertices have the number.
 fn count(engine: &Engine, number: i64) -> usize {
-    let snapshot = engine.snapshot();
+    count_in(&engine.snapshot(), number)
+}
+
+fn count_in(snapshot: &Snapshot, number: i64) -> usize {
     let key = snapshot.catalog().key("n").unwrap();
     let has = |id: u64| snapshot.property(model::VertexId(id), key).is_ok_and(|n| n.as_int() == Some(number));
     (0..snapshot.vertex_bound() as u64).filter(|id| has(*id)).count()
@@ -129,4 +134,62 @@ fn what_is_said_of_a_load_on_a_failing_disk_is_true() {
     let Seen { done, refused, unknown, unknown_but_there, commits_after_refusal, finished_on_open } = seen;
     let rare = [done, refused, unknown, unknown_but_there, commits_after_refusal, finished_on_open];
     assert!(rare.iter().all(|count| *count > 0) && unknown_but_there < unknown, "{seen:?}");
+}
+
+/// Two loads whose checkpoints fail, and then a full disk: the database opens, with them and with what came behind each, and so does its
+/// past. Answers whether both stood by their records alone.
+fn opens_on_a_full_disk(at: u64) -> bool {
+    let disk = SimDisk::new();
+    let engine = opened(&disk);
+    engine.set_history(History::Forever).unwrap();
+    create(&engine, BEFORE).unwrap();
+    let mut places = Vec::new();
+    for _ in 0..2 {
+        let begun = disk.operations();
+        disk.set_faults(Faults { error_at: Some(begun + at), ..Faults::default() });
+        let (Ok(report), Some(Ok(_))) = load(&engine) else { return false };
+        if disk.operations() < begun + at {
+            return false;
+        }
+        disk.set_faults(Faults::default());
+        places.push(report.place);
+        create(&engine, AFTER).unwrap();
+    }
+    let check = |engine: &Engine, after: usize| {
+        let counts = [BEFORE, LOADED, DURING, AFTER].map(|number| count(engine, number));
+        assert_eq!(counts, [1, 2, 2, after], "operation {at}");
+    };
+    let check_past = |engine: &Engine| {
+        for (index, place) in places.iter().enumerate() {
+            let then = engine.snapshot_at(Moment::Place(*place)).unwrap();
+            let counts = [BEFORE, LOADED, DURING, AFTER].map(|number| count_in(&then, number));
+            assert_eq!(counts, [1, index + 1, index + 1, index], "operation {at}");
+        }
+    };
+    check(&engine, 2);
+    check_past(&engine);
+    drop(engine);
+    disk.set_faults(Faults { capacity_bytes: Some(1), ..Faults::default() });
+    let engine = opened(&disk);
+    check(&engine, 2);
+    check_past(&engine);
+    assert!(create(&engine, AFTER).is_err() && engine.checkpoint().is_err());
+    disk.set_faults(Faults::default());
+    create(&engine, AFTER).unwrap();
+    engine.give_up().unwrap();
+    check_past(&engine);
+    if at % 2 == 0 {
+        engine.checkpoint().unwrap();
+        engine.give_up().unwrap();
+        check(&engine, 3);
+    }
+    drop(engine);
+    check(&opened(&disk), 3);
+    true
+}
+
+#[test]
+fn a_load_without_its_checkpoint_opens_on_a_full_disk() {
+    let stood = (1..60).filter(|at| opens_on_a_full_disk(*at)).count();
+    assert!(stood > 1, "{stood}");
 }
