@@ -34,9 +34,9 @@ fn behind_blanks(mut text: &str) -> &str {
         text = text.trim_start();
         let end = if text.starts_with("//") {
             text.find('\n')
-        } else if text.starts_with("/*") {
+        } else if let Some(inside) = text.strip_prefix("/*") {
             // Behind the opening: `/*/` closes nothing.
-            text[2..].find("*/").map(|at| at + 4)
+            inside.find("*/").map(|at| at + 4)
         } else {
             return text;
         };

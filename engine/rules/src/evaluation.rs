@@ -5,6 +5,7 @@ use crate::compile::{Start, Surroundings, plan};
 use crate::component::{Lower, Part, RulesPart, Upkeep};
 use crate::error::RulesError;
 use crate::limits::{LOOK_EVERY, RANK_MAX};
+use crate::plan::Step;
 use crate::relation::{Relation, hash, state};
 use crate::run::Fetched;
 use crate::source::Source;
@@ -72,6 +73,7 @@ pub struct Evaluation<'a> {
     looked_at: usize,
     /// Bytes of the groups of aggregates.
     group_bytes: usize,
+    plan_bytes: usize,
     /// Ranks grow, slowly, with changes.
     pub(crate) rank_max: u32,
     ranks_are_high: bool,
@@ -109,6 +111,7 @@ impl<'a> Evaluation<'a> {
             derived: 0,
             looked_at: 0,
             group_bytes: 0,
+            plan_bytes: 0,
             rank_max: RANK_MAX,
             ranks_are_high: false,
         };
@@ -225,7 +228,14 @@ impl<'a> Evaluation<'a> {
         };
         let mut around =
             Surroundings { relations, words, parameters: &**parameters, own, demanded: &demanded, whole };
-        plan(&program.rules[rule], start, &mut around)
+        let plan = plan(&program.rules[rule], start, &mut around)?;
+        // A long rule has a plan from each of its parts.
+        (self.look)()?;
+        self.plan_bytes += plan.steps.len() * size_of::<Step>();
+        if self.plan_bytes > self.words.bytes_max {
+            return Err(out_of_memory(self.words.bytes_max));
+        }
+        Ok(plan)
     }
     /// Places of a rule's body where a relation is read: its place, the relation, and whether it is negated.
     fn places(&self, rule: usize) -> Vec<(usize, RelationNo, bool)> {
@@ -400,6 +410,7 @@ impl<'a> Evaluation<'a> {
         self.relations.iter().map(Relation::bytes).sum::<usize>()
             + self.words.bytes()
             + self.group_bytes
+            + self.plan_bytes
             + fetched * size_of::<(RelationNo, usize, Word)>()
             + waiting * size_of::<u32>()
     }

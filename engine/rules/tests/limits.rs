@@ -60,6 +60,17 @@ fn groups_are_counted() {
     assert!(bytes > 40_000 * 128, "{bytes}");
 }
 
+/// A rule that reads its own relation has a plan from each of its parts.
+#[test]
+fn plans_are_counted_and_can_be_ended() {
+    let rule = format!("q(x) :- {}.", vec!["q(x)"; 256].join(", "));
+    let text = format!("q(1). {} ?- q(x).", vec![rule.as_str(); 4].join("\n"));
+    let (found, _) = outcome(&text, 0, 1 << 20, u64::MAX);
+    assert!(is_too_large(&found, 1 << 20), "{found:?}");
+    assert_eq!(outcome(&text, 0, usize::MAX, 100).0, Err(RulesError::Cancelled("enough".to_string())));
+    assert_eq!(outcome(&text, 0, usize::MAX, u64::MAX).0, Ok(()));
+}
+
 /// On a thread with as little stack as a test has.
 #[test]
 fn the_longest_rule_has_room_on_the_stack() {

@@ -77,9 +77,9 @@ fn skip(text: &str, mut at: usize) -> Result<usize, DatalogError> {
             at += blank;
         } else if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
+        } else if let Some(inside) = rest.strip_prefix("/*") {
             // Behind the opening: `/*/` closes nothing.
-            match rest[2..].find("*/") {
+            match inside.find("*/") {
                 Some(end) => at += end + 4,
                 None => return Err(syntax("the comment has no end", at, at + 2).hint("close it with */")),
             }
