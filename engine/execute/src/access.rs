@@ -153,11 +153,11 @@ impl Environment {
     pub(crate) fn view(&self) -> Snapshot {
         self.view.read().clone()
     }
-    /// Does the statement run in a transaction whose reads are validated?
     /// Does the view stay as it is?
     pub(crate) fn is_reading(&self) -> bool {
         self.transaction.is_none()
     }
+    /// Does the statement run in a transaction whose reads are validated?
     pub(crate) fn is_recording(&self) -> bool {
         self.transaction.as_ref().is_some_and(|transaction| transaction.mode() == Mode::Write)
     }

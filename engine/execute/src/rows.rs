@@ -17,6 +17,11 @@ impl Message for Rows {
     fn split(self, parts: usize) -> Vec<Rows> {
         let rows = self.0.len();
         let size = rows.div_ceil(parts.max(1)).max(1);
-        (0..rows).step_by(size).map(|from| Rows(crate::columns::piece(&self.0, from, size))).collect()
+        if size >= rows {
+            return vec![self];
+        }
+        // Each with columns of its own: shared ones would be charged as a whole wherever a part of them waits.
+        let part = |from| Rows(crate::columns::piece(&self.0, from, size).flatten());
+        (0..rows).step_by(size).map(part).collect()
     }
 }

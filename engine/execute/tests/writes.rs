@@ -180,6 +180,23 @@ fn merge_vertex(
     }))
 }
 
+/// Rows that wait to be merged are charged until they are done, and what came of them until it is handed on: never both.
+#[test]
+fn merge_gives_back_what_it_charged() {
+    let engine = engine();
+    let rows = 3_000;
+    let plan = merge_vertex(unwind(Plan::Unit, range(1, rows), 0), var(0), 0, Vec::new(), Vec::new());
+    let transaction = std::sync::Arc::new(engine.begin(transact::Mode::Write));
+    let options = ExecuteOptions { batch_rows: 100, ..ExecuteOptions::default() };
+    let mut stream = start(2, Access::Write(transaction), plan, &[Var(0)], options).unwrap();
+    assert_eq!(drain(&mut stream).unwrap().len() as i64, rows);
+    let profile = stream.profile();
+    let merge = profile.iter().find(|node| node.operators.iter().any(|name| name == "Merge")).unwrap();
+    let batch = model::Batch::from_rows(1, &(0..100).map(|n| vec![Value::Int(n)]).collect::<Vec<_>>());
+    let all = batch.bytes() as u64 * (rows as u64 / 100);
+    assert!((all..all * 3 / 2).contains(&merge.bytes_peak), "{all} bytes went in, {merge:?}");
+}
+
 #[test]
 fn merge_makes_each_once() {
     let engine = engine();

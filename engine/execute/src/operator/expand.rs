@@ -223,6 +223,7 @@ impl Expand {
         let room = rows_max.saturating_sub(rows.len()).max(1);
         let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX.min(room) });
         let (done, looked) = (end == list.len(), end - self.place);
+        let gathered = list.len();
         for far in &list[self.place..end] {
             let far = VertexId::from_dense(*far);
             if any || bound.labels.admits_end(far, &bound.snapshot)? {
@@ -233,8 +234,11 @@ impl Expand {
             }
         }
         self.place = end;
-        self.assembled = !done && !self.neighbours.is_empty() && start == self.neighbours.as_ptr();
-        Ok((looked, done))
+        let lies_here = !kept && !self.neighbours.is_empty() && start == self.neighbours.as_ptr();
+        // To assemble it was work, too.
+        let gathered = if lies_here && !self.assembled { gathered } else { 0 };
+        self.assembled = !done && lies_here;
+        Ok((looked + gathered, done))
     }
 
     /// Edges with far ends, likewise. The list is written out once, in stored direction, however often it is re-entered.
@@ -245,10 +249,12 @@ impl Expand {
         rows: &mut Vec<u32>,
         rows_max: usize,
     ) -> Try<(usize, bool)> {
+        let mut gathered = 0;
         if !self.assembled {
             self.listed.clear();
             bound.sides[0].view.for_each_edge(from.dense(), |edge| self.listed.push(edge))?;
             self.assembled = true;
+            gathered = self.listed.len();
         }
         let room = rows_max.saturating_sub(rows.len()).max(1);
         let end = self.listed.len().min(self.place + NEIGHBOURS_PER_SLICE_MAX.min(room));
@@ -264,7 +270,7 @@ impl Expand {
             }
         }
         self.place = end;
-        Ok((looked, done))
+        Ok((looked + gathered, done))
     }
 
     /// The edges between two bound ends.
@@ -369,6 +375,7 @@ impl Expand {
             };
             let list = side.view.neighbours(from.dense(), &mut self.neighbours)?;
             let (begin, end) = (place as usize, list.len().min(place as usize + self.rounds.share));
+            let (start, gathered) = (list.as_ptr(), list.len());
             looked += end - begin + 1;
             for far in &list[begin..end] {
                 let far = VertexId::from_dense(*far);
@@ -379,8 +386,12 @@ impl Expand {
                     }
                 }
             }
-            self.rounds.more |= end < list.len();
-            self.rounds.places[row] = if end < list.len() { end as u32 } else { ROUNDS_DONE };
+            self.rounds.more |= end < gathered;
+            self.rounds.places[row] = if end < gathered { end as u32 } else { ROUNDS_DONE };
+            if start == self.neighbours.as_ptr() {
+                // It is assembled anew in each round: few rounds, since the share doubles, but each is as much work as the list is long.
+                looked += gathered;
+            }
         }
         if !std::mem::take(&mut self.rounds.more) {
             return Ok(Progress::Done);

@@ -20,12 +20,14 @@ use std::sync::Arc;
 struct MergeInline {
     close: MergeClose,
     line: Arc<Line>,
-    waiting: VecDeque<Batch>,
+    /// With the bytes charged for each.
+    waiting: VecDeque<(Batch, usize)>,
     /// Rows of the first waiting batch that are done.
     place: usize,
     /// While the rows at hand are matched.
     stages: Option<Stages>,
-    output: VecDeque<Batch>,
+    /// Likewise.
+    output: VecDeque<(Batch, usize)>,
     /// Something was written that the view does not have.
     wrote: bool,
     complete: bool,
@@ -36,7 +38,7 @@ struct MergeInline {
 impl MergeInline {
     /// The next rows, against a view of all that was written.
     fn begin(&mut self) -> Try<()> {
-        let batch = self.waiting.front().expect("the caller looked");
+        let (batch, _) = self.waiting.front().expect("the caller looked");
         let rows = crate::columns::piece(batch, self.place, self.close.plan.rows_max);
         if std::mem::replace(&mut self.wrote, false) {
             self.close.here.refresh()?;
@@ -66,14 +68,15 @@ impl MergeInline {
     fn end(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         self.wrote = true;
         self.place += self.close.next.max(1);
-        if self.waiting.front().is_some_and(|batch| self.place >= batch.len()) {
-            self.waiting.pop_front();
+        if let Some((_, charged)) = self.waiting.pop_front_if(|(batch, _)| self.place >= batch.len()) {
+            context.release(charged);
             self.place = 0;
         }
         let rows = std::mem::take(&mut self.close.output);
         let batch = Batch::from_rows(self.close.plan.carry.len(), &rows);
-        context.charge(batch.bytes())?;
-        self.output.push_back(batch);
+        let bytes = batch.bytes();
+        context.charge(bytes)?;
+        self.output.push_back((batch, bytes));
         Ok(())
     }
     fn show(&mut self) -> Try<()> {
@@ -100,10 +103,10 @@ impl MergeInline {
                 self.begin()?;
             } else {
                 self.show()?;
-                match self.output.pop_front() {
-                    Some(rows) if !rows.is_empty() => context.send(Rows(rows)),
-                    Some(_) => {}
-                    None => return Ok(Flow::Ready),
+                let Some((rows, charged)) = self.output.pop_front() else { return Ok(Flow::Ready) };
+                context.release(charged);
+                if !rows.is_empty() {
+                    context.send(Rows(rows));
                 }
             }
             if context.should_yield() {
@@ -117,8 +120,9 @@ impl Operator<Rows> for MergeInline {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if !batch.is_empty() {
             let batch = batch.flatten();
-            context.charge(batch.bytes())?;
-            self.waiting.push_back(batch);
+            let bytes = batch.bytes();
+            context.charge(bytes)?;
+            self.waiting.push_back((batch, bytes));
         }
         Ok(Flow::Ready)
     }
