@@ -250,7 +250,7 @@ fn write_leaf<E: From<StoreError>>(
         }
         (false, _) => {
             let run = leaf.merged_run()?;
-            (RunKnown::of(&run), write(&encode_run(&run))?)
+            (RunKnown::of(&run, leaf.page.known.width), write(&encode_run(&run))?)
         }
     };
     writer.uint(known.len);
@@ -270,7 +270,7 @@ fn read_index(
 ) -> Result<(IndexId, Arc<Index>), StoreError> {
     let definition = decode_index(reader)?;
     catalog.add_index(&definition)?;
-    let (id, mut leaves) = (definition.id, Vec::<Leaf>::new());
+    let (id, width, mut leaves) = (definition.id, definition.keys.len(), Vec::<Leaf>::new());
     for _ in 0..reader.count()? {
         let mut first = decode_entries(reader)?;
         let (Some(first), true) = (first.pop(), first.is_empty()) else {
@@ -284,7 +284,7 @@ fn read_index(
         if removed.len() as u64 > len || len > LEAF_ENTRIES_MAX as u64 || distinct > len {
             return Err(reader.fail("index leaf outside its bounds"));
         }
-        let page = Page::stored(blob, RunKnown { len, distinct }, pager);
+        let page = Page::stored(blob, RunKnown { len, distinct, width }, pager);
         leaves.push(Leaf::over(first, page).with_delta(added, removed));
     }
     Ok((id, Arc::new(Index::of_leaves(definition, leaves, pager))))

@@ -79,7 +79,7 @@ impl Index {
             if part.is_empty() {
                 break;
             }
-            leaves.push(Leaf::new(part[0].clone(), IndexRun::build(part), pager));
+            leaves.push(Leaf::new(part[0].clone(), IndexRun::build(part), definition.keys.len(), pager));
         }
         Ok(Index::of_leaves(definition, leaves, pager))
     }
@@ -157,7 +157,8 @@ impl Index {
     pub(crate) fn insert(&mut self, key: IndexKey, vertex: u32, delta_min: usize) -> Result<(), StoreError> {
         let entry = Entry { key, vertex };
         if self.branches.is_empty() {
-            let leaf = Leaf::new(entry.clone(), IndexRun::build(Vec::new()), &self.pager);
+            let width = self.definition.keys.len();
+            let leaf = Leaf::new(entry.clone(), IndexRun::build(Vec::new()), width, &self.pager);
             self.branches = Arc::new(vec![Arc::new(vec![Arc::new(leaf)])]);
         }
         self.change(entry, delta_min, Leaf::insert)

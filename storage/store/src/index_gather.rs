@@ -171,11 +171,11 @@ impl Leaves<'_> {
         let rest = self.open.split_off(count);
         let entries = std::mem::replace(&mut self.open, rest);
         let first = entries[0].clone();
-        let run = IndexRun::build(entries);
+        let (run, width) = (IndexRun::build(entries), self.definition.keys.len());
         self.done.push(match self.emit {
-            None => Leaf::new(first, run, self.pager),
+            None => Leaf::new(first, run, width, self.pager),
             Some(emit) => {
-                let (known, blob) = (RunKnown::of(&run), emit.put(&encode_run(&run))?);
+                let (known, blob) = (RunKnown::of(&run, width), emit.put(&encode_run(&run))?);
                 Leaf::over(first, Page::stored(blob, known, self.pager))
             }
         });

@@ -35,8 +35,9 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    pub(crate) fn new(first: Entry, run: IndexRun, pager: &Arc<Pager>) -> Leaf {
-        let known = RunKnown::of(&run);
+    /// A leaf over this run, of an index of `width` keys.
+    pub(crate) fn new(first: Entry, run: IndexRun, width: usize, pager: &Arc<Pager>) -> Leaf {
+        let known = RunKnown::of(&run, width);
         Leaf::over(first, Page::new(Arc::new(run), known, pager))
     }
     /// A leaf over a run that is there, without delta.
@@ -89,12 +90,13 @@ impl Leaf {
         }
         // The first leaf took what came before its first.
         let (pager, first) = (self.page.pager(), self.first.clone().min(run.entry(0)));
+        let width = self.page.known.width;
         Ok(match run.len() {
-            len if len <= LEAF_ENTRIES_MAX => vec![Leaf::new(first, run, pager)],
+            len if len <= LEAF_ENTRIES_MAX => vec![Leaf::new(first, run, width, pager)],
             len => {
                 let (left, right) = (run.slice(0..len / 2), run.slice(len / 2..len));
                 let middle = right.entry(0);
-                vec![Leaf::new(first, left, pager), Leaf::new(middle, right, pager)]
+                vec![Leaf::new(first, left, width, pager), Leaf::new(middle, right, width, pager)]
             }
         })
     }

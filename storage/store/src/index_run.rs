@@ -160,16 +160,16 @@ impl IndexRun {
         };
         IndexRun { keys, vertices: self.vertices[range].into() }
     }
-    /// Do entries `at` and `at + 1` have the same key?
-    pub(crate) fn same_as_next(&self, at: usize) -> bool {
+    /// Do entries `at` and `at + 1` have the same first `width` values?
+    fn same_as_next(&self, at: usize, width: usize) -> bool {
         match &self.keys {
             RunKeys::Int(keys) => keys[at] == keys[at + 1],
             RunKeys::Text(keys) => keys.get(at) == keys.get(at + 1),
-            RunKeys::Any(keys) => keys[at] == keys[at + 1],
+            RunKeys::Any(keys) => keys[at].same_first(&keys[at + 1], width),
         }
     }
-    pub(crate) fn distinct(&self) -> u64 {
-        let repeated = (1..self.len()).filter(|at| self.same_as_next(at - 1)).count();
+    fn distinct(&self, width: usize) -> u64 {
+        let repeated = (1..self.len()).filter(|at| self.same_as_next(at - 1, width)).count();
         (self.len() - repeated) as u64
     }
     /// First position for which `before` is false; `before` is true, then false, along the run.
@@ -218,12 +218,30 @@ impl Paged for IndexRun {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunKnown {
     pub(crate) len: u64,
-    /// Distinct keys.
+    /// Distinct among the first `width` values of its entries.
     pub(crate) distinct: u64,
+    /// Keys of its index: what an entry has behind them tells relationships apart.
+    pub(crate) width: usize,
 }
 
 impl RunKnown {
-    pub(crate) fn of(run: &IndexRun) -> RunKnown {
-        RunKnown { len: run.len() as u64, distinct: run.distinct() }
+    pub(crate) fn of(run: &IndexRun, width: usize) -> RunKnown {
+        RunKnown { len: run.len() as u64, distinct: run.distinct(width), width }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_relationships_apart_does_not_make_keys_distinct() {
+        let entry = |key: i64, edge: i64| Entry {
+            key: IndexKey::new(&[Value::Int(key), Value::Int(edge)]),
+            vertex: 0,
+        };
+        let run = IndexRun::build((0..12).map(|edge| entry(edge / 4, edge)).collect());
+        assert_eq!(RunKnown::of(&run, 1).distinct, 3);
+        assert_eq!(RunKnown::of(&run, 2).distinct, 12);
     }
 }
