@@ -64,7 +64,7 @@ fn groups_are_counted() {
 #[test]
 fn plans_are_counted_and_can_be_ended() {
     let rule = format!("q(x) :- {}.", vec!["q(x)"; 256].join(", "));
-    let text = format!("q(1). {} ?- q(x).", vec![rule.as_str(); 4].join("\n"));
+    let text = format!("q(1). {} ?- q(x).", [rule.as_str(); 4].join("\n"));
     let (found, _) = outcome(&text, 0, 1 << 20, u64::MAX);
     assert!(is_too_large(&found, 1 << 20), "{found:?}");
     assert_eq!(outcome(&text, 0, usize::MAX, 100).0, Err(RulesError::Cancelled("enough".to_string())));
