@@ -178,7 +178,7 @@ fn opens_on_a_full_disk(at: u64) -> bool {
     create(&engine, AFTER).unwrap();
     engine.give_up().unwrap();
     check_past(&engine);
-    if at % 2 == 0 {
+    if at.is_multiple_of(2) {
         engine.checkpoint().unwrap();
         engine.give_up().unwrap();
         check(&engine, 3);
