@@ -46,6 +46,7 @@ pub(crate) fn statement(
     run: &Arc<Environment>,
     home: Home,
     executors: usize,
+    is_profiled: bool,
 ) -> Result<CompiledStatement, ExecuteError> {
     let mut compiler = Compiler {
         builder: GraphBuilder::new(),
@@ -59,6 +60,7 @@ pub(crate) fn statement(
         inside: None,
         stages: None,
         staged: Vec::new(),
+        is_profiled,
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
@@ -104,14 +106,6 @@ pub(crate) struct Staged {
     pub(crate) rows: Arc<AtomicU64>,
 }
 
-impl Staged {
-    fn add(staged: &mut Vec<Staged>, node: usize, name: &str) -> Arc<AtomicU64> {
-        let rows: Arc<AtomicU64> = Arc::default();
-        staged.push(Staged { node, name: name.to_string(), rows: rows.clone() });
-        rows
-    }
-}
-
 /// What an operator's request for its input means at the moment.
 #[derive(Default)]
 enum Asking {
@@ -142,6 +136,8 @@ pub(crate) struct Compiler {
     /// Operators become stages of one that is being put together, instead of vertices.
     pub(crate) stages: Option<Vec<StageMaker>>,
     staged: Vec<Staged>,
+    /// Stages count their rows, which executors share, only for PROFILE.
+    is_profiled: bool,
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
@@ -373,15 +369,24 @@ impl Compiler {
         };
         Stream { vertex, output: 0, layout, parallel, ordered, fans_out: false }
     }
+    /// Where a new stage counts its rows, if it does.
+    fn counted(&mut self, name: &str) -> Option<Arc<AtomicU64>> {
+        if !self.is_profiled || self.stages.is_none() {
+            return None;
+        }
+        let rows: Arc<AtomicU64> = Arc::default();
+        self.staged.push(Staged { node: self.current, name: name.to_string(), rows: rows.clone() });
+        Some(rows)
+    }
     /// Puts a [`Step`] behind its feed.
     pub(crate) fn attach_step<S, F>(&mut self, name: &str, feed: &Feed, layout: Layout, make: F) -> Stream
     where
         S: Step + 'static,
         F: Fn() -> S + Send + Sync + 'static,
     {
+        let rows = self.counted(name);
         if let Some(stages) = &mut self.stages {
-            let rows = Staged::add(&mut self.staged, self.current, name);
-            stages.push(Arc::new(move || step_stage(make(), &rows)));
+            stages.push(Arc::new(move || step_stage(make(), rows.as_ref())));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();
@@ -404,9 +409,9 @@ impl Compiler {
         new.iter().for_each(|variable| {
             layout.push(*variable);
         });
+        let rows = self.counted(name);
         if let Some(stages) = &mut self.stages {
-            let rows = Staged::add(&mut self.staged, self.current, name);
-            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), &rows)));
+            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), rows.as_ref())));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();

@@ -104,7 +104,9 @@ impl Execution {
         };
         let run = environment(access, parameters, &options, (ready.deletes, ready.dispatch()?));
         let (home, executors) = (Home::fixed(&run), runtime.executors());
-        let compiled = compile::statement(plan, columns, statement.variables.len(), &run, home, executors)?;
+        let (variables, is_profiled) =
+            (statement.variables.len(), statement.mode == plan::statement::Mode::Profile);
+        let compiled = compile::statement(plan, columns, variables, &run, home, executors, is_profiled)?;
         let query = QueryOptions {
             tenant: options.tenant,
             user: options.user,

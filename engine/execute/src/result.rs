@@ -139,7 +139,7 @@ impl ResultStream {
         self.environment.view()
     }
     /// What each plan node did so far, by pre-order number (a node, then its inputs as they stand in its struct). Nothing is known of
-    /// what ran on the thread that asked.
+    /// what ran on the thread that asked, and of stages within an operator only where the statement's mode is PROFILE.
     pub fn profile(&self) -> Vec<NodeProfile> {
         let Source::Running(running) = &self.source else { return Vec::new() };
         let mut profile = vec![NodeProfile::default(); running.node_count];

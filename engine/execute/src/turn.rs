@@ -206,13 +206,20 @@ impl<F: FanOut> Stage for FanStage<F> {
     }
 }
 
-/// A stage of rows that fan out.
+/// A stage of rows that fan out; counts them where told to.
 pub(crate) fn fan_stage<F: FanOut + 'static>(
     fan: F,
     carry: Arc<[usize]>,
-    rows: &Arc<AtomicU64>,
+    rows: Option<&Arc<AtomicU64>>,
 ) -> Box<dyn Stage> {
-    Box::new(Counted { stage: FanStage(Filling::new(fan, carry)), rows: rows.clone() })
+    counted(FanStage(Filling::new(fan, carry)), rows)
+}
+
+fn counted<S: Stage + 'static>(stage: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
+    match rows {
+        Some(rows) => Box::new(Counted { stage, rows: rows.clone() }),
+        None => Box::new(stage),
+    }
 }
 
 /// A stage of which it is counted how many rows come out.
@@ -252,9 +259,9 @@ impl<S: Step> Stage for StepStage<S> {
     }
 }
 
-/// A stage of one batch for one batch.
-pub(crate) fn step_stage<S: Step + 'static>(step: S, rows: &Arc<AtomicU64>) -> Box<dyn Stage> {
-    Box::new(Counted { stage: StepStage { step, waiting: None }, rows: rows.clone() })
+/// A stage of one batch for one batch, likewise.
+pub(crate) fn step_stage<S: Step + 'static>(step: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
+    counted(StepStage { step, waiting: None }, rows)
 }
 
 /// Runs a [`FanOut`].

@@ -140,7 +140,8 @@ impl Ready {
         drop(lines);
         let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
         let home = Home::line(run.batch_rows);
-        let compiled = compile::statement(plan, columns, statement.variables.len(), run, home.clone(), 1)?;
+        let variables = statement.variables.len();
+        let compiled = compile::statement(plan, columns, variables, run, home.clone(), 1, false)?;
         let fixed = compiled.fixed.map(|names| {
             let values = names.into_iter().map(|name| (name.clone(), parameters.get(&name).cloned()));
             values.filter_map(|(name, value)| Some((name, value?))).collect()
