@@ -263,7 +263,8 @@ impl Query {
     /// Withdraws arguments that nobody has read for [`LINGER_NS`].
     pub fn withdraw(&mut self, follower: &mut Follower) {
         let now_ns = monotonic_ns();
-        if now_ns < self.withdrawn_ns + WITHDRAW_EVERY_NS || (!self.pulse.take_left() && self.lingering == 0) {
+        if now_ns < self.withdrawn_ns + WITHDRAW_EVERY_NS || (!self.pulse.take_left() && self.lingering == 0)
+        {
             return;
         }
         self.withdrawn_ns = now_ns;

@@ -49,7 +49,11 @@ fn existing_data_that_breaks_a_constraint_is_shown() {
             create(&engine, value).unwrap();
         }
         let said = constraint(&engine, rule).unwrap_err().to_string();
-        let count = if matches!(rule, Rule::Unique | Rule::NodeKey) { "of the same values: 25" } else { "50 existing" };
+        let count = if matches!(rule, Rule::Unique | Rule::NodeKey) {
+            "of the same values: 25"
+        } else {
+            "50 existing"
+        };
         assert!(said.contains(count), "{said}");
         assert_eq!(said.matches(';').count(), 9, "ten of them: {said}");
         assert!(engine.snapshot().catalog().constraints().is_empty());

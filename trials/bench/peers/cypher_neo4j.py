@@ -67,7 +67,7 @@ def imported(home):
         sources.append(f"--relationships={kind}={header},{file}")
     begin = time.perf_counter()
     command = ["java", HEAP, *JAVA, "-cp", f"{JARS}/*", "org.neo4j.cli.AdminTool", "database", "import", "full", "neo4j", "--overwrite-destination=true",
-               "--id-type=integer", "--delimiter=|", "--array-delimiter=;", "--quote=\x01", *sources]
+               f"--report-file={os.path.join(home, 'import.report')}", "--id-type=integer", "--delimiter=|", "--array-delimiter=;", "--quote=\x01", *sources]
     environment = os.environ | {"NEO4J_HOME": home, "NEO4J_CONF": os.path.join(home, "conf")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:

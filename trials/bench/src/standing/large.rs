@@ -190,11 +190,7 @@ fn told_in_time(
 }
 
 /// Changes a second in large commits, until all is told.
-fn sustained(
-    database: &Database,
-    standing: &[Vec<Subscription>],
-    report: &mut Report,
-) -> Result<(), String> {
+fn sustained(database: &Database, standing: &[Vec<Subscription>], report: &mut Report) -> Result<(), String> {
     let (mut session, mut chance) = (database.session(), Chance::seeded(SEED + 1));
     // Ids are looked up before the clock starts: what is measured is the writing and the keeping, not the finding.
     let rows = session.query("MATCH (a:N) RETURN id(a)", Params::new()).and_then(|found| found.rows());
