@@ -4,6 +4,7 @@
 pub(crate) mod argument;
 pub(crate) mod unit;
 
+mod index_lookup;
 pub(crate) mod scan_vertices;
 pub(crate) mod seek_edges;
 pub(crate) mod seek_ids;

@@ -217,26 +217,23 @@ impl Index {
     /// Vertices whose first keys equal `prefix`; null, NaN and values that hold them equal nothing.
     pub(crate) fn seek(&self, prefix: &[Value]) -> Result<Vec<VertexId>, StoreError> {
         let mut found = Vec::new();
-        if prefix.iter().any(|value| equals(value, value) != Some(true)) {
-            return Ok(found);
-        }
-        let from = Entry { key: IndexKey::new(prefix), vertex: 0 };
-        let mut place = self.place_of(&from);
-        let first = place;
-        while let Some(leaf) = self.leaf(place) {
-            if place != first && !leaf.first.starts_with(prefix) {
-                break;
-            }
-            leaf.seek(prefix, &from, &mut found)?;
-            place = self.after(place);
-        }
+        self.each_leaf_with(prefix, |leaf, from| leaf.seek(prefix, from, &mut found))?;
         Ok(found)
     }
     /// As [`Index::seek`], but the entries.
     pub(crate) fn seek_entries(&self, prefix: &[Value]) -> Result<Vec<Entry>, StoreError> {
         let mut found = Vec::new();
+        self.each_leaf_with(prefix, |leaf, from| leaf.seek_entries(prefix, from, &mut found))?;
+        Ok(found)
+    }
+    /// Calls `visit` with each leaf that may have entries whose first keys equal `prefix`, and where they would begin.
+    fn each_leaf_with(
+        &self,
+        prefix: &[Value],
+        mut visit: impl FnMut(&Leaf, &Entry) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         if prefix.iter().any(|value| equals(value, value) != Some(true)) {
-            return Ok(found);
+            return Ok(());
         }
         let from = Entry { key: IndexKey::new(prefix), vertex: 0 };
         let mut place = self.place_of(&from);
@@ -245,10 +242,10 @@ impl Index {
             if place != first && !leaf.first.starts_with(prefix) {
                 break;
             }
-            leaf.seek_entries(prefix, &from, &mut found)?;
+            visit(leaf, &from)?;
             place = self.after(place);
         }
-        Ok(found)
+        Ok(())
     }
     /// Vertices whose first key lies between the bounds, in the order of the index. Only values comparable with the bounds are
     /// found; without bounds, all entries are.

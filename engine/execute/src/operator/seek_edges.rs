@@ -5,31 +5,18 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::Compiled;
 use crate::liveness::VarSet;
-use crate::operator::seek_vertices::{Lookup, expressions, lookup, text_after};
+use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
-use model::compare::GroupKey;
 use model::schema::{IndexId, SchemaTarget};
-use model::{Batch, Column, Direction, EdgeRef, Nulls, Value, VertexId};
+use model::{Batch, Column, Direction, EdgeRef, Nulls, VertexId};
 use plan::algebra;
-use std::collections::HashSet;
-use std::ops::Bound;
 use std::sync::Arc;
-use store::{EdgeRange, Snapshot};
 
 /// Edges taken from a range in one slice of work.
 const EDGES_PER_SLICE_MAX: usize = 1_024;
-
-/// What is still to come of a row.
-enum Found {
-    Nothing,
-    /// Edges, last first.
-    List(Vec<EdgeRef>),
-    Range(Box<EdgeRange>),
-}
 
 struct Seeking {
     index: IndexId,
@@ -45,66 +32,6 @@ struct SeekEdges {
     edges: Vec<EdgeRef>,
     from: Vec<VertexId>,
     to: Vec<VertexId>,
-}
-
-impl Seeking {
-    fn look_up(&self, batch: &Batch, row: usize, here: &mut Here) -> Try<Found> {
-        let snapshot = here.snapshot().clone();
-        let mut value = |expression: &Compiled| expression.evaluate_row(batch, row, &here.scope());
-        match &self.lookup {
-            Lookup::Equal(keys) => {
-                let values = keys.iter().map(&mut value).collect::<Result<Vec<Value>, _>>()?;
-                here.environment.record(|reads| reads.index_equal(self.index, &values[0]));
-                let mut list = snapshot.seek_edges(self.index, &values)?;
-                list.reverse();
-                Ok(Found::List(list))
-            }
-            Lookup::In(list) => {
-                let Value::List(values) = value(list)? else { return Ok(Found::Nothing) };
-                let mut seen: HashSet<GroupKey, foldhash::fast::FixedState> = HashSet::default();
-                let mut all = Vec::new();
-                for value in values.iter().filter(|value| seen.insert(GroupKey((*value).clone()))) {
-                    here.environment.record(|reads| reads.index_equal(self.index, value));
-                    all.extend(snapshot.seek_edges(self.index, std::slice::from_ref(value))?);
-                }
-                all.reverse();
-                Ok(Found::List(all))
-            }
-            Lookup::Range(lower, upper) => {
-                let mut bound = |end: &Option<(Compiled, bool)>| match end {
-                    None => Ok(Bound::Unbounded),
-                    Some((expression, true)) => value(expression).map(Bound::Included),
-                    Some((expression, false)) => value(expression).map(Bound::Excluded),
-                };
-                let (lower, upper) = (bound(lower)?, bound(upper)?);
-                self.range(lower, upper, &snapshot, here)
-            }
-            Lookup::Prefix(prefix) => {
-                let prefix = value(prefix)?;
-                let Some(text) = prefix.as_str() else { return Ok(Found::Nothing) };
-                let upper =
-                    text_after(text).map_or(Bound::Unbounded, |text| Bound::Excluded(Value::string(text)));
-                self.range(Bound::Included(prefix.clone()), upper, &snapshot, here)
-            }
-        }
-    }
-
-    fn range(
-        &self,
-        lower: Bound<Value>,
-        upper: Bound<Value>,
-        snapshot: &Snapshot,
-        here: &mut Here,
-    ) -> Try<Found> {
-        let is_null = |bound: &Bound<Value>| {
-            matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null))
-        };
-        if is_null(&lower) || is_null(&upper) {
-            return Ok(Found::Nothing);
-        }
-        here.environment.record(|reads| reads.index_range(self.index, lower.clone(), upper.clone()));
-        Ok(Found::Range(Box::new(snapshot.seek_edge_range(self.index, lower.as_ref(), upper.as_ref())?)))
-    }
 }
 
 impl SeekEdges {
@@ -128,16 +55,21 @@ impl SeekEdges {
 }
 
 impl Draw for SeekEdges {
-    type Cursor = Found;
+    type Cursor = Found<EdgeRef>;
 
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         self.plan.reads.record(batch, here);
         Ok(())
     }
-    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found> {
-        self.plan.look_up(batch, row, turn.here)
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<EdgeRef>> {
+        self.plan.lookup.find(self.plan.index, batch, row, turn.here)
     }
-    fn draw(&mut self, found: &mut Found, room: usize, _: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+    fn draw(
+        &mut self,
+        found: &mut Found<EdgeRef>,
+        room: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
         // An edge makes up to two rows.
         let wanted = (room / 2).clamp(1, EDGES_PER_SLICE_MAX);
         let (mut rows, mut taken) = (0, 0);

@@ -5,39 +5,17 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
+use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
-use model::compare::GroupKey;
 use model::schema::{IndexId, SchemaTarget};
-use model::{Batch, Column, Nulls, Value, VertexId};
-use plan::Expr;
-use plan::algebra::Seek;
-use std::collections::HashSet;
-use std::ops::Bound;
+use model::{Batch, Column, Nulls, VertexId};
 use std::sync::Arc;
-use store::{IndexRange, Snapshot};
 
 /// Vertices taken from a range in one slice of work.
 const VERTICES_PER_SLICE_MAX: usize = 1_024;
-
-/// What is looked up, compiled.
-pub(crate) enum Lookup {
-    Equal(Vec<Compiled>),
-    In(Compiled),
-    Range(Option<(Compiled, bool)>, Option<(Compiled, bool)>),
-    Prefix(Compiled),
-}
-
-/// What is still to come of a row.
-enum Found {
-    Nothing,
-    /// Vertices, last first.
-    List(Vec<VertexId>),
-    Range(Box<IndexRange>),
-}
 
 struct Seeking {
     index: IndexId,
@@ -51,96 +29,22 @@ struct SeekVertices {
     vertices: Vec<VertexId>,
 }
 
-impl Seeking {
-    fn look_up(&self, batch: &Batch, row: usize, here: &mut Here) -> Try<Found> {
-        let snapshot = here.snapshot().clone();
-        let mut value = |expression: &Compiled| expression.evaluate_row(batch, row, &here.scope());
-        match &self.lookup {
-            Lookup::Equal(keys) => {
-                let values = keys.iter().map(&mut value).collect::<Result<Vec<Value>, _>>()?;
-                here.environment.record(|reads| reads.index_equal(self.index, &values[0]));
-                let mut list = snapshot.seek(self.index, &values)?;
-                list.reverse();
-                Ok(Found::List(list))
-            }
-            Lookup::In(list) => {
-                let Value::List(values) = value(list)? else { return Ok(Found::Nothing) };
-                self.look_up_each(&values, &snapshot, here)
-            }
-            Lookup::Range(lower, upper) => {
-                let mut bound = |end: &Option<(Compiled, bool)>| match end {
-                    None => Ok(Bound::Unbounded),
-                    Some((expression, true)) => value(expression).map(Bound::Included),
-                    Some((expression, false)) => value(expression).map(Bound::Excluded),
-                };
-                let (lower, upper) = (bound(lower)?, bound(upper)?);
-                self.range(lower, upper, &snapshot, here)
-            }
-            Lookup::Prefix(prefix) => {
-                let prefix = value(prefix)?;
-                let Some(text) = prefix.as_str() else { return Ok(Found::Nothing) };
-                let upper =
-                    text_after(text).map_or(Bound::Unbounded, |text| Bound::Excluded(Value::string(text)));
-                self.range(Bound::Included(prefix.clone()), upper, &snapshot, here)
-            }
-        }
-    }
-
-    fn look_up_each(&self, values: &[Value], snapshot: &Snapshot, here: &mut Here) -> Try<Found> {
-        let mut seen: HashSet<GroupKey, foldhash::fast::FixedState> = HashSet::default();
-        let mut all = Vec::new();
-        for value in values {
-            if seen.insert(GroupKey(value.clone())) {
-                here.environment.record(|reads| reads.index_equal(self.index, value));
-                all.extend(snapshot.seek(self.index, std::slice::from_ref(value))?);
-            }
-        }
-        all.reverse();
-        Ok(Found::List(all))
-    }
-
-    fn range(
-        &self,
-        lower: Bound<Value>,
-        upper: Bound<Value>,
-        snapshot: &Snapshot,
-        here: &mut Here,
-    ) -> Try<Found> {
-        let is_null = |bound: &Bound<Value>| {
-            matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null))
-        };
-        if is_null(&lower) || is_null(&upper) {
-            return Ok(Found::Nothing);
-        }
-        here.environment.record(|reads| reads.index_range(self.index, lower.clone(), upper.clone()));
-        Ok(Found::Range(Box::new(snapshot.seek_range(self.index, lower.as_ref(), upper.as_ref())?)))
-    }
-}
-
-/// The smallest text behind all that start with `prefix`, in the order of their bytes; none if there is none.
-pub(crate) fn text_after(prefix: &str) -> Option<String> {
-    let mut characters: Vec<char> = prefix.chars().collect();
-    while let Some(last) = characters.pop() {
-        let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
-        if let Some(next) = next {
-            characters.push(next);
-            return Some(characters.into_iter().collect());
-        }
-    }
-    None
-}
-
 impl Draw for SeekVertices {
-    type Cursor = Found;
+    type Cursor = Found<VertexId>;
 
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         self.plan.reads.record(batch, here);
         Ok(())
     }
-    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found> {
-        self.plan.look_up(batch, row, turn.here)
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<VertexId>> {
+        self.plan.lookup.find(self.plan.index, batch, row, turn.here)
     }
-    fn draw(&mut self, found: &mut Found, room: usize, _: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+    fn draw(
+        &mut self,
+        found: &mut Found<VertexId>,
+        room: usize,
+        _: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
         let room = room.min(VERTICES_PER_SLICE_MAX);
         let before = self.vertices.len();
         let more = match found {
@@ -163,31 +67,6 @@ impl Draw for SeekVertices {
         let vertices = std::mem::take(&mut self.vertices);
         if self.plan.keep { vec![Column::Vertex(vertices, Nulls::none())] } else { Vec::new() }
     }
-}
-
-pub(crate) fn expressions(seek: &Seek) -> Vec<&Expr> {
-    match seek {
-        Seek::Equal(values) => values.iter().collect(),
-        Seek::In(value) | Seek::Prefix(value) => vec![value],
-        Seek::Range(lower, upper) => lower.iter().chain(upper).map(|(value, _)| value).collect(),
-    }
-}
-
-pub(crate) fn lookup(compiler: &Compiler, seek: &Seek, layout: &Layout) -> Result<Lookup, ExecuteError> {
-    let bound = |end: &Option<(Expr, bool)>| {
-        end.as_ref()
-            .map(|(value, included)| Ok::<_, ExecuteError>((compiler.expression(value, layout)?, *included)))
-            .transpose()
-    };
-    Ok(match seek {
-        Seek::Equal(values) => {
-            let values = values.iter().map(|value| compiler.expression(value, layout));
-            Lookup::Equal(values.collect::<Result<_, _>>()?)
-        }
-        Seek::In(list) => Lookup::In(compiler.expression(list, layout)?),
-        Seek::Prefix(prefix) => Lookup::Prefix(compiler.expression(prefix, layout)?),
-        Seek::Range(lower, upper) => Lookup::Range(bound(lower)?, bound(upper)?),
-    })
 }
 
 fn index(compiler: &Compiler, node: &plan::algebra::SeekVertices) -> Result<IndexId, ExecuteError> {
