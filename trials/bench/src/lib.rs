@@ -13,6 +13,7 @@ mod choice;
 mod cypher;
 pub mod data;
 mod datalog;
+mod edge_list;
 mod first;
 pub mod graphs;
 mod gremlin;

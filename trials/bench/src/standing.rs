@@ -8,13 +8,13 @@ mod recursive;
 mod tpch;
 mod ttc;
 
+use crate::edge_list;
 use crate::power_law::{FIRST, Graph, Shape};
 use crate::report::Report;
 use crate::store::{scratch, told};
 use crate::timing::{Samples, shown_ms, timed};
-use database::{Database, Event, ImportOptions, Options, Params, Session, Subscription, Value, params};
+use database::{Database, Event, Options, Params, Session, Subscription, Value, params};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 use world::chance::Chance;
@@ -61,19 +61,9 @@ pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
 fn loaded(graph: &Graph, path: &Path) -> Result<Database, String> {
     files::create_folder(path).map_err(|error| error.to_string())?;
     let file = path.join("edges.txt");
-    let mut writer = files::create_writer(&file).map_err(|error| error.to_string())?;
-    for (source, target) in graph.edges() {
-        writeln!(writer, "{source} {target}").map_err(|error| error.to_string())?;
-    }
-    writer.flush().map_err(|error| error.to_string())?;
-    drop(writer);
+    edge_list::write(&file, graph.edges())?;
     let database = Database::open(path.join("db"), Options::default()).map_err(|error| told(&error))?;
-    let options = ImportOptions {
-        from: file,
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(file);
     database.import(&options).map_err(|error| told(&error))?;
     Ok(database)
 }

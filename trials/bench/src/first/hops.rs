@@ -2,13 +2,13 @@
 
 use super::told;
 use crate::data;
+use crate::edge_list;
 use crate::peers::HOPS;
 use crate::power_law::{FIRST, Graph, Question};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
-use database::{Database, ImportOptions, Options, Session, Value, params};
+use database::{Database, Options, Session, Value, params};
 use serde_json::{Value as Json, json};
-use std::io::Write;
 use std::path::Path;
 use world::files::{self, TemporaryFolder};
 
@@ -78,12 +78,7 @@ fn scratch() -> Result<TemporaryFolder, String> {
 }
 
 fn write_files(graph: &Graph, ordinary: &[Question], hub: &Question, place: &Path) -> Result<(), String> {
-    let fault = |error: std::io::Error| error.to_string();
-    let mut writer = files::create_writer(&place.join("edges.txt")).map_err(|error| error.to_string())?;
-    for (source, target) in graph.edges() {
-        writeln!(writer, "{source} {target}").map_err(fault)?;
-    }
-    writer.flush().map_err(fault)?;
+    edge_list::write(&place.join("edges.txt"), graph.edges())?;
     let question = |question: &Question| json!({ "source": question.source, "within": question.within, "on_cycle": question.on_cycle });
     let questions = json!({
         "vertices": graph.vertex_count(),
@@ -96,12 +91,7 @@ fn write_files(graph: &Graph, ordinary: &[Question], hub: &Question, place: &Pat
 
 fn loaded(graph: &Graph, place: &Path, report: &mut Report) -> Result<Database, String> {
     let database = Database::open(place.join("hops"), Options::default()).map_err(|error| told(&error))?;
-    let options = ImportOptions {
-        from: place.join("edges.txt"),
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(place.join("edges.txt"));
     let (imported, time_ms) = timed(|| database.import(&options));
     let imported = imported.map_err(|error| told(&error))?;
     report.note(format!("ours        loaded in {:.2} s", time_ms / 1e3));

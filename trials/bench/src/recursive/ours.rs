@@ -2,9 +2,9 @@
 
 use super::subject::Subject;
 use crate::data;
+use crate::edge_list;
 use crate::timing::timed;
-use database::{Database, ImportOptions, Options, Session, Value, params};
-use std::io::Write;
+use database::{Database, Options, Session, Value, params};
 use world::files::{self, TemporaryFolder};
 
 /// A graph in a database with so many executors.
@@ -33,18 +33,9 @@ impl Ours {
         let place = files::create_folder(&cache).and_then(|()| TemporaryFolder::inside(&cache, "recursive"));
         let place = place.map_err(|error| error.to_string())?;
         let file = place.path().join("edges.txt");
-        let mut writer = files::create_writer(&file).map_err(|error| error.to_string())?;
-        for (from, to) in &subject.edges {
-            writeln!(writer, "{from} {to}").map_err(|error| error.to_string())?;
-        }
-        writer.flush().map_err(|error| error.to_string())?;
+        edge_list::write(&file, subject.edges.iter().copied())?;
         let database = Ours::open(&place, None)?;
-        let options = ImportOptions {
-            from: file,
-            vertex_label: Some("N".into()),
-            edge_type: Some("E".into()),
-            ..ImportOptions::default()
-        };
+        let options = edge_list::options(file);
         let imported = database.import(&options).map_err(|error| told(&error))?;
         if imported.edges != subject.edges.len() as u64 {
             return Err(format!("{} edges were imported of {}", imported.edges, subject.edges.len()));

@@ -7,6 +7,7 @@
 use super::social_graph::{self, Counts, SF1};
 use super::told;
 use crate::data;
+use crate::edge_list;
 use crate::peers::{COPY, KUZU_SOCIAL};
 use crate::power_law::{FIRST, Graph};
 use crate::report::Report;
@@ -14,7 +15,6 @@ use crate::rmat;
 use crate::timing::timed;
 use database::{Database, ImportOptions, ImportReport, Options, Value, params};
 use serde_json::{Value as Json, json};
-use std::io::Write;
 use std::path::Path;
 use world::files::{self, TemporaryFolder};
 use world::memory::{resident_bytes, resident_bytes_peak};
@@ -157,19 +157,12 @@ fn edge_list(name: &str, edges: &[(u32, u32)], report: &mut Report) -> Result<()
     report.section(&format!("bulk load: {name}"));
     let place = scratch()?;
     let file = place.path().join("edges.txt");
-    let mut writer = files::create_writer(&file).map_err(text)?;
-    edges.iter().try_for_each(|(source, target)| writeln!(writer, "{source} {target}")).map_err(text)?;
-    writer.flush().map_err(text)?;
+    edge_list::write(&file, edges.iter().copied())?;
     let vertices = edges.iter().map(|(source, target)| source.max(target) + 1).max().unwrap_or(0);
     let questions = json!({ "vertices": vertices });
     files::write_bytes(&place.path().join("questions.json"), questions.to_string().as_bytes())
         .map_err(text)?;
-    let options = ImportOptions {
-        from: file,
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(file);
     let (database, imported, seconds) = import(place.path(), options)?;
     let fault = verify_edges(&database, edges, vertices, &imported)?;
     let shown = fault.clone().unwrap_or_else(|| "all right".into());

@@ -4,12 +4,11 @@
 //! store says what it holds. What the process grew by is told beside it.
 
 use super::{scratch, told};
+use crate::edge_list;
 use crate::power_law::{Graph, Shape};
 use crate::report::Report;
-use database::{Database, ImportOptions, Options, Params};
-use std::io::Write as _;
+use database::{Database, Options, Params};
 use std::path::Path;
-use world::files;
 use world::memory::resident_bytes;
 
 /// Bytes an edge may take.
@@ -25,12 +24,7 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let (file, path) = (place.path().join("edges.txt"), place.path().join("database"));
     let edges = write_edges(&file)?;
     let database = Database::open(&path, Options::default()).map_err(|error| told(&error))?;
-    let options = ImportOptions {
-        from: file,
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(file);
     database.import(&options).map_err(|error| told(&error))?;
     database.close().map_err(|error| told(&error))?;
     let before = resident_bytes();
@@ -59,10 +53,6 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
 /// Writes the edge list; how many edges it has.
 fn write_edges(file: &Path) -> Result<usize, String> {
     let graph = Graph::generate(&SHAPE);
-    let mut writer = files::create_writer(file).map_err(|error| error.to_string())?;
-    for (source, target) in graph.edges() {
-        writeln!(writer, "{source} {target}").map_err(|error| error.to_string())?;
-    }
-    writer.flush().map_err(|error| error.to_string())?;
+    edge_list::write(file, graph.edges())?;
     Ok(graph.edge_count())
 }

@@ -4,16 +4,15 @@
 //! distinct ends. So each answer is checked against plain search, whatever the writer has done by then.
 
 use super::{scratch, told};
+use crate::edge_list;
 use crate::power_law::{FIRST, Graph, Question};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
-use database::{Database, ImportOptions, Options, Params, Session, params};
-use std::io::Write as _;
+use database::{Database, Options, Params, Session, params};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use world::chance::Chance;
 use world::clock::monotonic_ns;
-use world::files;
 use world::threads::in_parallel;
 
 const TWO_HOPS: &str = "MATCH (:N {id: $s})-[:E*1..2]->(b) RETURN count(DISTINCT b)";
@@ -52,12 +51,7 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
     ));
     let place = scratch("readers")?;
     let file = place.path().join("edges.txt");
-    let mut writer = files::create_writer(&file).map_err(|error| error.to_string())?;
-    for (source, target) in &edges {
-        writeln!(writer, "{source} {target}").map_err(|error| error.to_string())?;
-    }
-    writer.flush().map_err(|error| error.to_string())?;
-    drop(writer);
+    edge_list::write(&file, edges.iter().copied())?;
     beside(&loaded(&file, &place.path().join("beside"))?, &edges, &questions, report)?;
     let clean = loaded(&file, &place.path().join("clean"))?;
     let dirty = loaded(&file, &place.path().join("dirty"))?;
@@ -66,12 +60,7 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
 
 fn loaded(file: &Path, path: &Path) -> Result<Database, String> {
     let database = Database::open(path, Options::default()).map_err(|error| told(&error))?;
-    let options = ImportOptions {
-        from: file.to_path_buf(),
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(file);
     database.import(&options).map_err(|error| told(&error))?;
     Ok(database)
 }

@@ -1,13 +1,12 @@
 //! Size: a graph four times the memory budget answers right, slower; and an open takes no longer for a larger graph.
 
 use super::{scratch, told};
+use crate::edge_list;
 use crate::power_law::{Graph, Question, Shape};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
-use database::{Database, ImportOptions, Options, Params, params};
-use std::io::Write as _;
+use database::{Database, Options, Params, params};
 use std::path::Path;
-use world::files;
 
 const SMALL: Shape = Shape { vertices: 50_000, edges: 500_000, exponent: 2.3, rank_shift: 10.0, seed: 44 };
 const LARGE: Shape = Shape { vertices: 400_000, edges: 4_000_000, ..SMALL };
@@ -61,18 +60,9 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
 /// A closed database with the graph.
 fn made(graph: &Graph, path: &Path) -> Result<(), String> {
     let file = path.with_extension("txt");
-    let mut writer = files::create_writer(&file).map_err(|error| error.to_string())?;
-    for (source, target) in graph.edges() {
-        writeln!(writer, "{source} {target}").map_err(|error| error.to_string())?;
-    }
-    writer.flush().map_err(|error| error.to_string())?;
+    edge_list::write(&file, graph.edges())?;
     let database = opened(path, None)?;
-    let options = ImportOptions {
-        from: file,
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(file);
     database.import(&options).map_err(|error| told(&error))?;
     database.close().map_err(|error| told(&error))
 }

@@ -11,10 +11,11 @@ pub mod twin;
 use super::bare::{self, Bare};
 use super::told;
 use crate::data;
+use crate::edge_list;
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms};
 use client::{Client, Done};
-use database::{Database, ImportOptions, Options};
+use database::{Database, Options};
 use mix::{Mix, Operation};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -219,12 +220,7 @@ impl Outcome {
 /// A fresh database with the network.
 fn loaded(edges: &Path, path: &Path) -> Result<Database, String> {
     let database = Database::open(path, Options::default()).map_err(|error| told(&error))?;
-    let options = ImportOptions {
-        from: edges.to_path_buf(),
-        vertex_label: Some("N".into()),
-        edge_type: Some("E".into()),
-        ..ImportOptions::default()
-    };
+    let options = edge_list::options(edges);
     database.import(&options).map_err(|error| told(&error))?;
     Ok(database)
 }

@@ -1,0 +1,24 @@
+//! Graphs of one kind of vertex and one of edge as files, and how they are imported: vertices `N` with an `id`, edges `E`.
+
+use database::ImportOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use world::files;
+
+/// Writes an edge a line, source before target.
+pub(crate) fn write(file: &Path, edges: impl IntoIterator<Item = (u32, u32)>) -> Result<(), String> {
+    let mut writer = files::create_writer(file).map_err(|error| error.to_string())?;
+    let mut lines = edges.into_iter();
+    let written = lines.try_for_each(|(source, target)| writeln!(writer, "{source} {target}"));
+    written.and_then(|()| writer.flush()).map_err(|error| error.to_string())
+}
+
+/// How such a file is imported.
+pub(crate) fn options(file: impl Into<PathBuf>) -> ImportOptions {
+    ImportOptions {
+        from: file.into(),
+        vertex_label: Some("N".into()),
+        edge_type: Some("E".into()),
+        ..ImportOptions::default()
+    }
+}
