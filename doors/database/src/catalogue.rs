@@ -69,14 +69,14 @@ type Table = (Vec<Arc<str>>, Batch);
 pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Database) -> Result<(), Error> {
     for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
         let rows = match &**parameter {
+            // To explain is not to do.
+            _ if statement.mode == StatementMode::Explain => Vec::new(),
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
             LISTED_TRANSACTIONS => transactions(database),
             LISTED_USERS => users::listed(database)?,
             LISTED_TENANTS => tenants(database),
             name => match name.strip_prefix(BACKED_UP) {
-                // To explain is not to do.
-                Some(_) if statement.mode == StatementMode::Explain => Vec::new(),
                 Some(folder) => vec![backup(folder, params, database)?],
                 None => continue,
             },

@@ -75,6 +75,25 @@ pub struct Summary {
     pub profiled: bool,
 }
 
+impl Summary {
+    /// Of a request of this kind that changed nothing, was told nothing and took no time yet.
+    pub(crate) fn of(kind: RequestKind, snapshot: &Snapshot) -> Summary {
+        Summary {
+            kind,
+            counters: Counters::default(),
+            schema_changes: 0,
+            schema: SchemaCounters::default(),
+            place: snapshot.place(),
+            first_after: Duration::ZERO,
+            elapsed: Duration::ZERO,
+            plan_text: None,
+            plan: None,
+            notifications: Vec::new(),
+            profiled: false,
+        }
+    }
+}
+
 /// The answer to a request.
 pub struct QueryResult {
     columns: Arc<[Arc<str>]>,

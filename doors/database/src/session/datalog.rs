@@ -3,12 +3,11 @@
 
 use super::{Limits, Session};
 use crate::datalog::{Wrapped, compile, standing_command, statement};
-use crate::result::{RequestKind, SchemaCounters};
+use crate::result::RequestKind;
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, RulesError};
 use ::standing::{FileFacts, ask_rules};
-use execute::Counters;
 use plan::standing::StandingCommand;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -168,19 +167,7 @@ impl Session {
 }
 
 fn summary(snapshot: &Snapshot, kind: RequestKind, elapsed: Duration) -> Summary {
-    Summary {
-        kind,
-        counters: Counters::default(),
-        schema_changes: 0,
-        schema: SchemaCounters::default(),
-        place: snapshot.place(),
-        first_after: elapsed,
-        elapsed,
-        plan_text: None,
-        plan: None,
-        notifications: Vec::new(),
-        profiled: false,
-    }
+    Summary { first_after: elapsed, elapsed, ..Summary::of(kind, snapshot) }
 }
 
 /// A field as a number, where it is one.

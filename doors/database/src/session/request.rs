@@ -1,13 +1,11 @@
 //! One statement on its way through a session: what was asked for, within which limits, and what its summary begins with.
 
 use crate::cache::Planned;
-use crate::result::{RequestKind, SchemaCounters};
+use crate::result::RequestKind;
 use crate::{Error, Params, Summary};
-use execute::Counters;
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
 use std::sync::Arc;
-use std::time::Duration;
 use store::Snapshot;
 
 /// A statement that is run.
@@ -49,16 +47,8 @@ pub(super) fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
         _ => RequestKind::Read,
     };
     Summary {
-        kind,
-        counters: Counters::default(),
-        schema_changes: 0,
-        schema: SchemaCounters::default(),
-        place: snapshot.place(),
-        first_after: Duration::ZERO,
-        elapsed: Duration::ZERO,
-        plan_text: None,
-        plan: None,
         notifications: planned.notices.now(snapshot),
         profiled: planned.statement.mode == StatementMode::Profile,
+        ..Summary::of(kind, snapshot)
     }
 }
