@@ -11,7 +11,6 @@ use datalog::Program;
 use plan::Statement;
 use plan::expr::Name;
 use std::sync::Arc;
-use store::Snapshot;
 
 /// What a standing query asks.
 pub enum Definition {
@@ -37,47 +36,43 @@ impl From<Program> for Definition {
 pub(crate) type Heading = (Arc<[Column]>, Arc<[Name]>);
 
 impl Definition {
-    /// Its columns and parameters.
+    /// Keeps it over the graph of a turn, with its answers for these arguments; where none are given, for those of a query without
+    /// parameters. Says its columns and parameters.
     ///
     /// # Errors
-    /// It cannot be maintained.
-    pub(crate) fn heading(&self, names: &Snapshot) -> Result<Heading, StandingError> {
+    /// It cannot be maintained, or a row fails.
+    pub(crate) fn begin(
+        &self,
+        turn: &Turn<'_>,
+        arguments: Option<&Changes>,
+    ) -> Result<(Heading, Kept), StandingError> {
         match self {
             Definition::Plan(statement) => {
+                let names = turn.view.newest();
                 let shape = analyse(statement, names)?;
                 let column = |column: &crate::shape::OutputColumn| Column {
                     title: column.title.clone(),
                     at: column.column,
                     content: column.content,
                 };
-                let parameters = shape.arguments.iter().map(|(name, _)| name.clone()).collect();
-                Ok((shape.columns.iter().map(column).collect(), parameters))
+                let parameters: Arc<[Name]> = shape.arguments.iter().map(|(name, _)| name.clone()).collect();
+                let heading = (shape.columns.iter().map(column).collect(), parameters);
+                let none = if heading.1.is_empty() { vec![(Row::unit(), 1)] } else { Changes::new() };
+                let arguments = arguments.unwrap_or(&none);
+                let mut network = Network::new(shape, names)?;
+                if !arguments.is_empty() {
+                    network.advance(turn, arguments)?;
+                }
+                Ok((heading, Kept::Plan(Box::new(network))))
             }
             Definition::Rules(program) => {
                 check(program)?;
                 let titles = RulesKeeper::titles(program).into_iter().enumerate();
                 let column =
                     |(at, title): (usize, Arc<str>)| Column { title: Name::from(&*title), at, content: None };
-                Ok((titles.map(column).collect(), Arc::from([])))
-            }
-        }
-    }
-    /// Keeps it over the graph of a turn, with its answers for these arguments.
-    ///
-    /// # Errors
-    /// It cannot be maintained, or a row fails.
-    pub(crate) fn begin(&self, turn: &Turn<'_>, arguments: &Changes) -> Result<Kept, StandingError> {
-        match self {
-            Definition::Plan(statement) => {
-                let names = turn.view.newest();
-                let mut network = Network::new(analyse(statement, names)?, names)?;
-                if !arguments.is_empty() {
-                    network.advance(turn, arguments)?;
-                }
-                Ok(Kept::Plan(Box::new(network)))
-            }
-            Definition::Rules(program) => {
-                RulesKeeper::begin(program, turn, RULES_BYTES_MAX).map(|rules| Kept::Rules(Box::new(rules)))
+                let heading = (titles.map(column).collect(), Arc::from([]));
+                let rules = RulesKeeper::begin(program, turn, RULES_BYTES_MAX)?;
+                Ok((heading, Kept::Rules(Box::new(rules))))
             }
         }
     }

@@ -37,7 +37,8 @@ struct Work {
 impl Work {
     /// The same query over another graph, with its answers for these arguments.
     fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
-        self.definition.begin(&Turn { view, tick, touched: None }, arguments)
+        let begun = self.definition.begin(&Turn { view, tick, touched: None }, Some(arguments));
+        begun.map(|(_, kept)| kept)
     }
 }
 
@@ -85,9 +86,7 @@ impl Query {
         tick: Tick,
         place: u64,
     ) -> Result<Query, StandingError> {
-        let (columns, parameters) = definition.heading(view.newest())?;
-        let arguments = if parameters.is_empty() { vec![(Row::unit(), 1)] } else { Changes::new() };
-        let kept = definition.begin(&Turn { view, tick, touched: None }, &arguments)?;
+        let ((columns, parameters), kept) = definition.begin(&Turn { view, tick, touched: None }, None)?;
         Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { definition, kept }), place) })
     }
     /// The name of one that could not be made.
