@@ -174,5 +174,5 @@ fn a_rule_moves_a_query_to_another_tenants_share() {
     let begin = Instant::now();
     rows(&mut admin, &format!("KILL QUERY '{id}'"));
     assert_eq!(long.rows().unwrap_err().code, "Neo.ClientError.Transaction.Terminated");
-    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }

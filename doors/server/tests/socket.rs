@@ -50,7 +50,7 @@ fn vanish(database: &Database, server: &Server, text: &str, way: &str) -> u64 {
         within(1_000, "the slot of a client that only stopped writing", || server.connections() == 0);
     }
     drop(client);
-    within(1_000, "the slot", || server.connections() == 0);
+    within(5_000, "the slot", || server.connections() == 0);
     took_ms
 }
 
@@ -104,7 +104,7 @@ fn an_open_transaction_of_a_vanished_client_is_rolled_back() {
     client.send(&[request(BEGIN, &[none()]), run("CREATE (:Lost)"), pull(-1)]);
     assert!((0..3).all(|_| client.next().is_success()));
     drop(client);
-    within(1_000, "the slot", || server.connections() == 0);
+    within(5_000, "the slot", || server.connections() == 0);
     assert_eq!(Client::connect(server.address()).int("MATCH (n:Lost) RETURN count(*)"), 0);
 }
 
@@ -134,7 +134,7 @@ fn one_client_too_many_is_closed_and_strangers_are_told_nothing() {
     let _ = stranger.read_to_end(&mut answer);
     assert!(answer.is_empty() || answer == [0; 4], "{answer:?}");
     drop(stranger);
-    within(1_000, "the slot", || server.connections() == 0);
+    within(5_000, "the slot", || server.connections() == 0);
 
     let places = 8;
     let options = ServeOptions {
@@ -160,7 +160,7 @@ fn endless_messages_are_cut_off() {
     let chunk = [&[0xFF, 0xFF][..], &[0xD0; 65_535]].concat();
     let refused = (0..2_000).any(|_| client.socket.write_all(&chunk).is_err());
     assert!(refused, "128 MB were taken for one message");
-    within(1_000, "the slot", || server.connections() == 0);
+    within(5_000, "the slot", || server.connections() == 0);
 }
 
 #[test]
@@ -175,6 +175,6 @@ fn a_server_that_ends_does_not_wait_for_its_clients() {
     let began = monotonic_ns();
     drop(server);
     let took_ms = (monotonic_ns() - began) / 1_000_000;
-    assert!(took_ms < 1_000, "{took_ms} ms");
+    assert!(took_ms < 10_000, "{took_ms} ms");
     assert!(database.running().is_empty());
 }

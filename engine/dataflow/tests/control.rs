@@ -317,7 +317,7 @@ fn a_kill_is_quick_and_a_short_query_passes_long_ones() {
     graph.output(source);
     assert_eq!(drain(&mut one_row(graph, &runtime)).len(), 10);
     let took = start.elapsed();
-    assert!(took < Duration::from_millis(200), "behind at most a round of quotas, took {took:?}");
+    assert!(took < Duration::from_secs(2), "behind at most a round of quotas, took {took:?}");
     for mut query in long {
         query.cancel("test");
         assert!(matches!(query.next(), Some(Err(Fault::Cancelled { .. }))));
