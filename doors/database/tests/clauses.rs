@@ -315,3 +315,56 @@ fn a_profile_counts_the_rows_of_what_runs_within_another_operator() {
     let line = told.lines().find(|line| line.contains("Expand")).unwrap();
     assert!(line.split_whitespace().any(|word| word == "5"), "{told}");
 }
+
+#[test]
+fn a_sub_query_that_reads_nothing_of_its_row_is_run_once_and_says_what_it_says_row_by_row() {
+    let mut session = session();
+    let text = "UNWIND range(1, 40) AS n CREATE (a:A {n: n}) WITH a WHERE a.n % 4 = 0 SET a:B";
+    rows(&mut session, text, Params::new());
+    rows(&mut session, "MATCH (a:A), (b:B) WHERE b.n = a.n + 2 CREATE (a)-[:R]->(b)", Params::new());
+    // `$own` reads the row and holds for all: with it in place, the sub-query runs for each row.
+    let bodies = [
+        "MATCH (b:B) WHERE b.n > 20 $own RETURN b.n AS m",
+        "MATCH (a:A)-[:R]->(b:B), (c:A {n: 3}) WHERE true $own RETURN a.n + b.n + c.n AS m",
+        "MATCH (a:A) WHERE a.n > 99 $own RETURN a.n AS m",
+        "MATCH (a:A) WHERE true $own RETURN max(a.n) AS m",
+        "MATCH (a:A) WHERE a.n < 4 $own RETURN a.n AS m UNION MATCH (b:B) WHERE b.n < 9 $own RETURN b.n AS m",
+        "MATCH (a:A) WHERE true $own RETURN a.n AS m ORDER BY m DESC SKIP 1 LIMIT 2",
+    ];
+    let forms = [
+        "MATCH (x:A) CALL ($import) { $body } RETURN x.n AS n, m ORDER BY n, m",
+        "MATCH (x:A) WHERE EXISTS { $body } RETURN x.n AS n ORDER BY n",
+        "MATCH (x:A) WHERE NOT EXISTS { $body } RETURN x.n AS n ORDER BY n",
+        "MATCH (x:A) RETURN x.n AS n, EXISTS { $body } AS found, COUNT { $body } AS m ORDER BY n",
+        "MATCH (x:A) WHERE x.n > 50 CALL ($import) { $body } RETURN x.n AS n, m",
+        "MATCH (x:B) WITH DISTINCT x CALL ($import) { MATCH (y:B) WHERE y.n < 9 $own CALL () { $body } RETURN m, y } \
+         RETURN x.n AS n, y.n AS k, m ORDER BY n, k, m",
+    ];
+    let written = |form: &str, body: &str, import: &str, own: &str| {
+        form.replace("$body", body).replace("$import", import).replace("$own", own)
+    };
+    let mut once = 0;
+    for form in forms {
+        for body in bodies {
+            let alone = written(form, body, "", "");
+            // Within a sub-query of a sub-query the row to read is that of the outer one.
+            let import = if form.contains("CALL () {") {
+                form.replace("CALL () {", "CALL (x) {")
+            } else {
+                form.into()
+            };
+            let for_each_row = written(&import, body, "x", "AND x.n IS NOT NULL");
+            let expected = rows(&mut session, &for_each_row, Params::new());
+            assert_eq!(rows(&mut session, &alone, Params::new()), expected, "{alone}\n{for_each_row}");
+            once += usize::from(!expected.is_empty());
+        }
+    }
+    assert!(once > 20, "{once} answers with rows");
+    // What differs between two computations is computed for each row.
+    let text =
+        "UNWIND range(1, 50) AS x CALL () { RETURN rand() AS r } RETURN count(DISTINCT r) > 40 AS various";
+    assert_eq!(rows(&mut session, text, Params::new()), ["Bool(true)"]);
+    // What the rows before it wrote is seen.
+    let text = "UNWIND range(1, 3) AS x CREATE (:C {x: x}) WITH x CALL () { MATCH (c:C) RETURN count(c) AS c } RETURN x, c";
+    assert_eq!(rows(&mut session, text, Params::new()), ["1 3", "2 3", "3 3"]);
+}

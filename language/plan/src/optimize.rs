@@ -18,6 +18,7 @@ use crate::rewrite::late_projection::late_projection;
 use crate::rewrite::length_only::length_only;
 use crate::rewrite::lift_subqueries::lift_subqueries;
 use crate::rewrite::long_shortest::long_shortest;
+use crate::rewrite::once::once;
 use crate::rewrite::optional_match::optional_match;
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
@@ -101,5 +102,7 @@ fn rewrite(
     // Only now is known which edges nobody reads. From here on, no rewrite has to know the forms that are left.
     intersect(plan);
     long_shortest(plan, names)?;
+    // What is left of sub-queries reads its row, or is run once.
+    once(plan, planning, names);
     check(plan)
 }

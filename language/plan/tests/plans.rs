@@ -288,6 +288,14 @@ fn subqueries() {
     matched("lift_exists_or", table(), people().so_that(either), &[a]);
     let plan = project(people().over(Plan::Unit), vec![(a, read(a)), (n, count())]);
     check("lift_count", table().query(plan, &[a, n]));
+    let cities = || PatternText::default().vertex(b, "City").over(argument(&[]));
+    let exists = subquery(SubqueryKind::Exists, &[], cities());
+    matched("once_exists", table(), people().so_that(exists), &[a]);
+    let count = subquery(SubqueryKind::Count, &[], cities());
+    let plan = project(people().over(Plan::Unit), vec![(a, read(a)), (n, count.clone())]);
+    check("once_count", table().query(plan, &[a, n]));
+    let plan = project(Plan::Unit, vec![(n, count)]);
+    check("once_not_for_one_row", table().query(plan, &[n]));
     let collect = extend(friends(a), vec![(x, Expr::property(b, "name"))]);
     let plan =
         project(people().over(Plan::Unit), vec![(n, subquery(SubqueryKind::Collect(x), &[a], collect))]);
