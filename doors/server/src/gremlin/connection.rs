@@ -116,9 +116,9 @@ impl Connection {
         let read = if is_text { Request::read_text(frame) } else { Request::read(frame) };
         let request = match read {
             Ok(request) => request,
-            Err((format, error)) => {
-                let refusal = Refusal { status: Status::MalformedRequest, message: error.to_string() };
-                sink(message::failure(format, None, &refusal, "SerializationException"))?;
+            Err(unread) => {
+                let refusal = Refusal { status: Status::MalformedRequest, message: unread.why.to_string() };
+                sink(message::failure(unread.format, unread.id, &refusal, "SerializationException"))?;
                 return Ok(Next::Read);
             }
         };

@@ -226,15 +226,15 @@ fn of_body(head: &Head, body: &[u8], format: Format) -> Result<Request, Denied> 
         usize::from(*length) == written.mime().len() && rest.starts_with(written.mime().as_bytes())
     });
     if is_frame {
-        return Request::read(body).map_err(|(_, error)| bad(error.to_string()));
+        return Request::read(body).map_err(|unread| bad(unread.why.to_string()));
     }
     if written == Format::Binary {
-        return Request::of(written, body).map_err(|error| bad(error.to_string()));
+        return Request::of(written, body).map_err(|unread| bad(unread.why.to_string()));
     }
     let json: Json =
         serde_json::from_slice(body).map_err(|error| bad(format!("the body is no JSON: {error}")))?;
     if json.get("args").is_some() {
-        return Request::of(written, body).map_err(|error| bad(error.to_string()));
+        return Request::of(written, body).map_err(|unread| bad(unread.why.to_string()));
     }
     let Json::Object(mut fields) = json else { return Err(bad("the body is no JSON object".into())) };
     let id = fields.get("requestId").and_then(Json::as_str).and_then(parse_uuid);

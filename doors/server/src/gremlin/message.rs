@@ -63,7 +63,15 @@ pub struct Request {
 }
 
 /// What cannot be read, and how its sender is answered.
-type Unread = (Format, Malformed);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The format it came in.
+    pub format: Format,
+    /// Its id, where it could be read so far: drivers wait for an answer that repeats it.
+    pub id: Option<u128>,
+    /// What is wrong.
+    pub why: Malformed,
+}
 
 impl Request {
     /// Reads a binary frame: the length of the format's name, the name, the message.
@@ -71,7 +79,7 @@ impl Request {
     /// # Errors
     /// It is no request of a format that is spoken here.
     pub fn read(frame: &[u8]) -> Result<Request, Unread> {
-        let refused = |why: String| (Format::Binary, Malformed(why));
+        let refused = |why: String| Unread { format: Format::Binary, id: None, why: Malformed(why) };
         let named =
             frame.split_first().and_then(|(length, rest)| rest.split_at_checked(usize::from(*length)));
         let Some((mime, message)) = named else { return Err(refused("it is empty".into())) };
@@ -81,43 +89,45 @@ impl Request {
                 "its format is {mime}; this door speaks {GRAPH_BINARY} and GraphSON 1 to 3"
             )));
         };
-        Request::of(format, message).map_err(|malformed| (format, malformed))
+        Request::of(format, message)
     }
     /// Reads a text frame, which is GraphSON 3 and names no format.
     ///
     /// # Errors
     /// It is no request.
     pub fn read_text(frame: &[u8]) -> Result<Request, Unread> {
-        let format = Format::Json(Dialect::DEFAULT);
-        Request::of(format, frame).map_err(|malformed| (format, malformed))
+        Request::of(Format::Json(Dialect::DEFAULT), frame)
     }
     /// Reads a message whose format is known.
     ///
     /// # Errors
     /// It is no request.
-    pub fn of(format: Format, message: &[u8]) -> Result<Request, Malformed> {
-        match format {
-            Format::Binary => Request::of_binary(message),
-            Format::Json(dialect) => Request::of_json(dialect, message),
-        }
+    pub fn of(format: Format, message: &[u8]) -> Result<Request, Unread> {
+        let mut id = None;
+        let read = match format {
+            Format::Binary => Request::of_binary(message, &mut id),
+            Format::Json(dialect) => Request::of_json(dialect, message, &mut id),
+        };
+        read.map_err(|why| Unread { format, id, why })
     }
-    fn of_binary(message: &[u8]) -> Result<Request, Malformed> {
+    fn of_binary(message: &[u8], known: &mut Option<u128>) -> Result<Request, Malformed> {
         let mut reader = Reader::new(message);
         if reader.byte()? != VERSION {
             return Err(Malformed("its version is not that of GraphBinary 1.0".into()));
         }
-        let (id, operation, processor) = (reader.uuid()?, reader.text()?.into(), reader.text()?.into());
+        let id = *known.insert(reader.uuid()?);
+        let (operation, processor) = (reader.text()?.into(), reader.text()?.into());
         Ok(Request { format: Format::Binary, id, operation, processor, arguments: reader.named_arguments()? })
     }
-    fn of_json(dialect: Dialect, message: &[u8]) -> Result<Request, Malformed> {
+    fn of_json(dialect: Dialect, message: &[u8], known: &mut Option<u128>) -> Result<Request, Malformed> {
         let json: Json =
             serde_json::from_slice(message).map_err(|error| Malformed(format!("it is no JSON: {error}")))?;
-        let id = match json.get("requestId") {
+        *known = match json.get("requestId") {
             Some(Json::String(id)) => parse_uuid(id),
             Some(typed) => typed["@value"].as_str().and_then(parse_uuid),
             None => None,
         };
-        let id = id.ok_or_else(|| Malformed("its requestId is no UUID".into()))?;
+        let id = known.ok_or_else(|| Malformed("its requestId is no UUID".into()))?;
         let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_string();
         let arguments = match json.get("args") {
             None | Some(Json::Null) => Vec::new(),
