@@ -6,14 +6,18 @@
 //! (After "Query processing on recursive path queries", sections 3 and 4; the policies are values, see [`DispatchPolicy`].)
 //! Invariant: a vertex is put into one level by the one worker that set its bit, so ends and distances do not depend on who works.
 //! Which comes first within a distance does. A worker that has drawn a morsel must go on calling (or all be dropped).
+//! Where paths are asked for, levels are kept in a few bits a vertex and source, and each level's paths are rebuilt backwards as soon as it
+//! is known (`levels`, `trace`): what nobody takes any more is never rebuilt.
 //! Cost: a test an edge, a write a vertex found, two short locks a morsel; of the parts see `single` and `lanes`.
 
 mod ground;
 mod lanes;
+mod levels;
 mod policy;
 mod search;
 mod single;
 mod stage;
+mod trace;
 
 pub use policy::{
     DispatchPolicy, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Occasion, SEARCHES_OPEN_MAX, Sharing,
@@ -42,12 +46,14 @@ pub struct Worker {
     own: Own,
     is_present: bool,
     is_idle: bool,
+    /// What the dispatcher knows that it holds.
+    held: usize,
 }
 
 impl Worker {
     /// Workers have different numbers.
     pub fn new(number: usize) -> Worker {
-        Worker { number, search: None, task: None, own: Own::default(), is_present: false, is_idle: false }
+        Worker { number, search: None, task: None, own: Own::default(), is_present: false, is_idle: false, held: 0 }
     }
 }
 
@@ -83,6 +89,7 @@ impl<A: Adjacency> Dispatcher<A> {
         Ok(Dispatcher {
             ground: Ground {
                 against: None,
+                back: None,
                 edges: graph.edges_estimate().unwrap_or(0),
                 graph,
                 hops,
@@ -94,6 +101,8 @@ impl<A: Adjacency> Dispatcher<A> {
                 below: AtomicUsize::new(0),
                 pending: AtomicUsize::new(sources.len()),
                 open: AtomicUsize::new(0),
+                tracing: AtomicUsize::new(0),
+                peak: AtomicUsize::new(0),
             },
             policy,
             sources: sources.to_vec(),
@@ -108,6 +117,14 @@ impl<A: Adjacency> Dispatcher<A> {
     pub fn both_ways(mut self, against: A) -> Dispatcher<A> {
         let knows = self.ground.graph.edges_estimate().is_some() && !self.ground.graph.has_edge_predicate();
         self.ground.against = knows.then_some(against);
+        self
+    }
+
+    /// Hands out a shortest path to each end, not the end alone; `back` lists the same edges the other way (the same graph again if
+    /// undirected). For [`Keep::Levels`].
+    pub fn with_paths(mut self, back: A) -> Dispatcher<A> {
+        debug_assert!(self.ground.lists_ends(), "paths have ends");
+        self.ground.back = Some(back);
         self
     }
 
@@ -128,6 +145,11 @@ impl<A: Adjacency> Dispatcher<A> {
         let before = work.edges_visited();
         let turn = self.turn(worker, work, answers, count_max);
         self.visited.fetch_add((work.edges_visited() - before) as usize, Ordering::Relaxed);
+        if self.ground.traces() {
+            let held = worker.own.tracer.bytes();
+            let before = std::mem::replace(&mut worker.held, held);
+            self.ground.tracing.fetch_add(held.wrapping_sub(before), Ordering::Relaxed);
+        }
         let is_idle = turn == Ok(Turn::Idle);
         if std::mem::replace(&mut worker.is_idle, is_idle) != is_idle {
             match is_idle {
@@ -216,8 +238,10 @@ impl<A: Adjacency> Dispatcher<A> {
         let Ground { present, above, below, .. } = &self.ground;
         let (sources, workers) = (self.sources.len(), of(present));
         let (policy, above, below) = (self.policy, of(above), of(below));
+        let bytes = of(&self.ground.peak) as f64 / f64::from(self.ground.graph.vertex_bound().max(1));
         format!(
-            "{policy}, sources {sources}, workers {workers}, levels from above {above}, from below {below}"
+            "{policy}, sources {sources}, workers {workers}, levels from above {above}, from below {below}, \
+             at most {bytes:.1} bytes a vertex"
         )
     }
 
@@ -226,8 +250,16 @@ impl<A: Adjacency> Dispatcher<A> {
         self.visited.load(Ordering::Relaxed) as u64
     }
 
-    /// Bytes held, without the scratch of workers at work.
+    /// Bytes held, without the lists that workers are filling.
     pub fn bytes(&self) -> usize {
-        self.open.read().iter().map(|search| search.bytes()).sum::<usize>() + self.sources.capacity() * 4
+        let searches: usize = self.open.read().iter().map(|search| search.bytes()).sum();
+        let held = searches + self.ground.tracing.load(Ordering::Relaxed) + self.sources.capacity() * 4;
+        self.ground.peak.fetch_max(held, Ordering::Relaxed);
+        held
+    }
+
+    /// The most that [`Dispatcher::bytes`] has said.
+    pub fn bytes_peak(&self) -> usize {
+        self.ground.peak.load(Ordering::Relaxed)
     }
 }

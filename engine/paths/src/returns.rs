@@ -25,8 +25,9 @@ struct Label {
     depth: u32,
     /// The first edge of the path from the root; none at the root itself.
     first: u64,
-    /// The last edge of the path from the root.
+    /// The last edge of the path from the root, and the vertex before it.
     entry: u64,
+    before: u32,
 }
 
 pub(crate) struct Returns {
@@ -36,6 +37,8 @@ pub(crate) struct Returns {
     roots: Vec<u32>,
     /// Per root, the length of the shortest return so far.
     best: Vec<u64>,
+    /// With one root, the edge that closes it, and its ends.
+    closing: Option<(u32, u64, u32)>,
     labels: HashMap<u32, Label, FixedState>,
     frontier: Vec<u32>,
     next: Vec<u32>,
@@ -48,12 +51,13 @@ pub(crate) struct Returns {
 impl Returns {
     /// `roots` are distinct and below the bound.
     pub(crate) fn new(roots: &[u32], hops_max: u32, exact: bool) -> Returns {
-        let label = |root| Label { root, depth: 0, first: NO_EDGE, entry: NO_EDGE };
+        let label = |root| Label { root, depth: 0, first: NO_EDGE, entry: NO_EDGE, before: 0 };
         Returns {
             hops_max,
             exact,
             roots: roots.to_vec(),
             best: vec![NEVER; roots.len()],
+            closing: None,
             labels: roots.iter().enumerate().map(|(at, &root)| (root, label(at as u32))).collect(),
             frontier: roots.to_vec(),
             next: Vec::new(),
@@ -70,6 +74,32 @@ impl Returns {
         let within =
             pairs.filter(|(root, best)| **best <= self.hops_max as u64 && graph.admits_vertex(**root));
         within.map(|(&root, &best)| (root, best as u32)).collect()
+    }
+
+    /// A shortest path from the only root back to it, told backwards: its vertices but for the last, and its edges.
+    pub(crate) fn path(&self) -> (Vec<u32>, Vec<u64>) {
+        let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+        let Some((near, edge, far)) = self.closing else { return (vertices, edges) };
+        let up = |mut vertex: u32| {
+            let mut line = Vec::new();
+            while let Some(label) = self.labels.get(&vertex).filter(|label| label.depth > 0) {
+                line.push((label.before, label.entry, vertex));
+                vertex = label.before;
+            }
+            line
+        };
+        // Backwards: from the root out to `far`, over the closing edge, and from `near` home.
+        for (_, entry, vertex) in up(far).into_iter().rev() {
+            vertices.push(vertex);
+            edges.push(entry);
+        }
+        vertices.push(near);
+        edges.push(edge);
+        for (before, entry, _) in up(near) {
+            vertices.push(before);
+            edges.push(entry);
+        }
+        (vertices, edges)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -136,7 +166,8 @@ impl Returns {
         let Some(&other) = self.labels.get(&far) else {
             if graph.admits_vertex(far) {
                 let first = if own.depth == 0 { edge } else { own.first };
-                self.labels.insert(far, Label { root: own.root, depth: own.depth + 1, first, entry: edge });
+                let (root, depth, entry, before) = (own.root, own.depth + 1, edge, vertex);
+                self.labels.insert(far, Label { root, depth, first, entry, before });
                 self.next.push(far);
             }
             return;
@@ -144,6 +175,9 @@ impl Returns {
         let is_loop_at_root = vertex == far && own.depth == 0;
         if own.root != other.root || own.first != other.first || is_loop_at_root {
             let length = own.depth as u64 + other.depth as u64 + 1;
+            if self.best.first().is_some_and(|best| length < *best) {
+                self.closing = Some((vertex, edge, far));
+            }
             for root in [own.root, other.root] {
                 let best = &mut self.best[root as usize];
                 *best = length.min(*best);

@@ -8,8 +8,8 @@ mod twins;
 
 use paths::csr::Csr;
 use paths::{
-    Adjacency, Answers, DispatchPolicy, Dispatcher, Hops, Keep, LANES_MAX, Orientation, Progress, Reach,
-    Sharing, Turn, Work, Worker,
+    Adjacency, Answers, DispatchPolicy, Dispatcher, EdgeScratch, Hops, Keep, LANES_MAX, Orientation, Path,
+    Progress, Reach, Sharing, Turn, Work, Worker,
 };
 use twins::{Case, Chance, NoSeventh, dense};
 
@@ -52,6 +52,27 @@ fn one_by_one(graph: &impl Adjacency, sources: &[u32], hops: Hops, orientation: 
     rows
 }
 
+/// Source number, path.
+type Paths = Vec<(u32, Path)>;
+
+/// The paths of some answers, each with its end.
+fn take_paths(answers: &mut Answers, paths: &mut Paths) {
+    let (mut ends, mut vertices, mut edges) =
+        (answers.ends.iter(), answers.vertices.iter(), answers.edges.iter());
+    for run in &answers.runs {
+        for end in ends.by_ref().take(run.count as usize) {
+            let inner = vertices.by_ref().take(run.distance as usize);
+            let path = Path {
+                vertices: inner.chain([end]).copied().collect(),
+                edges: edges.by_ref().take(run.distance as usize).copied().collect(),
+            };
+            paths.push((run.source, path));
+        }
+    }
+    assert!(ends.next().is_none() && vertices.next().is_none() && edges.next().is_none());
+    answers.clear();
+}
+
 fn take(answers: &mut Answers, rows: &mut Rows) {
     let mut ends = answers.ends.iter();
     for run in &answers.runs {
@@ -65,6 +86,15 @@ fn take(answers: &mut Answers, rows: &mut Rows) {
 
 /// Workers take turns by chance.
 fn in_turns<A: Adjacency>(dispatcher: &Dispatcher<A>, workers: usize, chance: &mut Chance) -> Rows {
+    taken_in_turns(dispatcher, workers, chance, take)
+}
+
+fn taken_in_turns<A: Adjacency, R: Ord>(
+    dispatcher: &Dispatcher<A>,
+    workers: usize,
+    chance: &mut Chance,
+    take: impl Fn(&mut Answers, &mut Vec<R>),
+) -> Vec<R> {
     let mut crew: Vec<Worker> = (0..workers).map(Worker::new).collect();
     let (mut answers, mut rows) = (Answers::default(), Vec::new());
     loop {
@@ -141,6 +171,100 @@ fn every_policy_finds_what_one_search_a_source_finds() {
             assert_eq!(in_turns(&begin(Keep::Levels), workers, chance), wanted, "{story} {both_ways}");
             assert_eq!(joined(count(&begin(Keep::Count))), counted(&wanted), "{story} {both_ways}");
         }
+    }
+}
+
+/// Is there such an edge, and may it be used?
+fn holds(graph: &impl Adjacency, from: u32, edge: u64, to: u32) -> bool {
+    let mut scratch = EdgeScratch::default();
+    let (neighbours, edges) = graph.edges(from, &mut scratch);
+    let is_there = neighbours.iter().zip(edges).any(|(far, other)| (*far, *other) == (to, edge));
+    is_there && graph.admits_vertex(to) && (!graph.has_edge_predicate() || graph.admits_edge(edge, from, to))
+}
+
+/// Every path is one of the graph, repeats no edge where that is asked for, and is as long as the twin says.
+fn check_paths(graph: &impl Adjacency, sources: &[u32], paths: &Paths, wanted: &Rows, story: &str) {
+    let mut rows: Rows = Vec::new();
+    for (number, path) in paths {
+        let (first, end) = (path.vertices[0], path.vertices[path.edges.len()]);
+        assert_eq!(
+            (first, path.vertices.len()),
+            (sources[*number as usize], path.edges.len() + 1),
+            "{story}"
+        );
+        for (at, edge) in path.edges.iter().enumerate() {
+            let (from, to) = (path.vertices[at], path.vertices[at + 1]);
+            assert!(holds(graph, from, *edge, to), "{story}: {path:?} at {at}");
+            assert!(!path.edges[..at].contains(edge), "{story}: {path:?} repeats {edge}");
+        }
+        rows.push((*number, end, path.length()));
+    }
+    rows.sort_unstable();
+    assert_eq!(&rows, wanted, "{story}");
+}
+
+#[test]
+fn every_policy_rebuilds_one_shortest_path_to_each_end() {
+    for seed in 0..CASES / 2 {
+        let chance = &mut Chance(seed ^ 0xBAC);
+        let vertices = 2 + chance.below(if seed.is_multiple_of(8) { 900 } else { 120 }) as u32;
+        let (orientation, along, against) = dense(chance, vertices, 6, seed.is_multiple_of(3));
+        let sources: Vec<u32> =
+            (0..chance.below(LANES_MAX as u64 + 10)).map(|_| chance.below(vertices.into()) as u32).collect();
+        let hops = hops_of(chance);
+        let graph = NoSeventh(&along);
+        let wanted = one_by_one(&graph, &sources, hops, orientation);
+        let mut before: Option<Paths> = None;
+        for both_ways in [false, true] {
+            let workers = 1 + chance.below(3) as usize;
+            let policy = policy_of(chance, workers);
+            let story = format!("seed {seed} {policy:?} {hops:?} {orientation:?} {both_ways}");
+            let back = NoSeventh(&against);
+            let dispatcher =
+                Dispatcher::new(graph.clone(), &sources, hops, orientation, Keep::Levels, policy).unwrap();
+            let dispatcher = dispatcher.with_paths(back.clone());
+            let dispatcher = if both_ways { dispatcher.both_ways(back) } else { dispatcher };
+            let paths = taken_in_turns(&dispatcher, workers, chance, take_paths);
+            check_paths(&graph, &sources, &paths, &wanted, &story);
+            assert!(before.is_none_or(|before| before == paths), "{story}: who works changes a path");
+            before = Some(paths);
+        }
+    }
+}
+
+#[test]
+fn rebuilt_paths_keep_conditions_on_edges() {
+    for seed in 0..CASES {
+        let case = Case::random(seed, 7, 10);
+        let chance = &mut Chance(seed ^ 0xC0B);
+        let sources: Vec<u32> =
+            (0..1 + chance.below(6)).map(|_| chance.below(case.vertices as u64) as u32).collect();
+        let (hops, workers) = (hops_of(chance), 1 + chance.below(3) as usize);
+        let policy = policy_of(chance, workers);
+        let wanted = one_by_one(&case.forward(), &sources, hops, case.orientation);
+        let (along, back): (Box<dyn Adjacency>, Box<dyn Adjacency>) =
+            (Box::new(case.forward()), Box::new(case.backward()));
+        let dispatcher =
+            Dispatcher::new(along, &sources, hops, case.orientation, Keep::Levels, policy).unwrap();
+        let paths = taken_in_turns(&dispatcher.with_paths(back), workers, chance, take_paths);
+        check_paths(&case.forward(), &sources, &paths, &wanted, &format!("{case:?} {policy:?} {hops:?}"));
+    }
+}
+
+#[test]
+fn who_takes_few_paths_waits_for_few_levels() {
+    let line: Vec<(u32, u32)> = (0..100_000).map(|vertex| (vertex, vertex + 1)).collect();
+    let (along, against) = (Csr::outgoing(100_001, &line), Csr::incoming(100_001, &line));
+    for sources in [&[0][..], &[0, 7, 11, 12]] {
+        let policy = DispatchPolicy::all_threads_lanes(1);
+        let dispatcher =
+            Dispatcher::new(&along, sources, Hops::any(), Orientation::Directed, Keep::Levels, policy)
+                .unwrap()
+                .with_paths(&against);
+        let (mut worker, mut answers) = (Worker::new(0), Answers::default());
+        let turn = dispatcher.work_on(&mut worker, &mut Work::unlimited(), &mut answers, 20).unwrap();
+        assert_eq!((turn, answers.count()), (Turn::More, 20), "one path a lane and level");
+        assert!(dispatcher.edges_visited() < 1_000, "{} edges", dispatcher.edges_visited());
     }
 }
 

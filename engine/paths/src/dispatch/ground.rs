@@ -10,6 +10,8 @@ pub(super) struct Ground<A> {
     pub(super) graph: A,
     /// The same edges the other way, where looking from below is allowed.
     pub(super) against: Option<A>,
+    /// The same for rebuilding paths, where they are asked for.
+    pub(super) back: Option<A>,
     pub(super) hops: Hops,
     pub(super) orientation: Orientation,
     pub(super) keep: Keep,
@@ -24,11 +26,15 @@ pub(super) struct Ground<A> {
     /// Sources in searches not begun, and searches begun and not over.
     pub(super) pending: AtomicUsize,
     pub(super) open: AtomicUsize,
+    /// Bytes held by workers for paths, and the most that was held at once by all.
+    pub(super) tracing: AtomicUsize,
+    pub(super) peak: AtomicUsize,
 }
 
 impl<A: Adjacency> Ground<A> {
     pub(super) fn has_failed(&self) -> bool {
-        self.graph.failure() || self.against.as_ref().is_some_and(Adjacency::failure)
+        let failed = |graph: &Option<A>| graph.as_ref().is_some_and(Adjacency::failure);
+        self.graph.failure() || failed(&self.against) || failed(&self.back)
     }
     /// A path that comes back to its source is met as any other: directed, with at least one hop.
     pub(super) fn sources_return(&self) -> bool {
@@ -40,6 +46,10 @@ impl<A: Adjacency> Ground<A> {
     }
     pub(super) fn lists_ends(&self) -> bool {
         self.keep != Keep::Count
+    }
+    /// Are paths handed out, and not only ends?
+    pub(super) fn traces(&self) -> bool {
+        self.back.is_some()
     }
     /// Has a worker nothing to do, or will one soon?
     pub(super) fn has_idle(&self) -> bool {

@@ -8,10 +8,12 @@
 //! Cost: an edge once a level and set of lanes, at best once for all; three words a vertex touched.
 
 use super::ground::{Ground, merge};
+use super::levels::Levels;
 use super::policy::LANES_MAX;
 use super::search::{Own, Part, Waiting};
 use super::single::{in_bound, joined};
 use super::stage::{Kind, Stage, Task};
+use super::trace::Trace;
 use crate::adjacency::Adjacency;
 use crate::answers::Answers;
 use crate::direction::{Direction, LANES, Side};
@@ -28,6 +30,8 @@ const ORDERED_MAX: usize = 1 << 20;
 /// Levels of more vertices are judged by one vertex in so many.
 const SUMMED_MAX: usize = 4096;
 const SAMPLED_SHARE: usize = 16;
+/// Looks for a lane's ends in a level that cost as much as an edge.
+const LOOKS_PER_EDGE: usize = 4;
 
 pub(super) struct Lanes {
     pub(super) sources: Vec<u32>,
@@ -38,6 +42,8 @@ pub(super) struct Lanes {
     seen: Vec<AtomicU64>,
     frontiers: [Vec<AtomicU64>; 2],
     direction: Mutex<Direction>,
+    /// How far what was found is, where paths are asked for.
+    levels: Levels,
 }
 
 impl Lanes {
@@ -59,12 +65,14 @@ impl Lanes {
             seen: words(),
             frontiers,
             direction: Mutex::new(Direction::new(LANES, bound, ground.edges)),
+            levels: Levels::new(bound as usize),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
         let [even, odd] = &self.frontiers;
-        self.is_source.bytes() + (self.seen.capacity() + even.capacity() + odd.capacity()) * 8
+        let words = self.seen.capacity() + even.capacity() + odd.capacity();
+        self.is_source.bytes() + words * 8 + self.levels.bytes()
     }
 
     /// The sources are the level at depth 0.
@@ -87,6 +95,7 @@ impl Lanes {
         match (task.stage.kind, task.stage.is_shared()) {
             (Kind::Settle, _) => self.settle(ground, task, own, work, answers),
             (Kind::Gather, _) => self.gather(ground, task, own, work),
+            (Kind::Trace, _) => self.trace(ground, task, own, work, answers),
             (_, true) => self.expand::<true, A>(ground, task, own, work),
             (_, false) => self.expand::<false, A>(ground, task, own, work),
         }
@@ -190,7 +199,8 @@ impl Lanes {
         let (now, last) = (&self.frontiers[even], &self.frontiers[1 - even]);
         let (is_start, returns) = (stage.depth == 0, ground.sources_return());
         let are_ends = !is_start || ground.hops.min == 0;
-        let (sums, lists) = (ground.against.is_some(), ground.lists_ends());
+        let (sums, traces) = (ground.against.is_some(), ground.traces() && !is_start);
+        let lists = ground.lists_ends() && !traces;
         // The edges of a large level are judged by some of its vertices.
         let sampled = if stage.list.len() > SUMMED_MAX { SAMPLED_SHARE } else { 1 };
         let mut held = answers.count();
@@ -211,7 +221,9 @@ impl Lanes {
                 now[vertex as usize].store(0, Ordering::Relaxed);
                 continue;
             }
-            if are_ends && lists {
+            if traces {
+                self.levels.note::<false>(vertex as usize, lanes, stage.depth);
+            } else if are_ends && lists {
                 held += u64::from(lanes.count_ones());
                 own.buckets.push(lanes, vertex);
             } else if are_ends {
@@ -227,6 +239,50 @@ impl Lanes {
         }
         if lists {
             own.buckets.flush(self.first, stage.depth, answers);
+        }
+    }
+
+    /// One lane after another goes through the level.
+    fn trace<A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        task: &mut Task,
+        own: &mut Own,
+        work: &mut Work<'_>,
+        (answers, count_max): (&mut Answers, u64),
+    ) {
+        let stage = task.stage.clone();
+        own.tracer.turn_to(self.first);
+        while !task.is_done() && !work.is_over() && answers.count() < count_max {
+            let (lane, bit) = (task.at as u32, 1_u64 << task.at);
+            let source = self.sources[task.at];
+            let is_at = |vertex: u32, level: u32| match level {
+                0 => vertex == source,
+                _ => self.levels.at(vertex as usize, bit, level) != 0,
+            };
+            let rest = &stage.list[task.edge_cursor..];
+            let piece = work.piece(rest.len());
+            let passed = rest[..piece].iter().position(|vertex| is_at(*vertex, stage.depth));
+            let Some(passed) = passed else {
+                task.edge_cursor += piece;
+                work.charge(piece / LOOKS_PER_EDGE);
+                if task.edge_cursor == stage.list.len() {
+                    task.next_position();
+                }
+                continue;
+            };
+            let end = rest[passed];
+            task.edge_cursor += passed;
+            work.charge(passed / LOOKS_PER_EDGE);
+            match own.tracer.follow(ground, (lane, end, stage.depth), is_at, work) {
+                Trace::More => return,
+                Trace::Lost => {}
+                Trace::Whole => {
+                    let number = self.first + lane;
+                    own.tracer.take(|vertices, edges| answers.push_path(number, end, vertices, edges));
+                }
+            }
+            task.edge_cursor += 1;
         }
     }
 
@@ -267,14 +323,21 @@ impl Lanes {
             waiting.tally(self.first + lane as u32, stage.depth, count);
         }
         let count = stage.list.len();
-        if count == 0 || stage.depth >= ground.hops.max {
+        let traces = ground.traces() && stage.depth > 0;
+        if count == 0 || (stage.depth >= ground.hops.max && !traces) {
             return None;
         }
         let side = self.direction.lock().choose_among_all(count as u64, edges);
+        let goes_on = stage.depth < ground.hops.max;
         let below = side == Side::Below && ground.against.is_some();
         let (kind, positions) =
             if below { (Kind::Gather, self.seen.len().div_ceil(64)) } else { (Kind::Expand, count) };
-        Some(Stage::new(kind, stage.depth, stage.list.clone(), Arc::default(), positions))
+        let list = stage.list.clone();
+        if traces {
+            let then = goes_on.then_some((kind, positions));
+            return Some(Stage::tracing(stage.depth, list, self.sources.len(), then));
+        }
+        Some(Stage::new(kind, stage.depth, list, Arc::default(), positions))
     }
 }
 

@@ -6,6 +6,7 @@ use super::lanes::{Buckets, Lanes, Tallies};
 use super::policy::DispatchPolicy;
 use super::single::Single;
 use super::stage::{Kind, Stage, Task};
+use super::trace::Tracer;
 use crate::adjacency::{Adjacency, EdgeScratch};
 use crate::answers::{Answers, Run};
 use crate::error::PathError;
@@ -37,6 +38,7 @@ pub(super) struct Own {
     pub(super) tallies: Tallies,
     pub(super) scratch: Vec<u32>,
     pub(super) edge_scratch: EdgeScratch,
+    pub(super) tracer: Tracer,
 }
 
 /// What a morsel handed in.
@@ -53,7 +55,19 @@ pub(super) struct Waiting(VecDeque<Answer>);
 
 enum Answer {
     Counted(Run),
-    Listed { source: u32, distance: u32, ends: Arc<Vec<u32>>, given: usize },
+    Listed {
+        source: u32,
+        distance: u32,
+        ends: Arc<Vec<u32>>,
+        given: usize,
+    },
+    /// A path, told from its end backwards.
+    Path {
+        source: u32,
+        end: u32,
+        vertices: Vec<u32>,
+        edges: Vec<u64>,
+    },
 }
 
 impl Waiting {
@@ -67,12 +81,19 @@ impl Waiting {
             self.0.push_back(Answer::Listed { source, distance, ends: ends.clone(), given: 0 });
         }
     }
+    fn path(&mut self, source: u32, end: u32, (vertices, edges): (Vec<u32>, Vec<u64>)) {
+        self.0.push_back(Answer::Path { source, end, vertices, edges });
+    }
     /// Gives some away; false if there were none.
     fn give(&mut self, answers: &mut Answers, count_max: u64) -> bool {
         let Some(first) = self.0.front_mut() else { return false };
         let is_given = match first {
             Answer::Counted(run) => {
                 answers.tally(run.source, run.distance, run.count);
+                true
+            }
+            Answer::Path { source, end, vertices, edges } => {
+                answers.push_path(*source, *end, vertices, edges);
                 true
             }
             Answer::Listed { source, distance, ends, given } => {
@@ -92,6 +113,7 @@ impl Waiting {
         let one = |answer: &Answer| match answer {
             Answer::Counted(_) => 0,
             Answer::Listed { ends, .. } => ends.capacity() * 4,
+            Answer::Path { vertices, edges, .. } => vertices.capacity() * 4 + edges.capacity() * 8,
         };
         self.0.iter().map(one).sum()
     }
@@ -184,7 +206,9 @@ impl Search {
             let own = &mut worker.own;
             match (&self.form, task.stage.kind) {
                 (_, Kind::Return) => self.close(ground, &mut task, work)?,
-                (Form::Single(single), _) => single.run(ground, &mut task, own, work),
+                (Form::Single(single), _) => {
+                    single.run(ground, &mut task, own, work, (&mut *answers, count_max))
+                }
                 (Form::Lanes(lanes), _) => {
                     lanes.run(ground, &mut task, own, work, (&mut *answers, count_max))
                 }
@@ -234,9 +258,11 @@ impl Search {
             }
             let number = self.first + *at as u32;
             for (end, distance) in search.answers(&ground.graph) {
-                match ground.lists_ends() {
-                    true => self.waiting.lock().list(number, distance, &Arc::new(vec![end])),
-                    false => self.waiting.lock().tally(number, distance, 1),
+                let mut waiting = self.waiting.lock();
+                match (ground.traces(), ground.lists_ends()) {
+                    (true, _) => waiting.path(number, end, search.path()),
+                    (_, true) => waiting.list(number, distance, &Arc::new(vec![end])),
+                    (_, false) => waiting.tally(number, distance, 1),
                 }
             }
             (*at, *returns) = (*at + 1, None);
@@ -249,10 +275,11 @@ impl Search {
 
     fn hand_in<A: Adjacency>(&self, ground: &Ground<A>, task: &Task, own: &mut Own) {
         let found = own.found.take();
-        if let Form::Single(single) = &self.form
-            && single.asks_edges(ground, &task.stage)
-        {
-            own.edges = found.iter().map(|vertex| u64::from(ground.graph.degree(*vertex))).sum();
+        if let Form::Single(single) = &self.form {
+            single.note(ground, &task.stage, &found);
+            if single.asks_edges(ground, &task.stage) {
+                own.edges = found.iter().map(|vertex| u64::from(ground.graph.degree(*vertex))).sum();
+            }
         }
         let part = Part { found, edges: std::mem::take(&mut own.edges), tallies: own.tallies.take() };
         if !part.found.is_empty() || part.edges > 0 || !part.tallies.is_empty() {
@@ -272,10 +299,11 @@ impl Search {
         match stage.kind {
             Kind::Expand => ground.above.fetch_add(1, Ordering::Relaxed),
             Kind::Gather => ground.below.fetch_add(1, Ordering::Relaxed),
-            Kind::Return | Kind::Settle => 0,
+            Kind::Return | Kind::Settle | Kind::Trace => 0,
         };
         let mut waiting = self.waiting.lock();
         let next = match &self.form {
+            _ if stage.kind == Kind::Trace => stage.traced(),
             Form::Single(single) => single.next(ground, stage, parts, &mut waiting),
             Form::Lanes(lanes) => lanes.next(ground, stage, parts, &mut waiting),
         };

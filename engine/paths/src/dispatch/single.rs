@@ -4,9 +4,12 @@
 //! so that nothing is locked. A vertex without a list can never be reached, and counts as seen from the first look on.
 
 use super::ground::{Bits, Ground};
+use super::levels::Levels;
 use super::search::{Own, Part, Waiting};
 use super::stage::{Kind, Stage, Task};
+use super::trace::Trace;
 use crate::adjacency::Adjacency;
+use crate::answers::Answers;
 use crate::direction::{Direction, SINGLE, Side};
 use crate::frontier::{Bitmap, is_dense, put_in_order};
 use crate::work::Work;
@@ -26,6 +29,8 @@ pub(super) struct Single {
     /// The frontier as bits, at even and at odd depths, once a level was taken from below.
     frontiers: OnceLock<[Bits; 2]>,
     direction: Mutex<Direction>,
+    /// How far what was found is, where paths are asked for.
+    levels: Levels,
 }
 
 impl Single {
@@ -36,11 +41,13 @@ impl Single {
             seen.insert::<false>(source);
         }
         let direction = Mutex::new(Direction::new(SINGLE, bound, ground.edges));
-        Single { source, number, seen, frontiers: OnceLock::new(), direction }
+        let levels = Levels::new(seen.words().len());
+        Single { source, number, seen, frontiers: OnceLock::new(), direction, levels }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.seen.bytes() + self.frontiers.get().map_or(0, |[even, odd]| even.bytes() + odd.bytes())
+        let frontiers = self.frontiers.get().map_or(0, |[even, odd]| even.bytes() + odd.bytes());
+        self.seen.bytes() + frontiers + self.levels.bytes()
     }
 
     /// The level that only holds the source.
@@ -54,8 +61,10 @@ impl Single {
         task: &mut Task,
         own: &mut Own,
         work: &mut Work<'_>,
+        answers: (&mut Answers, u64),
     ) {
         match (task.stage.kind, task.stage.is_shared()) {
+            (Kind::Trace, _) => self.trace(ground, task, own, work, answers),
             (Kind::Gather, _) => self.gather(ground, task, own, work),
             (_, true) => self.expand::<true, A>(ground, task, own, work),
             (_, false) => self.expand::<false, A>(ground, task, own, work),
@@ -174,6 +183,52 @@ impl Single {
         }
     }
 
+    /// Keeps how far these are, which the stage found, where paths are asked for.
+    pub(super) fn note<A>(&self, ground: &Ground<A>, stage: &Stage, found: &[u32])
+    where
+        A: Adjacency,
+    {
+        if !ground.traces() {
+            return;
+        }
+        // Found from above by several workers, vertices of one word have several finders.
+        let is_alone = stage.kind == Kind::Gather || !stage.is_shared();
+        for vertex in found {
+            let (word, bit) = (*vertex as usize / 64, 1 << (vertex % 64));
+            match is_alone {
+                true => self.levels.note::<false>(word, bit, stage.depth + 1),
+                false => self.levels.note::<true>(word, bit, stage.depth + 1),
+            }
+        }
+    }
+
+    fn trace<A: Adjacency>(
+        &self,
+        ground: &Ground<A>,
+        task: &mut Task,
+        own: &mut Own,
+        work: &mut Work<'_>,
+        (answers, count_max): (&mut Answers, u64),
+    ) {
+        let stage = task.stage.clone();
+        own.tracer.turn_to(self.number);
+        let is_at = |vertex: u32, level: u32| match level {
+            0 => vertex == self.source,
+            _ => self.levels.at(vertex as usize / 64, 1 << (vertex % 64), level) != 0,
+        };
+        while !task.is_done() && !work.is_over() && answers.count() < count_max {
+            let end = stage.list[task.at];
+            match own.tracer.follow(ground, (0, end, stage.depth), is_at, work) {
+                Trace::More => return,
+                Trace::Lost => {}
+                Trace::Whole => {
+                    own.tracer.take(|vertices, edges| answers.push_path(self.number, end, vertices, edges));
+                }
+            }
+            task.next_position();
+        }
+    }
+
     /// What follows the stage, given what its morsels found; none at the end. Answers go to `waiting`.
     pub(super) fn next<A: Adjacency>(
         &self,
@@ -200,7 +255,9 @@ impl Single {
             put_in_order(&mut list, &mut Bitmap::new(bound));
         }
         let list = Arc::new(list);
-        if ground.lists_ends() {
+        if ground.traces() {
+            // They follow one by one.
+        } else if ground.lists_ends() {
             waiting.list(self.number, depth, &list);
         } else {
             waiting.tally(self.number, depth, count as u64);
@@ -215,7 +272,12 @@ impl Single {
         }
         let (kind, positions) =
             if below { (Kind::Gather, self.seen.words().len()) } else { (Kind::Expand, count) };
-        goes_on.then(|| Stage::new(kind, depth, list, Arc::default(), positions))
+        let then = goes_on.then_some((kind, positions));
+        match then {
+            _ if ground.traces() && count > 0 => Some(Stage::tracing(depth, list, count, then)),
+            Some((kind, positions)) => Some(Stage::new(kind, depth, list, Arc::default(), positions)),
+            None => None,
+        }
     }
 
     /// Must the degrees of what was found be summed for the next choice?

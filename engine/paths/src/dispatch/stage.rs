@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Gather,
     /// Position in what lanes touched, then in the last frontier: the level is made of the first, the second is forgotten.
     Settle,
+    /// Position in the level just found, for lanes number of a lane: its ends' paths are rebuilt and handed out.
+    Trace,
 }
 
 pub(super) struct Stage {
@@ -29,6 +31,8 @@ pub(super) struct Stage {
     pub(super) list: Arc<Vec<u32>>,
     /// For [`Kind::Settle`] the last frontier.
     pub(super) old: Arc<Vec<u32>>,
+    /// For [`Kind::Trace`] what follows, and its positions; none at the end.
+    pub(super) then: Option<(Kind, usize)>,
     /// The one worker that may draw while the stage is closed.
     owner: usize,
     /// May all draw? The owner opens a stage between two morsels of its own, so nobody works as if alone while others do.
@@ -58,7 +62,22 @@ impl Stage {
         count: usize,
     ) -> Stage {
         let morsels = MorselDispatcher::new(count, MorselPolicy { vertices_max: count });
-        Stage { kind, depth, list, old, owner: 0, is_open: AtomicBool::new(false), may_open: false, morsels }
+        let is_open = AtomicBool::new(false);
+        Stage { kind, depth, list, old, then: None, owner: 0, is_open, may_open: false, morsels }
+    }
+    /// The level of these vertices as something to trace, and then as a frontier, as `then` says.
+    pub(super) fn tracing(
+        depth: u32,
+        list: Arc<Vec<u32>>,
+        count: usize,
+        then: Option<(Kind, usize)>,
+    ) -> Stage {
+        Stage { then, ..Stage::new(Kind::Trace, depth, list, Arc::default(), count) }
+    }
+    /// What follows a level that was traced.
+    pub(super) fn traced(&self) -> Option<Stage> {
+        let (kind, positions) = self.then?;
+        Some(Stage::new(kind, self.depth, self.list.clone(), Arc::default(), positions))
     }
     /// The same for one worker alone.
     pub(super) fn of(self, owner: usize) -> Stage {
@@ -71,6 +90,9 @@ impl Stage {
             Kind::Expand => (1, EXPAND_MORSEL),
             Kind::Gather => (64, GATHER_MORSEL),
             Kind::Settle => (1, SETTLE_MORSEL),
+            // A lane goes through the whole level.
+            Kind::Trace if self.morsels.count() == self.list.len() => (1, EXPAND_MORSEL),
+            Kind::Trace => (self.list.len().max(1), EXPAND_MORSEL),
         };
         let count = self.morsels.count();
         if policy.sharing == Sharing::Never || count * unit < policy.shared_min {
