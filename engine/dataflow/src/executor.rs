@@ -289,7 +289,7 @@ impl<M: Message> Executor<M> {
 
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
-        let (turn, end_ns) = local.here().turn(now_ns, self.quota_ns);
+        let (turn, end_ns) = local.here().turn(now_ns, self.meter.cpu_ns(), self.quota_ns);
         let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
         local.in_ring = turn == Turn::More;

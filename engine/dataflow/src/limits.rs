@@ -12,6 +12,9 @@ pub const TURN_NS_MIN: u64 = 50_000;
 /// away: a system call of some 300 ns a turn of full length.
 pub const METER_EVERY_NS: u64 = 400_000;
 
+/// A call that seems to have taken longer, in nanoseconds, is measured in processor time: another thread may have had its core.
+pub const LONG_CALL_NS: u64 = 1_000_000;
+
 /// Time that one who had nothing to do for a while may still claim of its share, in nanoseconds. A query that goes to and fro between
 /// executors is idle on each for moments and would lose its share by that; more would let it hold up others for long when it returns.
 pub const CREDIT_NS_MAX: u64 = 2_000_000;

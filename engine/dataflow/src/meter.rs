@@ -23,6 +23,11 @@ impl Meter {
         }
     }
 
+    /// Processor time at the last reading.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.cpu_ns
+    }
+
     /// The time a turn between these readings of the clock used.
     pub(crate) fn used(&mut self, begin_ns: u64, end_ns: u64, quota_ns: u64) -> u64 {
         let wall_ns = end_ns - begin_ns;

@@ -28,11 +28,11 @@ pub struct VertexProfile {
     pub rows_out: u64,
     /// Messages sent.
     pub batches: u64,
-    /// Time spent in its calls, in nanoseconds. Calls do not block, so on an undisturbed core this is CPU time.
+    /// Time spent in its calls, in nanoseconds; of long calls processor time.
     pub cpu_ns: u64,
     /// Calls that ran past twice their quota.
     pub overruns: u64,
-    /// The longest call, in nanoseconds; what the core did for others meanwhile is in it.
+    /// The longest call, in nanoseconds; if it is long, of processor time.
     pub longest_ns: u64,
     /// Bytes held now.
     pub bytes_held: u64,

@@ -1,9 +1,11 @@
 //! What one executor did for one query, counted without atomics and handed to the query's shared counters after each turn.
 
 use crate::Message;
+use crate::limits::LONG_CALL_NS;
 use crate::links::Shared;
 use crate::tablets::NO_TABLET;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use world::clock::thread_cpu_ns;
 
 /// Counters of one vertex, summed over its operators.
 #[derive(Default)]
@@ -66,6 +68,8 @@ pub(crate) struct Tally {
     /// Called since the clock was last read, and for which tablet.
     unread: Vec<(u32, u32)>,
     read_ns: u64,
+    /// The last reading of processor time; at a call's begin or shortly before.
+    cpu_ns: u64,
 }
 
 fn add(to: &AtomicU64, from: &mut u64) {
@@ -83,6 +87,7 @@ impl Tally {
             tablets: Vec::new(),
             unread: Vec::new(),
             read_ns: 0,
+            cpu_ns: 0,
         }
     }
 
@@ -101,9 +106,9 @@ impl Tally {
         &mut self.scopes[scope]
     }
 
-    /// Time is counted from here on.
-    pub(crate) fn begin(&mut self, now_ns: u64) {
-        self.read_ns = now_ns;
+    /// Time is counted from here on; `cpu_ns` is a reading of processor time not long before.
+    pub(crate) fn begin(&mut self, now_ns: u64, cpu_ns: u64) {
+        (self.read_ns, self.cpu_ns) = (now_ns, cpu_ns);
         self.unread.clear();
     }
 
@@ -120,7 +125,7 @@ impl Tally {
 
     fn split(&mut self, now_ns: u64) {
         let unread = std::mem::take(&mut self.unread);
-        let part_ns = (now_ns - self.read_ns) / (unread.len() as u64).max(1);
+        let part_ns = self.used(now_ns - self.read_ns) / (unread.len() as u64).max(1);
         for (vertex, tablet) in &unread {
             let counts = self.vertex(*vertex as usize);
             counts.cpu_ns += part_ns;
@@ -131,9 +136,18 @@ impl Tally {
                 self.tablets[tablet] += part_ns;
             }
         }
-        self.begin(now_ns);
+        self.begin(now_ns, self.cpu_ns);
         self.unread = unread;
         self.unread.clear();
+    }
+
+    /// Of so much time what was this thread's: where it is long, the core may have been given to others meanwhile.
+    fn used(&mut self, wall_ns: u64) -> u64 {
+        if wall_ns <= LONG_CALL_NS {
+            return wall_ns;
+        }
+        let before_ns = std::mem::replace(&mut self.cpu_ns, thread_cpu_ns());
+        wall_ns.min(self.cpu_ns - before_ns)
     }
 
     /// Adds all to what everyone sees.
@@ -163,5 +177,25 @@ impl Tally {
             add(&to.cancelled, &mut from.cancelled);
             add(&to.ended, &mut from.ended);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use world::clock::monotonic_ns;
+
+    #[test]
+    fn a_call_whose_core_was_taken_away_is_no_long_call() {
+        let mut tally = Tally::new(2, 1);
+        tally.begin(monotonic_ns(), thread_cpu_ns());
+        world::threads::sleep(std::time::Duration::from_millis(30));
+        assert!(tally.called(0, NO_TABLET, monotonic_ns()));
+        let from_ns = thread_cpu_ns();
+        while thread_cpu_ns() - from_ns < 3_000_000 {}
+        assert!(tally.called(1, NO_TABLET, monotonic_ns()));
+        let longest = |vertex: usize| tally.vertices[vertex].longest_ns;
+        assert!(longest(0) < 10_000_000, "{} ns of a call that slept", longest(0));
+        assert!(longest(1) >= 3_000_000, "{} ns of a call that worked for 3 ms", longest(1));
     }
 }

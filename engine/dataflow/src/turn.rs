@@ -29,10 +29,11 @@ pub(crate) enum Turn {
 
 impl<M: Message> Here<'_, M> {
     /// Runs operators until the quota is used up, somebody else wants the executor, or nothing can run. Returns how it ended and the clock.
-    pub(crate) fn turn(&mut self, start_ns: u64, quota_ns: u64) -> (Turn, u64) {
+    /// `cpu_ns` is a reading of processor time not long before.
+    pub(crate) fn turn(&mut self, start_ns: u64, cpu_ns: u64, quota_ns: u64) -> (Turn, u64) {
         self.local.pace.set(start_ns);
         self.local.wanted_from_ns = start_ns + TURN_NS_MIN.min(quota_ns);
-        self.local.tally.begin(start_ns);
+        self.local.tally.begin(start_ns, cpu_ns);
         // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
         self.shared.root.hold();
         let ended = self.run(start_ns, quota_ns);

@@ -23,6 +23,7 @@ pub mod node;
 pub mod operators;
 pub mod pattern;
 pub mod scope;
+pub(crate) mod segments;
 pub mod select;
 pub mod vector;
 

@@ -18,9 +18,11 @@ use std::cmp::Ordering;
 
 mod distinct;
 mod exact_sum;
+mod pieces;
 
 use distinct::DistinctValues;
 pub use exact_sum::ExactSum;
+use pieces::Pieces;
 
 /// The state of one aggregate call in one group.
 #[derive(Clone, Debug)]
@@ -40,7 +42,7 @@ enum State {
     Count(i64),
     Sum(Box<Sum>),
     Extreme(Option<Value>),
-    Values(Vec<Value>),
+    Values(Box<Pieces<Value>>),
     Numbers(Vec<f64>),
 }
 
@@ -63,7 +65,7 @@ impl Aggregator {
             F::CountRows | F::Count => State::Count(0),
             F::Sum | F::Average => State::Sum(Box::default()),
             F::Min | F::Max => State::Extreme(None),
-            F::Collect | F::PercentileCont | F::PercentileDisc => State::Values(Vec::new()),
+            F::Collect | F::PercentileCont | F::PercentileDisc => State::Values(Box::default()),
             F::StDev | F::StDevP => State::Numbers(Vec::new()),
         };
         let identity_only = function == F::Count;
@@ -254,11 +256,19 @@ impl Aggregator {
             (State::Extreme(best), State::Extreme(Some(value))) => {
                 keep_extreme(best, value, self.function == AggregateFunction::Min)
             }
-            (State::Values(values), State::Values(more)) => values.extend(more),
+            (State::Values(values), State::Values(more)) => values.append(*more),
             (State::Numbers(numbers), State::Numbers(more)) => numbers.extend(more),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Does a piece of what is left to do before [`Aggregator::finish`] takes no time; true if nothing is.
+    pub fn settle(&mut self) -> bool {
+        match &mut self.state {
+            State::Values(values) if self.distinct.is_none() => values.gather(),
+            _ => true,
+        }
     }
 
     /// The answer.
@@ -280,9 +290,13 @@ impl Aggregator {
             (State::Sum(sum), F::Average) => sum.average()?,
             (State::Sum(sum), _) => sum.total()?,
             (State::Extreme(best), _) => best.unwrap_or_default(),
-            (State::Values(values), F::PercentileCont) => percentile_cont(&values, self.percentile),
-            (State::Values(values), F::PercentileDisc) => percentile_disc(values, self.percentile),
-            (State::Values(values), _) => Value::list(values),
+            (State::Values(values), F::PercentileCont) => {
+                percentile_cont(&values.into_list(), self.percentile)
+            }
+            (State::Values(values), F::PercentileDisc) => {
+                percentile_disc(values.into_list(), self.percentile)
+            }
+            (State::Values(values), _) => Value::list(values.into_list()),
             (State::Numbers(numbers), function) => {
                 Value::Float(standard_deviation(&numbers, function == F::StDev))
             }
@@ -295,7 +309,7 @@ impl Aggregator {
             State::Count(_) => 0,
             State::Sum(_) => size_of::<Sum>(),
             State::Extreme(best) => best.as_ref().map_or(0, Value::heap_bytes),
-            State::Values(values) => values.capacity() * size_of::<Value>() + self.heap_bytes,
+            State::Values(values) => values.bytes() + self.heap_bytes,
             State::Numbers(numbers) => numbers.capacity() * 8,
         };
         size_of::<Aggregator>() + state + self.distinct.as_ref().map_or(0, |distinct| distinct.bytes())

@@ -44,9 +44,7 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
         }),
         F::TypeOrder => Ok(match &arguments[0] {
             Value::Null => Value::Null,
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::Int(0),
-            Value::String(_) => Value::Int(2),
-            _ => Value::Int(1),
+            value => Value::Int(type_place(value)),
         }),
         F::Exists => Ok(Value::Bool(!arguments[0].is_null())),
         F::ToInteger | F::ToFloat | F::ToBoolean | F::ToString | F::ValueType => {
@@ -91,4 +89,13 @@ fn random_uuid(scope: &Scope<'_>) -> Value {
 /// The error of a function given a type it does not take.
 fn takes(function: Function, expected: &str, found: &Value) -> EvalError {
     EvalError::wrong_type(&format!("{}()", function.name()), expected, found)
+}
+
+/// Where values of this type stand in Gremlin's order.
+pub(crate) fn type_place(value: &Value) -> i64 {
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+        Value::String(_) => 2,
+        _ => 1,
+    }
 }

@@ -2,16 +2,20 @@
 //!
 //! Equality is that of grouping ([`model::compare::equivalent`]): null with null, NaN with NaN, 1 with 1.0. A table keyed by one
 //! column of integers or of vertices holds bare numbers; it turns into the general form when another type arrives. Groups are
-//! numbered from 0 in the order of their first row.
+//! numbered from 0 in the order of their first row. However many there are, a table grows by a small piece at a time ([`Segments`],
+//! [`Buckets`]), so that taking a batch is never a long call.
 
+use super::segments::Segments;
+use buckets::Buckets;
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 use model::batch::Carried;
 use model::compare::{equivalent, hash_value};
 use model::{Column, ColumnBuilder, Value, VertexId};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+
+mod buckets;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
 const HASH_SEED: u64 = 0x7461_6e67_6c65;
@@ -91,8 +95,8 @@ fn hash_text(text: &str) -> u64 {
 pub struct GroupTable {
     width: usize,
     keys: Keys,
-    hashes: Vec<u64>,
-    table: HashTable<u32>,
+    hashes: Segments<u64>,
+    table: Buckets,
     heap_bytes: usize,
 }
 
@@ -101,11 +105,11 @@ enum Keys {
     /// Nothing met yet: the first batch decides.
     Undecided,
     /// One column of integers; the group of null, if met.
-    Integers(Vec<i64>, Option<u32>),
+    Integers(Segments<i64>, Option<u32>),
     /// One column of vertices; the group of null, if met.
-    Vertices(Vec<VertexId>, Option<u32>),
+    Vertices(Segments<VertexId>, Option<u32>),
     /// For each column the keys by group.
-    General(Vec<Vec<Value>>),
+    General(Vec<Segments<Value>>),
 }
 
 impl GroupTable {
@@ -114,8 +118,8 @@ impl GroupTable {
         GroupTable {
             width,
             keys: Keys::Undecided,
-            hashes: Vec::new(),
-            table: HashTable::new(),
+            hashes: Segments::default(),
+            table: Buckets::new(),
             heap_bytes: 0,
         }
     }
@@ -125,19 +129,17 @@ impl GroupTable {
     }
     /// None met?
     pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+        self.len() == 0
     }
     /// Bytes held: what a query's budget is charged.
     pub fn bytes(&self) -> usize {
         let keys = match &self.keys {
             Keys::Undecided => 0,
-            Keys::Integers(keys, _) => keys.capacity() * 8,
-            Keys::Vertices(keys, _) => keys.capacity() * 8,
-            Keys::General(columns) => {
-                columns.iter().map(|column| column.capacity() * size_of::<Value>()).sum()
-            }
+            Keys::Integers(keys, _) => keys.bytes(),
+            Keys::Vertices(keys, _) => keys.bytes(),
+            Keys::General(columns) => columns.iter().map(Segments::bytes).sum(),
         };
-        keys + self.hashes.capacity() * 8 + self.table.capacity() * 5 + self.heap_bytes
+        keys + self.hashes.bytes() + self.table.bytes() + self.heap_bytes
     }
 
     /// For each of the `rows` rows its group; new keys open new groups. `groups` is overwritten.
@@ -164,10 +166,12 @@ impl GroupTable {
         if matches!(self.keys, Keys::Undecided) {
             self.keys = match keys {
                 [key] if matches!(key.column(), Column::Int(..) | Column::Constant(Value::Int(_), _)) => {
-                    Keys::Integers(Vec::new(), None)
+                    Keys::Integers(Segments::default(), None)
                 }
-                [key] if matches!(key.column(), Column::Vertex(..)) => Keys::Vertices(Vec::new(), None),
-                _ => Keys::General(vec![Vec::new(); self.width]),
+                [key] if matches!(key.column(), Column::Vertex(..)) => {
+                    Keys::Vertices(Segments::default(), None)
+                }
+                _ => Keys::General(vec![Segments::default(); self.width]),
             };
         }
     }
@@ -261,7 +265,7 @@ impl GroupTable {
                 && columns.iter().zip(keys).all(|(held, key)| is_key(&held[*group as usize], key, row))
         };
         if let Some(group) = self.table.find(hash, same) {
-            return *group;
+            return group;
         }
         let group = self.hashes.len() as u32;
         self.hashes.push(hash);
@@ -270,7 +274,7 @@ impl GroupTable {
             self.heap_bytes += value.heap_bytes();
             held.push(value);
         }
-        self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
+        self.table.insert(hash, group, |group| self.hashes[group as usize]);
         group
     }
 
@@ -281,15 +285,17 @@ impl GroupTable {
         }
         let column = self.key_column(0, 0..self.len());
         let keys = if self.width == 1 { vec![Carried::new(column)] } else { Vec::new() };
-        hash_columns(&keys, self.hashes.len(), &mut self.hashes);
-        self.table = HashTable::with_capacity(self.hashes.len());
+        let mut hashes = Vec::new();
+        hash_columns(&keys, self.hashes.len(), &mut hashes);
+        self.hashes = hashes.into_iter().collect();
+        self.table = Buckets::new();
         for (group, hash) in self.hashes.iter().enumerate() {
-            self.table.insert_unique(*hash, group as u32, |group| self.hashes[*group as usize]);
+            self.table.insert(*hash, group as u32, |group| self.hashes[group as usize]);
         }
         let values = |key: &Carried| (0..self.hashes.len()).map(|row| key.get(row)).collect();
         self.keys = Keys::General(keys.iter().map(values).collect());
         if let Keys::General(columns) = &mut self.keys {
-            columns.resize(self.width, Vec::new());
+            columns.resize(self.width, Segments::default());
         }
     }
 
@@ -320,10 +326,10 @@ impl GroupTable {
 
 /// A table keyed by bare numbers.
 struct Numbers<'a, T> {
-    held: &'a mut Vec<T>,
+    held: &'a mut Segments<T>,
     null: &'a mut Option<u32>,
-    hashes: &'a mut Vec<u64>,
-    table: &'a mut HashTable<u32>,
+    hashes: &'a mut Segments<u64>,
+    table: &'a mut Buckets,
 }
 
 impl<T: Copy + PartialEq> Numbers<'_, T> {
@@ -333,10 +339,10 @@ impl<T: Copy + PartialEq> Numbers<'_, T> {
         let null = *self.null;
         let same = |group: &u32| self.held[*group as usize] == key && null != Some(*group);
         if let Some(group) = self.table.find(hash, same) {
-            return *group;
+            return group;
         }
         let group = self.open(key, hash);
-        self.table.insert_unique(hash, group, |group| self.hashes[*group as usize]);
+        self.table.insert(hash, group, |group| self.hashes[group as usize]);
         group
     }
 

@@ -6,6 +6,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::expression::segments::Segments;
 use crate::expression::{Aggregator, Compiled, GroupTable, Layout};
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
@@ -39,39 +40,39 @@ struct Grouping {
 /// The states of one call, by group.
 enum States {
     /// Rows, or values that are not null.
-    Counts(Vec<i64>),
+    Counts(Segments<i64>),
     /// `count(DISTINCT vertex)` of the single group.
     Vertices(VertexSet),
-    General(Vec<Aggregator>),
+    General(Segments<Aggregator>),
 }
 
 impl States {
     fn new(call: &Call, single: bool) -> States {
         match call.function {
             AggregateFunction::CountRows | AggregateFunction::Count if !call.distinct => {
-                States::Counts(Vec::new())
+                States::Counts(Segments::default())
             }
             AggregateFunction::Count if single => States::Vertices(VertexSet::default()),
-            _ => States::General(Vec::new()),
+            _ => States::General(Segments::default()),
         }
     }
     fn grow(&mut self, groups: usize, call: &Call) {
         match self {
-            States::Counts(counts) => counts.resize(groups, 0),
+            States::Counts(counts) => counts.grow_to(groups, || 0),
             States::Vertices(_) => {}
             States::General(states) => {
-                states.resize_with(groups, || Aggregator::new(call.function, call.distinct))
+                states.grow_to(groups, || Aggregator::new(call.function, call.distinct))
             }
         }
     }
     /// Another type than vertices came: on with the general form.
-    fn generalise(&mut self, call: &Call) -> Try<&mut Vec<Aggregator>> {
+    fn generalise(&mut self, call: &Call) -> Try<&mut Segments<Aggregator>> {
         if let States::Vertices(set) = self {
             let vertices: Vec<_> = set.iter().collect();
             let len = vertices.len();
             let mut state = Aggregator::new(call.function, call.distinct);
             state.update_all(&[Carried::new(Column::Vertex(vertices, Nulls::none()))], 0..len)?;
-            *self = States::General(vec![state]);
+            *self = States::General([state].into_iter().collect());
         }
         match self {
             States::General(states) => Ok(states),
@@ -117,18 +118,20 @@ impl States {
             }
         }
     }
-    /// Takes over the other's groups from `start` to its end; `groups` are their numbers here.
-    fn merge(&mut self, call: &Call, other: &mut States, start: usize, groups: &[u32]) -> Try<()> {
+    /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.
+    fn merge(&mut self, call: &Call, other: &mut States, groups: &[u32]) -> Try<()> {
         match (&mut *self, other) {
             (States::Counts(mine), States::Counts(theirs)) => {
-                theirs.drain(start..).zip(groups).for_each(|(count, group)| mine[*group as usize] += count);
+                for group in groups.iter().rev() {
+                    mine[*group as usize] += theirs.pop().unwrap_or(0);
+                }
             }
             (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(theirs),
             (_, theirs) => {
                 let theirs = theirs.generalise(call)?;
                 let mine = self.generalise(call)?;
-                for (state, group) in theirs.drain(start..).zip(groups) {
-                    mine[*group as usize].merge(state)?;
+                for group in groups.iter().rev() {
+                    theirs.pop().map_or(Ok(()), |state| mine[*group as usize].merge(state))?;
                 }
             }
         }
@@ -143,12 +146,37 @@ impl States {
             }
         })
     }
-    fn bytes(&self) -> usize {
+    /// Does a piece of what is left to do for a group before it can be handed on; true if nothing is.
+    fn settle(&mut self, group: usize) -> bool {
         match self {
-            States::Counts(counts) => counts.capacity() * 8,
-            States::Vertices(set) => set.bytes(),
-            States::General(states) => states.iter().map(Aggregator::bytes).sum(),
+            States::General(states) => states[group].settle(),
+            States::Counts(_) | States::Vertices(_) => true,
         }
+    }
+}
+
+/// How much the states of one call hold: each tells for itself and they may be many, so some are asked at each look, in turns, and the others
+/// are taken for what they were in the turn before.
+#[derive(Clone, Default)]
+struct Weighing {
+    /// The next to be asked, and what those before it hold.
+    next: usize,
+    weighed: usize,
+    /// What all held that there were in the last turn.
+    whole: usize,
+}
+
+impl Weighing {
+    fn look(&mut self, states: &Segments<Aggregator>) -> usize {
+        let end = states.len().min(self.next + STATES_WEIGHED_PER_LOOK);
+        self.weighed += (self.next..end).map(|group| states[group].bytes()).sum::<usize>();
+        self.next = end;
+        if end == states.len() {
+            self.whole = self.weighed;
+            (self.next, self.weighed) = (0, 0);
+            return self.whole;
+        }
+        self.whole.max(self.weighed + (states.len() - end) * size_of::<Aggregator>())
     }
 }
 
@@ -156,13 +184,16 @@ impl States {
 struct Groups {
     table: GroupTable,
     states: Vec<States>,
+    weighing: Vec<Weighing>,
     groups: Vec<u32>,
 }
 
 impl Groups {
     fn new(plan: &Grouping) -> Groups {
         let states = plan.calls.iter().map(|call| States::new(call, plan.single)).collect();
-        let mut groups = Groups { table: GroupTable::new(plan.keys.len()), states, groups: Vec::new() };
+        let weighing = vec![Weighing::default(); plan.calls.len()];
+        let table = GroupTable::new(plan.keys.len());
+        let mut groups = Groups { table, states, weighing, groups: Vec::new() };
         groups.grow(plan);
         groups
     }
@@ -202,7 +233,7 @@ impl Groups {
         }
         self.grow(plan);
         for ((mine, theirs), call) in self.states.iter_mut().zip(&mut other.states).zip(&plan.calls) {
-            mine.merge(call, theirs, start, &self.groups)?;
+            mine.merge(call, theirs, &self.groups)?;
         }
         Ok(start)
     }
@@ -225,8 +256,17 @@ impl Groups {
         }
         Ok(Batch::new(columns, end - start))
     }
-    fn bytes(&self) -> usize {
-        self.table.bytes() + self.states.iter().map(States::bytes).sum::<usize>()
+    /// Does a piece of what is left to do before the groups of a range can be rows; true if nothing is.
+    fn settle(&mut self, start: usize, end: usize) -> bool {
+        self.states.iter_mut().all(|state| (start..end).all(|group| state.settle(group)))
+    }
+    fn bytes(&mut self) -> usize {
+        let states = self.states.iter().zip(&mut self.weighing).map(|(states, weighing)| match states {
+            States::Counts(counts) => counts.bytes(),
+            States::Vertices(set) => set.bytes(),
+            States::General(states) => weighing.look(states),
+        });
+        states.sum::<usize>() + self.table.bytes()
     }
 }
 
@@ -236,8 +276,10 @@ type Parts = Arc<Mutex<Vec<Groups>>>;
 /// Groups of another part taken over between two looks at the clock.
 const GROUPS_MERGED_PER_LOOK: usize = 1_024;
 
-/// Batches between two looks at the memory held; a look walks all states.
+/// Batches between two looks at the memory held.
 const BATCHES_PER_CHARGE: u32 = 16;
+/// States of a call that are asked at a look what they hold.
+const STATES_WEIGHED_PER_LOOK: usize = 4_096;
 
 /// Groups what comes; at the end leaves its part for the merge.
 struct Partial {
@@ -311,6 +353,9 @@ impl Breaker for Final {
         let groups = self.partial.groups.as_mut().expect("made when the parts were merged");
         let len = groups.len(&plan);
         let end = len.min(self.next + turn.here.environment.batch_rows);
+        if !groups.settle(self.next, end) {
+            return Ok(Progress::More);
+        }
         let rows = groups.rows(&plan, self.next, end)?;
         self.next = end;
         turn.emit(rows);
