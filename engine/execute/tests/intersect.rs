@@ -19,7 +19,8 @@ const CASES: u64 = 120;
 fn arm(chance: &mut Chance, from: u32) -> IntersectArm {
     let types = chance.choose(&[vec![], vec!["R"], vec!["S"], vec!["R", "S"]]).cloned().unwrap();
     let direction = chance.choose(&[Direction::Out, Direction::In, Direction::Both]).cloned().unwrap();
-    IntersectArm { from: Var(from), types: types.into_iter().map(Into::into).collect(), direction }
+    let once = chance.happens(0.3);
+    IntersectArm { from: Var(from), types: types.into_iter().map(Into::into).collect(), direction, once }
 }
 
 /// All pairs of a few vertices with all others: in one order the few come in runs, in the other they alternate.

@@ -100,6 +100,7 @@ impl Maker<'_> {
         let (types, direction) = (self.types(), self.direction());
         let mut node = expand(draft.plan, from, edge, to, &types, direction);
         node.into = into;
+        node.loops_twice = !into && direction == Direction::Both && self.chance.happens(0.3);
         node.labels = label(self.labels());
         draft.plan = Plan::Expand(Box::new(node));
         draft.edges.extend(edge);
@@ -120,6 +121,7 @@ impl Maker<'_> {
             from: Var(from),
             types: self.types().into_iter().map(Into::into).collect(),
             direction: self.direction(),
+            once: self.chance.happens(0.2),
         });
         let arms = arms.collect();
         let (to, labels) = (self.fresh(), label(self.labels()));

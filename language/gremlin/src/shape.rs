@@ -166,6 +166,8 @@ fn are_constants(objects: &[Object]) -> bool {
 /// From which argument on a step's values are constants.
 fn holds_constants(step: &Instruction) -> Option<usize> {
     match (&*step.name, step.arguments.as_slice()) {
+        // whether there is anything is asked with these two: they are part of what is asked
+        ("is", [argument]) if says_none_or_one(argument) => None,
         ("is", [_]) | ("all" | "any" | "none", [_]) => Some(0),
         ("has", [Argument::Value(Object::String(_)), _]) => Some(1),
         ("has", [Argument::Value(Object::String(_)), Argument::Value(Object::String(_)), _]) => Some(2),
@@ -173,6 +175,16 @@ fn holds_constants(step: &Instruction) -> Option<usize> {
         ("V" | "hasId", [Argument::Value(Object::Int(id))]) if *id >= 0 => Some(0),
         ("V" | "hasId", [Argument::Value(Object::Long(id))]) if *id >= 0 => Some(0),
         _ => None,
+    }
+}
+
+/// Is it compared with 0 or 1?
+fn says_none_or_one(argument: &Argument) -> bool {
+    let is_it = |object: &Object| matches!(object.as_long(), Some(0 | 1));
+    match argument {
+        Argument::Value(value) => is_it(value),
+        Argument::Predicate(predicate) => predicate.values().iter().any(|value| is_it(value)),
+        _ => false,
     }
 }
 

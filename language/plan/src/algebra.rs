@@ -157,6 +157,8 @@ pub struct Expand {
     pub into: bool,
     /// Labels of the far end.
     pub labels: LabelExpr,
+    /// A loop of an undirected edge is met from both its ends, as Gremlin walks: set by a rewrite.
+    pub loops_twice: bool,
 }
 
 /// For each input row, runs of edges from a vertex: variable length and shortest paths.
@@ -253,6 +255,8 @@ pub struct Distinct {
     pub input: Plan,
     /// Columns kept and compared.
     pub columns: Vec<Var>,
+    /// Columns kept of the first row of each combination, and not compared. Which row is the first is anyone's guess but above a sort.
+    pub carried: Vec<Var>,
 }
 
 /// Orders rows; with `limit`, only the first so many are kept (top-k).
@@ -273,6 +277,18 @@ pub struct SortKey {
     pub expr: Expr,
     /// Largest first.
     pub descending: bool,
+    /// Whose order it is.
+    pub order: KeyOrder,
+}
+
+/// How values of a sort key are compared, and what becomes of a row without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KeyOrder {
+    /// The total order of Cypher, with null as the greatest.
+    #[default]
+    Total,
+    /// Gremlin's: numbers and truths come before all else and text comes last; a row whose key is null is left out.
+    Typed,
 }
 
 /// Drops the first rows.

@@ -22,18 +22,21 @@ pub(crate) struct Known {
     pub vertices: Vec<Var>,
     /// Vertices found at the end of an edge: by which types, and in which direction it is seen from there.
     pub met: Vec<(Var, Vec<Name>, Direction)>,
+    /// Likewise, those at the end of a run of edges too.
+    pub ends: Vec<(Var, Vec<Name>, Direction)>,
 }
 
 impl Known {
     /// One row, nothing known.
     pub fn one_row() -> Known {
-        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new(), met: Vec::new() }
+        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new(), met: Vec::new(), ends: Vec::new() }
     }
     /// A label of the vertex in this column.
     pub fn label(&self, var: Var) -> Option<Name> {
         self.labels.iter().rev().find(|(known, _)| *known == var).map(|(_, label)| label.clone())
     }
-    /// A label of a bound vertex at which such edges are met. Of a column that no scan or walk has filled (an element of a list, a
+    /// A label of a bound vertex at which such edges are met. Of a vertex without a label that was met at the end of an edge, the one
+    /// that most vertices at the end of such edges carry. Of a column that no scan or walk has filled (an element of a list, a
     /// property of a map) nothing is known but that its vertices are likely such as have these edges.
     pub fn label_at(
         &self,
@@ -42,8 +45,11 @@ impl Known {
         types: &[Name],
         direction: Direction,
     ) -> Option<Name> {
-        let guess =
-            || (!self.vertices.contains(&var)).then(|| label_at(planning, types, direction)).flatten();
+        let guess = || match self.ends.iter().find(|(known, ..)| *known == var) {
+            Some((_, types, direction)) => label_at(planning, types, *direction),
+            None if self.vertices.contains(&var) => None,
+            None => label_at(planning, types, direction),
+        };
         self.label(var).or_else(guess)
     }
     fn learn(&mut self, planning: &dyn Planning, var: Var, labels: &LabelExpr) {
@@ -268,6 +274,7 @@ impl Estimator<'_> {
         input.rows *= degree * far;
         input.learn(self.planning, node.to, &node.labels);
         input.met.push((node.to, node.types.clone(), node.direction.reversed()));
+        input.ends.push((node.to, node.types.clone(), node.direction.reversed()));
     }
 
     /// The first arm fans out, each other keeps the share of vertices that it leads to.
@@ -305,6 +312,9 @@ impl Estimator<'_> {
         input.rows *=
             fan * cost::far_share(planning, near.as_deref(), &node.types, node.direction, &node.labels);
         input.learn(planning, node.to, &node.labels);
+        if node.min > 0 {
+            input.ends.push((node.to, node.types.clone(), node.direction.reversed()))
+        }
     }
 
     /// Share of rows that a filter keeps; what a seek just below has answered already keeps all.
@@ -361,6 +371,8 @@ fn rename(input: &mut Known, items: &[(Var, Expr)]) {
     input.vertices.clear();
     for (new, expr) in items {
         let Expr::Variable(var) = expr else { continue };
+        let ends = old.ends.iter().filter(|(known, ..)| known == var);
+        input.ends.extend(ends.map(|(_, types, direction)| (*new, types.clone(), *direction)));
         input.labels.extend(old.label(*var).map(|label| (*new, label)));
         input.vertices.extend(old.vertices.contains(var).then_some(*new));
     }

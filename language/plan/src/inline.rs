@@ -3,8 +3,8 @@
 //! A scope's instance costs about a microsecond and makes the dataflow a graph, which executors must run. A sub-query whose inner plan is a
 //! line from its argument needs neither: the rows of a batch go through its operators in turn, and at the end of the batch it is known which
 //! outer rows had none. So an OPTIONAL MATCH is a left outer expand, and a small question with one is still a line that is answered on the
-//! asking thread. Tests stay in scopes where much is done for a row, since a scope ends that work with the first answer; and what a hint
-//! speaks of stays a scope, or the hint would speak of nothing.
+//! asking thread. A test ends its work for a row with the first answer there, too, and takes as many rows together as its scope says. What a
+//! hint speaks of stays a scope, or the hint would speak of nothing; and what is no line is one always.
 
 use crate::Plan;
 use crate::algebra::{Apply, ApplyKind, Merge};
@@ -13,35 +13,38 @@ use crate::scope::ScopeReason;
 impl Apply {
     /// Does it run within one operator?
     pub fn is_inline(&self) -> bool {
-        let is_chosen = matches!(self.scope.reason, ScopeReason::Usual | ScopeReason::SmallWork);
-        let is_narrow = match self.kind {
-            ApplyKind::Inner(_)
-            | ApplyKind::Optional(_)
-            | ApplyKind::Count(_)
-            | ApplyKind::Collect { .. } => false,
-            ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_) => true,
-            ApplyKind::Unit | ApplyKind::Repeat(_) => return false,
-        };
-        is_chosen && !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner, is_narrow)
+        let is_chosen = matches!(
+            self.scope.reason,
+            ScopeReason::Usual | ScopeReason::TinyWork | ScopeReason::SmallWork | ScopeReason::EarlyExit
+        );
+        is_chosen && self.can_be_inline()
+    }
+
+    /// Could it, if nothing spoke for a scope?
+    pub(crate) fn can_be_inline(&self) -> bool {
+        let adds_rows = matches!(self.kind, ApplyKind::Unit | ApplyKind::Repeat(_));
+        !adds_rows && !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner)
     }
 }
 
 impl Merge {
     /// Does what it matches run within the operator that writes?
     pub fn is_inline(&self) -> bool {
-        !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner, false)
+        !matches!(self.inner, Plan::Argument(_)) && is_line(&self.inner)
     }
 }
 
-/// Is the plan a line of operators that hold nothing back, from its argument on? A narrow one makes few rows of one.
-fn is_line(plan: &Plan, narrow: bool) -> bool {
+/// Is the plan a line of operators that hold nothing back, from its argument on?
+fn is_line(plan: &Plan) -> bool {
     let mut next = Some(plan);
     while let Some(plan) = next {
         let fits = match plan {
             Plan::Argument(_) => return true,
-            Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) => true,
-            Plan::Expand(node) => node.into || !narrow,
-            Plan::SeekIds(_)
+            Plan::Filter(_)
+            | Plan::Extend(_)
+            | Plan::Project(_)
+            | Plan::Expand(_)
+            | Plan::SeekIds(_)
             | Plan::SeekVertices(_)
             | Plan::SeekEdges(_)
             | Plan::ScanVertices(_)
@@ -49,7 +52,8 @@ fn is_line(plan: &Plan, narrow: bool) -> bool {
             | Plan::ExpandPattern(_)
             | Plan::Intersect(_)
             | Plan::CountMatches(_)
-            | Plan::Unwind(_) => !narrow,
+            | Plan::Unwind(_) => true,
+            Plan::Apply(node) => node.is_inline(),
             _ => false,
         };
         if !fits {

@@ -31,4 +31,6 @@ pub struct IntersectArm {
     pub types: Vec<Name>,
     /// Seen from `from`.
     pub direction: Direction,
+    /// That there is an edge counts, not how many.
+    pub once: bool,
 }

@@ -53,6 +53,8 @@ pub enum ScopeReason {
     /// Nothing was weighed: the usual.
     #[default]
     Usual,
+    /// Hardly anything is done for a row: there is nothing to end early, and no instance is made.
+    TinyWork,
     /// Little is done for a row: many rows share an instance, which ends the work for each as it has enough.
     SmallWork,
     /// Much is done for a row and the first answer ends it: few rows share an instance.
@@ -150,6 +152,7 @@ impl fmt::Display for ScopeReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ScopeReason::Usual => "the usual",
+            ScopeReason::TinyWork => "hardly any work a row",
             ScopeReason::SmallWork => "little work a row",
             ScopeReason::EarlyExit => "much work a row, the first answer ends it",
             ScopeReason::FewWanted => "few rows are wanted",

@@ -149,7 +149,7 @@ impl Plan {
                 let keys = node.keys.iter().map(|(var, _)| *var);
                 keys.chain(node.aggregates.iter().map(|(var, _)| *var)).collect()
             }
-            Plan::Distinct(node) => node.columns.clone(),
+            Plan::Distinct(node) => [node.columns.as_slice(), &node.carried].concat(),
             Plan::Unwind(node) => vec![node.variable],
             Plan::Apply(node) => match &node.kind {
                 ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
@@ -201,7 +201,7 @@ impl Plan {
                 add(&mut read, [node.from]);
                 add(&mut read, node.into.then_some(node.to))
             }
-            Plan::Distinct(node) => add(&mut read, node.columns.iter().copied()),
+            Plan::Distinct(node) => add(&mut read, node.columns.iter().chain(&node.carried).copied()),
             Plan::Join(node) => add(&mut read, node.on.iter().copied()),
             Plan::Apply(node) => add(&mut read, node.imports.iter().copied()),
             Plan::Union(node) => add(&mut read, node.columns.iter().flat_map(|(_, a, b)| [*a, *b])),

@@ -54,7 +54,11 @@ fn statement(chance: &mut Chance) -> Statement {
             project(plan, items)
         };
         columns = seen;
-        let key = |chance: &mut Chance| SortKey { expr: read(chance.pick(&columns)), descending: true };
+        let key = |chance: &mut Chance| SortKey {
+            expr: read(chance.pick(&columns)),
+            descending: true,
+            order: Default::default(),
+        };
         let keys = (0..1 + chance.below(2)).map(|_| key(chance)).collect();
         plan = Plan::Sort(Box::new(Sort { input: plan, keys, limit: Some(Expr::literal(1_000_i64)) }));
     }

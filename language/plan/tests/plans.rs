@@ -373,7 +373,7 @@ fn shapes() {
     let zero = Expr::binary(BinaryOperator::Divide, Expr::literal(1_i64), Expr::literal(0_i64));
     let plan = filter(project(people(), vec![(n, sum), (m, zero)]), Expr::literal(true));
     check("fold_constants", table().query(plan, &[n, m]));
-    let keys = vec![SortKey { expr: name.clone(), descending: true }];
+    let keys = vec![SortKey { expr: name.clone(), descending: true, order: Default::default() }];
     let sorted = Plan::Sort(Box::new(Sort { input: people(), keys, limit: None }));
     let skipped = Plan::Skip(Box::new(Skip { input: sorted, count: Expr::literal(5_i64) }));
     let plan = Plan::Limit(Box::new(Limit {
@@ -383,7 +383,7 @@ fn shapes() {
     }));
     check("split_top_k", table().query(plan, &[a]));
     let top = |input: Plan, expr: Expr| {
-        let keys = vec![SortKey { expr, descending: true }];
+        let keys = vec![SortKey { expr, descending: true, order: Default::default() }];
         let sorted = Plan::Sort(Box::new(Sort { input, keys, limit: None }));
         Plan::Limit(Box::new(Limit {
             input: sorted,

@@ -1,4 +1,4 @@
-//! Distinct: each combination of columns once. On every executor first, then at home where several executors found some.
+//! Distinct: each combination of columns once, and what its first row carries. On every executor first, then at home where several executors found some.
 //!
 //! A single column of vertices is remembered as a bit each, anything else in a hash table.
 
@@ -142,8 +142,13 @@ impl Operator<Rows> for Distinct {
 
 /// Thins out a stream whose layout is exactly the columns to compare.
 pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
+    let keys = (0..input.layout.len()).collect();
+    attach_keys(compiler, input, keys)
+}
+
+/// Thins out a stream by these columns of it; the others are those of the first rows.
+fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stream {
     let layout = input.layout.clone();
-    let keys: Vec<usize> = (0..layout.len()).collect();
     let first_keys = keys.clone();
     let first =
         compiler.attach("Distinct", &Feed::Rows(input), layout, move || Distinct::new(first_keys.clone()));
@@ -190,8 +195,12 @@ pub(crate) fn compile(
     node: &plan::algebra::Distinct,
     _: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    let below = compiler.with_row(node.columns.iter().copied().collect());
+    let kept = [node.columns.as_slice(), &node.carried].concat();
+    let below = compiler.with_row(kept.iter().copied().collect());
     let input = compiler.plan(&node.input, &below)?;
-    let input = narrow(compiler, input, &node.columns)?;
-    Ok(attach(compiler, input))
+    let input = narrow(compiler, input, &kept)?;
+    let row = compiler.row();
+    let keys = row.iter().chain(&node.columns).map(|key| Compiler::position(&input.layout, *key));
+    let keys = keys.collect::<Result<_, _>>()?;
+    Ok(attach_keys(compiler, input, keys))
 }

@@ -48,6 +48,8 @@ struct Plan {
     labels: LabelExpr,
     keep_edge: bool,
     keep_to: bool,
+    /// An edge from a vertex to itself is met twice.
+    loops_twice: bool,
 }
 
 impl Plan {
@@ -227,9 +229,10 @@ impl Expand {
         for far in &list[self.place..end] {
             let far = VertexId::from_dense(*far);
             if any || bound.labels.admits_end(far, &bound.snapshot)? {
-                rows.push(self.row as u32);
+                let times = 1 + usize::from(self.plan.loops_twice && far == from);
+                rows.extend(std::iter::repeat_n(self.row as u32, times));
                 if self.plan.keep_to {
-                    self.far.push(far);
+                    self.far.extend(std::iter::repeat_n(far, times));
                 }
             }
         }
@@ -262,10 +265,11 @@ impl Expand {
         for edge in &self.listed[self.place..end] {
             let far = if edge.source == from { edge.target } else { edge.source };
             if bound.labels.admits_end(far, &bound.snapshot)? {
-                rows.push(self.row as u32);
-                self.edges.push(*edge);
+                let times = 1 + usize::from(self.plan.loops_twice && far == from);
+                rows.extend(std::iter::repeat_n(self.row as u32, times));
+                self.edges.extend(std::iter::repeat_n(*edge, times));
                 if self.plan.keep_to {
-                    self.far.push(far);
+                    self.far.extend(std::iter::repeat_n(far, times));
                 }
             }
         }
@@ -484,8 +488,10 @@ pub(crate) fn compile(
         labels: node.labels.clone(),
         keep_edge: node.edge.is_some_and(|edge| required.contains(edge)),
         keep_to: !node.into && required.contains(node.to),
+        loops_twice: node.loops_twice,
     });
-    let countable = only_count && !node.into && node.labels.is_any() && compiler.inside.is_none();
+    let countable =
+        only_count && !node.into && !node.loops_twice && node.labels.is_any() && compiler.inside.is_none();
     if countable && !plan.keep_edge && !plan.keep_to {
         let make = move || ExpandCount { plan: plan.clone(), bound: None };
         return Ok(compiler.attach_step("Expand", &feed, Default::default(), make));

@@ -132,16 +132,23 @@ impl Intersect {
             self.cursor += 1;
             let mut times = 1;
             for (arm, part) in self.parts.iter().enumerate() {
-                times *= match part {
+                let met = match part {
                     Part::Walked => 1,
                     Part::Held => self.held[arm].times(candidate),
                     Part::Searched => {
                         bound.lists[arm].between(values[arm], candidate, &mut self.found)? as usize
                     }
                 };
+                times *= if self.node.arms[arm].once { met.min(1) } else { met };
                 if times == 0 {
                     break;
                 }
+            }
+            if times > 0 && self.node.arms[walked].once {
+                let edges = bound.lists[walked].between(values[walked], candidate, &mut self.found)?;
+                // parallel edges are rare: only then it is worth a look whether this one is the first
+                let is_first = edges == 1 || !list[..self.cursor - 1].contains(&candidate);
+                times *= usize::from(is_first);
             }
             let vertex = VertexId::from_dense(candidate);
             if times > 0 && bound.labels.admits_end(vertex, &bound.snapshot)? {
@@ -235,8 +242,9 @@ impl FanOut for Intersect {
         }
         let bound = self.bound.as_mut().expect("just bound");
         if let [a, b] = &self.from[..] {
-            self.pairs = grouped::pairs(bound, batch.column(*a), batch.column(*b), batch.len())?
-                .map(|pairs| (pairs, 0));
+            let once = [self.node.arms[0].once, self.node.arms[1].once];
+            let columns = (batch.column(*a), batch.column(*b));
+            self.pairs = grouped::pairs(bound, columns, once, batch.len())?.map(|pairs| (pairs, 0));
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Sort: orders rows; with a limit it keeps the first rows only (top-k), on every executor first and then at home.
 //!
-//! Rows of equal keys keep the order they came in. A top-k keeps some more rows than asked for and cuts when there are twice as many,
+//! Rows of equal keys keep the order they came in. A row without a key whose order knows no nothing is left out. A top-k keeps some more rows than asked for and cuts when there are twice as many,
 //! so its cost per row is a comparison with the last row that still counts; without a limit rows are sorted in runs and merged. Inside a sub-query the outer row leads the keys, and the
 //! limit counts for each outer row.
 
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
+use crate::expression::functions::type_place;
 use crate::expression::{Compiled, Layout};
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::liveness::VarSet;
@@ -17,6 +18,7 @@ use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use model::batch::Carried;
 use model::compare::total_order;
 use model::{Batch, Column, Value};
+use plan::algebra::KeyOrder;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -25,6 +27,17 @@ mod runs;
 struct Key {
     expression: Compiled,
     descending: bool,
+    order: KeyOrder,
+}
+
+impl Key {
+    /// Which of two values comes first, apart from the direction.
+    fn order(&self, a: &Value, b: &Value) -> Ordering {
+        match self.order {
+            KeyOrder::Total => total_order(a, b),
+            KeyOrder::Typed => type_place(a).cmp(&type_place(b)).then_with(|| total_order(a, b)),
+        }
+    }
 }
 
 struct Sorting {
@@ -46,8 +59,8 @@ fn compare(plan: &Sorting, keys: &[Carried], a: usize, b: usize) -> Ordering {
             Column::Text(texts, nulls) if nulls.is_empty() => {
                 texts.get(column.at(a)).as_bytes().cmp(texts.get(column.at(b)).as_bytes())
             }
-            Column::Any(values) => total_order(&values[column.at(a)], &values[column.at(b)]),
-            _ => total_order(&column.get(a), &column.get(b)),
+            Column::Any(values) => key.order(&values[column.at(a)], &values[column.at(b)]),
+            _ => key.order(&column.get(a), &column.get(b)),
         };
         if order.is_ne() {
             return if key.descending { order.reverse() } else { order };
@@ -102,19 +115,24 @@ impl Sort {
             });
         }
         let after = if key.descending { Ordering::Less } else { Ordering::Greater };
-        Some(rows.filter(|row| total_order(&first.get(*row as usize), bar) != after).collect())
+        Some(rows.filter(|row| key.order(&first.get(*row as usize), bar) != after).collect())
     }
     /// Does batch row `row` come before the bar?
     fn counts(&self, keys: &[Carried], row: usize) -> bool {
         let Some(bar) = &self.bar else { return true };
         for ((key, column), bar) in self.plan.keys.iter().zip(keys).zip(bar) {
-            let order = total_order(&column.get(row), bar);
+            let order = key.order(&column.get(row), bar);
             let order = if key.descending { order.reverse() } else { order };
             if order.is_ne() {
                 return order.is_lt();
             }
         }
         false
+    }
+    /// Is there nothing where there must be something to be ordered by?
+    fn lacks_key(&self, keys: &[Carried], row: usize) -> bool {
+        let mut keys = self.plan.keys.iter().zip(keys);
+        keys.any(|(key, column)| key.order == KeyOrder::Typed && column.is_null(row))
     }
     /// Sorts what is pending into a run.
     fn end_run(&mut self) {
@@ -201,13 +219,18 @@ impl Breaker for Sort {
         let keys = known.into_iter().map(Ok).chain(others).collect::<Result<Vec<Carried>, _>>()?;
         let mut kept = batch.project(&self.plan.carry);
         keys.iter().for_each(|key| kept.push_carried(key.clone()));
-        if self.bar.is_some() {
-            let rows: Vec<u32> =
-                (0..batch.len() as u32).filter(|row| self.counts(&keys, *row as usize)).collect();
+        if self.bar.is_some() || self.plan.keys.iter().any(|key| key.order == KeyOrder::Typed) {
+            let is_kept = |row: &u32| {
+                let row = *row as usize;
+                !self.lacks_key(&keys, row) && self.counts(&keys, row)
+            };
+            let rows: Vec<u32> = (0..batch.len() as u32).filter(is_kept).collect();
             if rows.is_empty() {
                 return Ok(());
             }
-            kept = kept.select(rows);
+            if rows.len() < batch.len() {
+                kept = kept.select(rows);
+            }
         }
         let kept = kept.flatten();
         let bytes = kept.bytes();
@@ -304,10 +327,11 @@ fn sorting(
     let mut keys = Vec::new();
     if let Some(row) = compiler.row() {
         let expression = Compiled::column(Compiler::position(layout, row)?);
-        keys.push(Key { expression, descending: false });
+        keys.push(Key { expression, descending: false, order: KeyOrder::Total });
     }
     for key in &node.keys {
-        keys.push(Key { expression: compiler.expression(&key.expr, layout)?, descending: key.descending });
+        let expression = compiler.expression(&key.expr, layout)?;
+        keys.push(Key { expression, descending: key.descending, order: key.order });
     }
     let (carry, kept) = compiler.carry(layout, required);
     let reads = EntityReads::of(node.keys.iter().map(|key| &key.expr), layout);

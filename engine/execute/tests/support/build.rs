@@ -44,6 +44,7 @@ pub fn expand(
         direction,
         into: false,
         labels: LabelExpr::Any,
+        loops_twice: false,
     }
 }
 pub fn path(input: Plan, from: u32, to: u32, direction: Direction, min: u32, max: Option<u32>) -> ExpandPath {
@@ -78,7 +79,8 @@ pub fn project(input: Plan, items: Vec<(u32, Expr)>) -> Plan {
     Plan::Project(Box::new(Project { input, items }))
 }
 pub fn distinct(input: Plan, columns: &[u32]) -> Plan {
-    Plan::Distinct(Box::new(Distinct { input, columns: columns.iter().map(|column| Var(*column)).collect() }))
+    let columns = columns.iter().map(|column| Var(*column)).collect();
+    Plan::Distinct(Box::new(Distinct { input, columns, carried: Vec::new() }))
 }
 pub fn call(function: AggregateFunction, argument: Option<Expr>, distinct: bool) -> AggregateCall {
     AggregateCall { function, arguments: argument.into_iter().collect(), distinct }
@@ -94,7 +96,10 @@ pub fn count(input: Plan, variable: u32) -> Plan {
     aggregate(input, Vec::new(), vec![(variable, call(AggregateFunction::CountRows, None, false))])
 }
 pub fn sort(input: Plan, keys: Vec<(Expr, bool)>, limit: Option<i64>) -> Plan {
-    let keys = keys.into_iter().map(|(expr, descending)| SortKey { expr, descending }).collect();
+    let keys = keys
+        .into_iter()
+        .map(|(expr, descending)| SortKey { expr, descending, order: Default::default() })
+        .collect();
     Plan::Sort(Box::new(Sort { input, keys, limit: limit.map(int) }))
 }
 pub fn skip(input: Plan, count: i64) -> Plan {

@@ -121,10 +121,23 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             _ => Vec::new(),
         }),
         Plan::Distinct(node) => {
-            let narrow = |row: &Row| -> Row {
-                node.columns.iter().map(|column| (*column, row[column].clone())).collect()
+            let narrow = |row: &Row, columns: &[plan::Var]| -> Row {
+                columns.iter().map(|column| (*column, row[column].clone())).collect()
             };
-            dedup(rows(graph, &node.input, argument).iter().map(narrow).collect())
+            let all = rows(graph, &node.input, argument);
+            if node.carried.is_empty() {
+                return dedup(all.iter().map(|row| narrow(row, &node.columns)).collect());
+            }
+            let mut firsts: Vec<(Row, Row)> = Vec::new();
+            for row in &all {
+                let key = narrow(row, &node.columns);
+                if !firsts.iter().any(|(known, _)| *known == key) {
+                    let mut kept = key.clone();
+                    kept.extend(narrow(row, &node.carried));
+                    firsts.push((key, kept));
+                }
+            }
+            firsts.into_iter().map(|(_, kept)| kept).collect()
         }
         Plan::Aggregate(node) => aggregate(graph, node, argument),
         Plan::Sort(node) => sort(graph, node, argument),
@@ -186,7 +199,8 @@ fn expand(graph: &Graph, node: &plan::algebra::Expand, row: &Row) -> Vec<Row> {
         if let Some(variable) = node.edge {
             row.insert(variable, Value::edge(edge));
         }
-        found.push(row);
+        let times = 1 + usize::from(node.loops_twice && far == from);
+        found.extend(std::iter::repeat_n(row, times));
     }
     found
 }
@@ -199,10 +213,15 @@ fn intersect(graph: &Graph, node: &plan::algebra::Intersect, row: &Row) -> Vec<R
         found.into_iter().map(|(_, far)| far).collect::<Vec<VertexId>>()
     };
     let mut met = ends(&node.arms[0]);
+    if node.arms[0].once {
+        met.sort_unstable();
+        met.dedup();
+    }
     met.retain(|far| has_labels(graph, *far, &node.labels));
     for arm in &node.arms[1..] {
         let here = ends(arm);
         let times = |far| here.iter().filter(|other| **other == far).count();
+        let times = |far| if arm.once { usize::min(times(far), 1) } else { times(far) };
         met = met.into_iter().flat_map(|far| std::iter::repeat_n(far, times(far))).collect();
     }
     met.into_iter().map(|far| with(row, node.to, Value::Vertex(far))).collect()
@@ -322,9 +341,18 @@ fn fold(function: AggregateFunction, values: Vec<Value>) -> Value {
 
 fn sort(graph: &Graph, node: &plan::algebra::Sort, argument: &Row) -> Vec<Row> {
     let mut all = rows(graph, &node.input, argument);
+    let is_typed = |key: &&plan::algebra::SortKey| key.order == plan::algebra::KeyOrder::Typed;
+    all.retain(|row| node.keys.iter().filter(is_typed).all(|key| !value(graph, &key.expr, row).is_null()));
+    let place = |key: &plan::algebra::SortKey, value: &Value| match value {
+        _ if !is_typed(&key) => 0,
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+        Value::String(_) => 2,
+        _ => 1,
+    };
     all.sort_by(|a, b| {
         let mut orders = node.keys.iter().map(|key| {
-            let order = total_order(&value(graph, &key.expr, a), &value(graph, &key.expr, b));
+            let (a, b) = (value(graph, &key.expr, a), value(graph, &key.expr, b));
+            let order = place(key, &a).cmp(&place(key, &b)).then_with(|| total_order(&a, &b));
             if key.descending { order.reverse() } else { order }
         });
         orders.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)

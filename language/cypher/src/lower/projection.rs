@@ -87,7 +87,11 @@ impl Lowerer<'_> {
             }
             if projection.distinct {
                 let columns = lowered.iter().map(|column| column.var).collect();
-                rows.plan = Plan::Distinct(Box::new(Distinct { input: rows.plan.take(), columns }));
+                rows.plan = Plan::Distinct(Box::new(Distinct {
+                    input: rows.plan.take(),
+                    columns,
+                    carried: Vec::new(),
+                }));
             }
             let known = sort_columns(&items, &lowered);
             let tail = self.tail(projection, condition, &mut after.clone(), Some(known))?;

@@ -4,7 +4,7 @@
 //! only its columns, and expressions that are columns.
 
 use plan::Plan;
-use plan::algebra::{Filter, Limit, Skip, Sort, SortKey};
+use plan::algebra::{Filter, KeyOrder, Limit, Skip, Sort, SortKey};
 use plan::expr::{Expr, Var};
 
 use super::aggregate;
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
                 Some(var) => Expr::Variable(var),
                 None => self.expression(&item.expression, scope)?.expr,
             };
-            keys.push(SortKey { expr, descending: item.descending });
+            keys.push(SortKey { expr, descending: item.descending, order: KeyOrder::Total });
         }
         Ok(keys)
     }

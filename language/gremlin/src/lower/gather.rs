@@ -6,7 +6,7 @@ use super::{At, Lowering, Reader, Shape, binary, integer, mentions, mentions_way
 use crate::object::Object;
 use crate::token::Token;
 use crate::traversal::{Argument, Instruction};
-use plan::algebra::{Aggregate, AggregateCall, Distinct, Limit, Skip, Sort, SortKey};
+use plan::algebra::{Aggregate, AggregateCall, Distinct, KeyOrder, Limit, Skip, Sort, SortKey};
 use plan::expr::BinaryOperator;
 use plan::{AggregateFunction, Expr, Plan, Var};
 
@@ -107,17 +107,17 @@ impl<'t> Lowering<'t> {
             if seen.vertex || matches!(seen.shape, Shape::List(_) | Shape::Record(_)) {
                 return None;
             }
-            let of_one_type = seen.shape == Shape::Long || self.uniform.contains(&seen.expr);
-            let place = self.present(seen);
-            let value = Expr::Variable(place.columns()[0]);
-            if !of_one_type && !self.uniform.contains(&value) {
-                let place = Expr::Call(plan::Function::TypeOrder, vec![value.clone()]);
-                let rank = self.column("rank", place);
-                keys.push(SortKey { expr: Expr::Variable(rank), descending });
-            }
-            keys.push(SortKey { expr: value, descending });
+            let whole = seen.shape == Shape::Long && !seen.lacks;
+            let order = if whole { KeyOrder::Total } else { KeyOrder::Typed };
+            // what is read of the row again costs little, and of a row that is not among the first it need not be read at all
+            let expr = match seen.expr {
+                plain @ (Expr::Variable(_) | Expr::Property(..)) => plain,
+                made => Expr::Variable(self.column("key", made)),
+            };
+            keys.push(SortKey { expr, descending, order });
         }
         // what was in order before stays so among equals
+        self.sorted.retain(|known| !keys.iter().any(|key| key.expr == known.expr));
         keys.append(&mut self.sorted);
         let input = self.take();
         self.plan = Plan::Sort(Box::new(Sort { input, keys: keys.clone(), limit: None }));
@@ -208,42 +208,22 @@ impl<'t> Lowering<'t> {
         }
         live.sort_unstable();
         live.dedup();
-        let fixed = |column: &&Var| {
-            self.fixed.contains(column) || self.sides.iter().any(|(_, side, _)| side == *column)
+        let fixed = |column: &Var| {
+            self.fixed.contains(column) || self.sides.iter().any(|(_, side, _)| side == column)
         };
-        let carried: Vec<Var> =
-            live.iter().filter(|column| !keys.contains(column) && !fixed(column)).copied().collect();
-        let mut columns = keys.clone();
-        columns.extend(live.iter().filter(|column| !keys.contains(column) && fixed(column)));
-        if carried.is_empty() {
-            let input = self.take();
-            self.plan = Plan::Distinct(Box::new(Distinct { input, columns }));
-        } else if self.sorted.is_empty() {
+        let carried: Vec<Var> = live.into_iter().filter(|column| !keys.contains(column)).collect();
+        if !carried.iter().all(fixed) {
             // which row is the first is the machine's matter where nobody asked for an order
-            return None;
-        } else {
-            self.first_of(columns, &carried);
+            if self.sorted.is_empty() {
+                return None;
+            }
+            self.settle();
         }
+        let input = self.take();
+        self.plan = Plan::Distinct(Box::new(Distinct { input, columns: keys, carried }));
+        // those that are shared out among executors come back in any order
         self.disturbed = true;
         Some(())
-    }
-    /// Of the rows that agree in these columns, what the first carries.
-    fn first_of(&mut self, columns: Vec<Var>, carried: &[Var]) {
-        self.settle();
-        let (all, row) = (self.fresh("rows"), self.fresh("row"));
-        let listed = Expr::List(carried.iter().map(|column| Expr::Variable(*column)).collect());
-        let call =
-            AggregateCall { function: AggregateFunction::Collect, arguments: vec![listed], distinct: false };
-        let keys: Vec<(Var, Expr)> =
-            columns.iter().map(|column| (*column, Expr::Variable(*column))).collect();
-        let input = self.take();
-        self.plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates: vec![(all, call)] }));
-        self.extend(vec![(row, Expr::Call(plan::Function::Head, vec![Expr::Variable(all)]))]);
-        let part = |(place, column): (usize, &Var)| {
-            let index = Box::new(integer(place as i64));
-            (*column, Expr::Index(Box::new(Expr::Variable(row)), index))
-        };
-        self.extend(carried.iter().enumerate().map(part).collect());
     }
     /// What is seen, ready to be a key of groups.
     pub(super) fn key(&mut self, seen: Seen) -> Option<At> {

@@ -45,7 +45,10 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::Extend(node) => items(&node.items, print),
         Plan::Project(node) => items(&node.items, print),
         Plan::Aggregate(node) => aggregate(node, print),
-        Plan::Distinct(node) => print.vars(&node.columns),
+        Plan::Distinct(node) if node.carried.is_empty() => print.vars(&node.columns),
+        Plan::Distinct(node) => {
+            format!("{} with the first {}", print.vars(&node.columns), print.vars(&node.carried))
+        }
         Plan::Sort(node) => sort(node, print),
         Plan::Skip(node) => print.expr(&node.count),
         Plan::Limit(node) => print.expr(&node.count),
@@ -149,7 +152,8 @@ fn intersect(node: &Intersect, print: &Printer<'_>) -> String {
     let each = node.arms.iter().enumerate().map(|(number, arm)| {
         let edge = arrow(arm.direction, typed(String::new(), &arm.types));
         let labels = if number == 0 { &node.labels } else { &LabelExpr::Any };
-        format!("({}){edge}{}", print.var(arm.from), vertex_text(print, node.to, labels))
+        let once = if arm.once { " once" } else { "" };
+        format!("({}){edge}{}{once}", print.var(arm.from), vertex_text(print, node.to, labels))
     });
     each.collect::<Vec<_>>().join(" & ")
 }
@@ -157,7 +161,11 @@ fn intersect(node: &Intersect, print: &Printer<'_>) -> String {
 fn expand(node: &Expand, print: &Printer<'_>) -> String {
     let edge = node.edge.map_or(String::new(), |edge| print.var(edge));
     let arrow = arrow(node.direction, typed(edge, &node.types));
-    let into = if node.into { " into" } else { "" };
+    let into = match (node.into, node.loops_twice) {
+        (true, _) => " into",
+        (_, true) => " loops twice",
+        _ => "",
+    };
     format!("({}){arrow}{}{into}", print.var(node.from), vertex_text(print, node.to, &node.labels))
 }
 
@@ -221,10 +229,10 @@ fn aggregate(node: &Aggregate, print: &Printer<'_>) -> String {
 }
 
 fn sort(node: &Sort, print: &Printer<'_>) -> String {
-    let each = node
-        .keys
-        .iter()
-        .map(|key| format!("{}{}", print.expr(&key.expr), if key.descending { " DESC" } else { "" }));
+    let each = node.keys.iter().map(|key| {
+        let typed = if key.order == KeyOrder::Typed { " by type" } else { "" };
+        format!("{}{typed}{}", print.expr(&key.expr), if key.descending { " DESC" } else { "" })
+    });
     let keys = each.collect::<Vec<_>>().join(", ");
     match &node.limit {
         Some(limit) => format!("{keys} first {}", print.expr(limit)),

@@ -31,7 +31,7 @@ pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &[Var], sets: bool, planni
         let Some(input) = at.input_mut() else { return };
         if hops && flags[0] && is_hop(input) && pays(input, &live, planning) {
             let columns = live.clone();
-            *input = Plan::Distinct(Box::new(Distinct { input: input.take(), columns }));
+            *input = Plan::Distinct(Box::new(Distinct { input: input.take(), columns, carried: Vec::new() }));
         }
         (at, needed, sets) = (input, live, flags[0])
     }

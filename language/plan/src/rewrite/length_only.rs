@@ -112,7 +112,7 @@ fn reads_otherwise(expr: &Expr, var: Var, function: Function) -> bool {
 fn is_named(node: &Plan, var: Var) -> bool {
     match node {
         Plan::Apply(node) => node.imports.contains(&var),
-        Plan::Distinct(node) => node.columns.contains(&var),
+        Plan::Distinct(node) => node.columns.contains(&var) || node.carried.contains(&var),
         Plan::Join(node) => node.on.contains(&var),
         Plan::Union(node) => node.columns.iter().any(|(_, a, b)| *a == var || *b == var),
         Plan::ForEach(node) => node.imports.contains(&var),

@@ -5,6 +5,7 @@
 //! nothing reads (grouping keys and DISTINCT columns count as read); an expression that would have failed is then not computed.
 //! Cost: linear, times the width of rows.
 
+use super::loops::walk_loops_twice;
 use super::substitute::{is_volatile, substitute};
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
@@ -67,6 +68,13 @@ fn prune_both(plan: &mut Plan, below: &[Var]) {
 /// Drops what this node makes in vain; true if the node itself went.
 fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
     let is_needed = |var: &Var| needed.contains(var);
+    if let Plan::Unwind(node) = plan
+        && !is_needed(&node.variable)
+        && walk_loops_twice(node)
+    {
+        *plan = node.input.take();
+        return true;
+    }
     match plan {
         Plan::Argument(columns) => columns.retain(is_needed),
         Plan::Project(node) => node.items.retain(|(var, _)| is_needed(var)),
@@ -95,6 +103,7 @@ fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
             }
         }
         Plan::Expand(node) => node.edge = node.edge.filter(is_needed),
+        Plan::Distinct(node) => node.carried.retain(is_needed),
         Plan::ExpandPath(node) => {
             node.edges = node.edges.filter(is_needed);
             node.length = node.length.filter(is_needed)

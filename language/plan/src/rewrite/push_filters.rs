@@ -93,7 +93,8 @@ fn sink(plan: &mut Plan, conjunct: Expr) -> Sunk {
         Plan::Extend(node) => through(&node.items, conjunct, false),
         Plan::Project(node) => through(&node.items, conjunct, true),
         Plan::Aggregate(node) if !node.keys.is_empty() => through(&node.keys, conjunct, true),
-        Plan::Distinct(_) => Sunk::Input(conjunct),
+        // What is carried of a first row is known only when it is the first.
+        Plan::Distinct(node) if free.iter().all(|var| node.columns.contains(var)) => Sunk::Input(conjunct),
         Plan::Sort(node) if node.limit.is_none() => Sunk::Input(conjunct),
         Plan::Unwind(node) if independent => Sunk::Input(conjunct),
         Plan::ScanVertices(_)

@@ -31,7 +31,8 @@ fn thin_out(inner: &mut Plan, next: Var) {
         at = at.input_mut().expect("a test has an input");
     }
     if tests > 0 && !matches!(at, Plan::Distinct(_)) {
-        *at = Plan::Distinct(Box::new(Distinct { input: at.take(), columns: vec![next] }))
+        *at =
+            Plan::Distinct(Box::new(Distinct { input: at.take(), columns: vec![next], carried: Vec::new() }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rewrite `scopes`: chooses how each sub-query runs, by what it is expected to do for a row.
 //!
-//! A test (`EXISTS`) is over with its first answer. Where little is done for a row, many rows share an instance, whose operators skip rows
+//! A test (`EXISTS`) is over with its first answer. Where hardly anything is done for a row it is done to its end, within one operator where
+//! it is a line. Where little is done for a row, many rows share an instance, whose operators skip rows
 //! that have their answer: that costs one bit a row. Where much is done, few rows share one, so that its first answer ends it with all that
 //! is under way. The rounds of a repeated group go deep first below a LIMIT, where a few ends are enough, else level by level. What a hint says stands. Cost: one estimate of the whole plan.
 
@@ -11,9 +12,13 @@ use crate::statistics::Planning;
 
 /// Rows that an instance should be expected to work on: enough that making it, about a microsecond, does not count.
 const INSTANCE_WORK: f64 = 4_096.0;
+/// Likewise, where it runs within one operator: to begin anew is nearly free there.
+const INLINE_WORK: f64 = 512.0;
 /// Likewise, where the work begins with a list for each row: such lists are taken in turns, so that each row's first answer ends its own
 /// part, and many rows make longer batches.
 const INSTANCE_WORK_IN_TURNS: f64 = 65_536.0;
+/// Work for one row up to which an instance costs more than all that it could end.
+const TINY_WORK: f64 = 16.0;
 /// Work for one row from which on it pays to end it early.
 const MUCH_WORK: f64 = 512.0;
 /// Outer rows of one instance at most; more come in several batches anyway.
@@ -67,12 +72,19 @@ impl Choosing {
             return Scope::off(ScopeReason::Off);
         }
         match (&node.kind, few) {
+            (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) if work < TINY_WORK => {
+                Scope { reason: ScopeReason::TinyWork, ..Scope::default() }
+            }
             (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) if work < MUCH_WORK => {
                 Scope { reason: ScopeReason::SmallWork, ..Scope::default() }
             }
             (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) => {
                 let in_turns = !few && begins_with_list(&node.inner);
-                let together = if in_turns { INSTANCE_WORK_IN_TURNS } else { INSTANCE_WORK };
+                let together = match node.can_be_inline() {
+                    _ if in_turns => INSTANCE_WORK_IN_TURNS,
+                    true => INLINE_WORK,
+                    false => INSTANCE_WORK,
+                };
                 let rows = (together / work).clamp(1.0, INSTANCE_ROWS_MAX) as u32;
                 Scope { rows: Some(rows), reason: ScopeReason::EarlyExit, ..Scope::default() }
             }

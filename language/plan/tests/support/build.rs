@@ -103,7 +103,7 @@ pub fn extend(input: Plan, items: Vec<(Var, Expr)>) -> Plan {
 }
 
 pub fn distinct(input: Plan, columns: Vec<Var>) -> Plan {
-    Plan::Distinct(Box::new(Distinct { input, columns }))
+    Plan::Distinct(Box::new(Distinct { input, columns, carried: Vec::new() }))
 }
 
 pub fn unwind(input: Plan, list: Expr, variable: Var) -> Plan {

@@ -128,7 +128,10 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
         Plan::Project(node) => rows.iter().map(|row| items(row, &node.items)).collect(),
         Plan::Aggregate(node) => aggregate(graph, node, rows),
         Plan::Distinct(node) => {
-            let kept = |row: Row| node.columns.iter().map(|var| (*var, row[var].clone())).collect();
+            let kept = |row: Row| {
+                assert!(node.carried.is_empty(), "no first row is asked for here");
+                node.columns.iter().map(|var| (*var, row[var].clone())).collect()
+            };
             each_once(rows.into_iter().map(kept).collect())
         }
         Plan::Unwind(node) => {
@@ -140,6 +143,11 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
             rows.iter().flat_map(each).collect()
         }
         Plan::Sort(_) => rows,
+        // Set by the rewrite `once` alone, above what only tests.
+        Plan::Limit(node) => {
+            let count = evaluate(graph, &Row::default(), &node.count).as_int().unwrap_or(0);
+            rows.into_iter().take(count as usize).collect()
+        }
         other => panic!("the runner does not know {other:?}"),
     }
 }
@@ -215,6 +223,7 @@ fn intersect(graph: &Graph, node: &Intersect, row: &Row) -> Vec<Row> {
     for arm in others {
         let here = ends(arm);
         let times = |to| here.iter().filter(|other| **other == to).count();
+        let times = |to| if arm.once { usize::min(times(to), 1) } else { times(to) };
         met = met.into_iter().flat_map(|to| std::iter::repeat_n(to, times(to))).collect();
     }
     met.into_iter().map(|to| with(row, node.to, Value::Vertex(to))).collect()

@@ -27,8 +27,8 @@ type Rows = HashMap<(u32, u32), Vec<u32>, FixedState>;
 /// Pairs of row and vertex in order of rows, if this way pays.
 pub(super) fn pairs(
     bound: &mut Bound,
-    a: &Carried,
-    b: &Carried,
+    (a, b): (&Carried, &Carried),
+    once: [bool; 2],
     rows: usize,
 ) -> Try<Option<Vec<(u32, u32)>>> {
     if rows < ROWS_PER_GROUP_MIN {
@@ -38,7 +38,8 @@ pub(super) fn pairs(
         if let Some(vertices) = few_vertices(columns.0, rows)
             && pays(bound, few, &vertices, columns.1, rows)?
         {
-            return walk(bound, few, &vertices, columns, rows).map(Some);
+            let once = (once[few], once[1 - few]);
+            return walk(bound, (few, &vertices), columns, once, rows).map(Some);
         }
     }
     Ok(None)
@@ -89,9 +90,9 @@ fn pays(bound: &Bound, few: usize, vertices: &[u32], others: &Carried, rows: usi
 
 fn walk(
     bound: &mut Bound,
-    few: usize,
-    vertices: &[u32],
+    (few, vertices): (usize, &[u32]),
     (near, far): (&Carried, &Carried),
+    (near_once, far_once): (bool, bool),
     rows: usize,
 ) -> Try<Vec<(u32, u32)>> {
     let mut groups = Rows::default();
@@ -101,12 +102,15 @@ fn walk(
         }
     }
     let (mut out, mut back, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut once_out, mut once_back) = (Vec::new(), Vec::new());
     for vertex in vertices {
-        for met in bound.lists[few].of(*vertex, &mut out)? {
+        let list = bound.lists[few].of(*vertex, &mut out)?;
+        for met in if near_once { each_once(list, &mut once_out) } else { list } {
             if !bound.labels.admits_end(VertexId::from_dense(*met), &bound.snapshot)? {
                 continue;
             }
-            for other in bound.back[1 - few].of(*met, &mut back)? {
+            let list = bound.back[1 - few].of(*met, &mut back)?;
+            for other in if far_once { each_once(list, &mut once_back) } else { list } {
                 let these = groups.get(&(*vertex, *other)).map_or(&[][..], Vec::as_slice);
                 pairs.extend(these.iter().map(|row| (*row, *met)));
             }
@@ -115,4 +119,13 @@ fn walk(
     // Stable: what a row meets stays in the order in which it was met.
     pairs.sort_by_key(|(row, _)| *row);
     Ok(pairs)
+}
+
+/// The vertices of a list, each once.
+fn each_once<'l>(list: &[u32], room: &'l mut Vec<u32>) -> &'l [u32] {
+    room.clear();
+    room.extend_from_slice(list);
+    room.sort_unstable();
+    room.dedup();
+    room
 }

@@ -195,7 +195,8 @@ fn expand(
     let types = pattern.types.clone();
     let Some(run) = &pattern.run else {
         let edge = Some(pattern.variable);
-        return Plan::Expand(Box::new(Expand { input, from, edge, to, types, direction, into, labels }));
+        let node = Expand { input, from, edge, to, types, direction, into, labels, loops_twice: false };
+        return Plan::Expand(Box::new(node));
     };
     Plan::ExpandPath(Box::new(ExpandPath {
         input,
