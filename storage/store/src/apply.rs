@@ -4,11 +4,12 @@
 //! spine of its delta, never its base); an error leaves nothing behind. Indexes and statistics are kept in the same pass.
 
 use crate::StoreError;
+use crate::apply_edges::{hold, run_length};
 use crate::bytes::check_depth;
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::chunk::{Base, Chunk, ChunkRead};
-use crate::delta::{Delta, Life, set_property};
+use crate::delta::{Delta, Life, outside, set_property};
 use crate::directory::{Cell, Directory};
 use crate::edge_set::pack;
 use crate::fold;
@@ -28,7 +29,7 @@ impl Snapshot {
     /// The snapshot after these changes, in order; this one is untouched. Fails as a whole.
     pub fn apply(&self, place: u64, changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
-        changes.iter().flat_map(|group| group.iter()).try_for_each(|change| draft.take(change))?;
+        changes.iter().try_for_each(|group| draft.take_all(group))?;
         draft.finish(place)
     }
     /// The same graph with the delta of one chunk folded into its base.
@@ -78,6 +79,21 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// In order; runs of edges by their ends.
+    fn take_all(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+        let mut left = changes;
+        while let Some(first) = left.first() {
+            let run = if self.takes_runs() { run_length(left) } else { 0 };
+            if run > 0 {
+                self.take_run(&left[..run])?;
+                left = &left[run..];
+            } else {
+                self.take(first)?;
+                left = &left[1..];
+            }
+        }
+        Ok(())
+    }
     fn take(&mut self, change: &Change) -> Result<(), StoreError> {
         match change {
             Change::CreateVertex { id, labels, properties } => self.create_vertex(*id, *labels, properties),
@@ -270,19 +286,17 @@ impl<'a> Draft<'a> {
         delta_of(target, pager, 0).list_mut(target_slot, Lane::into(edge_type)).added.insert(at_target);
         let (source, source_slot, source_labels) = self.existing(edge.source)?;
         let at_source = pack(edge.target.dense(), edge.id.slot());
-        if source.has_edge(source_slot, Lane::out(edge_type), at_source) {
+        // A slot that no edge of the chunk ever had needs no search.
+        let is_new = edge.id.slot() >= source.meta.edge_slot_bound(edge_type);
+        if !is_new && source.has_edge(source_slot, Lane::out(edge_type), at_source) {
             return Err(StoreError::EdgeExists(edge.id));
         }
         Arc::make_mut(&mut source.meta).raise_edge_slot_bound(edge_type, edge.id.slot() + 1);
         let delta = delta_of(source, pager, outside(properties));
         delta.list_mut(source_slot, Lane::out(edge_type)).added.insert(at_source);
-        let mut held: Vec<(KeyId, Value)> = Vec::new();
-        for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
-            check_depth(value)?;
-            set_property(&mut held, *key, value.clone());
-        }
-        if !held.is_empty() {
-            delta.edge_properties.insert((edge_type, edge.id.slot()), Arc::new(held));
+        if !properties.is_empty() {
+            properties.iter().try_for_each(|(_, value)| check_depth(value))?;
+            hold(delta, &edge, properties);
         }
         self.count(Counter::Out(edge_type, source_labels), 1);
         self.count(Counter::In(edge_type, target_labels), 1);
@@ -358,9 +372,4 @@ fn delta_of<'c>(chunk: &'c mut Chunk, pager: &Arc<Pager>, outside: usize) -> &'c
     let delta = Arc::make_mut(chunk.delta.get_or_insert_with(|| Arc::new(Delta::new(pager))));
     delta.count_change(outside);
     delta
-}
-
-/// Bytes that properties take outside of what holds them.
-fn outside(properties: &[(KeyId, Value)]) -> usize {
-    properties.iter().map(|(_, value)| size_of::<(KeyId, Value)>() + value.heap_bytes()).sum()
 }

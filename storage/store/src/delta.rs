@@ -120,6 +120,11 @@ pub(crate) fn set_property(properties: &mut Overrides, key: KeyId, value: Value)
     }
 }
 
+/// Bytes that properties take outside of what holds them.
+pub(crate) fn outside(properties: &[(KeyId, Value)]) -> usize {
+    properties.iter().map(|(_, value)| size_of::<(KeyId, Value)>() + value.heap_bytes()).sum()
+}
+
 /// Sixteen slots.
 #[derive(Clone, Debug, Default)]
 struct Leaf {
@@ -165,8 +170,12 @@ impl Delta {
     }
     /// One more change comes, with so many bytes outside of what holds it.
     pub(crate) fn count_change(&mut self, outside: usize) {
-        self.weight += 1;
-        self.charge.add(CHANGE_BYTES + outside);
+        self.count_changes(1, outside);
+    }
+    /// So many changes come, with so many bytes outside of what holds them.
+    pub(crate) fn count_changes(&mut self, count: usize, outside: usize) {
+        self.weight += count;
+        self.charge.add(count * CHANGE_BYTES + outside);
     }
     #[inline]
     pub(crate) fn vertex(&self, slot: usize) -> Option<&VertexDelta> {

@@ -12,6 +12,7 @@
 pub mod adjacency;
 pub mod allocator;
 mod apply;
+mod apply_edges;
 pub mod bulk;
 mod bytes;
 pub mod catalog;

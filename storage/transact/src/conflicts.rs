@@ -6,16 +6,40 @@
 //! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and
 //! must be tried again. Indexes change so rarely that one place stands for all of them: who searched an index that is dropped is
 //! told by no later write.
-//! Cost: one look-up a key read; memory bounded by [`WRITTEN_KEYS_MAX`].
+//! A commit of very many keys is kept as it is, a list of its own, and sorted when somebody who began before it asks: mostly nobody does, and then it
+//! has cost nothing but memory.
+//! Cost: one look-up a key read, and one more for each large commit since; memory bounded by [`WRITTEN_KEYS_MAX`].
 
 use crate::reads::{IndexRange, Inner, Key, KeyState};
 use model::compare::OrderKey;
 use model::schema::IndexId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 
 /// Keys remembered before the oldest half is forgotten (about 32 MiB).
 pub const WRITTEN_KEYS_MAX: usize = 1 << 20;
+
+/// Keys from which on a commit is kept apart from the others.
+const LARGE_KEYS_MIN: usize = 4096;
+
+/// The keys of one large commit.
+#[derive(Debug)]
+struct Large {
+    place: u64,
+    keys: Vec<Key>,
+    is_sorted: bool,
+}
+
+impl Large {
+    /// Did it write any of these?
+    fn wrote_any(&mut self, read: &Inner) -> bool {
+        if !self.is_sorted {
+            self.keys.sort_unstable();
+            self.is_sorted = true;
+        }
+        read.keys.iter().any(|key| self.keys.binary_search(key).is_ok())
+    }
+}
 
 /// What one commit wrote.
 #[derive(Debug, Default)]
@@ -34,6 +58,9 @@ pub(crate) struct Conflicts {
     /// Last commit that created or dropped an index.
     indexes: u64,
     keys: HashMap<Key, u64, KeyState>,
+    /// In the order of their places.
+    large: VecDeque<Large>,
+    large_len: usize,
     values: HashMap<IndexId, BTreeMap<OrderKey, u64>>,
     values_len: usize,
 }
@@ -43,7 +70,7 @@ impl Conflicts {
         Conflicts { floor: place, last: place, indexes: place, ..Conflicts::default() }
     }
     /// Can a transaction that read at `base` still commit? The answer names what it would have missed.
-    pub fn validate(&self, reads: &Inner, base: u64) -> Result<(), &'static str> {
+    pub fn validate(&mut self, reads: &Inner, base: u64) -> Result<(), &'static str> {
         if base == self.last {
             return Ok(());
         }
@@ -54,6 +81,10 @@ impl Conflicts {
             return Err("its snapshot is too old to be compared with what was written since");
         }
         if reads.keys.iter().any(|key| self.keys.get(key).is_some_and(|place| *place > base)) {
+            return Err("something it read was changed by another transaction");
+        }
+        let mut later = self.large.iter_mut().rev().take_while(|large| large.place > base);
+        if later.any(|large| large.wrote_any(reads)) {
             return Err("something it read was changed by another transaction");
         }
         if base < self.indexes && !reads.ranges.is_empty() {
@@ -81,7 +112,12 @@ impl Conflicts {
         if footprint.keys.len() + footprint.index_values.len() > WRITTEN_KEYS_MAX {
             return self.forget_until(place);
         }
-        self.keys.extend(footprint.keys.into_iter().map(|key| (key, place)));
+        if footprint.keys.len() < LARGE_KEYS_MIN {
+            self.keys.extend(footprint.keys.into_iter().map(|key| (key, place)));
+        } else {
+            self.large_len += footprint.keys.len();
+            self.large.push_back(Large { place, keys: footprint.keys, is_sorted: false });
+        }
         for (index, value) in footprint.index_values {
             self.values_len +=
                 usize::from(self.values.entry(index).or_default().insert(value, place).is_none());
@@ -97,13 +133,15 @@ impl Conflicts {
         }
         self.floor = place;
         self.keys.retain(|_, written| *written > place);
+        self.large.retain(|large| large.place > place);
+        self.large_len = self.large.iter().map(|large| large.keys.len()).sum();
         self.values.values_mut().for_each(|values| values.retain(|_, written| *written > place));
         self.values.retain(|_, values| !values.is_empty());
         self.values_len = self.values.values().map(BTreeMap::len).sum();
     }
     /// Keys and values remembered.
     pub fn len(&self) -> usize {
-        self.keys.len() + self.values_len
+        self.keys.len() + self.large_len + self.values_len
     }
 }
 
@@ -156,6 +194,33 @@ mod tests {
         assert!(conflicts.validate(&reads(u64::MAX), 4).is_err(), "so who began before it must try again");
         conflicts.record(6, writes(0..1));
         assert!(conflicts.validate(&reads(1), 5).is_ok());
+    }
+
+    #[test]
+    fn large_commits_are_remembered_like_small_ones() {
+        let mut conflicts = Conflicts::starting_at(0);
+        let large = LARGE_KEYS_MIN as u64;
+        conflicts.record(1, writes(0..10));
+        conflicts.record(2, writes(5..5 + large));
+        conflicts.record(3, writes(1_000_000..1_000_000 + 2 * large));
+        conflicts.record(4, writes(7..8));
+        for (vertex, base, is_valid) in [
+            (3, 0, false),
+            (3, 1, true),
+            (large, 1, false),
+            (large, 2, true),
+            (1_000_001, 2, false),
+            (1_000_001, 3, true),
+            (7, 3, false),
+            (999_999, 0, true),
+        ] {
+            assert_eq!(conflicts.validate(&reads(vertex), base).is_ok(), is_valid, "{vertex} since {base}");
+        }
+        conflicts.forget_until(2);
+        assert_eq!(conflicts.len(), 2 * large as usize + 1);
+        assert!(conflicts.validate(&reads(1_000_001), 2).is_err(), "what is left is still known");
+        conflicts.forget_until(4);
+        assert_eq!(conflicts.len(), 0);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub const READ_KEYS_MAX: usize = 1 << 20;
 pub const READ_RANGES_MAX: usize = 1 << 14;
 
 /// One thing that can be read and written, as 64 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key(u64);
 
 #[derive(Clone, Copy)]

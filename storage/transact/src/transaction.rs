@@ -12,7 +12,6 @@ use crate::reads::Inner as Reads;
 use crate::{ReadSet, TransactError, constraints};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Change, EdgeScratch, Snapshot};
@@ -50,16 +49,19 @@ pub struct Transaction {
     refused: Mutex<Option<Reads>>,
 }
 
+/// Numbers of vertices or edges.
+type Set<T> = hashbrown::HashSet<T, foldhash::fast::FixedState>;
+
 /// Changes so far, and what of them the view does not show yet.
 #[derive(Default)]
 pub(crate) struct Writes {
     pub changes: Vec<Change>,
     shown: usize,
-    born: HashSet<VertexId>,
-    gone: HashSet<VertexId>,
-    born_edges: HashSet<EdgeId>,
-    gone_edges: HashSet<EdgeId>,
-    touched: HashSet<VertexId>,
+    born: Set<VertexId>,
+    gone: Set<VertexId>,
+    born_edges: Set<EdgeId>,
+    gone_edges: Set<EdgeId>,
+    touched: Set<VertexId>,
     pub created_vertices: Vec<(VertexId, model::LabelSetId)>,
     pub created_edges: Vec<EdgeId>,
 }
