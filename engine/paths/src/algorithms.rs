@@ -1,4 +1,4 @@
-//! Questions about every vertex of a graph: the algorithms of LDBC Graphalytics beside breadth-first search and cheapest paths.
+//! Questions about every vertex of a graph: the algorithms of LDBC Graphalytics beside breadth-first search.
 //!
 //! | question | algorithm |
 //! |---|---|
@@ -6,21 +6,43 @@
 //! | which are important? | [`PageRank`] |
 //! | which communities form by themselves? | [`Propagation`] |
 //! | how densely are a vertex's neighbours joined? | [`Clustering`] |
+//! | how far is each from a source, by weight? | [`Cheapest`] |
 //!
-//! Each is a state machine like the searches: it works by quota, can be left and dropped, and tells its memory. Each works on a
-//! [`Field`]: the graph both ways, narrowed to some vertices.
+//! Each is a line of stages that any number of workers share ([`Crew`]): it works by quota, can be left and dropped, tells its memory, and
+//! answers alike whoever works. Each works on a [`Field`]: the graph both ways, narrowed to some vertices.
+//!
+//! ```
+//! use tanglewood_paths::algorithms::{Components, Crew, Field, Hand};
+//! use tanglewood_paths::{Orientation, Turn, Work, csr::Csr};
+//!
+//! let edges = [(0, 1), (2, 1), (3, 4)];
+//! let (along, against) = (Csr::outgoing(5, &edges), Csr::incoming(5, &edges));
+//! let field = Field::new(&along, &against, Orientation::Directed, (0..5).collect(), true);
+//! let crew = Crew::new(Components::new(field));
+//! let mut hand = Hand::default();
+//! while crew.work_on(&mut hand, &mut Work::new(1000))? != Turn::Done {}
+//!
+//! let components: Vec<u32> = (0..5).map(|position| crew.job().value(position)).collect();
+//! assert_eq!(components, [0, 0, 0, 3, 3]);
+//! # Ok::<(), tanglewood_paths::PathError>(())
+//! ```
 
+mod cheapest;
 mod clustering;
 mod components;
+mod crew;
 mod page_rank;
 mod propagation;
 
+pub use cheapest::{Cheapest, ReadWeight, Weights};
 pub use clustering::Clustering;
 pub use components::Components;
+pub use crew::{Crew, Hand, Staged, Stretch};
 pub use page_rank::PageRank;
 pub use propagation::Propagation;
 
 use crate::adjacency::Adjacency;
+use crate::error::PathError;
 use crate::frontier::Bitmap;
 use crate::hops::Orientation;
 
@@ -55,12 +77,20 @@ impl<A: Adjacency> Field<A> {
     pub(crate) fn bound(&self) -> usize {
         self.along.vertex_bound() as usize
     }
+    pub(crate) fn is_directed(&self) -> bool {
+        self.orientation == Orientation::Directed
+    }
     #[inline(always)]
     pub(crate) fn admits(&self, vertex: u32) -> bool {
         self.chosen.as_ref().is_none_or(|bits| bits.contains(vertex))
     }
-    pub(crate) fn has_failed(&self) -> bool {
-        self.along.failure() || self.against.failure()
+    /// Entries of all lists that are looked at, roughly.
+    pub(crate) fn edges(&self) -> u64 {
+        let behind = if self.is_directed() { self.against.edges_estimate() } else { Some(0) };
+        self.along.edges_estimate().unwrap_or(0) + behind.unwrap_or(0)
+    }
+    pub(crate) fn fault(&self) -> Option<PathError> {
+        (self.along.failure() || self.against.failure()).then_some(PathError::GraphFailed)
     }
     pub(crate) fn bytes(&self) -> usize {
         self.members.capacity() * 4 + self.chosen.as_ref().map_or(0, Bitmap::bytes)

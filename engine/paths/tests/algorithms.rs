@@ -6,9 +6,11 @@ extern crate tanglewood_paths as paths;
 #[allow(dead_code, reason = "shared with the other tests")]
 mod twins;
 
-use paths::algorithms::{Clustering, Components, Field, PageRank, Propagation};
+use paths::algorithms::{
+    Cheapest, Clustering, Components, Crew, Field, Hand, PageRank, Propagation, ReadWeight, Staged, Weights,
+};
 use paths::csr::Csr;
-use paths::{Orientation, Progress, Work};
+use paths::{Adjacency, EdgeScratch, Orientation, PathError, Turn, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use twins::{Chance, dense};
 
@@ -45,8 +47,25 @@ impl Case {
     }
 }
 
-fn quota(chance: &mut Chance) -> Work<'static> {
-    if chance.below(4) == 0 { Work::unlimited() } else { Work::new(1 + chance.below(12)) }
+/// Up to three workers in any order, with quotas of any size.
+fn finished<S: Staged>(job: S, chance: &mut Chance) -> Result<Crew<S>, PathError> {
+    let crew = Crew::new(job);
+    let mut hands: Vec<Hand<S>> = (0..1 + chance.below(3)).map(|_| Hand::default()).collect();
+    loop {
+        let at = chance.below(hands.len() as u64) as usize;
+        let mut work = match chance.below(4) {
+            0 => Work::unlimited(),
+            _ => Work::new(1 + chance.below(12)),
+        };
+        if crew.work_on(&mut hands[at], &mut work)? == Turn::Done {
+            assert!(crew.bytes() > 0);
+            return Ok(crew);
+        }
+    }
+}
+
+fn all<T>(count: usize, value: impl Fn(usize) -> T) -> Vec<T> {
+    (0..count).map(value).collect()
 }
 
 #[test]
@@ -63,10 +82,10 @@ fn components_are_those_of_repeated_spreading() {
                 }
             }
         }
-        let mut components = Components::new(case.field());
-        while components.step(&mut quota(&mut chance)).unwrap() == Progress::More {}
-        assert_eq!(components.values(), least.into_values().collect::<Vec<_>>(), "seed {seed}");
-        assert!(components.bytes() > 0 && components.field().members() == case.members);
+        let crew = finished(Components::new(case.field()), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| crew.job().value(at));
+        assert_eq!(values, least.into_values().collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(crew.job().field().members(), case.members);
     }
 }
 
@@ -87,12 +106,17 @@ fn ranks_follow_their_definition_and_add_up_to_one() {
             };
             ranks = case.members.iter().map(rank).collect();
         }
-        let mut search = PageRank::new(case.field(), 0.85, rounds);
-        while search.step(&mut quota(&mut chance)).unwrap() == Progress::More {}
-        let values = search.values();
+        let crew = finished(PageRank::new(case.field(), 0.85, rounds), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| crew.job().value(at));
+        let again = finished(PageRank::new(case.field(), 0.85, rounds), &mut chance).unwrap();
+        assert_eq!(
+            values,
+            all(case.members.len(), |at| again.job().value(at)),
+            "seed {seed}: to the last bit"
+        );
         assert!(values.iter().zip(ranks.values()).all(|(a, b)| (a - b).abs() < 1e-12), "seed {seed}");
         assert!(values.is_empty() || (values.iter().sum::<f64>() - 1.0).abs() < 1e-9, "seed {seed}");
-        assert!(search.bytes() > 0 && search.field().members() == case.members);
+        assert_eq!(crew.job().field().members(), case.members);
     }
 }
 
@@ -118,10 +142,10 @@ fn labels_spread_by_their_definition() {
             };
             labels = case.members.iter().map(label).collect();
         }
-        let mut search = Propagation::new(case.field(), &first, rounds);
-        while search.step(&mut quota(&mut chance)).unwrap() == Progress::More {}
-        assert_eq!(search.values(), labels.into_values().collect::<Vec<_>>(), "seed {seed}");
-        assert!(search.bytes() > 0 && search.field().members() == case.members);
+        let crew = finished(Propagation::new(case.field(), &first, rounds), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| crew.job().value(at));
+        assert_eq!(values, labels.into_values().collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(crew.job().field().members(), case.members);
     }
 }
 
@@ -143,11 +167,138 @@ fn clustering_counts_edges_among_neighbours() {
             if pairs == 0 { 0.0 } else { among as f64 / pairs as f64 }
         };
         let wanted: Vec<f64> = case.members.iter().map(value).collect();
-        let mut search = Clustering::new(case.field());
-        while search.step(&mut quota(&mut chance)).unwrap() == Progress::More {}
-        assert_eq!(search.values(), wanted, "seed {seed}");
-        assert!(search.bytes() > 0 && search.field().members() == case.members);
+        let crew = finished(Clustering::new(case.field()), &mut chance).unwrap();
+        assert_eq!(all(case.members.len(), |at| crew.job().value(at)), wanted, "seed {seed}");
+        assert_eq!(crew.job().field().members(), case.members);
         triangles += usize::from(wanted.iter().any(|value| *value > 0.0));
     }
     assert!(triangles > 100, "{triangles}");
+}
+
+/// By edge; no number where there is none.
+struct Table(Vec<f64>);
+struct TableReader<'a>(&'a [f64]);
+
+impl Weights for Table {
+    type Reader<'a> = TableReader<'a>;
+    fn reader(&self) -> TableReader<'_> {
+        TableReader(&self.0)
+    }
+}
+
+impl ReadWeight for TableReader<'_> {
+    fn weight(&mut self, edge: u64) -> f64 {
+        self.0.get(edge as usize).copied().unwrap_or(f64::NAN)
+    }
+}
+
+#[test]
+fn cheapest_distances_are_those_of_repeated_relaxation() {
+    let (mut reached, mut refused) = (0, 0);
+    for seed in 0..CASES {
+        let (case, mut chance) = Case::random(seed);
+        if case.members.is_empty() {
+            continue;
+        }
+        let source = case.members[chance.below(case.members.len() as u64) as usize];
+        let weight = |chance: &mut Chance| match chance.below(40) {
+            0 if seed % 4 == 0 => [f64::NAN, -1.0][chance.below(2) as usize],
+            1 | 2 => 0.0,
+            3 => 1e300 * chance.below(3) as f64,
+            4 => f64::INFINITY,
+            _ => chance.below(1000) as f64 / 7.0,
+        };
+        let mut scratch = EdgeScratch::default();
+        let mut edges = Vec::new();
+        for from in &case.members {
+            let (ends, ids) = case.along.edges(*from, &mut scratch);
+            let inner = ends.iter().zip(ids).filter(|(end, _)| case.members.contains(end));
+            edges.extend(inner.map(|(end, edge)| (*from, *end, *edge)));
+        }
+        let count = edges.iter().map(|edge| edge.2 + 1).max().unwrap_or(0);
+        let table: Vec<f64> = (0..count).map(|_| weight(&mut chance)).collect();
+        let mut least: BTreeMap<u32, f64> = [(source, 0.0)].into();
+        for _ in 0..case.members.len() {
+            for (from, to, edge) in &edges {
+                let sum = least.get(from).map_or(f64::INFINITY, |far| far + table[*edge as usize]);
+                if table[*edge as usize] >= 0.0 && sum < *least.get(to).unwrap_or(&f64::INFINITY) {
+                    least.insert(*to, sum);
+                }
+            }
+        }
+        let far = |vertex: &u32| *least.get(vertex).unwrap_or(&f64::INFINITY);
+        let counts = |(from, to, edge): &&(u32, u32, u64)| {
+            let weight = table[*edge as usize];
+            (weight.is_nan() || weight < 0.0) && far(from) < far(to)
+        };
+        let bad = edges.iter().filter(counts).map(|edge| edge.2).min();
+        let search = Cheapest::new(case.field(), source, Table(table)).unwrap();
+        match (finished(search, &mut chance), bad) {
+            (Ok(crew), None) => {
+                let bound = crew.job().bound() as u32;
+                let wanted: Vec<Option<f64>> = (0..bound).map(|vertex| least.get(&vertex).copied()).collect();
+                assert_eq!(all(bound as usize, |at| crew.job().value(at)), wanted, "seed {seed}");
+                reached += usize::from(least.len() > 3);
+            }
+            (Err(PathError::BadWeight { edge, .. }), Some(bad)) => {
+                assert_eq!(edge, bad, "seed {seed}");
+                refused += 1;
+            }
+            (outcome, bad) => panic!("seed {seed}: {:?}, {bad:?}", outcome.map(|_| ())),
+        }
+    }
+    assert!(reached > 100 && refused > 10, "{reached} {refused}");
+}
+
+#[test]
+fn triangles_among_many_and_beyond_the_core() {
+    // Hubs that all know each other, and many that know some of them: rows of bits are compared word by word, and lists go beyond them.
+    let mut chance = Chance(7);
+    for is_directed in [false, true] {
+        let count = 6_000;
+        let mut edges: Vec<(u32, u32)> =
+            (0..300).flat_map(|one| (0..one).map(move |two| (one, two))).collect();
+        edges.retain(|_| chance.below(3) > 0);
+        edges.extend((0..15_000).map(|_| (chance.below(count) as u32, chance.below(300) as u32)));
+        edges.extend((0..15_000).map(|_| (chance.below(count) as u32, chance.below(count) as u32)));
+        edges.extend((4_500..6_000).flat_map(|one| [(one, one - 1), (one, one - 2), (one - 2, one)]));
+        let case = match is_directed {
+            true => (Orientation::Directed, Csr::outgoing(6_000, &edges), Csr::incoming(6_000, &edges)),
+            false => (Orientation::Undirected, Csr::undirected(6_000, &edges), Csr::default()),
+        };
+        let field = Field::new(&case.1, &case.2, case.0, (0..6_000).collect(), true);
+        let crew = finished(Clustering::new(field), &mut chance).unwrap();
+        let out: Vec<BTreeSet<u32>> =
+            (0..6_000).map(|vertex| case.1.list(vertex).iter().copied().collect()).collect();
+        let mut around = out.clone();
+        out.iter().zip(0..).for_each(|(ends, vertex)| {
+            ends.iter().for_each(|end| {
+                around[*end as usize].insert(vertex);
+            });
+        });
+        for vertex in 0..6_000 {
+            let mut near = around[vertex].clone();
+            near.remove(&(vertex as u32));
+            let among: usize = near
+                .iter()
+                .map(|one| out[*one as usize].iter().filter(|two| *two != one && near.contains(two)).count())
+                .sum();
+            let pairs = near.len() * near.len().saturating_sub(1);
+            let wanted = if pairs == 0 { 0.0 } else { among as f64 / pairs as f64 };
+            assert_eq!(crew.job().value(vertex), wanted, "vertex {vertex}");
+        }
+    }
+}
+
+#[test]
+fn threads_of_their_own_agree() {
+    let (case, _) = Case::random(3);
+    let alone = finished(Components::new(case.field()), &mut Chance(1)).unwrap();
+    let crew = Crew::new(Components::new(case.field()));
+    world::threads::in_parallel("crew", 4, |_| {
+        let mut hand = Hand::default();
+        while crew.work_on(&mut hand, &mut Work::new(5)).unwrap() != Turn::Done {}
+    });
+    let values = |crew: &Crew<Components<&Csr>>| all(case.members.len(), |at| crew.job().value(at));
+    assert_eq!(values(&crew), values(&alone));
 }

@@ -1,21 +1,25 @@
 //! Procedures that ask something about every vertex: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`.
 //!
-//! Each takes one map, lists the vertices that take part, runs a state machine of `paths` in slices, so that a quota is kept and a kill is
-//! heard, and hands on a row a vertex. What the map may say is read in `settings`.
+//! Each takes one map, lists the vertices that take part, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is
+//! heard, and hands on a row a vertex. All executors share the work (`sharing`), but for calls within sub-queries. What the map may say is
+//! read in `settings`.
 
 mod running;
 mod settings;
+mod sharing;
+mod weights;
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::{Batch, Column, Nulls, VertexId};
-use running::{Running, Values};
+use running::{Helper, Running, Values};
 use settings::Settings;
+use sharing::{Jobs, Shared};
 use std::sync::Arc;
 
 /// What is asked.
@@ -50,55 +54,81 @@ impl Question {
     }
 }
 
-struct GraphProcedure {
+/// A call: what is asked, and which columns are read of the answer.
+struct Asked {
     question: Question,
-    arguments: Arc<Vec<Compiled>>,
-    /// Which of node and value are read.
-    keeps: [bool; 2],
-    order: Arc<[usize]>,
+    arguments: Vec<Compiled>,
+    /// Of node and value, those that are read, in the order of the columns.
+    picks: Vec<usize>,
+}
+
+impl Asked {
+    fn record(&self, here: &Here) {
+        here.environment.record(|reads| {
+            reads.catalogue();
+            reads.scan(None);
+        });
+    }
+}
+
+/// The columns that are read.
+fn picked(asked: &Asked, columns: [Column; 2]) -> Vec<Column> {
+    let mut columns = columns.map(Some);
+    asked.picks.iter().filter_map(|at| columns[*at].take()).collect()
+}
+
+/// One executor alone: within scopes, and where there is one only.
+struct Alone {
+    asked: Arc<Asked>,
     nodes: Vec<VertexId>,
     values: Values,
     charged: usize,
 }
 
-impl Draw for GraphProcedure {
-    type Cursor = Running;
+impl Draw for Alone {
+    type Cursor = (Running, Helper);
 
     fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
-        here.environment.record(|reads| {
-            reads.catalogue();
-            reads.scan(None);
-        });
+        self.asked.record(here);
         Ok(())
     }
-    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Running> {
-        let arguments = turn.here.values(&self.arguments, batch, row)?;
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<(Running, Helper)> {
+        let arguments = turn.here.values(&self.asked.arguments, batch, row)?;
         let snapshot = turn.here.snapshot().clone();
-        let settings = Settings::read(self.question, arguments.first(), &snapshot)?;
-        Ok(Running::new(self.question, settings, snapshot, &turn.here.environment))
+        let settings = Settings::read(self.asked.question, arguments.first(), &snapshot)?;
+        let running = Running::new(self.asked.question, settings, snapshot, &turn.here.environment);
+        self.charge(running.bytes_min(), turn)?;
+        Ok((running, Helper::New(0)))
     }
     fn draw(
         &mut self,
-        running: &mut Running,
+        (running, helper): &mut (Running, Helper),
         room: usize,
         turn: &mut Turn<'_, '_>,
     ) -> Try<(usize, Progress)> {
         let before = self.nodes.len();
-        let progress = running.step(room, &mut self.nodes, &mut self.values)?;
-        let bytes = if progress == Progress::Done { 0 } else { running.bytes() };
+        let outcome = running.step(helper, room, &mut self.nodes, &mut self.values)?;
+        let is_done = outcome == paths::Turn::Done;
+        let bytes = if is_done { 0 } else { running.bytes().max(running.bytes_min()) };
+        self.charge(bytes, turn)?;
+        let progress = if is_done { Progress::Done } else { Progress::More };
+        Ok((self.nodes.len() - before, progress))
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
+        picked(&self.asked, [nodes, self.values.take()])
+    }
+}
+
+impl Alone {
+    fn charge(&mut self, bytes: usize, turn: &mut Turn<'_, '_>) -> Try<()> {
         if bytes > self.charged {
             turn.context.charge(bytes - self.charged)?;
         } else {
             turn.context.release(self.charged - bytes);
         }
         self.charged = bytes;
-        Ok((self.nodes.len() - before, progress))
-    }
-    fn columns(&mut self) -> Vec<Column> {
-        let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
-        let values = self.values.take();
-        let mut columns = [Some(nodes), Some(values)];
-        self.order.iter().filter(|at| self.keeps[**at]).filter_map(|at| columns[*at].take()).collect()
+        Ok(())
     }
 }
 
@@ -109,30 +139,41 @@ pub(crate) fn compile(
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
     let new = node.yields.iter().map(|(_, variable)| *variable);
-    let feed = compiler.feed(&node.input, &required.clone().without(new).reading(&node.arguments))?;
+    let read = required.clone().without(new).reading(&node.arguments);
+    // A line has one executor, and so has a scope's instance.
+    let is_alone = compiler.executors == 1 || compiler.inside.is_some() || compiler.environment.is_line();
+    let feed = match is_alone {
+        true => compiler.feed(&node.input, &read)?,
+        false => Feed::Rows(compiler.plan(&node.input, &read)?),
+    };
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
-    let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
-    let (mut order, mut columns, mut keeps) = (Vec::new(), Vec::new(), [false; 2]);
+    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+    let (mut picks, mut columns) = (Vec::new(), Vec::new());
     for (field, variable) in &node.yields {
         let at = usize::from(&**field != "node");
-        if required.contains(*variable) && !keeps[at] {
-            keeps[at] = true;
-            order.push(at);
+        if required.contains(*variable) && !picks.contains(&at) {
+            picks.push(at);
             columns.push(*variable);
         }
     }
-    let order: Arc<[usize]> = order.into();
-    let make = move || {
-        Drawing::new(GraphProcedure {
-            question,
-            arguments: arguments.clone(),
-            keeps,
-            order: order.clone(),
-            nodes: Vec::new(),
-            values: Values::of(question),
-            charged: 0,
-        })
-    };
-    Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make))
+    let asked = Arc::new(Asked { question, arguments, picks });
+    if is_alone {
+        let make = move || {
+            let values = Values::of(question);
+            Drawing::new(Alone { asked: asked.clone(), nodes: Vec::new(), values, charged: 0 })
+        };
+        return Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make));
+    }
+    let (carry, mut layout) = compiler.carry(&layout, required);
+    columns.iter().for_each(|variable| {
+        layout.push(*variable);
+    });
+    let (environment, jobs, number) =
+        (compiler.environment.clone(), Arc::new(Jobs::default()), compiler.current);
+    let make =
+        move || Shared::new(asked.clone(), carry.clone(), Here::new(&environment), jobs.clone(), number);
+    let stream = compiler.attach("GraphProcedure", &feed, layout, make);
+    // Rows come from whoever draws them, in no order.
+    Ok(Stream { fans_out: false, parallel: true, ordered: false, ..stream })
 }

@@ -2,31 +2,75 @@
 //!
 //! Idea: all at once, round by round; of several most frequent labels the smallest; in a directed graph neighbours count once for each
 //! direction in which there is an edge (LDBC Graphalytics, section 2.3.5, after Raghavan, Albert and Kumara). Labels are handled by
-//! their rank among all, so that counting is an array. Invariant: a round reads only labels of the round before, so the answer does not
-//! depend on any order. Cost: every edge once a round and direction; four words a vertex.
+//! their rank among all, so that counting is an array. Where few labels changed, only the neighbours of those vertices are counted again;
+//! where none did, the rest of the rounds change nothing. Invariant: a round reads only labels of the round before: changes are gathered,
+//! and made when all have counted. Cost: every edge once a round and direction, less once it settles; a word a vertex, and one a
+//! vertex and worker.
 
 use super::Field;
+use super::crew::{Staged, Stretch};
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::hops::Orientation;
-use crate::work::{Progress, Work};
+use crate::work::Work;
+use parking_lot::{Mutex, RwLock};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Words of 64 vertices in a range.
+const MORSEL: usize = 16;
+/// Neighbours are sought out where those of changed vertices are at most one in so many of all edges.
+const FEW_CHANGES: u64 = 4;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Position among words of vertices: labels around each are counted.
+    Count,
+    /// Position among lists of changes: they are made.
+    Change,
+    /// The same, and their neighbours are to be counted next.
+    ChangeAndTell,
+}
+
+type Changes = Vec<(u32, u32)>;
+
+/// A worker's place.
+#[derive(Debug, Default)]
+pub struct Own {
+    /// By rank of a label, how often it was met around the vertex.
+    counts: Vec<u32>,
+    met: Vec<u32>,
+    /// Vertices of the word that are left.
+    left: Option<u64>,
+    /// Position in a list of changes.
+    at: usize,
+    cursor: usize,
+    is_behind: bool,
+    scratch: Vec<u32>,
+    /// Vertices and their new labels; edges around them.
+    changes: Changes,
+    edges: u64,
+    /// Edges around the vertex that is counted.
+    around: u64,
+}
 
 /// See the module's head.
 pub struct Propagation<A> {
     field: Field<A>,
     /// Labels by rank.
     names: Vec<i64>,
-    /// By vertex, the rank of its label; now, and in the next round.
-    labels: Vec<u32>,
-    next: Vec<u32>,
-    /// By rank, how often it was met around the vertex.
-    counts: Vec<u32>,
-    met: Vec<u32>,
-    rounds_left: u32,
-    at: usize,
-    edge_cursor: usize,
-    is_behind: bool,
-    scratch: Vec<u32>,
+    /// By vertex, the rank of its label.
+    labels: Vec<AtomicU32>,
+    /// Bits of members, and of those that are counted in this round.
+    members: Vec<u64>,
+    active: Vec<AtomicU64>,
+    handed_in: Mutex<(Vec<Changes>, u64)>,
+    changes: RwLock<Arc<Vec<Changes>>>,
+    rounds_left: AtomicU32,
+    /// Bytes of all workers' counts.
+    held: AtomicUsize,
 }
 
 impl<A: Adjacency> Propagation<A> {
@@ -37,89 +81,34 @@ impl<A: Adjacency> Propagation<A> {
     pub fn new(field: Field<A>, first: &[i64], rounds: u32) -> Propagation<A> {
         assert_eq!(first.len(), field.members.len(), "every member begins with a label");
         let mut names = first.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        let mut labels = vec![0; field.bound()];
-        for (vertex, name) in field.members.iter().zip(first) {
-            let rank = names.binary_search(name).expect("all labels are among the names");
-            labels[*vertex as usize] = rank as u32;
+        let is_rising = names.is_sorted_by(|one, next| one < next);
+        if !is_rising {
+            names.sort_unstable();
+            names.dedup();
+        }
+        let labels: Vec<AtomicU32> = (0..field.bound()).map(|_| AtomicU32::new(0)).collect();
+        let mut members = vec![0_u64; field.bound().div_ceil(64)];
+        for ((vertex, name), at) in field.members.iter().zip(first).zip(0..) {
+            let rank = if is_rising { at } else { names.partition_point(|other| other < name) as u32 };
+            labels[*vertex as usize].store(rank, Relaxed);
+            members[*vertex as usize / 64] |= 1 << (vertex % 64);
         }
         Propagation {
-            next: labels.clone(),
-            counts: vec![0; names.len()],
-            met: Vec::new(),
+            active: members.iter().copied().map(AtomicU64::new).collect(),
+            members,
             names,
             labels,
-            rounds_left: rounds,
-            at: 0,
-            edge_cursor: 0,
-            is_behind: false,
-            scratch: Vec::new(),
+            handed_in: Mutex::default(),
+            changes: RwLock::default(),
+            rounds_left: AtomicU32::new(rounds),
+            held: AtomicUsize::new(0),
             field,
         }
     }
 
-    /// Goes on until the work is over or all is known.
-    ///
-    /// # Errors
-    /// Reading the graph failed.
-    pub fn step(&mut self, work: &mut Work<'_>) -> Result<Progress, PathError> {
-        while self.rounds_left > 0 {
-            if self.field.has_failed() {
-                return Err(PathError::GraphFailed);
-            }
-            if work.is_over() {
-                return Ok(Progress::More);
-            }
-            match self.field.members.get(self.at) {
-                Some(&vertex) => self.count(vertex, work),
-                None => {
-                    std::mem::swap(&mut self.labels, &mut self.next);
-                    (self.at, self.rounds_left) = (0, self.rounds_left - 1);
-                }
-            }
-        }
-        Ok(Progress::Done)
-    }
-
-    /// A piece of what is around a vertex.
-    fn count(&mut self, vertex: u32, work: &mut Work<'_>) {
-        let Propagation { field, labels, counts, met, scratch, .. } = self;
-        let side = if self.is_behind { &field.against } else { &field.along };
-        let rest = &side.neighbours(vertex, scratch)[self.edge_cursor..];
-        let piece = work.piece(rest.len());
-        for near in rest[..piece].iter().filter(|near| field.admits(**near)) {
-            let label = labels[*near as usize];
-            let count = &mut counts[label as usize];
-            if *count == 0 {
-                met.push(label);
-            }
-            *count += 1;
-        }
-        work.charge(piece);
-        if piece < rest.len() {
-            self.edge_cursor += piece;
-            return;
-        }
-        self.edge_cursor = 0;
-        if field.orientation == Orientation::Directed && !self.is_behind {
-            self.is_behind = true;
-            return;
-        }
-        let mut best = (0, labels[vertex as usize]);
-        for label in met.drain(..) {
-            let count = std::mem::take(&mut counts[label as usize]);
-            if count > best.0 || (count == best.0 && label < best.1) {
-                best = (count, label);
-            }
-        }
-        self.next[vertex as usize] = best.1;
-        (self.at, self.is_behind) = (self.at + 1, false);
-    }
-
-    /// The label of each member.
-    pub fn values(&self) -> Vec<i64> {
-        self.field.members.iter().map(|vertex| self.names[self.labels[*vertex as usize] as usize]).collect()
+    /// The label of the member at this position.
+    pub fn value(&self, position: usize) -> i64 {
+        self.names[self.label(self.field.members[position]) as usize]
     }
 
     /// What it works on.
@@ -127,10 +116,182 @@ impl<A: Adjacency> Propagation<A> {
         &self.field
     }
 
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        let words =
-            self.labels.capacity() + self.next.capacity() + self.counts.capacity() + self.met.capacity();
-        self.field.bytes() + self.names.capacity() * 8 + (words + self.scratch.capacity()) * 4
+    #[inline(always)]
+    fn label(&self, vertex: u32) -> u32 {
+        self.labels[vertex as usize].load(Relaxed)
+    }
+
+    /// A piece of the list on the side that is looked at; it, and whether there are more.
+    fn piece<'a>(
+        &'a self,
+        vertex: u32,
+        own: &mut Own,
+        scratch: &'a mut Vec<u32>,
+        work: &mut Work<'_>,
+    ) -> (&'a [u32], bool) {
+        let side = if own.is_behind { &self.field.against } else { &self.field.along };
+        let list = side.neighbours(vertex, scratch);
+        let end = own.cursor + work.piece(list.len() - own.cursor);
+        let piece = &list[own.cursor..end];
+        work.charge(piece.len());
+        own.cursor = end;
+        if end < list.len() {
+            return (piece, true);
+        }
+        own.cursor = 0;
+        own.is_behind = !own.is_behind && self.field.orientation == Orientation::Directed;
+        (piece, own.is_behind)
+    }
+
+    /// Counts a piece of what is around a vertex; true when its label is decided.
+    fn count(&self, vertex: u32, own: &mut Own, work: &mut Work<'_>) -> bool {
+        if own.counts.is_empty() {
+            own.counts = vec![0; self.names.len()];
+            self.held.fetch_add(own.counts.len() * 4, Relaxed);
+        }
+        let mut scratch = std::mem::take(&mut own.scratch);
+        let (piece, has_more) = self.piece(vertex, own, &mut scratch, work);
+        own.around += piece.len() as u64;
+        for near in piece.iter().filter(|near| self.field.admits(**near)) {
+            let label = self.label(*near);
+            let count = &mut own.counts[label as usize];
+            if *count == 0 {
+                own.met.push(label);
+            }
+            *count += 1;
+        }
+        own.scratch = scratch;
+        if has_more {
+            return false;
+        }
+        let before = self.label(vertex);
+        let mut best = (0, before);
+        for label in own.met.drain(..) {
+            let count = std::mem::take(&mut own.counts[label as usize]);
+            if count > best.0 || (count == best.0 && label < best.1) {
+                best = (count, label);
+            }
+        }
+        let around = std::mem::take(&mut own.around);
+        if best.1 != before {
+            own.changes.push((vertex, best.1));
+            own.edges += around;
+        }
+        true
+    }
+
+    fn count_word(&self, word: usize, own: &mut Own, work: &mut Work<'_>) -> bool {
+        while !work.is_over() {
+            let left = own.left.unwrap_or_else(|| self.active[word].load(Relaxed) & self.members[word]);
+            if left == 0 {
+                work.charge(0);
+                own.left = None;
+                return true;
+            }
+            let is_done = self.count(word as u32 * 64 + left.trailing_zeros(), own, work);
+            own.left = Some(if is_done { left & (left - 1) } else { left });
+        }
+        false
+    }
+
+    fn change(&self, changes: &[(u32, u32)], tells: bool, own: &mut Own, work: &mut Work<'_>) -> bool {
+        while let Some((vertex, label)) = changes.get(own.at) {
+            if work.is_over() {
+                return false;
+            }
+            self.labels[*vertex as usize].store(*label, Relaxed);
+            if tells && self.tell(*vertex, own, work) {
+                continue;
+            }
+            if !tells {
+                work.charge(0);
+            }
+            own.at += 1;
+        }
+        own.at = 0;
+        true
+    }
+
+    /// Those that count this vertex are to count again; true if there are more of them.
+    fn tell(&self, vertex: u32, own: &mut Own, work: &mut Work<'_>) -> bool {
+        let mut scratch = std::mem::take(&mut own.scratch);
+        let (piece, has_more) = self.piece(vertex, own, &mut scratch, work);
+        for near in piece {
+            let (word, bit) = (&self.active[*near as usize / 64], 1 << (near % 64));
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        }
+        own.scratch = scratch;
+        has_more
+    }
+
+    fn counting(&self) -> Option<Stretch<Kind>> {
+        let is_over = self.rounds_left.load(Relaxed) == 0;
+        (!is_over).then_some(Stretch { kind: Kind::Count, count: self.members.len(), morsel: MORSEL })
+    }
+
+    /// All have counted.
+    fn changing(&self) -> Option<Stretch<Kind>> {
+        self.rounds_left.fetch_sub(1, Relaxed);
+        let (changes, edges) = std::mem::take(&mut *self.handed_in.lock());
+        if changes.is_empty() {
+            return None;
+        }
+        let is_few = edges < self.field.edges() / FEW_CHANGES;
+        for (active, members) in self.active.iter().zip(&self.members) {
+            active.store(if is_few { 0 } else { *members }, Relaxed);
+        }
+        let kind = if is_few { Kind::ChangeAndTell } else { Kind::Change };
+        let count = changes.len();
+        *self.changes.write() = Arc::new(changes);
+        Some(Stretch { kind, count, morsel: 1 })
+    }
+}
+
+impl<A: Adjacency> Staged for Propagation<A> {
+    type Kind = Kind;
+    type Own = Own;
+
+    fn first(&self) -> Option<Stretch<Kind>> {
+        self.counting()
+    }
+    fn work(&self, kind: Kind, range: &mut Range<usize>, own: &mut Own, work: &mut Work<'_>) {
+        let changes = self.changes.read().clone();
+        while range.start < range.end && !work.is_over() {
+            let is_done = match kind {
+                Kind::Count => self.count_word(range.start, own, work),
+                Kind::Change | Kind::ChangeAndTell => {
+                    self.change(&changes[range.start], kind == Kind::ChangeAndTell, own, work)
+                }
+            };
+            range.start += usize::from(is_done);
+        }
+    }
+    fn hand_in(&self, kind: Kind, _: Range<usize>, own: &mut Own) {
+        if kind == Kind::Count && !own.changes.is_empty() {
+            let mut handed_in = self.handed_in.lock();
+            handed_in.0.push(std::mem::take(&mut own.changes));
+            handed_in.1 += own.edges;
+        }
+        own.edges = 0;
+    }
+    fn next(&self, kind: Kind) -> Option<Stretch<Kind>> {
+        match kind {
+            Kind::Count => self.changing(),
+            Kind::Change | Kind::ChangeAndTell => {
+                *self.changes.write() = Arc::default();
+                self.counting()
+            }
+        }
+    }
+    fn fault(&self) -> Option<PathError> {
+        self.field.fault()
+    }
+    fn bytes(&self) -> usize {
+        let words = (self.members.capacity() + self.active.capacity()) * 8;
+        let changes: usize = self.changes.read().iter().map(|some| some.capacity() * 8).sum();
+        let vertices = self.names.capacity() * 8 + self.labels.capacity() * 4;
+        self.field.bytes() + vertices + words + changes + self.held.load(Relaxed)
     }
 }

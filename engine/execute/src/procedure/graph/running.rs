@@ -1,22 +1,29 @@
-//! A graph procedure at work: first the vertices that take part, a chunk at a time; then the algorithm; then its rows.
+//! A graph procedure at work, shared by all who work on it: first the vertices that take part, a chunk at a time; then the algorithm, stage
+//! by stage; then its rows, a range each.
 
 use super::Question;
 use super::settings::Settings;
+use super::weights::{EdgeWeights, Within};
 use crate::ExecuteError;
 use crate::access::Environment;
 use crate::adjacency::Walk;
-use crate::turn::{Progress, Try};
-use model::{ChunkNo, Column, Direction, EdgeId, Nulls, Value, VertexId};
-use paths::algorithms::{Clustering, Components, Field, PageRank, Propagation};
-use paths::{Hops, Keep, Orientation, PathError, Reach, WeightedShortest, Work};
+use crate::turn::Try;
+use model::{ChunkNo, Column, Direction, Nulls, VertexId};
+use parking_lot::{Mutex, RwLock};
+use paths::algorithms::{Cheapest, Clustering, Components, Crew, Field, Hand, PageRank, Propagation, Staged};
+use paths::{
+    Adjacency as _, Answers, DispatchPolicy, Dispatcher, Hops, Keep, Orientation, PathError, Turn, Work,
+    Worker,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use store::{LabelFilter, Snapshot};
 
 /// Edges one slice visits: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 
 type Along = Arc<Walk>;
-type Weight = Box<dyn Fn(u64, u32, u32) -> f64 + Send>;
+type Sssp = Cheapest<Along, EdgeWeights>;
 
 /// The second column.
 #[derive(Debug)]
@@ -38,45 +45,79 @@ impl Values {
             Values::Floats(floats) => Column::Float(std::mem::take(floats), Nulls::none()),
         }
     }
-    fn append(&mut self, more: &Values, range: std::ops::Range<usize>) {
-        match (self, more) {
-            (Values::Ints(ints), Values::Ints(more)) => ints.extend_from_slice(&more[range]),
-            (Values::Floats(floats), Values::Floats(more)) => floats.extend_from_slice(&more[range]),
-            _ => {}
+    fn push_int(&mut self, int: i64) {
+        if let Values::Ints(ints) = self {
+            ints.push(int);
         }
     }
-    fn bytes(&self) -> usize {
-        match self {
-            Values::Ints(ints) => ints.capacity() * 8,
-            Values::Floats(floats) => floats.capacity() * 8,
+    fn push_float(&mut self, float: f64) {
+        if let Values::Floats(floats) = self {
+            floats.push(float);
         }
     }
 }
 
 /// The vertices that take part, while they are listed.
 struct List {
-    filter: LabelFilter,
     chunks: Vec<ChunkNo>,
     next: usize,
-    /// With the labels they begin with, where those matter.
+    /// With the labels they begin with.
     found: Vec<(u32, i64)>,
     scanned: Vec<VertexId>,
 }
 
-enum Form {
-    List(List),
-    Bfs(Box<Reach<Along>>),
-    Cdlp(Box<Propagation<Along>>),
-    Lcc(Box<Clustering<Along>>),
-    PageRank(Box<PageRank<Along>>),
-    Sssp(Box<WeightedShortest<Along, Weight>>),
-    Wcc(Box<Components<Along>>),
-    /// Rows that wait.
-    Rows {
-        members: Vec<u32>,
-        values: Values,
-        given: usize,
-    },
+/// An algorithm, and how many of its answers were given away.
+struct Given<S: Staged> {
+    crew: Crew<S>,
+    count: usize,
+    given: AtomicUsize,
+}
+
+impl<S: Staged> Given<S> {
+    fn new(job: S, count: usize) -> Given<S> {
+        Given { crew: Crew::new(job), count, given: AtomicUsize::new(0) }
+    }
+    /// A slice of work, or a call of `give` for each of some answers.
+    fn step(
+        &self,
+        hand: &mut Hand<S>,
+        work: &mut Work<'_>,
+        room: usize,
+        mut give: impl FnMut(&S, usize),
+    ) -> Result<Turn, PathError> {
+        let turn = self.crew.work_on(hand, work)?;
+        if turn != Turn::Done {
+            return Ok(turn);
+        }
+        if self.given.load(Relaxed) >= self.count {
+            return Ok(Turn::Done);
+        }
+        let start = self.given.fetch_add(room, Relaxed);
+        (start..self.count.min(start.saturating_add(room))).for_each(|at| give(self.crew.job(), at));
+        Ok(Turn::More)
+    }
+}
+
+enum Phase {
+    List(Mutex<List>),
+    Bfs(Box<Dispatcher<Within>>),
+    Cdlp(Box<Given<Propagation<Along>>>),
+    Lcc(Box<Given<Clustering<Along>>>),
+    PageRank(Box<Given<PageRank<Along>>>),
+    Sssp(Box<Given<Sssp>>),
+    Wcc(Box<Given<Components<Along>>>),
+}
+
+/// What one worker holds.
+pub(super) enum Helper {
+    /// Nothing is to be held yet.
+    New(usize),
+    Bfs(Box<(Worker, Answers)>),
+    Cdlp(Box<Hand<Propagation<Along>>>),
+    Lcc(Box<Hand<Clustering<Along>>>),
+    PageRank(Box<Hand<PageRank<Along>>>),
+    Sssp(Box<Hand<Sssp>>),
+    Wcc(Box<Hand<Components<Along>>>),
 }
 
 pub(super) struct Running {
@@ -85,7 +126,7 @@ pub(super) struct Running {
     snapshot: Snapshot,
     along: Along,
     against: Along,
-    form: Form,
+    phase: RwLock<Arc<Phase>>,
 }
 
 impl Running {
@@ -98,81 +139,108 @@ impl Running {
         let types = Arc::new(settings.types.clone());
         let walk = |direction| Arc::new(Walk::new(&snapshot, &types, direction, None, environment));
         let (along, against) = (walk(settings.direction), walk(settings.direction.reversed()));
-        let filter = settings.label.map_or(LabelFilter::Any, LabelFilter::Has);
-        let chunks = if settings.source.is_some() { Vec::new() } else { snapshot.scan_chunks(&filter) };
-        let form = Form::List(List { filter, chunks, next: 0, found: Vec::new(), scanned: Vec::new() });
-        Running { question, settings, snapshot, along, against, form }
+        // From a source all that matters is which vertices are left out.
+        let is_listed = settings.source.is_none() || settings.filter != LabelFilter::Any;
+        let chunks = if is_listed { snapshot.scan_chunks(&settings.filter) } else { Vec::new() };
+        let list = List { chunks, next: 0, found: Vec::new(), scanned: Vec::new() };
+        let phase = RwLock::new(Arc::new(Phase::List(Mutex::new(list))));
+        Running { question, settings, snapshot, along, against, phase }
     }
 
-    /// A slice of work: up to `room` rows.
+    /// Bytes it holds at least once it works: to be charged before.
+    pub(super) fn bytes_min(&self) -> usize {
+        let per_vertex = match self.question {
+            Question::Bfs => 1,
+            Question::Sssp | Question::Wcc => 8,
+            Question::Cdlp => 16,
+            Question::PageRank | Question::Lcc => 28,
+        };
+        self.snapshot.vertex_bound() as usize * per_vertex
+    }
+
+    /// A slice of work: up to `room` rows. Done says that no more rows come of it for anyone; Idle, that others hold the rest.
     pub(super) fn step(
-        &mut self,
+        &self,
+        helper: &mut Helper,
         room: usize,
         nodes: &mut Vec<VertexId>,
         values: &mut Values,
-    ) -> Try<Progress> {
-        let outcome = self.advance(room, nodes, values);
+    ) -> Try<Turn> {
+        let outcome = self.advance(helper, room, nodes, values);
         match [&self.along, &self.against].iter().find_map(|walk| walk.take_failure()) {
             Some(failure) => Err(failure),
             None => outcome,
         }
     }
 
-    fn advance(&mut self, room: usize, nodes: &mut Vec<VertexId>, values: &mut Values) -> Try<Progress> {
-        let mut work = Work::new(EDGES_PER_SLICE);
-        let done_if = |done: bool| Ok(if done { Progress::Done } else { Progress::More });
-        let progress = match &mut self.form {
-            Form::List(_) => {
-                if self.list()? == Progress::Done {
-                    self.begin()?;
-                }
-                return Ok(Progress::More);
-            }
-            Form::Bfs(search) => {
-                let progress = search.step(&mut work)?;
-                let (mut ends, mut distances) = (Vec::new(), Vec::new());
-                let drained = search.drain_ends(&mut ends, &mut distances, room);
-                nodes.extend(ends.into_iter().map(VertexId::from_dense));
-                if let Values::Ints(ints) = values {
-                    ints.extend(distances.into_iter().map(i64::from));
-                }
-                return done_if(progress == paths::Progress::Done && drained < room);
-            }
-            Form::Sssp(search) => {
-                let progress = search.step(&mut work)?;
-                let (mut ends, mut costs) = (Vec::new(), Vec::new());
-                let drained = search.drain_ends(&mut ends, &mut costs, room);
-                nodes.extend(ends.into_iter().map(VertexId::from_dense));
-                values.append(&Values::Floats(costs), 0..drained);
-                return done_if(progress == paths::Progress::Done && drained < room);
-            }
-            Form::Rows { members, values: all, given } => {
-                let end = members.len().min(*given + room);
-                nodes.extend(members[*given..end].iter().map(|vertex| VertexId::from_dense(*vertex)));
-                values.append(all, *given..end);
-                *given = end;
-                return done_if(end == members.len());
-            }
-            Form::Cdlp(search) => search.step(&mut work)?,
-            Form::Lcc(search) => search.step(&mut work)?,
-            Form::PageRank(search) => search.step(&mut work)?,
-            Form::Wcc(search) => search.step(&mut work)?,
-        };
-        if progress == paths::Progress::Done {
-            self.collect();
+    fn advance(
+        &self,
+        helper: &mut Helper,
+        room: usize,
+        nodes: &mut Vec<VertexId>,
+        values: &mut Values,
+    ) -> Try<Turn> {
+        let phase = self.phase.read().clone();
+        if let Helper::New(number) = helper {
+            *helper = phase.helper(*number);
         }
-        Ok(Progress::More)
+        let work = &mut Work::new(EDGES_PER_SLICE);
+        let mut node = |vertex: u32| nodes.push(VertexId::from_dense(vertex));
+        Ok(match (&*phase, helper) {
+            (Phase::List(list), _) => {
+                // Who comes while another lists has nothing to do.
+                let Some(mut list) = list.try_lock() else { return Ok(Turn::Idle) };
+                if self.list(&mut list)? {
+                    *self.phase.write() = Arc::new(self.begin(&mut list)?);
+                }
+                Turn::More
+            }
+            (Phase::Bfs(dispatcher), Helper::Bfs(held)) => {
+                let (worker, answers) = &mut **held;
+                let turn = dispatcher.work_on(worker, work, answers, room as u64)?;
+                let mut ends = answers.ends.iter();
+                for run in &answers.runs {
+                    for end in ends.by_ref().take(run.count as usize) {
+                        node(*end);
+                        values.push_int(i64::from(run.distance));
+                    }
+                }
+                answers.clear();
+                turn
+            }
+            (Phase::Cdlp(given), Helper::Cdlp(hand)) => given.step(hand, work, room, |job, at| {
+                node(job.field().members()[at]);
+                values.push_int(job.value(at));
+            })?,
+            (Phase::Lcc(given), Helper::Lcc(hand)) => given.step(hand, work, room, |job, at| {
+                node(job.field().members()[at]);
+                values.push_float(job.value(at));
+            })?,
+            (Phase::PageRank(given), Helper::PageRank(hand)) => given.step(hand, work, room, |job, at| {
+                node(job.field().members()[at]);
+                values.push_float(job.value(at));
+            })?,
+            (Phase::Sssp(given), Helper::Sssp(hand)) => given.step(hand, work, room, |job, at| {
+                if let Some(distance) = job.value(at) {
+                    node(at as u32);
+                    values.push_float(distance);
+                }
+            })?,
+            (Phase::Wcc(given), Helper::Wcc(hand)) => given.step(hand, work, room, |job, at| {
+                node(job.field().members()[at]);
+                values.push_int(VertexId::from_dense(job.value(at)).0 as i64);
+            })?,
+            _ => return Err(ExecuteError::Plan("a helper of another procedure".to_string()).into()),
+        })
     }
 
-    /// Lists the vertices of one chunk.
-    fn list(&mut self) -> Try<Progress> {
-        let Form::List(List { filter, chunks, next, found, scanned }) = &mut self.form else {
-            return Ok(Progress::Done);
-        };
-        let Some(chunk) = chunks.get(*next) else { return Ok(Progress::Done) };
+    /// Lists the vertices of one chunk; true once there are no more.
+    fn list(&self, list: &mut List) -> Try<bool> {
+        let List { chunks, next, found, scanned } = list;
+        let Some(chunk) = chunks.get(*next) else { return Ok(true) };
         *next += 1;
         scanned.clear();
-        self.snapshot.scan_chunk(*chunk, filter, scanned)?;
+        self.snapshot.scan_chunk(*chunk, &self.settings.filter, scanned)?;
         for vertex in scanned {
             let label = match self.settings.seed {
                 None => vertex.0 as i64,
@@ -183,83 +251,94 @@ impl Running {
             };
             found.push((vertex.dense(), label));
         }
-        Ok(Progress::More)
+        Ok(false)
     }
 
     /// The vertices are known: now the algorithm.
-    fn begin(&mut self) -> Result<(), PathError> {
-        let Form::List(List { found, .. }) = &mut self.form else { return Ok(()) };
+    fn begin(&self, list: &mut List) -> Result<Phase, PathError> {
+        let mut found = std::mem::take(&mut list.found);
+        found.sort_unstable();
         let settings = &self.settings;
         let orientation = match settings.direction {
             Direction::Both => Orientation::Undirected,
             _ => Orientation::Directed,
         };
-        let (along, against) = (self.along.clone(), self.against.clone());
-        found.sort_unstable();
-        let members = found.iter().map(|(vertex, _)| *vertex).collect();
-        let field =
-            || Field::new(along.clone(), against.clone(), orientation, members, settings.label.is_none());
+        let all = settings.filter == LabelFilter::Any;
+        let count = found.len();
+        let vertices = || found.iter().map(|(vertex, _)| *vertex);
+        let field = || {
+            let (along, against) = (self.along.clone(), self.against.clone());
+            Field::new(along, against, orientation, vertices().collect(), all)
+        };
         let source = settings.source.map_or(0, VertexId::dense);
-        self.form = match self.question {
+        Ok(match self.question {
             Question::Bfs => {
-                let hops = Hops::new(0, Hops::UNBOUNDED);
-                let reach = Reach::new(along.clone(), &[source], hops, orientation, Keep::Levels)?;
-                Form::Bfs(Box::new(reach.both_ways(against.clone())))
+                let members = (!all).then(|| Within::bits(self.along.vertex_bound(), vertices()));
+                let within = |walk: &Along| Within { walk: walk.clone(), members: members.clone() };
+                let (hops, policy) =
+                    (Hops::new(0, Hops::UNBOUNDED), DispatchPolicy::all_threads_one_source());
+                let along = within(&self.along);
+                let search = Dispatcher::new(along, &[source], hops, orientation, Keep::Levels, policy)?;
+                Phase::Bfs(Box::new(search.both_ways(within(&self.against))))
             }
             Question::Cdlp => {
                 let first: Vec<i64> = found.iter().map(|(_, label)| *label).collect();
-                Form::Cdlp(Box::new(Propagation::new(field(), &first, settings.rounds)))
+                let job = Propagation::new(field(), &first, settings.rounds);
+                Phase::Cdlp(Box::new(Given::new(job, count)))
             }
-            Question::Lcc => Form::Lcc(Box::new(Clustering::new(field()))),
+            Question::Lcc => Phase::Lcc(Box::new(Given::new(Clustering::new(field()), count))),
             Question::PageRank => {
-                Form::PageRank(Box::new(PageRank::new(field(), settings.damping, settings.rounds)))
+                let job = PageRank::new(field(), settings.damping, settings.rounds);
+                Phase::PageRank(Box::new(Given::new(job, count)))
             }
             Question::Sssp => {
-                Form::Sssp(Box::new(WeightedShortest::new(along.clone(), source, None, self.weight())?))
+                let weights = EdgeWeights { snapshot: self.snapshot.clone(), key: settings.weight };
+                let job = Cheapest::new(field(), source, weights)?;
+                let bound = job.bound();
+                Phase::Sssp(Box::new(Given::new(job, bound)))
             }
-            Question::Wcc => Form::Wcc(Box::new(Components::new(field()))),
-        };
-        Ok(())
-    }
-
-    /// What an edge weighs; one that does not say so weighs no number, which ends the search with an error that names it.
-    fn weight(&self) -> Weight {
-        let Some(key) = self.settings.weight else { return Box::new(|_, _, _| 1.0) };
-        let snapshot = self.snapshot.clone();
-        Box::new(move |edge, _, _| match snapshot.edge_property(EdgeId(edge), key) {
-            Ok(Value::Float(weight)) => weight,
-            Ok(Value::Int(weight)) => weight as f64,
-            _ => f64::NAN,
+            Question::Wcc => Phase::Wcc(Box::new(Given::new(Components::new(field()), count))),
         })
     }
 
-    /// The algorithm is over: its rows.
-    fn collect(&mut self) {
-        let (members, values) = match &mut self.form {
-            Form::Cdlp(search) => (search.field().members().to_vec(), Values::Ints(search.values())),
-            Form::Lcc(search) => (search.field().members().to_vec(), Values::Floats(search.values())),
-            Form::PageRank(search) => (search.field().members().to_vec(), Values::Floats(search.values())),
-            Form::Wcc(search) => {
-                let least = search.values();
-                let ids = least.into_iter().map(|vertex| VertexId::from_dense(vertex).0 as i64).collect();
-                (search.field().members().to_vec(), Values::Ints(ids))
-            }
-            _ => return,
-        };
-        self.form = Form::Rows { members, values, given: 0 };
+    /// Edges visited so far, by all.
+    pub(super) fn edges_visited(&self) -> u64 {
+        match &**self.phase.read() {
+            Phase::List(_) => 0,
+            Phase::Bfs(dispatcher) => dispatcher.edges_visited(),
+            Phase::Cdlp(given) => given.crew.edges_visited(),
+            Phase::Lcc(given) => given.crew.edges_visited(),
+            Phase::PageRank(given) => given.crew.edges_visited(),
+            Phase::Sssp(given) => given.crew.edges_visited(),
+            Phase::Wcc(given) => given.crew.edges_visited(),
+        }
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        match &self.form {
-            Form::List(list) => list.found.capacity() * 16,
-            Form::Bfs(search) => search.bytes(),
-            Form::Cdlp(search) => search.bytes(),
-            Form::Lcc(search) => search.bytes(),
-            Form::PageRank(search) => search.bytes(),
-            Form::Sssp(search) => search.bytes(),
-            Form::Wcc(search) => search.bytes(),
-            Form::Rows { members, values, .. } => members.capacity() * 4 + values.bytes(),
+        match &**self.phase.read() {
+            Phase::List(list) => list.try_lock().map_or(0, |list| list.found.capacity() * 16),
+            Phase::Bfs(dispatcher) => dispatcher.bytes(),
+            Phase::Cdlp(given) => given.crew.bytes(),
+            Phase::Lcc(given) => given.crew.bytes(),
+            Phase::PageRank(given) => given.crew.bytes(),
+            Phase::Sssp(given) => given.crew.bytes(),
+            Phase::Wcc(given) => given.crew.bytes(),
+        }
+    }
+}
+
+impl Phase {
+    /// What worker number so much holds in this phase.
+    fn helper(&self, number: usize) -> Helper {
+        match self {
+            Phase::List(_) => Helper::New(number),
+            Phase::Bfs(_) => Helper::Bfs(Box::new((Worker::new(number), Answers::default()))),
+            Phase::Cdlp(_) => Helper::Cdlp(Box::default()),
+            Phase::Lcc(_) => Helper::Lcc(Box::default()),
+            Phase::PageRank(_) => Helper::PageRank(Box::default()),
+            Phase::Sssp(_) => Helper::Sssp(Box::default()),
+            Phase::Wcc(_) => Helper::Wcc(Box::default()),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Question;
 use crate::ExecuteError;
-use model::{Direction, EdgeTypeId, KeyId, LabelId, Map, Value, VertexId};
-use store::{Catalog, Snapshot};
+use model::{Direction, EdgeTypeId, KeyId, Map, Value, VertexId};
+use store::{Catalog, LabelFilter, Snapshot};
 
 /// Rounds at most: each reads the whole graph.
 const ROUNDS_MAX: i64 = 10_000;
@@ -18,8 +18,8 @@ pub(super) struct Settings {
     /// Edge types.
     pub(super) types: Vec<EdgeTypeId>,
     pub(super) direction: Direction,
-    /// Only vertices with this label.
-    pub(super) label: Option<LabelId>,
+    /// Only these vertices.
+    pub(super) filter: LabelFilter,
     pub(super) source: Option<VertexId>,
     /// Edge property that is the weight; each edge weighs one where absent.
     pub(super) weight: Option<KeyId>,
@@ -36,8 +36,8 @@ fn wrong(what: impl Into<String>) -> ExecuteError {
 /// Names that a question understands.
 fn known(question: Question) -> &'static [&'static str] {
     match question {
-        Question::Bfs => &["source", "types", "direction"],
-        Question::Sssp => &["source", "types", "direction", "weight"],
+        Question::Bfs => &["source", "types", "direction", "label"],
+        Question::Sssp => &["source", "types", "direction", "label", "weight"],
         Question::Cdlp => &["types", "direction", "label", "iterations", "seed"],
         Question::PageRank => &["types", "direction", "label", "iterations", "damping"],
         Question::Lcc | Question::Wcc => &["types", "direction", "label"],
@@ -74,10 +74,19 @@ impl<'a> Given<'a> {
             |key: &str| catalog.key(key).ok_or_else(|| wrong(format!("nothing has a property `{key}`")));
         self.text(name)?.map(key).transpose()
     }
-    fn label(&self, catalog: &Catalog) -> Result<Option<LabelId>, ExecuteError> {
-        let label =
-            |name: &str| catalog.label(name).ok_or_else(|| wrong(format!("there is no label `{name}`")));
-        self.text("label")?.map(label).transpose()
+    fn filter(&self, catalog: &Catalog) -> Result<LabelFilter, ExecuteError> {
+        let names = match self.get("label") {
+            None => return Ok(LabelFilter::Any),
+            Some(Value::List(list)) => list.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let has = |name: &Value| {
+            let name = name.as_str().ok_or_else(|| wrong("`label` is a label or a list of them"))?;
+            let label = catalog.label(name).ok_or_else(|| wrong(format!("there is no label `{name}`")))?;
+            Ok(LabelFilter::Has(label))
+        };
+        let mut filters = names.iter().map(has).collect::<Result<Vec<_>, ExecuteError>>()?;
+        Ok(if filters.len() == 1 { filters.remove(0) } else { LabelFilter::Or(filters) })
     }
     fn rounds(&self, default: i64) -> Result<u32, ExecuteError> {
         let rounds = self.get("iterations").map_or(Some(default), Value::as_int);
@@ -132,7 +141,7 @@ impl Settings {
         Ok(Settings {
             types: given.types(snapshot)?,
             direction,
-            label: given.label(catalog)?,
+            filter: given.filter(catalog)?,
             source,
             weight: given.key("weight", catalog)?,
             seed: given.key("seed", catalog)?,

@@ -1,0 +1,82 @@
+//! What edges weigh: a property of them, or one each; and a graph narrowed to some vertices.
+
+use crate::adjacency::Walk;
+use model::{EdgeId, KeyId};
+use paths::algorithms::{ReadWeight, Weights};
+use paths::{Adjacency, EdgeScratch};
+use std::sync::Arc;
+use store::{EdgePropertyReader, PropertyRef, Snapshot};
+
+/// See the module's head.
+pub(super) struct EdgeWeights {
+    pub(super) snapshot: Snapshot,
+    /// None: each edge weighs one.
+    pub(super) key: Option<KeyId>,
+}
+
+/// Reads them.
+pub(super) struct EdgeWeightReader<'a>(Option<EdgePropertyReader<'a>>);
+
+impl Weights for EdgeWeights {
+    type Reader<'a> = EdgeWeightReader<'a>;
+    fn reader(&self) -> EdgeWeightReader<'_> {
+        EdgeWeightReader(self.key.map(|key| EdgePropertyReader::new(&self.snapshot, key)))
+    }
+}
+
+impl ReadWeight for EdgeWeightReader<'_> {
+    /// An edge that does not say so weighs no number, which ends the search with an error that names it.
+    #[inline]
+    fn weight(&mut self, edge: u64) -> f64 {
+        let Some(reader) = &mut self.0 else { return 1.0 };
+        match reader.get(EdgeId(edge)) {
+            Ok(PropertyRef::Float(weight)) => weight,
+            Ok(PropertyRef::Int(weight)) => weight as f64,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// A walk over some vertices only.
+#[derive(Clone)]
+pub(super) struct Within {
+    pub(super) walk: Arc<Walk>,
+    /// A bit each; none: all.
+    pub(super) members: Option<Arc<[u64]>>,
+}
+
+impl Within {
+    /// The bits of these vertices.
+    pub(super) fn bits(bound: u32, vertices: impl Iterator<Item = u32>) -> Arc<[u64]> {
+        let mut bits = vec![0; (bound as usize).div_ceil(64)];
+        vertices.for_each(|vertex| bits[vertex as usize / 64] |= 1 << (vertex % 64));
+        bits.into()
+    }
+}
+
+impl Adjacency for Within {
+    fn vertex_bound(&self) -> u32 {
+        self.walk.vertex_bound()
+    }
+    fn edges_estimate(&self) -> Option<u64> {
+        self.walk.edges_estimate()
+    }
+    #[inline(always)]
+    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
+        self.walk.neighbours(vertex, scratch)
+    }
+    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
+        self.walk.edges(vertex, scratch)
+    }
+    fn degree(&self, vertex: u32) -> u32 {
+        self.walk.degree(vertex)
+    }
+    #[inline(always)]
+    fn admits_vertex(&self, vertex: u32) -> bool {
+        let is_in = |bits: &Arc<[u64]>| bits[vertex as usize / 64] >> (vertex % 64) & 1 == 1;
+        self.members.as_ref().is_none_or(is_in)
+    }
+    fn failure(&self) -> bool {
+        self.walk.failure()
+    }
+}
