@@ -51,6 +51,9 @@ impl Bitmap {
     }
 }
 
+/// So many found vertices are handed over as they lie; fewer are copied.
+const HANDED_OVER_MIN: usize = 4096;
+
 /// Found vertices, level after level.
 ///
 /// A piece of a list is absorbed in two passes. The first only reads bits, and writes every vertex whose bit is clear
@@ -118,9 +121,15 @@ impl Found {
         &mut self.room[positions]
     }
 
-    /// Takes them all out, and keeps the room for the next.
+    /// Takes them all out, and keeps the room for the next, unless they nearly fill it.
     pub(crate) fn take(&mut self) -> Vec<u32> {
-        self.room[..std::mem::take(&mut self.used)].to_vec()
+        let used = std::mem::take(&mut self.used);
+        if used < HANDED_OVER_MIN || used * 2 < self.room.len() {
+            return self.room[..used].to_vec();
+        }
+        let mut room = std::mem::take(&mut self.room);
+        room.truncate(used);
+        room
     }
 
     /// Forgets the first `count` vertices.

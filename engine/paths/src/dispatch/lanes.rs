@@ -22,7 +22,7 @@ use crate::spare::WORDS;
 use crate::work::Work;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The largest level that is put into order: some two milliseconds.
 const ORDERED_MAX: usize = 1 << 20;
@@ -44,6 +44,8 @@ pub(super) struct Lanes {
     direction: Mutex<Direction>,
     /// How far what was found is, where paths are asked for.
     levels: Levels,
+    /// The last level was empty: so are the words of both frontiers.
+    is_clean: AtomicBool,
 }
 
 impl Lanes {
@@ -66,6 +68,7 @@ impl Lanes {
             frontiers,
             direction: Mutex::new(Direction::new(LANES, bound, ground.edges)),
             levels: Levels::new(bound as usize),
+            is_clean: AtomicBool::new(false),
         }
     }
 
@@ -324,6 +327,7 @@ impl Lanes {
         }
         let count = stage.list.len();
         let traces = ground.traces() && stage.depth > 0;
+        self.is_clean.store(count == 0, Ordering::Relaxed);
         if count == 0 || (stage.depth >= ground.hops.max && !traces) {
             return None;
         }
@@ -335,16 +339,23 @@ impl Lanes {
         let list = stage.list.clone();
         if traces {
             let then = goes_on.then_some((kind, positions));
-            return Some(Stage::tracing(stage.depth, list, self.sources.len(), then));
+            return Some(Stage::tracing(stage.depth, list, self.sources.len(), then).with_edges(edges));
         }
-        Some(Stage::new(kind, stage.depth, list, Arc::default(), positions))
+        Some(Stage::new(kind, stage.depth, list, Arc::default(), positions).with_edges(edges))
     }
 }
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        let words = std::mem::take(&mut self.frontiers).into_iter().chain([std::mem::take(&mut self.seen)]);
-        words.for_each(|words| WORDS.give_used(words));
+        let is_clean = *self.is_clean.get_mut();
+        for words in std::mem::take(&mut self.frontiers) {
+            debug_assert!(!is_clean || words.iter().all(|word| word.load(Ordering::Relaxed) == 0));
+            match is_clean {
+                true => WORDS.give(words),
+                false => WORDS.give_used(words),
+            }
+        }
+        WORDS.give_used(std::mem::take(&mut self.seen));
     }
 }
 

@@ -217,10 +217,16 @@ impl Search {
                 worker.task = Some(task);
                 continue;
             }
+            let next = task.stage.draw(worker.number, || ground.has_idle());
+            if next.as_ref().is_some_and(|morsel| task.extend(morsel)) {
+                worker.task = Some(task);
+                continue;
+            }
             self.hand_in(ground, &task, own);
             if task.stage.finish(&task.morsel) {
                 self.advance(ground, policy, &task.stage, worker.number);
             }
+            worker.task = next.map(|morsel| Task::new(task.stage, morsel));
         }
     }
 

@@ -274,8 +274,12 @@ impl Single {
             if below { (Kind::Gather, self.seen.words().len()) } else { (Kind::Expand, count) };
         let then = goes_on.then_some((kind, positions));
         match then {
-            _ if ground.traces() && count > 0 => Some(Stage::tracing(depth, list, count, then)),
-            Some((kind, positions)) => Some(Stage::new(kind, depth, list, Arc::default(), positions)),
+            _ if ground.traces() && count > 0 => {
+                Some(Stage::tracing(depth, list, count, then).with_edges(edges))
+            }
+            Some((kind, positions)) => {
+                Some(Stage::new(kind, depth, list, Arc::default(), positions).with_edges(edges))
+            }
             None => None,
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct Stage {
     pub(super) old: Arc<Vec<u32>>,
     /// For [`Kind::Trace`] what follows, and its positions; none at the end.
     pub(super) then: Option<(Kind, usize)>,
+    /// Edges in the lists of a frontier, as far as they are known.
+    edges: u64,
     /// The one worker that may draw while the stage is closed.
     owner: usize,
     /// May all draw? The owner opens a stage between two morsels of its own, so nobody works as if alone while others do.
@@ -47,6 +49,8 @@ const EXPAND_MORSEL: usize = 1024;
 const GATHER_MORSEL: usize = 256;
 /// Vertices settled in one.
 const SETTLE_MORSEL: usize = 16_384;
+/// Edges that are as much work as a vertex of a level.
+const EDGES_PER_VERTEX: u64 = 8;
 /// Morsels of a stage, as far as these sizes allow, where others want some: enough for the last ones to be short beside the whole.
 const MORSELS_WANTED: usize = 32;
 /// The same where nobody does as yet.
@@ -63,7 +67,11 @@ impl Stage {
     ) -> Stage {
         let morsels = MorselDispatcher::new(count, MorselPolicy { vertices_max: count });
         let is_open = AtomicBool::new(false);
-        Stage { kind, depth, list, old, then: None, owner: 0, is_open, may_open: false, morsels }
+        Stage { kind, depth, list, old, then: None, edges: 0, owner: 0, is_open, may_open: false, morsels }
+    }
+    /// The same, whose positions have so many edges.
+    pub(super) fn with_edges(self, edges: u64) -> Stage {
+        Stage { edges, ..self }
     }
     /// The level of these vertices as something to trace, and then as a frontier, as `then` says.
     pub(super) fn tracing(
@@ -77,7 +85,8 @@ impl Stage {
     /// What follows a level that was traced.
     pub(super) fn traced(&self) -> Option<Stage> {
         let (kind, positions) = self.then?;
-        Some(Stage::new(kind, self.depth, self.list.clone(), Arc::default(), positions))
+        let stage = Stage::new(kind, self.depth, self.list.clone(), Arc::default(), positions);
+        Some(stage.with_edges(self.edges))
     }
     /// The same for one worker alone.
     pub(super) fn of(self, owner: usize) -> Stage {
@@ -95,10 +104,13 @@ impl Stage {
             Kind::Trace => (self.list.len().max(1), EXPAND_MORSEL),
         };
         let count = self.morsels.count();
-        if policy.sharing == Sharing::Never || count * unit < policy.shared_min {
+        // Few vertices may have many edges.
+        let edges = if self.kind == Kind::Expand { self.edges / EDGES_PER_VERTEX } else { 0 };
+        let work = (count * unit).max(usize::try_from(edges).unwrap_or(usize::MAX));
+        if policy.sharing == Sharing::Never || work < policy.shared_min {
             return self.of(owner);
         }
-        let least = (policy.shared_min / 2 / unit).max(1);
+        let least = (policy.shared_min / 2 * count / work).max(1);
         let morsels = if is_wanted { MORSELS_WANTED } else { MORSELS_KEPT };
         let most = if is_wanted { most } else { usize::MAX };
         let vertices_max = count.div_ceil(morsels).clamp(least, most.max(least));
@@ -142,6 +154,14 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn new(stage: Arc<Stage>, morsel: Morsel) -> Task {
         Task { at: morsel.positions.start, stage, morsel, edge_cursor: 0, left: None }
+    }
+    /// Goes on with a morsel that follows its own, as one; false if there is something between them.
+    pub(super) fn extend(&mut self, morsel: &Morsel) -> bool {
+        let follows = morsel.positions.start == self.morsel.positions.end;
+        if follows {
+            self.morsel.positions.end = morsel.positions.end;
+        }
+        follows
     }
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.morsel.positions.end
