@@ -8,7 +8,7 @@ use crate::ExecuteError;
 use crate::expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
 use transact::{Mode, ReadSet, Transaction};
@@ -78,6 +78,10 @@ pub(crate) struct Environment {
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
     /// What operators say of themselves for PROFILE, by plan node: the last word of each.
     pub(crate) told: Mutex<BTreeMap<usize, String>>,
+    /// What a statement that asks for paths could ask instead, said if its budget is exceeded.
+    pub(crate) instead: OnceLock<&'static str>,
+    /// Bytes the statement may hold.
+    pub(crate) bytes_max: u64,
 }
 
 /// Where operators find what they share: known when they are compiled, or put there before each run of a line.
@@ -139,7 +143,13 @@ impl Environment {
             import_folder: None,
             dispatch: None,
             told: Mutex::default(),
+            instead: OnceLock::new(),
+            bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
         }
+    }
+    /// The same, with a byte budget.
+    pub(crate) fn within(self, bytes_max: u64) -> Environment {
+        Environment { bytes_max, ..self }
     }
     /// The same, with the folder in which files lie that queries name.
     pub(crate) fn importing_from(self, import_folder: Option<Arc<std::path::Path>>) -> Environment {

@@ -58,6 +58,8 @@ pub enum ExecuteError {
         limit: u64,
         /// Which operators held how many bytes, most first.
         held: Vec<(String, u64)>,
+        /// What to ask instead, where the statement asks for paths.
+        instead: Option<&'static str>,
     },
     /// An operator panicked.
     Panicked {
@@ -126,6 +128,9 @@ impl ExecuteError {
             ExecuteError::OverBudget { level, .. } if *level != dataflow::Level::Query => {
                 "wait until other queries have ended, or raise the limits of the account"
             }
+            ExecuteError::OverBudget { instead: Some(instead), .. } => {
+                return Some(format!("{instead}; or raise the query's memory budget"));
+            }
             ExecuteError::OverBudget { .. } => {
                 "add a LIMIT, aggregate earlier, or raise the query's memory budget"
             }
@@ -162,7 +167,7 @@ impl fmt::Display for ExecuteError {
             ExecuteError::Refused { waiting } => {
                 write!(f, "the query was refused: {waiting} others wait for room already")
             }
-            ExecuteError::OverBudget { level, limit, held } => {
+            ExecuteError::OverBudget { level, limit, held, .. } => {
                 write!(f, "the query exceeded the {level}'s memory budget of {limit} bytes; held by")?;
                 held.iter()
                     .take(HOLDERS_SHOWN_MAX)
@@ -206,7 +211,9 @@ impl From<Fault> for ExecuteError {
             Fault::Cancelled { reason } => ExecuteError::Cancelled(reason),
             Fault::TimedOut { after_ms } => ExecuteError::TimedOut { after_ms },
             Fault::Refused { waiting } => ExecuteError::Refused { waiting },
-            Fault::OverBudget { level, limit, held } => ExecuteError::OverBudget { level, limit, held },
+            Fault::OverBudget { level, limit, held } => {
+                ExecuteError::OverBudget { level, limit, held, instead: None }
+            }
             Fault::Panicked { operator, message } => ExecuteError::Panicked { operator, message },
             Fault::Operator(failure) => from_failure(failure),
         }

@@ -65,6 +65,7 @@ pub(crate) fn environment(
     let request = Request::begin(parameters, options.transaction_us);
     let request = if deletes { request } else { request.without_deletes() };
     let environment = Environment::new(access, request, options.batch_rows);
+    let environment = environment.within(options.bytes_max);
     Arc::new(environment.importing_from(options.import_folder.clone()).dispatching(dispatch))
 }
 

@@ -97,23 +97,29 @@ impl ResultStream {
     #[allow(clippy::should_implement_trait, reason = "a wait, not an iteration")]
     pub fn next(&mut self) -> Option<Result<Batch, ExecuteError>> {
         match &mut self.source {
-            Source::Done(batches, fault) => next_done(batches, fault),
-            Source::Running(running) => running.handle.next().map(rows_or_error),
+            Source::Done(batches, fault) => next_done(batches, fault, &self.environment),
+            Source::Running(running) => {
+                running.handle.next().map(|next| rows_or_error(next, &self.environment))
+            }
         }
     }
     /// The next batch if there is one now: `None` means nothing yet, `Some(None)` the end.
     pub fn try_next(&mut self) -> Option<Option<Result<Batch, ExecuteError>>> {
         match &mut self.source {
-            Source::Done(batches, fault) => Some(next_done(batches, fault)),
-            Source::Running(running) => running.handle.try_next().map(|next| next.map(rows_or_error)),
+            Source::Done(batches, fault) => Some(next_done(batches, fault, &self.environment)),
+            Source::Running(running) => {
+                let next = running.handle.try_next();
+                next.map(|next| next.map(|next| rows_or_error(next, &self.environment)))
+            }
         }
     }
     /// As [`ResultStream::try_next`], after waiting at most this long.
     pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<Batch, ExecuteError>>> {
         match &mut self.source {
-            Source::Done(batches, fault) => Some(next_done(batches, fault)),
+            Source::Done(batches, fault) => Some(next_done(batches, fault, &self.environment)),
             Source::Running(running) => {
-                running.handle.next_timeout(timeout).map(|next| next.map(rows_or_error))
+                let next = running.handle.next_timeout(timeout);
+                next.map(|next| next.map(|next| rows_or_error(next, &self.environment)))
             }
         }
     }
@@ -170,10 +176,17 @@ impl ResultStream {
 fn next_done(
     batches: &mut std::vec::IntoIter<Rows>,
     fault: &mut Option<Fault>,
+    environment: &Environment,
 ) -> Option<Result<Batch, ExecuteError>> {
-    fault.take().map(Err).or_else(|| batches.next().map(Ok)).map(rows_or_error)
+    let next = fault.take().map(Err).or_else(|| batches.next().map(Ok));
+    next.map(|next| rows_or_error(next, environment))
 }
 
-fn rows_or_error(next: Result<Rows, Fault>) -> Result<Batch, ExecuteError> {
-    next.map(|Rows(batch)| batch).map_err(ExecuteError::from)
+fn rows_or_error(next: Result<Rows, Fault>, environment: &Environment) -> Result<Batch, ExecuteError> {
+    next.map(|Rows(batch)| batch).map_err(|fault| match ExecuteError::from(fault) {
+        ExecuteError::OverBudget { level, limit, held, .. } => {
+            ExecuteError::OverBudget { level, limit, held, instead: environment.instead.get().copied() }
+        }
+        other => other,
+    })
 }

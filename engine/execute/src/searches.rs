@@ -36,10 +36,11 @@ pub fn expected(
     told
 }
 
-/// As far as the plan tells; whether edges are read is known when it is compiled.
+/// As far as the plan tells; whether labels of the ends are looked at is known when it is compiled.
 fn searches_by_distance(node: &ExpandPath) -> bool {
-    let each_end_once = node.distinct_ends || node.selector == Selector::AnyShortest;
-    !node.into && node.edge_predicate.is_none() && node.edges.is_none() && node.min <= 1 && each_end_once
+    let is_one_path = node.selector == Selector::AnyShortest;
+    let each_end_once = is_one_path || (node.distinct_ends && node.edges.is_none());
+    !node.into && node.edge_predicate.is_none() && node.min <= 1 && each_end_once
 }
 
 fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usize) -> Occasion {
@@ -49,7 +50,7 @@ fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usi
         workers,
         vertices: u64::from(snapshot.vertex_bound()),
         edges: statistics.edges(),
-        bytes_per_end: 0,
+        bytes_per_end: u64::from(node.edges.is_some()),
         hops_max: node.max.unwrap_or(u32::MAX),
         bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
     }

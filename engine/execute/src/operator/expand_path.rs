@@ -7,6 +7,7 @@
 //! `dispatched`; inside sub-queries many of them share one search, see `lanes`.
 
 use crate::ExecuteError;
+use crate::access::Environment;
 use crate::adjacency::{EdgeCondition, Walk};
 use crate::compile::Compiler;
 use crate::expression::Compiled;
@@ -50,6 +51,25 @@ pub(crate) struct Expansion {
     keep_to: bool,
     /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
     shares: bool,
+}
+
+/// What to ask instead of a path to each end, and of every path.
+const INSTEAD_OF_PATHS: &str = "it returns a path to each end: ask for length(p), count(*) or the DISTINCT ends \
+                                instead, or give a LIMIT";
+const INSTEAD_OF_ALL_PATHS: &str = "it lists every path: ask for DISTINCT ends, for ANY SHORTEST paths and their \
+                                    length(p), or whether one EXISTS instead, bound the hops, or give a LIMIT";
+
+impl Expansion {
+    /// Keeps, for the case that the budget is exceeded, what could be asked that needs less.
+    fn say_instead(&self, environment: &Environment) {
+        let lists_all = !self.distinct_ends && self.selector != Selector::AnyShortest;
+        let instead = match (lists_all, self.keep_edges) {
+            (true, _) => INSTEAD_OF_ALL_PATHS,
+            (false, true) => INSTEAD_OF_PATHS,
+            (false, false) => return,
+        };
+        environment.instead.get_or_init(|| instead);
+    }
 }
 
 /// What is known once the view is taken.
@@ -250,6 +270,7 @@ impl FanOut for ExpandPath {
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             here.environment.record(|reads| labels.record(reads));
             self.bound = Some(Bound { types, labels, snapshot });
+            self.plan.say_instead(&here.environment);
         }
         (self.row, self.search, self.lanes) = (0, None, None);
         Ok(())
@@ -265,6 +286,15 @@ impl FanOut for ExpandPath {
         let progress = self.slice(&mut bound, batch, rows, rows_max, turn);
         self.bound = Some(bound);
         progress
+    }
+    fn recycle(&mut self) -> bool {
+        // What is charged for the search is given back with the next.
+        (self.search, self.lanes) = (None, None);
+        self.found.clear();
+        self.ends.clear();
+        self.lengths.clear();
+        self.edges.clear();
+        true
     }
     fn columns(&mut self) -> Vec<Column> {
         let mut columns = Vec::new();

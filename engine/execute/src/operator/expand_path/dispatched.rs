@@ -1,4 +1,4 @@
-//! Ends by distance for many rows, on all executors: the sources of a batch go to one dispatcher of `paths`, and twins of the operator
+//! Ends by distance for many rows, and a shortest path to each where paths are read, on all executors: the sources of a batch go to one dispatcher of `paths`, and twins of the operator
 //! draw its morsels within their quotas.
 //!
 //! A batch begins at home alone; the peers are invited once it has proved to be work. Each twin hands on the ends that it came upon, so
@@ -15,7 +15,7 @@ use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
-use model::{Batch, Column, NO_VERTEX, Nulls, Value, VertexId};
+use model::{Batch, Column, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use parking_lot::Mutex;
 use paths::{Answers, DispatchPolicy, Dispatcher, Keep, Occasion, Turn, Work, Worker};
 use plan::pattern::{PathMode, Selector};
@@ -65,19 +65,23 @@ pub(super) struct Dispatched {
     answers: Answers,
     /// The run that is handed on, and how much of it and of all ends was.
     given: (usize, u64, usize),
+    /// The same of all paths' edges.
+    given_edges: usize,
     charged: usize,
     rows: Vec<u32>,
     ends: Vec<VertexId>,
     lengths: Vec<i64>,
+    /// Lists of edges.
+    paths: Vec<Value>,
 }
 
 /// Do searches by distance answer what is asked, whatever the rows?
 pub(super) fn fits(plan: &Expansion) -> bool {
-    let each_end_once = plan.distinct_ends || plan.selector == Selector::AnyShortest;
+    let is_one_path = plan.selector == Selector::AnyShortest;
+    let each_end_once = is_one_path || (plan.distinct_ends && !plan.keep_edges);
     let source_counts = plan.mode != PathMode::Acyclic || plan.hops.min == 0;
     plan.to.is_none()
         && plan.predicate.is_none()
-        && !plan.keep_edges
         && plan.hops.min <= 1
         && each_end_once
         && source_counts
@@ -104,10 +108,12 @@ impl Dispatched {
             has_invited: false,
             answers: Answers::default(),
             given: (0, 0, 0),
+            given_edges: 0,
             charged: 0,
             rows: Vec::new(),
             ends: Vec::new(),
             lengths: Vec::new(),
+            paths: Vec::new(),
         }
     }
 
@@ -118,12 +124,13 @@ impl Dispatched {
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             self.here.environment.record(|reads| labels.record(reads));
             self.bound = Some(Bound { types, labels, snapshot });
+            self.plan.say_instead(&self.here.environment);
         }
     }
 
     /// Are the ends themselves looked at, or only counted?
     fn lists_ends(&self) -> bool {
-        self.plan.keep_to || self.bound.as_ref().is_some_and(|bound| !bound.labels.is_any())
+        self.plan.keep_to || self.plan.keep_edges || self.bound.as_ref().is_some_and(|bound| !bound.labels.is_any())
     }
 
     fn begin(&mut self, batch: Batch, context: &Context<'_, Rows>) -> Try<Option<Job>> {
@@ -154,14 +161,17 @@ impl Dispatched {
             workers: context.executors(),
             vertices: u64::from(bound.snapshot.vertex_bound()),
             edges: paths::Adjacency::edges_estimate(&*walks.along).unwrap_or(0),
-            bytes_per_end: 0,
+            bytes_per_end: u64::from(self.plan.keep_edges),
             hops_max: hops.max,
-            bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
+            bytes_max: environment.bytes_max,
         };
         let policy = environment.dispatch.unwrap_or_else(|| DispatchPolicy::choose(&occasion));
         let along = walks.along.clone();
         let dispatcher = Dispatcher::new(along, &sources, hops, orientation(&self.plan), keep, policy)?;
-        let dispatcher = dispatcher.both_ways(walks.against.clone());
+        let mut dispatcher = dispatcher.both_ways(walks.against.clone());
+        if self.plan.keep_edges {
+            dispatcher = dispatcher.with_paths(walks.against.clone());
+        }
         Ok(Some(Job { batch, rows, walks, dispatcher }))
     }
 
@@ -253,7 +263,7 @@ impl Dispatched {
                 }
             } else {
                 let count = left.min(rows_max.saturating_sub(self.rows.len()) as u64) as usize;
-                self.take_ends(row, run.distance, count)?;
+                self.take_ends(job, row, run.distance, count)?;
                 self.skip(count as u64, count, left);
             }
             if self.rows.len() >= rows_max {
@@ -262,7 +272,7 @@ impl Dispatched {
             }
         }
         self.answers.clear();
-        self.given = (0, 0, 0);
+        (self.given, self.given_edges) = ((0, 0, 0), 0);
         if self.rows.is_empty() {
             return Ok(false);
         }
@@ -277,10 +287,13 @@ impl Dispatched {
         self.given = (next.0, next.1, given_ends + ends);
     }
 
-    fn take_ends(&mut self, row: u32, distance: u32, count: usize) -> Try<()> {
+    fn take_ends(&mut self, job: &Job, row: u32, distance: u32, count: usize) -> Try<()> {
         let Some(bound) = &mut self.bound else { return Ok(()) };
         let ends = &self.answers.ends[self.given.2..self.given.2 + count];
-        if bound.labels.is_any() {
+        let first = self.given_edges;
+        if self.plan.keep_edges {
+            self.given_edges += count * distance as usize;
+        } else if bound.labels.is_any() {
             self.rows.resize(self.rows.len() + count, row);
             self.ends.extend(ends.iter().map(|end| VertexId::from_dense(*end)));
             if self.plan.keep_length {
@@ -288,11 +301,18 @@ impl Dispatched {
             }
             return Ok(());
         }
-        for end in ends {
+        for (at, end) in ends.iter().enumerate() {
             let end = VertexId::from_dense(*end);
-            if bound.labels.admits(end, &bound.snapshot)? {
-                self.rows.push(row);
-                keep_end(&self.plan, &mut self.ends, &mut self.lengths, end, distance);
+            if !bound.labels.admits(end, &bound.snapshot)? {
+                continue;
+            }
+            self.rows.push(row);
+            keep_end(&self.plan, &mut self.ends, &mut self.lengths, end, distance);
+            if self.plan.keep_edges {
+                let first = first + at * distance as usize;
+                let steps = first..first + distance as usize;
+                let (vertices, edges) = (&self.answers.vertices[steps.clone()], &self.answers.edges[steps]);
+                self.paths.push(edge_list(&job.walks.along, vertices, edges, end, self.plan.reversed));
             }
         }
         Ok(())
@@ -300,6 +320,9 @@ impl Dispatched {
 
     fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
         let mut output = job.batch.project(&self.carry).select(std::mem::take(&mut self.rows));
+        if self.plan.keep_edges {
+            output.push(Column::Any(std::mem::take(&mut self.paths)));
+        }
         if self.plan.keep_length {
             output.push(Column::Int(std::mem::take(&mut self.lengths), Nulls::none()));
         }
@@ -333,6 +356,16 @@ impl Operator<Rows> for Dispatched {
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)
     }
+}
+
+/// The edges between these vertices and the end, as a value.
+fn edge_list(walk: &Walk, vertices: &[u32], edges: &[u64], end: VertexId, is_reversed: bool) -> Value {
+    let far = |at: usize| vertices.get(at + 1).map_or(end, |vertex| VertexId::from_dense(*vertex));
+    let edge = |(at, (near, id)): (usize, (&u32, &u64))| {
+        Value::edge(walk.edge(EdgeId(*id), VertexId::from_dense(*near), far(at)))
+    };
+    let steps = vertices.iter().zip(edges).enumerate();
+    Value::list(if is_reversed { steps.rev().map(edge).collect() } else { steps.map(edge).collect() })
 }
 
 /// Puts the operator behind its feed; `new` are the columns it adds.

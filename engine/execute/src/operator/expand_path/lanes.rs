@@ -33,7 +33,7 @@ pub(super) struct Lanes {
 
 /// Is a shared search right for what is asked, whatever the rows?
 pub(super) fn fits(plan: &Expansion) -> bool {
-    dispatched::fits(plan) && plan.hops.max >= LANE_HOPS_MIN
+    dispatched::fits(plan) && !plan.keep_edges && plan.hops.max >= LANE_HOPS_MIN
 }
 
 impl Lanes {
