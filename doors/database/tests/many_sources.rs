@@ -35,6 +35,9 @@ fn many_rows_find_what_each_finds_alone() {
         "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN key, b.k, length(p)",
         "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)-[:E]-+(b:Fifth) RETURN key, b.k, length(p)",
         "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)<-[:E]-{0,5}(b) RETURN key, b.k, length(p)",
+        "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN key, [n IN nodes(p) | n.k] AS ks",
+        "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)-[:E]-+(b:Fifth) RETURN key, [n IN nodes(p) | n.k] AS ks, b.k",
+        "UNWIND $keys AS key MATCH (a:N {k: key}) MATCH p = ANY SHORTEST (a)<-[:E]-{0,4}(b) RETURN key, p",
     ];
     for round in 0..3 {
         let keys: Vec<u64> = (0..1 + random.below(80)).map(|_| random.below(vertices)).collect();
@@ -54,6 +57,87 @@ fn many_rows_find_what_each_finds_alone() {
             }
         }
     }
+}
+
+/// Paths of many sources are paths of the graph, as short as their lengths say, whoever looked for them.
+#[test]
+fn paths_of_many_sources_are_paths() {
+    let seed = 20_261_123;
+    let mut random = Chance::seeded(seed);
+    let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let (vertices, edges) = (200_u64, 420);
+    let text = format!("UNWIND range(0, {}) AS k CREATE (:N {{k: k}})", vertices - 1);
+    session.query(&text, Params::new()).unwrap().rows().unwrap();
+    let pairs: Vec<(i64, i64)> =
+        (0..edges).map(|_| (random.below(vertices) as i64, random.below(vertices) as i64)).collect();
+    let list: Vec<String> = pairs.iter().map(|(from, to)| format!("[{from}, {to}]")).collect();
+    let text = format!(
+        "UNWIND [{}] AS e MATCH (a:N {{k: e[0]}}), (b:N {{k: e[1]}}) CREATE (a)-[:E]->(b)",
+        list.join(", ")
+    );
+    session.query(&text, Params::new()).unwrap().rows().unwrap();
+    let keys: Vec<u64> = (0..90).collect();
+    for (arrow, is_directed) in [("-[:E]->", true), ("-[:E]-", false)] {
+        let question = |what: &str| {
+            format!(
+                "UNWIND $keys AS key MATCH (a:N {{k: key}}) MATCH p = ANY SHORTEST (a){arrow}+(b) RETURN {what}"
+            )
+        };
+        let mut wanted: Option<Vec<[i64; 3]>> = None;
+        for what in ["[n IN nodes(p) | n.k]", "[]"] {
+            for policy in ["nTkMS(2)", "nTkS(2)", "1T1S"] {
+                let text = question(&format!("key, b.k, length(p), {what} AS ks"));
+                let keys = Value::list(keys.iter().map(|key| Value::Int(*key as i64)).collect());
+                let text = format!("CYPHER recursive = `{policy}` {text}");
+                let result = database.session().query(&text, params! { "keys" => keys }).unwrap();
+                let mut ends = Vec::new();
+                for row in result.rows().unwrap() {
+                    let [key, end, length] = [0, 1, 2].map(|at: usize| row[at].as_int().unwrap());
+                    ends.push([key, end, length]);
+                    let Value::List(ks) = &row[3] else { panic!("{:?}", row[3]) };
+                    let ks: Vec<i64> = ks.iter().map(|k| k.as_int().unwrap()).collect();
+                    if ks.is_empty() {
+                        continue;
+                    }
+                    assert_eq!((ks[0], ks[ks.len() - 1], ks.len() as i64 - 1), (key, end, length));
+                    for step in ks.windows(2) {
+                        let there = pairs.contains(&(step[0], step[1]));
+                        let back = !is_directed && pairs.contains(&(step[1], step[0]));
+                        assert!(there || back, "seed {seed}, {policy}: {ks:?}");
+                    }
+                }
+                ends.sort_unstable();
+                assert!(wanted.as_ref().is_none_or(|wanted| *wanted == ends), "seed {seed}, {text}");
+                wanted = Some(ends);
+            }
+        }
+    }
+}
+
+/// What would hold more than the budget is refused, and told what to ask instead.
+#[test]
+fn paths_over_the_budget_are_refused_with_what_to_ask_instead() {
+    let options = Options { executors: Some(2), query_bytes_max: 24 << 20, ..Options::default() };
+    let database = Database::open(MEMORY, options).unwrap();
+    let mut session = database.session();
+    let text = "UNWIND range(0, 1999) AS k CREATE (:N {k: k})";
+    session.query(text, Params::new()).unwrap().rows().unwrap();
+    let text = "MATCH (a:N), (b:N) WHERE b.k = (a.k + 1) % 2000 CREATE (a)-[:E]->(b)";
+    session.query(text, Params::new()).unwrap().rows().unwrap();
+    let mut told = |text: &str| match session.query(text, Params::new()).and_then(|result| result.rows()) {
+        Ok(rows) => format!("{rows:?}"),
+        Err(error) => format!("{error}"),
+    };
+    let paths = "MATCH (a:N) WHERE a.k < 40 MATCH p = ANY SHORTEST (a)-[:E]->+(b)";
+    let refused = told(&format!("{paths} RETURN size(collect(p))"));
+    assert!(refused.contains("ask for length(p), count(*) or the DISTINCT ends instead"), "{refused}");
+    assert!(told(&format!("{paths} RETURN sum(length(p))")).contains("80040000"), "it answers what it says");
+    assert!(told(&format!("{paths} RETURN count(DISTINCT b)")).contains("2000"), "it answers what it says");
+    let refused = told("MATCH p = (a:N)-[:E*]->(b) RETURN size(collect(p))");
+    assert!(refused.contains("it lists every path: ask for DISTINCT ends"), "{refused}");
+    let rows = told("MATCH p = (a:N)-[:E*]->(b) RETURN length(p) LIMIT 1");
+    assert!(rows.contains("Int"), "{rows}");
 }
 
 #[test]
