@@ -30,6 +30,10 @@ pub fn value(graph: &Graph, expression: &Expr, row: &Row) -> Value {
             let bound = |at: usize| value(graph, &bounds[at], row).as_int().unwrap();
             Value::list((bound(0)..=bound(1)).map(Value::Int).collect())
         }
+        Expr::Index(list, place) => match (value(graph, list, row), value(graph, place, row)) {
+            (Value::List(list), Value::Int(place)) => list[place as usize].clone(),
+            _ => Value::Null,
+        },
         other => panic!("the twin does not know {other:?}"),
     }
 }
@@ -131,7 +135,7 @@ pub fn rows(graph: &Graph, plan: &Plan, argument: &Row) -> Vec<Row> {
             let mut firsts: Vec<(Row, Row)> = Vec::new();
             for row in &all {
                 let key = narrow(row, &node.columns);
-                if !firsts.iter().any(|(known, _)| *known == key) {
+                if !firsts.iter().any(|(known, _)| alike(known, &key)) {
                     let mut kept = key.clone();
                     kept.extend(narrow(row, &node.carried));
                     firsts.push((key, kept));
