@@ -1,5 +1,5 @@
-//! Datalog through a session: `DATALOG { rules … ?- question. }` is a statement like any other, wherever statements are taken, and
-//! `CREATE STANDING QUERY name AS DATALOG { … }` keeps its answer.
+//! Datalog through a session: `DATALOG { rules … ?- question. }` is a statement like any other, wherever statements are taken;
+//! `CREATE STANDING QUERY name AS DATALOG { … }`, which is Cypher's grammar, keeps its answer.
 //!
 //! This file knows such texts; `session::datalog` answers them.
 
@@ -8,7 +8,6 @@ use crate::error::in_text;
 use ::datalog::{DatalogError, ErrorKind, GraphRelation, Program};
 use ::rules::RulesError;
 use cypher::{CypherError, Span};
-use plan::standing::StandingCommand;
 use store::Catalog;
 
 /// A program inside a statement.
@@ -55,42 +54,6 @@ pub(crate) fn statement(text: &str) -> Option<Wrapped<'_>> {
     let program = inside.trim_end().trim_end_matches(';').trim_end().strip_suffix('}')?;
     let offset = program.as_ptr() as usize - text.as_ptr() as usize;
     Some(Wrapped { as_of: &text[..begin], program, offset })
-}
-
-/// `CREATE STANDING QUERY name [IF NOT EXISTS] AS DATALOG { … }`, if the text is one.
-pub(crate) fn standing_command(text: &str) -> Option<StandingCommand> {
-    let rest = after_word(after_word(after_word(text, "CREATE")?, "STANDING")?, "QUERY")?;
-    let (title, rest) = name(rest)?;
-    let conditional = after_word(rest, "IF").and_then(|rest| after_word(after_word(rest, "NOT")?, "EXISTS"));
-    let rest = conditional.unwrap_or(rest);
-    let owned = after_word(rest, "FOR").and_then(|rest| name(after_word(rest, "TENANT")?));
-    let (tenant, rest) = owned.map_or((None, rest), |(tenant, rest)| (Some(tenant), rest));
-    let query = behind_blanks(after_word(rest, "AS")?);
-    statement(query)?;
-    let text = query.trim_end().trim_end_matches(';').trim_end();
-    Some(StandingCommand::Create {
-        name: title.as_str().into(),
-        if_not_exists: conditional.is_some(),
-        tenant: tenant.map(|tenant| tenant.as_str().into()),
-        text: text.into(),
-    })
-}
-
-/// A name, in backticks (a doubled one stands for itself) or plain, and what comes behind it.
-fn name(text: &str) -> Option<(String, &str)> {
-    let text = behind_blanks(text);
-    let Some(mut rest) = text.strip_prefix('`') else {
-        let (name, rest) = text.split_at(text.find(|c: char| !(c.is_alphanumeric() || c == '_'))?);
-        return Some((name.to_string(), rest));
-    };
-    let mut name = String::new();
-    loop {
-        let (piece, behind) = rest.split_once('`')?;
-        name.push_str(piece);
-        let Some(more) = behind.strip_prefix('`') else { return Some((name, behind)) };
-        name.push('`');
-        rest = more;
-    }
 }
 
 /// A program that can be kept: of the present, and written so that the file of definitions is read as it was written.

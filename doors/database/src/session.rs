@@ -137,7 +137,7 @@ impl Session {
             );
         }
         self.speaker.settle(self.database.accounts());
-        let outcome = match self.run_datalog(text, &params, limits, started_ns, reading) {
+        let outcome = match self.run_datalog(text, &params, limits, started_ns) {
             Some(outcome) => outcome,
             None => self.run(text, params, limits, started_ns, reading),
         };

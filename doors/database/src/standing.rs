@@ -78,11 +78,6 @@ impl StandingQueries {
         };
         let definition = |statement: &cypher::StatementText<'_>| {
             let line = 1 + text[..statement.span.start as usize].matches('\n').count();
-            if let Some(StandingCommand::Create { name, text, tenant, .. }) =
-                datalog::standing_command(statement.text)
-            {
-                return Ok(Definition::of(name, text, tenant));
-            }
             match cypher::compile(statement.text) {
                 Ok(plan::Statement {
                     kind: StatementKind::Standing(StandingCommand::Create { name, text, tenant, .. }),

@@ -6,6 +6,7 @@
 use crate::error::RulesError;
 use crate::plan::{Formula, Operand, Plan, Role, Shape, Step};
 use crate::relation::Relation;
+use crate::source::Over;
 use crate::words::Words;
 use datalog::{Atom, Expr, Literal, RelationNo, Rule, Term};
 use model::Value;
@@ -29,9 +30,9 @@ pub(crate) struct Surroundings<'a> {
     pub parameters: &'a dyn Fn(&str) -> Option<Value>,
     /// Relations of the component.
     pub own: &'a [RelationNo],
-    /// Relations of which facts are fetched when they are asked for: the columns they can be asked by.
-    pub demanded: &'a dyn Fn(RelationNo) -> Option<Vec<usize>>,
-    /// Relations that turn out to be needed whole.
+    /// Relations of which facts are read where they are asked for, and from whom.
+    pub read: &'a dyn Fn(RelationNo) -> Over<'a>,
+    /// Relations that are asked as the graph cannot be asked: by a value without an index, or whole inside a rule.
     pub whole: &'a mut Vec<RelationNo>,
 }
 
@@ -108,10 +109,21 @@ impl Making<'_, '_> {
     /// Columns to look facts up by.
     fn key(&self, atom: &Atom) -> Vec<usize> {
         let bound = self.bound(atom);
-        match (self.around.demanded)(atom.relation) {
-            Some(served) => bound.into_iter().filter(|column| served.contains(column)).take(1).collect(),
+        match self.served(atom) {
+            Some(column) => vec![column],
             None => bound,
         }
+    }
+    /// Of a relation that is read, the bound column that it is asked by.
+    fn served(&self, atom: &Atom) -> Option<usize> {
+        let source = (self.around.read)(atom.relation)?;
+        self.bound(atom).into_iter().find(|column| source.serves(atom.relation, *column))
+    }
+    /// Would all its facts have to be taken out of the graph?
+    fn would_copy(&self, atom: &Atom) -> bool {
+        (self.around.read)(atom.relation).is_some()
+            && self.served(atom).is_none()
+            && !self.around.whole.contains(&atom.relation)
     }
     /// What is taken of a fact and what must be as it is known already; from now on its variables are known.
     fn shape(&mut self, atom: &Atom) -> Result<Shape, RulesError> {
@@ -141,24 +153,21 @@ impl Making<'_, '_> {
             _ => None,
         });
         let atoms: Vec<(usize, &Atom)> = atoms.collect();
-        if atoms.iter().any(|(_, atom)| !self.key(atom).is_empty()) {
+        if atoms.iter().any(|(_, atom)| !self.would_copy(atom) && !self.key(atom).is_empty()) {
             return None;
         }
-        let best = atoms.iter().min_by_key(|(_, atom)| self.size(atom.relation)).copied();
-        if let Some((_, atom)) = best {
-            self.need_whole(atom.relation);
-        }
-        best.map(|(place, _)| place)
+        // One with a value that it cannot be asked by: all of it is read, and not kept.
+        let size = |atom: &Atom| (self.bound(atom).is_empty(), self.size(atom.relation));
+        atoms.iter().min_by_key(|(_, atom)| size(atom)).map(|(place, _)| *place)
     }
     fn need_whole(&mut self, relation: RelationNo) {
-        if (self.around.demanded)(relation).is_some() && !self.around.whole.contains(&relation) {
+        if (self.around.read)(relation).is_some() && !self.around.whole.contains(&relation) {
             self.around.whole.push(relation);
         }
     }
     fn size(&self, relation: RelationNo) -> usize {
-        match (self.around.demanded)(relation) {
-            // Not known: the graph is large.
-            Some(_) => usize::MAX - 1,
+        match (self.around.read)(relation) {
+            Some(source) => source.size(relation),
             None => match self.around.relations[relation].len() {
                 0 if self.around.own.contains(&relation) => usize::MAX,
                 facts => facts,
@@ -175,17 +184,14 @@ impl Making<'_, '_> {
             Literal::Compare(_, left, right) => is_ready(left) && is_ready(right),
             Literal::Let(_, value) => is_ready(value),
             Literal::Absent(atom) => atom.terms.iter().all(|term| self.is_known(term)),
-            Literal::Holds(atom) => {
-                (self.around.demanded)(atom.relation).is_none()
-                    && atom.terms.iter().all(|term| self.is_known(term))
-            }
+            Literal::Holds(atom) => atom.terms.iter().all(|term| self.is_known(term)),
         });
         let cost = |literal: &Literal| match literal {
             Literal::Holds(atom) => {
                 let key = self.key(atom).len();
-                (key == 0, self.size(atom.relation), atom.terms.len() - key)
+                (key == 0, self.would_copy(atom), self.size(atom.relation), atom.terms.len() - key)
             }
-            _ => (true, usize::MAX, usize::MAX),
+            _ => (true, true, usize::MAX, usize::MAX),
         };
         test.or_else(|| (0..left.len()).min_by_key(|at| cost(left[*at].1))).unwrap_or(0)
     }
@@ -210,7 +216,6 @@ impl Making<'_, '_> {
                 Step::Let(*slot, self.formula(value)?)
             }
             Literal::Absent(atom) => {
-                self.need_whole(atom.relation);
                 let words = atom.terms.iter().map(|term| self.operand(term)).collect::<Result<_, _>>()?;
                 Step::Absent { relation: atom.relation, words, role: self.role(place, atom.relation) }
             }
@@ -219,14 +224,15 @@ impl Making<'_, '_> {
     }
     fn lookup(&mut self, place: usize, atom: &Atom) -> Result<Step, RulesError> {
         let (relation, role) = (atom.relation, self.role(place, atom.relation));
-        let is_demanded = (self.around.demanded)(relation).is_some();
-        if !is_demanded && atom.terms.iter().all(|term| self.is_known(term)) {
+        if atom.terms.iter().all(|term| self.is_known(term)) {
             let words = atom.terms.iter().map(|term| self.operand(term)).collect::<Result<_, _>>()?;
             return Ok(Step::Check { relation, words, role });
         }
         let columns = self.key(atom);
-        if columns.is_empty() {
+        if self.would_copy(atom) {
             self.need_whole(relation);
+        }
+        if columns.is_empty() {
             return Ok(Step::Scan { relation, shape: self.shape(atom)?, role });
         }
         let key =

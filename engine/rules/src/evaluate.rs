@@ -13,7 +13,8 @@ use crate::error::RulesError;
 use crate::limits::{BLOCK_FACTS, BLOCK_WORDS, LOOK_EVERY};
 use crate::plan::{Masks, Plan};
 use crate::relation::{Row, hash, state};
-use crate::run::{Fetched, Ground};
+use crate::run::{From, Ground};
+use crate::source::Over;
 use datalog::RelationNo;
 use std::collections::VecDeque;
 
@@ -28,11 +29,14 @@ pub(crate) const FIRST: Masks = Masks {
 
 impl Evaluation<'_> {
     /// Evaluates one component, all before it being done.
-    pub(crate) fn first_answer(&mut self, part: &RulesPart) -> Result<(), RulesError> {
+    pub(crate) fn first_answer(&mut self, part: &RulesPart, over: Over<'_>) -> Result<(), RulesError> {
         let mut queue: VecDeque<(RelationNo, Row)> = VecDeque::new();
         for plan in &part.exits {
             match &plan.start {
-                None => self.block(&[(plan, None)], &mut queue)?,
+                None => self.block(plan, [From::Nothing], &mut queue, over)?,
+                Some((relation, _)) if self.is_read[*relation] => {
+                    self.first_read(plan, *relation, &mut queue, over)?
+                }
                 Some((relation, _)) => {
                     let mut from = 0;
                     while from < self.relations[*relation].bound() {
@@ -40,8 +44,8 @@ impl Evaluation<'_> {
                         let until = bound.min(from + BLOCK_FACTS as Row);
                         let found = &self.relations[*relation];
                         let rows = (from..until).filter(|row| found.state(*row) == state::STABLE);
-                        let block: Vec<(&Plan, Option<Row>)> = rows.map(|row| (plan, Some(row))).collect();
-                        self.block(&block, &mut queue)?;
+                        let block: Vec<From<'_>> = rows.map(From::Row).collect();
+                        self.block(plan, block, &mut queue, over)?;
                         from = until;
                     }
                 }
@@ -51,20 +55,45 @@ impl Evaluation<'_> {
         while !queue.is_empty() {
             block.clear();
             block.extend(queue.drain(..queue.len().min(BLOCK_FACTS)));
-            self.turns(part, &block, &mut queue)?;
+            self.turns(part, &block, &mut queue, over)?;
         }
         Ok(())
     }
-    /// Finds what follows from each start, and writes it down.
-    fn block(
+    /// A plan that starts from all facts of a relation that is read.
+    fn first_read(
         &mut self,
-        starts: &[(&Plan, Option<Row>)],
+        plan: &Plan,
+        relation: RelationNo,
         queue: &mut VecDeque<(RelationNo, Row)>,
+        over: Over<'_>,
     ) -> Result<(), RulesError> {
-        let Some((plan, _)) = starts.first() else { return Ok(()) };
+        let Some(source) = over else { return Ok(()) };
+        let (mut keys, mut facts) = (Vec::new(), Vec::new());
+        source.keys(relation, &mut self.words, &mut keys)?;
+        let arity = self.relations[relation].arity;
+        for (at, key) in keys.into_iter().enumerate() {
+            if at % LOOK_EVERY == 0 {
+                (self.look)()?;
+            }
+            source.read(relation, (0, key), &mut self.words, &mut facts)?;
+            if facts.len() >= BLOCK_FACTS * arity {
+                self.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)?;
+                facts.clear();
+            }
+        }
+        self.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)
+    }
+    /// Finds what follows from each start, and writes it down.
+    fn block<'f>(
+        &mut self,
+        plan: &Plan,
+        starts: impl IntoIterator<Item = From<'f>>,
+        queue: &mut VecDeque<(RelationNo, Row)>,
+        over: Over<'_>,
+    ) -> Result<(), RulesError> {
         let mut out = std::mem::take(&mut self.out);
-        for (plan, row) in starts {
-            self.find(plan, *row, 0, FIRST, &mut out)?;
+        for from in starts {
+            self.find(plan, from, 0, FIRST, over, &mut out)?;
             if out.len() > BLOCK_WORDS {
                 self.write_first(plan.head, &mut out, queue)?;
             }
@@ -79,6 +108,7 @@ impl Evaluation<'_> {
         part: &RulesPart,
         block: &[(RelationNo, Row)],
         queue: &mut VecDeque<(RelationNo, Row)>,
+        over: Over<'_>,
     ) -> Result<(), RulesError> {
         let mut outs = std::mem::take(&mut self.outs);
         for (relation, row) in block {
@@ -87,7 +117,7 @@ impl Evaluation<'_> {
             let rank = self.relations[*relation].rank(*row);
             for plan in &part.own[*relation] {
                 let out = &mut outs[plan.head];
-                self.find(plan, Some(*row), rank, FIRST, out)?;
+                self.find(plan, From::Row(*row), rank, FIRST, over, out)?;
                 if out.len() > BLOCK_WORDS {
                     let head = plan.head;
                     self.write_first(head, &mut outs[head], queue)?;
@@ -100,38 +130,30 @@ impl Evaluation<'_> {
         self.outs = outs;
         Ok(())
     }
-    /// Runs a plan; fetches what is missing, and tries again.
+    /// Runs a plan.
     pub(crate) fn find(
         &mut self,
         plan: &Plan,
-        row: Option<Row>,
+        from: From<'_>,
         rank: u32,
         masks: Masks,
+        over: Over<'_>,
         out: &mut Vec<u32>,
     ) -> Result<(), RulesError> {
-        loop {
-            let mut ground = Ground {
-                relations: &self.relations,
-                words: &mut self.words,
-                masks,
-                fetched: self.fetched.as_ref(),
-                missing: Fetched::default(),
-                is_demanded: &self.is_demanded,
-                look: &*self.look,
-                turns: self.turns_taken,
-                slots: &mut self.slots,
-            };
-            let outcome = ground.run(plan, row, rank, out);
-            let (turns, missing) = (ground.turns, ground.missing);
-            self.turns_taken = turns;
-            outcome?;
-            if missing.is_empty() {
-                return Ok(());
-            }
-            for (relation, index, word) in missing {
-                self.fetch_by(relation, index, word)?;
-            }
-        }
+        let mut ground = Ground {
+            relations: &self.relations,
+            words: &mut self.words,
+            masks,
+            is_read: &self.is_read,
+            over,
+            buffers: &mut self.buffers,
+            look: &*self.look,
+            turns: self.turns_taken,
+            slots: &mut self.slots,
+        };
+        let outcome = ground.run(plan, from, rank, out);
+        self.turns_taken = ground.turns;
+        outcome
     }
     /// Writes down derivations: each is a new fact, or supports one of its own rank, or is passed over.
     fn write_first(

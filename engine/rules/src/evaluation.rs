@@ -7,8 +7,7 @@ use crate::error::RulesError;
 use crate::limits::{LOOK_EVERY, RANK_MAX};
 use crate::plan::Step;
 use crate::relation::{Relation, hash, state};
-use crate::run::Fetched;
-use crate::source::Source;
+use crate::source::{Over, Source};
 use crate::words::{Word, Words, out_of_memory};
 use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
 use model::Value;
@@ -58,10 +57,12 @@ pub struct Evaluation<'a> {
     pub(crate) words: Words,
     parts: Vec<Part>,
     parameters: Parameters<'a>,
-    pub(crate) source: Option<&'a (dyn Source + Sync)>,
-    /// What was fetched of relations that are fetched when asked for.
-    pub(crate) fetched: Option<Fetched>,
-    pub(crate) is_demanded: Vec<bool>,
+    /// Relations of the graph of which facts are read where they are asked for; their tables hold what a change moves, and nothing else.
+    pub(crate) is_read: Vec<bool>,
+    /// Relations of the graph of which all facts were taken.
+    pub(crate) is_copied: Vec<bool>,
+    /// Facts that the steps of a plan have read.
+    pub(crate) buffers: Vec<Vec<Word>>,
     pub(crate) look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
     pub(crate) turns_taken: u64,
     pub(crate) slots: [Word; VARIABLES_MAX],
@@ -80,15 +81,14 @@ pub struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// A program without facts but those of its text and its parameters. With a source, facts of the graph are fetched from it by
-    /// [`Evaluation::evaluate`]; without one they are given by [`Evaluation::give`].
+    /// A program without facts but those of its text and its parameters. Those of the graph are read from what it is evaluated over, or
+    /// given by [`Evaluation::give`].
     ///
     /// # Errors
     /// A parameter is missing, or holds no facts where it should.
     pub fn new(
         program: Program,
         parameters: impl Fn(&str) -> Option<Value> + Send + 'a,
-        source: Option<&'a (dyn Source + Sync)>,
         bounds: Bounds,
     ) -> Result<Evaluation<'a>, RulesError> {
         let relations: Vec<Relation> =
@@ -100,9 +100,9 @@ impl<'a> Evaluation<'a> {
             words: Words::new(bounds.bytes_max),
             parts: Vec::new(),
             parameters: Box::new(parameters),
-            source,
-            fetched: None,
-            is_demanded: vec![false; count],
+            is_read: vec![false; count],
+            is_copied: vec![false; count],
+            buffers: Vec::new(),
             look: bounds.look,
             turns_taken: 0,
             slots: [0; VARIABLES_MAX],
@@ -158,12 +158,22 @@ impl<'a> Evaluation<'a> {
         self.check_room()
     }
 
-    /// Computes the answer.
+    /// Computes the answer from the facts that were given.
+    ///
+    /// # Errors
+    /// As [`Evaluation::evaluate_over`].
+    pub fn evaluate(&mut self) -> Result<(), RulesError> {
+        self.answer(None)
+    }
+    /// Computes the answer over a graph.
     ///
     /// # Errors
     /// A limit is passed, the graph could not be read, or somebody wants it to end.
-    pub fn evaluate(&mut self) -> Result<(), RulesError> {
-        self.begin_fetching();
+    pub fn evaluate_over(&mut self, graph: &dyn Source) -> Result<(), RulesError> {
+        self.begin_reading();
+        self.answer(Some(graph))
+    }
+    fn answer(&mut self, over: Over<'_>) -> Result<(), RulesError> {
         let mut whole = Vec::new();
         for at in 0..self.program.components.len() {
             let part = match self.program.components[at].clone() {
@@ -172,26 +182,19 @@ impl<'a> Evaluation<'a> {
                     Part::Aggregate(Groups::new(aggregate))
                 }
                 Component::Rules { relations, rules } => {
-                    Part::Rules(Box::new(self.rules_part(relations, rules, &mut whole)?))
+                    Part::Rules(Box::new(self.rules_part(relations, rules, over, &mut whole)?))
                 }
             };
             self.parts.push(part);
         }
-        if let Some(question) = &self.program.question
-            && self.is_demanded[question.relation]
-        {
-            whole.push(question.relation);
-        }
-        for relation in whole {
-            self.fetch_whole(relation)?;
-        }
-        self.first_answers()
+        self.copy(whole, over)?;
+        self.first_answers(over)
     }
-    fn first_answers(&mut self) -> Result<(), RulesError> {
+    fn first_answers(&mut self, over: Over<'_>) -> Result<(), RulesError> {
         let mut parts = std::mem::take(&mut self.parts);
         for part in &mut parts {
             match part {
-                Part::Rules(part) => self.first_answer(part)?,
+                Part::Rules(part) => self.first_answer(part, over)?,
                 Part::Aggregate(groups) => self.advance_groups(groups, false)?,
             }
         }
@@ -216,18 +219,13 @@ impl<'a> Evaluation<'a> {
         rule: usize,
         start: Start,
         own: &[RelationNo],
+        over: Over<'_>,
         whole: &mut Vec<RelationNo>,
     ) -> Result<crate::plan::Plan, RulesError> {
-        let Evaluation { program, relations, words, parameters, source, is_demanded, .. } = self;
-        let demanded = |relation: RelationNo| match (&program.relations[relation].source, source.as_ref()) {
-            (datalog::Source::Graph(graph), Some(source)) if is_demanded[relation] => {
-                let arity = program.relations[relation].arity;
-                Some((0..arity).filter(|column| source.serves(graph, *column)).collect())
-            }
-            _ => None,
-        };
+        let Evaluation { program, relations, words, parameters, is_read, .. } = self;
+        let read = |relation: RelationNo| over.filter(|_| is_read[relation]);
         let mut around =
-            Surroundings { relations, words, parameters: &**parameters, own, demanded: &demanded, whole };
+            Surroundings { relations, words, parameters: &**parameters, own, read: &read, whole };
         let plan = plan(&program.rules[rule], start, &mut around)?;
         // A long rule has a plan from each of its parts.
         (self.look)()?;
@@ -251,6 +249,7 @@ impl<'a> Evaluation<'a> {
         &mut self,
         relations: Vec<RelationNo>,
         rules: Vec<usize>,
+        over: Over<'_>,
         whole: &mut Vec<RelationNo>,
     ) -> Result<RulesPart, RulesError> {
         let mut own = vec![Vec::new(); self.relations.len()];
@@ -261,10 +260,10 @@ impl<'a> Evaluation<'a> {
             let recursive: Vec<(usize, RelationNo)> =
                 recursive.map(|(at, relation, _)| (*at, *relation)).collect();
             if recursive.is_empty() {
-                exits.push(self.compile(*rule, Start::Whole, &relations, whole)?);
+                exits.push(self.compile(*rule, Start::Whole, &relations, over, whole)?);
             }
             for (at, relation) in recursive {
-                let plan = self.compile(*rule, Start::Literal(at), &relations, whole)?;
+                let plan = self.compile(*rule, Start::Literal(at), &relations, over, whole)?;
                 own[relation].push(plan);
             }
         }
@@ -273,8 +272,19 @@ impl<'a> Evaluation<'a> {
     /// Makes what changes need: plans from every place, and the indexes these need.
     ///
     /// # Errors
-    /// A parameter is missing.
+    /// A parameter is missing, or a limit is passed.
     pub fn prepare(&mut self) -> Result<(), RulesError> {
+        self.prepare_upkeep(None)
+    }
+    /// Likewise, over the graph that was evaluated over last.
+    ///
+    /// # Errors
+    /// Likewise, and the graph could not be read.
+    pub fn prepare_over(&mut self, graph: &dyn Source) -> Result<(), RulesError> {
+        self.prepare_upkeep(Some(graph))
+    }
+    fn prepare_upkeep(&mut self, over: Over<'_>) -> Result<(), RulesError> {
+        let mut whole = Vec::new();
         let mut parts = std::mem::take(&mut self.parts);
         for part in &mut parts {
             let Part::Rules(part) = part else { continue };
@@ -282,22 +292,22 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             let mut upkeep = Upkeep { lower: Vec::new(), search: vec![Vec::new(); self.relations.len()] };
-            let mut whole = Vec::new();
             for rule in &part.rules {
                 for (at, relation, is_negated) in self.places(*rule) {
                     if !part.relations.contains(&relation) {
-                        let plan = self.compile(*rule, Start::Literal(at), &part.relations, &mut whole)?;
+                        let plan =
+                            self.compile(*rule, Start::Literal(at), &part.relations, over, &mut whole)?;
                         upkeep.lower.push(Lower { relation, is_negated, plan });
                     }
                 }
                 let head = self.program.rules[*rule].head.relation;
-                let search = self.compile(*rule, Start::Head, &part.relations, &mut whole)?;
+                let search = self.compile(*rule, Start::Head, &part.relations, over, &mut whole)?;
                 upkeep.search[head].push(search);
             }
             part.upkeep = Some(upkeep);
         }
         self.parts = parts;
-        Ok(())
+        self.copy(whole, over)
     }
 
     /// Carries changes of given facts through the program. What came of it is told by [`Evaluation::difference`] until
@@ -306,7 +316,18 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// A limit is passed, or somebody wants it to end.
     pub fn change(&mut self, changes: &[Change]) -> Result<(), RulesError> {
-        self.prepare()?;
+        self.carry(changes, None)
+    }
+    /// Likewise, over the graph as it was *before* these changes. Changes of the graph's relations say what is a fact now and was none,
+    /// or was one and is none; each once.
+    ///
+    /// # Errors
+    /// Likewise, and the graph could not be read.
+    pub fn change_over(&mut self, changes: &[Change], before: &dyn Source) -> Result<(), RulesError> {
+        self.carry(changes, Some(before))
+    }
+    fn carry(&mut self, changes: &[Change], over: Over<'_>) -> Result<(), RulesError> {
+        self.prepare_upkeep(over)?;
         for change in changes {
             let words: Vec<Word> =
                 change.fact.iter().map(|value| self.words.word(value)).collect::<Result<_, _>>()?;
@@ -316,7 +337,7 @@ impl<'a> Evaluation<'a> {
         for part in &mut parts {
             match part {
                 Part::Rules(part) => {
-                    let is_low = self.upkeep(part)?;
+                    let is_low = self.upkeep(part, over)?;
                     self.ranks_are_high |= !is_low;
                 }
                 Part::Aggregate(groups) => self.advance_groups(groups, true)?,
@@ -330,10 +351,10 @@ impl<'a> Evaluation<'a> {
         let hash = hash(words.iter().copied());
         let row = found.find_hashed(hash, words);
         match (row, comes) {
-            (None, true) => {
+            (None, comes) if comes || self.is_read[relation] => {
                 let row = found.insert(hash, words, 0, 1)?;
                 found.index(row);
-                found.mark(row, state::ADDED);
+                found.mark(row, if comes { state::ADDED } else { state::REMOVED });
                 self.derived += 1;
             }
             (Some(row), true) => {
@@ -350,7 +371,7 @@ impl<'a> Evaluation<'a> {
                     found.mark(row, if was_new { state::WAITING } else { state::REMOVED });
                 }
             }
-            (_, false) => {}
+            (Some(_), false) | (None, _) => {}
         }
         self.check_room()
     }
@@ -368,7 +389,19 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// As [`Evaluation::evaluate`]: once in a very long while everything is evaluated anew.
     pub fn settle(&mut self) -> Result<(), RulesError> {
-        self.relations.iter_mut().for_each(Relation::settle);
+        self.finish(None)
+    }
+    /// Likewise, over the graph as it is after the changes.
+    ///
+    /// # Errors
+    /// As [`Evaluation::evaluate_over`].
+    pub fn settle_over(&mut self, graph: &dyn Source) -> Result<(), RulesError> {
+        self.finish(Some(graph))
+    }
+    fn finish(&mut self, over: Over<'_>) -> Result<(), RulesError> {
+        for (relation, is_read) in self.relations.iter_mut().zip(&self.is_read) {
+            if *is_read { relation.forget_moved() } else { relation.settle() }
+        }
         if std::mem::take(&mut self.ranks_are_high) {
             for part in &mut self.parts {
                 match part {
@@ -382,7 +415,7 @@ impl<'a> Evaluation<'a> {
                     }
                 }
             }
-            self.first_answers()?;
+            self.first_answers(over)?;
         }
         Ok(())
     }
@@ -403,16 +436,36 @@ impl<'a> Evaluation<'a> {
         let found = &self.relations[relation];
         found.seen(state::STABLE).map(move |row| found.words(row))
     }
+    /// Relations of the graph of which all facts were taken, because the graph cannot be asked as the rules ask.
+    pub fn copied(&self) -> impl Iterator<Item = RelationNo> + '_ {
+        (0..self.is_copied.len()).filter(|relation| self.is_copied[*relation])
+    }
+    /// An index of a relation by its first columns, for [`Evaluation::facts_of`].
+    pub fn index_first(&mut self, relation: RelationNo, columns: usize) -> usize {
+        let columns: Vec<usize> = (0..columns).collect();
+        self.relations[relation].index_of(&columns)
+    }
+    /// Facts of which the first columns are these, by an index of [`Evaluation::index_first`].
+    pub fn facts_of(
+        &self,
+        relation: RelationNo,
+        index: usize,
+        key: &[Value],
+    ) -> impl Iterator<Item = Vec<Value>> + '_ {
+        let words: Option<Vec<Word>> = key.iter().map(|value| self.words.known(value)).collect();
+        let found = &self.relations[relation];
+        let rows = words.map_or(&[][..], |words| found.seek(index, &words)).iter();
+        rows.filter(|row| found.state(**row) == state::STABLE).map(move |row| self.values(relation, *row))
+    }
     /// Bytes of the tables.
     pub fn bytes(&self) -> usize {
-        let fetched = self.fetched.as_ref().map_or(0, Fetched::capacity);
         let waiting = self.out.capacity() + self.outs.iter().map(Vec::capacity).sum::<usize>();
+        let read = self.buffers.iter().map(Vec::capacity).sum::<usize>();
         self.relations.iter().map(Relation::bytes).sum::<usize>()
             + self.words.bytes()
             + self.group_bytes
             + self.plan_bytes
-            + fetched * size_of::<(RelationNo, usize, Word)>()
-            + waiting * size_of::<u32>()
+            + (waiting + read) * size_of::<u32>()
     }
     /// Now and then: is there room for more, and does anybody want an end?
     pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {

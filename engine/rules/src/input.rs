@@ -2,8 +2,7 @@
 
 use crate::Evaluation;
 use crate::error::RulesError;
-use crate::run::Fetched;
-use crate::words::Word;
+use crate::source::Over;
 use datalog::{RelationNo, Source, Term};
 use model::Value;
 
@@ -39,55 +38,32 @@ impl Evaluation<'_> {
         }
         Ok(())
     }
-    /// From now on facts of the graph are fetched when they are asked for, where there is a source.
-    pub(crate) fn begin_fetching(&mut self) {
-        if self.source.is_none() {
-            return;
-        }
-        self.fetched = Some(Fetched::default());
-        for (relation, demanded) in self.program.relations.iter().zip(&mut self.is_demanded) {
-            *demanded = matches!(relation.source, Source::Graph(_));
+    /// From now on the graph's relations are read where they are asked for.
+    pub(crate) fn begin_reading(&mut self) {
+        for (relation, reads) in self.program.relations.iter().zip(&mut self.is_read) {
+            *reads = matches!(relation.source, Source::Graph(_));
         }
     }
-    /// Fetches all facts of a relation.
-    pub(crate) fn fetch_whole(&mut self, relation: RelationNo) -> Result<(), RulesError> {
-        let (Source::Graph(graph), Some(source)) =
-            (self.program.relations[relation].source.clone(), self.source)
-        else {
-            return Ok(());
-        };
-        if std::mem::take(&mut self.is_demanded[relation]) {
-            source.fetch(&graph, None, &mut |fact| self.give(relation, fact))?;
+    /// Takes these relations' facts out of the graph: they are looked up in a way that the graph cannot be asked in.
+    pub(crate) fn copy(&mut self, wanted: Vec<RelationNo>, over: Over<'_>) -> Result<(), RulesError> {
+        let Some(source) = over else { return Ok(()) };
+        let (mut keys, mut facts) = (Vec::new(), Vec::new());
+        for relation in wanted {
+            if !std::mem::take(&mut self.is_read[relation]) {
+                continue;
+            }
+            self.is_copied[relation] = true;
+            let arity = self.relations[relation].arity;
+            keys.clear();
+            source.keys(relation, &mut self.words, &mut keys)?;
+            for key in &keys {
+                facts.clear();
+                source.read(relation, (0, *key), &mut self.words, &mut facts)?;
+                for fact in facts.chunks_exact(arity) {
+                    self.give_words(relation, fact)?;
+                }
+            }
         }
         Ok(())
-    }
-    /// Fetches the facts with this value in the one column of an index.
-    pub(crate) fn fetch_by(
-        &mut self,
-        relation: RelationNo,
-        index: usize,
-        word: Word,
-    ) -> Result<(), RulesError> {
-        let (Source::Graph(graph), Some(source)) =
-            (self.program.relations[relation].source.clone(), self.source)
-        else {
-            return Ok(());
-        };
-        let column = self.relations[relation].indexes[index].columns()[0];
-        let value = self.words.value(word);
-        source.fetch(&graph, Some((column, &value)), &mut |fact| self.fetched_fact(relation, fact))?;
-        if let Some(fetched) = &mut self.fetched {
-            fetched.insert((relation, index, word));
-        }
-        Ok(())
-    }
-    /// It may have been fetched already, by another of its columns.
-    fn fetched_fact(&mut self, relation: RelationNo, fact: &[Value]) -> Result<(), RulesError> {
-        let words: Vec<Word> = fact.iter().map(|value| self.words.word(value)).collect::<Result<_, _>>()?;
-        if self.relations[relation].find(&words).is_none() {
-            self.give_words(relation, &words)
-        } else {
-            Ok(())
-        }
     }
 }

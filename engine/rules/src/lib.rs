@@ -2,8 +2,8 @@
 //!
 //! Facts are words of 32 bits in flat tables ([`words`], [`relation`], [`index`], [`table`]); rules are compiled to steps ([`compile`],
 //! [`plan`]) that go from one fact to all that follows from it ([`run`]). [`evaluate`] answers from scratch, [`maintain`] carries
-//! changes through, facts that go as well as facts that come; [`aggregate`] keeps groups. Facts of the graph come from a [`Source`],
-//! all at once or, for a question with bound values (`datalog::focus`), as they are asked for.
+//! changes through, facts that go as well as facts that come; [`aggregate`] keeps groups. Facts of the graph are not kept:
+//! they are read from a [`Source`] where they are asked for.
 //!
 //! The law: after any changes, the answer is that of the same program over the facts as they are now.
 
@@ -27,5 +27,5 @@ mod words;
 pub use error::RulesError;
 pub use evaluation::{Bounds, Change, Difference, Evaluation};
 pub use limits::{FACTS_MAX, VALUES_MAX};
-pub use source::{NoGraph, Source};
-pub use words::Word;
+pub use source::Source;
+pub use words::{Word, Words};

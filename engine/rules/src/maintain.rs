@@ -24,6 +24,8 @@ use crate::error::RulesError;
 use crate::limits::LOOK_EVERY;
 use crate::plan::Masks;
 use crate::relation::{Row, hash, state};
+use crate::run::From;
+use crate::source::Over;
 use datalog::RelationNo;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -58,14 +60,14 @@ type Due = BinaryHeap<Reverse<(u32, RelationNo, Row)>>;
 impl Evaluation<'_> {
     /// Carries the marked changes of relations before through a component. False where ranks have grown so high that everything must be
     /// evaluated anew.
-    pub(crate) fn upkeep(&mut self, part: &RulesPart) -> Result<bool, RulesError> {
+    pub(crate) fn upkeep(&mut self, part: &RulesPart, over: Over<'_>) -> Result<bool, RulesError> {
         let Some(upkeep) = &part.upkeep else { return Ok(true) };
         let mut affected: Vec<(RelationNo, Row)> = Vec::new();
         let mut out = std::mem::take(&mut self.out);
         for lower in &upkeep.lower {
             let goes = if lower.is_negated { state::ADDED } else { state::REMOVED };
             for row in self.relations[lower.relation].marked_as(goes) {
-                self.find(&lower.plan, Some(row), 0, LOWER_GOES, &mut out)?;
+                self.find(&lower.plan, From::Row(row), 0, LOWER_GOES, over, &mut out)?;
                 self.take_back(lower.plan.head, &mut out, &mut affected);
             }
         }
@@ -74,7 +76,7 @@ impl Evaluation<'_> {
             next += 1;
             let rank = self.relations[relation].rank(row);
             for plan in &part.own[relation] {
-                self.find(plan, Some(row), rank, OWN_GOES, &mut out)?;
+                self.find(plan, From::Row(row), rank, OWN_GOES, over, &mut out)?;
                 self.take_back(plan.head, &mut out, &mut affected);
             }
             self.relations[relation].mark(row, state::REMOVED);
@@ -82,14 +84,14 @@ impl Evaluation<'_> {
         let mut due = Due::new();
         for (relation, row) in &affected {
             for plan in &upkeep.search[*relation] {
-                self.find(plan, Some(*row), 0, LEFT, &mut out)?;
+                self.find(plan, From::Row(*row), 0, LEFT, over, &mut out)?;
             }
             self.bring(*relation, &mut out, &mut due)?;
         }
         for lower in &upkeep.lower {
             let comes = if lower.is_negated { state::REMOVED } else { state::ADDED };
             for row in self.relations[lower.relation].marked_as(comes) {
-                self.find(&lower.plan, Some(row), 0, LOWER_COMES, &mut out)?;
+                self.find(&lower.plan, From::Row(row), 0, LOWER_COMES, over, &mut out)?;
                 self.bring(lower.plan.head, &mut out, &mut due)?;
             }
         }
@@ -109,7 +111,7 @@ impl Evaluation<'_> {
                 }
             }
             for plan in &part.own[relation] {
-                self.find(plan, Some(row), rank, OWN_COMES, &mut out)?;
+                self.find(plan, From::Row(row), rank, OWN_COMES, over, &mut out)?;
                 self.bring(plan.head, &mut out, &mut due)?;
             }
         }

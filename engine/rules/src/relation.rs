@@ -226,6 +226,12 @@ impl Relation {
         self.free.push(row);
         self.live -= 1;
     }
+    /// Forgets what a change moved, of a relation that is read.
+    pub fn forget_moved(&mut self) {
+        if self.live > 0 {
+            self.clear();
+        }
+    }
     /// Forgets all facts; the indexes stay, empty.
     pub fn clear(&mut self) {
         let indexes = self.indexes.iter().map(|index| Index::new(index.columns())).collect();

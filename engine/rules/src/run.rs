@@ -3,27 +3,34 @@
 use crate::error::RulesError;
 use crate::limits::LOOK_EVERY_TURNS;
 use crate::plan::{Formula, Masks, Operand, Plan, Role, Shape, Step};
-use crate::relation::{Relation, Row};
+use crate::relation::{Relation, Row, state};
+use crate::source::Over;
 use crate::words::{Word, Words, out_of_memory};
 use datalog::{ARITY_MAX, Operator, Order, RelationNo, VARIABLES_MAX};
-use hashbrown::HashSet;
 use model::Value;
 use model::compare::{compare, equals};
 use std::cmp::Ordering;
 
-/// Facts of a relation that is fetched when it is asked for: what was asked already.
-pub(crate) type Fetched = HashSet<(RelationNo, usize, Word), foldhash::fast::FixedState>;
+/// Where a plan starts from.
+#[derive(Clone, Copy)]
+pub(crate) enum From<'a> {
+    Nothing,
+    /// A fact of the plan's start.
+    Row(Row),
+    /// Likewise, where facts are read.
+    Fact(&'a [Word]),
+}
 
 /// What runs share.
 pub(crate) struct Ground<'a> {
     pub relations: &'a [Relation],
     pub words: &'a mut Words,
     pub masks: Masks,
-    /// `None` where all facts are there.
-    pub fetched: Option<&'a Fetched>,
-    /// What must be fetched before the run is made again: all of it that the run came upon, so that few runs are made.
-    pub missing: Fetched,
-    pub is_demanded: &'a [bool],
+    /// What is read where it is asked for, and whom to ask.
+    pub is_read: &'a [bool],
+    pub over: Over<'a>,
+    /// Facts that steps have read, by step.
+    pub buffers: &'a mut Vec<Vec<Word>>,
     pub look: &'a dyn Fn() -> Result<(), RulesError>,
     /// Since the last look.
     pub turns: u64,
@@ -38,32 +45,32 @@ struct Run<'a, 'g> {
 }
 
 impl<'a> Ground<'a> {
-    /// All derivations of a plan from a fact, appended to `out`: for each the words of the head, then its rank; none where something is
-    /// missing. `rank` is that of the start, 0 where that is of another component.
+    /// All derivations of a plan from a fact, appended to `out`: for each the words of the head, then its rank. `rank` is that of the
+    /// start, 0 where that is of another component.
     pub fn run(
         &mut self,
         plan: &Plan,
-        start: Option<Row>,
+        from: From<'_>,
         rank: u32,
         out: &mut Vec<u32>,
     ) -> Result<(), RulesError> {
-        let mark = out.len();
-        let start = match (&plan.start, start) {
-            (Some((relation, shape)), Some(row)) => {
-                let relations = self.relations;
+        let relations = self.relations;
+        let start = match (&plan.start, from) {
+            (Some((relation, shape)), From::Row(row)) => {
                 if !accept(shape, relations[*relation].words(row), self.slots) {
                     return Ok(());
                 }
                 Some((*relation, row))
             }
+            (Some((_, shape)), From::Fact(fact)) => {
+                if !accept(shape, fact, self.slots) {
+                    return Ok(());
+                }
+                None
+            }
             _ => None,
         };
-        let mut run = Run { ground: self, plan, start, out };
-        run.step(0, rank)?;
-        if !self.missing.is_empty() {
-            out.truncate(mark);
-        }
-        Ok(())
+        Run { ground: self, plan, start, out }.step(0, rank)
     }
 }
 
@@ -97,14 +104,11 @@ impl<'a> Run<'a, '_> {
                     words[place] = get(*operand, self.ground.slots);
                 }
                 let found: &'a Relation = &self.ground.relations[*relation];
-                if self.ground.is_demanded[*relation]
-                    && self
-                        .ground
-                        .fetched
-                        .is_some_and(|known| !known.contains(&(*relation, *index, words[0])))
-                {
-                    self.ground.missing.insert((*relation, *index, words[0]));
-                    return Ok(());
+                if self.ground.is_read[*relation] {
+                    self.each_read(at, rank, (*relation, *role, shape), (*index, words[0]))?;
+                    if found.len() == 0 {
+                        return Ok(());
+                    }
                 }
                 let rows = found.seek(*index, &words[..key.len()]);
                 self.each(at, rank, *relation, *role, shape, rows.iter().copied())
@@ -115,8 +119,13 @@ impl<'a> Run<'a, '_> {
             }
             Step::Check { relation, words, role } => {
                 let mut key = [0; ARITY_MAX];
+                let key = self.fill(words, &mut key);
+                if self.ground.is_read[*relation] {
+                    let mask = self.ground.masks.holds(*role);
+                    return if self.reads(*relation, key, mask)? { self.step(at + 1, rank) } else { Ok(()) };
+                }
                 let found = &self.ground.relations[*relation];
-                let Some(row) = found.find(self.fill(words, &mut key)) else { return Ok(()) };
+                let Some(row) = found.find(key) else { return Ok(()) };
                 if self.sees(*relation, *role, row) {
                     let own = matches!(role, Role::OwnBefore | Role::OwnAfter);
                     let below = if own { found.rank(row) } else { 0 };
@@ -127,10 +136,12 @@ impl<'a> Run<'a, '_> {
             Step::Absent { relation, words, role } => {
                 let mut key = [0; ARITY_MAX];
                 let mask = self.ground.masks.absent(*role);
-                if self.ground.relations[*relation].sees(self.fill(words, &mut key), mask) {
-                    return Ok(());
-                }
-                self.step(at + 1, rank)
+                let key = self.fill(words, &mut key);
+                let is_there = match self.ground.is_read[*relation] {
+                    true => self.reads(*relation, key, mask)?,
+                    false => self.ground.relations[*relation].sees(key, mask),
+                };
+                if is_there { Ok(()) } else { self.step(at + 1, rank) }
             }
             Step::Compare(order, left, right) => {
                 if self.holds(*order, left, right)? {
@@ -163,6 +174,60 @@ impl<'a> Run<'a, '_> {
         found.state(row) & self.ground.masks.holds(role) != 0
             && !(role == Role::OwnBefore && self.start == Some((relation, row)))
     }
+    /// Is this fact of a relation that is read there in one of these states? What the change moved, its own table knows.
+    fn reads(&mut self, relation: RelationNo, fact: &[Word], mask: u32) -> Result<bool, RulesError> {
+        let moved: &'a Relation = &self.ground.relations[relation];
+        if moved.len() > 0
+            && let Some(row) = moved.find(fact)
+        {
+            return Ok(moved.state(row) & mask != 0);
+        }
+        let Some(source) = self.ground.over.filter(|_| mask & state::STABLE != 0) else { return Ok(false) };
+        self.ground.turns += 1;
+        source.holds(relation, fact, self.ground.words)
+    }
+    /// Goes on from each fact of a relation that is read: those of the graph before the change. Those that came with it are in its table.
+    fn each_read(
+        &mut self,
+        at: usize,
+        rank: u32,
+        (relation, role, shape): (RelationNo, Role, &Shape),
+        (index, word): (usize, Word),
+    ) -> Result<(), RulesError> {
+        let moved: &'a Relation = &self.ground.relations[relation];
+        let mask = self.ground.masks.holds(role);
+        let Some(source) = self.ground.over.filter(|_| mask & (state::STABLE | state::REMOVED) != 0) else {
+            return Ok(());
+        };
+        if self.ground.buffers.len() <= at {
+            self.ground.buffers.resize(at + 1, Vec::new());
+        }
+        let mut facts = std::mem::take(&mut self.ground.buffers[at]);
+        facts.clear();
+        let column = moved.indexes[index].columns()[0];
+        source.read(relation, (column, word), self.ground.words, &mut facts)?;
+        let is_last = at + 1 == self.plan.steps.len();
+        for fact in facts.chunks_exact(moved.arity) {
+            self.ground.turns += 1;
+            if self.ground.turns >= LOOK_EVERY_TURNS {
+                self.look()?;
+            }
+            let state = match moved.len() {
+                0 => state::STABLE,
+                _ => moved.find(fact).map_or(state::STABLE, |row| moved.state(row)),
+            };
+            if state & mask == 0 || !accept(shape, fact, self.ground.slots) {
+                continue;
+            }
+            if is_last {
+                self.emit(rank);
+            } else {
+                self.step(at + 1, rank)?;
+            }
+        }
+        self.ground.buffers[at] = facts;
+        Ok(())
+    }
     /// Goes on from each fact that is seen and has the shape.
     #[inline]
     fn each(
@@ -175,7 +240,11 @@ impl<'a> Run<'a, '_> {
         rows: impl Iterator<Item = Row>,
     ) -> Result<(), RulesError> {
         let found: &'a Relation = &self.ground.relations[relation];
-        let mask = self.ground.masks.holds(role);
+        let mask = match (self.ground.masks.holds(role), self.ground.is_read[relation]) {
+            // What was there before was read.
+            (mask, true) => mask & state::ADDED,
+            (mask, false) => mask,
+        };
         let is_own = matches!(role, Role::OwnBefore | Role::OwnAfter);
         let is_last = at + 1 == self.plan.steps.len();
         for row in rows {
@@ -204,11 +273,10 @@ impl<'a> Run<'a, '_> {
     fn look(&mut self) -> Result<(), RulesError> {
         self.ground.turns = 0;
         (self.ground.look)()?;
-        let Ground { relations, words, missing, .. } = &*self.ground;
+        let Ground { relations, words, buffers, .. } = &*self.ground;
         let tables: usize = relations.iter().map(Relation::bytes).sum();
-        let found = self.out.capacity() * size_of::<u32>();
-        let asked = missing.capacity() * size_of::<(RelationNo, usize, Word)>();
-        if tables + words.bytes() + found + asked > words.bytes_max {
+        let found = self.out.capacity() + buffers.iter().map(Vec::capacity).sum::<usize>();
+        if tables + words.bytes() + found * size_of::<u32>() > words.bytes_max {
             return Err(out_of_memory(words.bytes_max));
         }
         Ok(())

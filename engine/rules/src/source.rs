@@ -1,39 +1,45 @@
-//! Where the facts of the graph's relations come from; the asker owns the trait.
+//! Where the facts of the graph's relations are read; the asker owns the trait.
+//!
+//! Nothing is kept of what is read: rules ask for it again when they need it again. While a change is carried through, the source
+//! shows the graph before it, and the evaluation knows what differs since.
 
 use crate::error::RulesError;
-use datalog::GraphRelation;
-use model::Value;
+use crate::words::{Word, Words};
+use datalog::RelationNo;
 
-/// Whoever knows the facts of the graph.
+/// Whoever knows the facts of the graph. Relations have their numbers in the program that is evaluated.
 pub trait Source {
-    /// Can facts be had by the value of this column alone, in time proportional to their number?
-    fn serves(&self, relation: &GraphRelation, column: usize) -> bool;
-    /// Calls `found` with all facts of a relation, or with those that have this value in this column. A fact may come more than once, as
-    /// often as the graph has it.
+    /// Can facts be had by the value of this column alone, in time proportional to their number? Every relation of the graph can be
+    /// asked by its first one.
+    fn serves(&self, relation: RelationNo, column: usize) -> bool;
+    /// Number of facts of a relation, about.
+    fn size(&self, relation: RelationNo) -> usize;
+    /// Appends the values that facts of a relation have in their first column, each once; there may be some without facts.
     ///
     /// # Errors
-    /// The graph could not be read, or `found` fails.
-    fn fetch(
+    /// The graph could not be read.
+    fn keys(&self, relation: RelationNo, words: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError>;
+    /// Appends the facts that have this value in a column that is served: the words of each, each fact once.
+    ///
+    /// # Errors
+    /// The graph could not be read.
+    fn read(
         &self,
-        relation: &GraphRelation,
-        by: Option<(usize, &Value)>,
-        found: &mut dyn FnMut(&[Value]) -> Result<(), RulesError>,
+        relation: RelationNo,
+        by: (usize, Word),
+        words: &mut Words,
+        found: &mut Vec<Word>,
     ) -> Result<(), RulesError>;
-}
-
-/// A source without a graph: all its relations are empty.
-pub struct NoGraph;
-
-impl Source for NoGraph {
-    fn serves(&self, _: &GraphRelation, _: usize) -> bool {
-        false
-    }
-    fn fetch(
-        &self,
-        _: &GraphRelation,
-        _: Option<(usize, &Value)>,
-        _: &mut dyn FnMut(&[Value]) -> Result<(), RulesError>,
-    ) -> Result<(), RulesError> {
-        Ok(())
+    /// Is this a fact?
+    ///
+    /// # Errors
+    /// The graph could not be read.
+    fn holds(&self, relation: RelationNo, fact: &[Word], words: &mut Words) -> Result<bool, RulesError> {
+        let mut found = Vec::new();
+        self.read(relation, (0, fact[0]), words, &mut found)?;
+        Ok(found.chunks_exact(fact.len()).any(|known| known == fact))
     }
 }
+
+/// What an evaluation reads the graph's relations from, where they are not given as facts.
+pub(crate) type Over<'s> = Option<&'s dyn Source>;

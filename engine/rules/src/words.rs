@@ -98,6 +98,28 @@ impl Words {
         });
         Ok(number | TABLE)
     }
+    /// The word of a vertex.
+    ///
+    /// # Errors
+    /// There are too many values.
+    #[inline]
+    pub fn vertex(&mut self, vertex: VertexId) -> Result<Word, RulesError> {
+        match u32::try_from(vertex.0) {
+            Ok(id) if id < SMALL_END => Ok(id | VERTEX),
+            _ => self.word(&Value::Vertex(vertex)),
+        }
+    }
+    /// The vertex of a word, if it is one's.
+    #[inline]
+    pub fn as_vertex(&self, word: Word) -> Option<VertexId> {
+        if word & (TABLE | VERTEX) == VERTEX {
+            return Some(VertexId(u64::from(word & !VERTEX)));
+        }
+        match self.value(word) {
+            Value::Vertex(vertex) => Some(vertex),
+            _ => None,
+        }
+    }
     /// The word of a value, if there is one already.
     pub fn known(&self, value: &Value) -> Option<Word> {
         direct(value).or_else(|| {

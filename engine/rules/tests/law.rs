@@ -2,133 +2,52 @@
 //! difference of the two answers. Random programs, random facts, random changes; a failure prints its seed.
 
 mod naive;
+mod random;
 
-use datalog::{ErrorKind, Program, RelationNo, Source};
+use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
 use model::Value;
 use naive::{Facts, answer, whole};
-use std::collections::BTreeMap;
-use tanglewood_rules::{Bounds, Change, Evaluation};
+use random::{DERIVED, Dice, VALUES, given_of, program};
+use std::collections::{BTreeMap, BTreeSet};
+use tanglewood_rules::{Bounds, Change, Evaluation, RulesError, Source, Word, Words};
 
-/// A small generator of its own, so that a seed means the same for ever.
-struct Dice(u64);
+/// Given facts as a graph that is read.
+struct Graph<'a> {
+    given: &'a BTreeMap<RelationNo, Facts>,
+    /// Columns but the first that it can be asked by.
+    serves: u64,
+}
 
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound
-    }
-    fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
+impl Graph<'_> {
+    fn facts(&self, relation: RelationNo) -> impl Iterator<Item = Vec<Word>> {
+        let facts = self.given.get(&relation).into_iter().flatten();
+        facts.map(|fact| fact.iter().map(|number| *number as Word).collect())
     }
 }
 
-const VARIABLES: [&str; 5] = ["x", "y", "z", "v", "w"];
-const GIVEN: [(&str, usize); 3] = [("e", 2), ("f", 2), ("g", 1)];
-const DERIVED: [(&str, usize); 5] = [("a", 2), ("b", 2), ("c", 1), ("d", 2), ("h", 3)];
-const VALUES: usize = 7;
-
-fn atom(dice: &mut Dice, (name, arity): (&str, usize), bound: &mut Vec<&'static str>) -> String {
-    let mut columns = Vec::new();
-    for _ in 0..arity {
-        columns.push(match dice.below(12) {
-            0 => dice.below(VALUES).to_string(),
-            1 => "_".to_string(),
-            _ => {
-                let variable = VARIABLES[dice.below(VARIABLES.len())];
-                if !bound.contains(&variable) {
-                    bound.push(variable);
-                }
-                variable.to_string()
-            }
-        });
+impl Source for Graph<'_> {
+    fn serves(&self, relation: RelationNo, column: usize) -> bool {
+        column == 0 || self.serves >> relation & 1 == 1
     }
-    format!("{name}({})", columns.join(", "))
-}
-
-fn rule(dice: &mut Dice, head: (&str, usize)) -> String {
-    let all: Vec<(&str, usize)> = GIVEN.iter().chain(&DERIVED).copied().collect();
-    let (mut bound, mut body) = (Vec::new(), Vec::new());
-    for _ in 0..1 + dice.below(3) {
-        let relation = all[dice.below(all.len())];
-        body.push(atom(dice, relation, &mut bound));
+    fn size(&self, relation: RelationNo) -> usize {
+        self.facts(relation).count()
     }
-    if bound.is_empty() {
-        bound.push("x");
-        body.push("g(x)".to_string());
+    fn keys(&self, relation: RelationNo, _: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError> {
+        let firsts: BTreeSet<Word> = self.facts(relation).map(|fact| fact[0]).collect();
+        found.extend(firsts);
+        Ok(())
     }
-    let pick = |dice: &mut Dice, bound: &[&str]| bound[dice.below(bound.len())].to_string();
-    if dice.one_in(4) {
-        let (name, arity) = all[dice.below(all.len())];
-        let columns: Vec<String> =
-            (0..arity).map(|_| if dice.one_in(4) { "_".to_string() } else { pick(dice, &bound) }).collect();
-        body.push(format!("!{name}({})", columns.join(", ")));
+    fn read(
+        &self,
+        relation: RelationNo,
+        (column, word): (usize, Word),
+        _: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<(), RulesError> {
+        assert!(self.serves(relation, column), "it is asked as it can be");
+        found.extend(self.facts(relation).filter(|fact| fact[column] == word).flatten());
+        Ok(())
     }
-    if dice.one_in(4) {
-        let sign = ["<", "!=", ">=", "="][dice.below(4)];
-        body.push(format!("{} {sign} {}", pick(dice, &bound), pick(dice, &bound)));
-    }
-    if dice.one_in(5) {
-        let from = pick(dice, &bound);
-        body.push(format!("n = {from} + 1, n < {VALUES}"));
-        bound.push("n");
-    }
-    let columns: Vec<String> = (0..head.1).map(|_| pick(dice, &bound)).collect();
-    if dice.one_in(6) && head.1 > 1 {
-        let call = ["count()", "sum(", "min(", "max("][dice.below(4)];
-        let call =
-            if call.ends_with(')') { call.to_string() } else { format!("{call}{})", pick(dice, &bound)) };
-        // Kept small, so that what is computed from it stays finite.
-        return format!(
-            "big_{}({}, {call}) :- {}.\n{}({}) :- big_{}({}, k), k < {VALUES}.",
-            head.0,
-            columns[1..].join(", "),
-            body.join(", "),
-            head.0,
-            (0..head.1)
-                .map(|at| if at + 1 == head.1 { "k".to_string() } else { format!("p{at}") })
-                .collect::<Vec<_>>()
-                .join(", "),
-            head.0,
-            (0..head.1 - 1).map(|at| format!("p{at}")).collect::<Vec<_>>().join(", ")
-        );
-    }
-    format!("{}({}) :- {}.", head.0, columns.join(", "), body.join(", "))
-}
-
-/// A program that makes sense, and its text.
-fn program(dice: &mut Dice) -> (String, Program) {
-    loop {
-        let mut text: Vec<String> = DERIVED
-            .iter()
-            .map(|(name, arity)| {
-                format!("{name}({}) :- e(x, y), f(y, z).", ["x", "z", "y"][..*arity].join(", "))
-            })
-            .collect();
-        let kept = dice.below(text.len());
-        text.rotate_left(kept);
-        for (name, arity) in GIVEN {
-            text.push(format!("{name}({}).", vec!["0"; arity].join(", ")));
-        }
-        for _ in 0..2 + dice.below(7) {
-            let head = DERIVED[dice.below(DERIVED.len())];
-            text.push(rule(dice, head));
-        }
-        let text = text.join("\n");
-        match datalog::compile(&text) {
-            Ok(program) => return (text, program),
-            Err(error) if error.kind == ErrorKind::Strata => {}
-            Err(error) if error.message.contains("columns") => {}
-            Err(error) => panic!("{text}\n{error:?}"),
-        }
-    }
-}
-
-fn given_of(program: &Program) -> Vec<(RelationNo, usize)> {
-    let relations = program.relations.iter().enumerate();
-    relations
-        .filter(|(_, relation)| relation.source == Source::Facts)
-        .map(|(at, found)| (at, found.arity))
-        .collect()
 }
 
 fn facts_of(evaluation: &Evaluation<'_>, relation: RelationNo) -> Facts {
@@ -139,23 +58,35 @@ fn facts_of(evaluation: &Evaluation<'_>, relation: RelationNo) -> Facts {
 }
 
 fn check(seed: u64, evaluation: &Evaluation<'_>, expected: &[Facts], text: &str, step: usize) {
+    let copied: Vec<RelationNo> = evaluation.copied().collect();
     for (relation, expected) in expected.iter().enumerate() {
+        let is_graph = matches!(evaluation.program().relations[relation].source, Origin::Graph(_));
+        if is_graph && !copied.contains(&relation) {
+            assert_eq!(evaluation.len(relation), 0, "seed {seed}: what is read is not kept");
+            continue;
+        }
         let found = facts_of(evaluation, relation);
         let name = &evaluation.program().relations[relation].name;
         assert_eq!(&found, expected, "seed {seed}, step {step}, relation {name}\n{text}");
     }
 }
 
-fn run(seed: u64, steps: usize, rank_max: Option<u32>) -> (usize, usize) {
+fn run(seed: u64, steps: usize, rank_max: Option<u32>, reads: bool) -> (usize, usize) {
     let mut dice = Dice(seed);
     for _ in 0..4 {
         dice.below(2);
     }
-    let (text, program) = program(&mut dice);
+    let (text, mut program) = program(&mut dice);
+    if reads {
+        for relation in program.relations.iter_mut().filter(|relation| relation.source == Origin::Facts) {
+            relation.source = Origin::Graph(GraphRelation::Label(relation.name.clone()));
+        }
+        program.facts.clear();
+    }
+    let serves = if reads { dice.0 >> 20 } else { 0 };
     let relations = given_of(&program);
     let mut given: BTreeMap<RelationNo, Facts> = BTreeMap::new();
-    let mut evaluation =
-        Evaluation::new(program.clone(), |_| None, None, Bounds::default()).expect("it starts");
+    let mut evaluation = Evaluation::new(program.clone(), |_| None, Bounds::default()).expect("it starts");
     if let Some(rank_max) = rank_max {
         evaluation.limit_ranks(rank_max);
     }
@@ -167,18 +98,22 @@ fn run(seed: u64, steps: usize, rank_max: Option<u32>) -> (usize, usize) {
         known.insert(vec![0; *arity]);
         for _ in 0..count {
             let fact: Vec<i64> = (0..*arity).map(|_| dice.below(VALUES) as i64).collect();
-            if known.insert(fact.clone()) {
+            if known.insert(fact.clone()) && !reads {
                 evaluation.give(*relation, &values(&fact)).expect("it is given");
             }
         }
     }
-    evaluation.evaluate().expect("it is evaluated");
+    match reads {
+        true => evaluation.evaluate_over(&Graph { given: &given, serves }),
+        false => evaluation.evaluate(),
+    }
+    .expect("it is evaluated");
     let bare = Program { facts: Vec::new(), ..program };
     let mut before = answer(&bare, &given);
     check(seed, &evaluation, &before, &text, 0);
     let mut moved = 0;
     for step in 1..=steps {
-        let mut changes = Vec::new();
+        let (mut changes, old) = (Vec::new(), given.clone());
         for _ in 0..1 + dice.below(4) {
             let (relation, arity) = relations[dice.below(relations.len())];
             let fact: Vec<i64> = (0..arity).map(|_| dice.below(VALUES) as i64).collect();
@@ -199,7 +134,14 @@ fn run(seed: u64, steps: usize, rank_max: Option<u32>) -> (usize, usize) {
             };
             changes.push(Change { relation, fact: values(&fact), comes: !goes });
         }
-        evaluation.change(&changes).expect("it changes");
+        match reads {
+            true => {
+                let changes = differences(&old, &given);
+                evaluation.change_over(&changes, &Graph { given: &old, serves })
+            }
+            false => evaluation.change(&changes),
+        }
+        .expect("it changes");
         let after = answer(&bare, &given);
         for relation in 0..after.len() {
             let told = evaluation.difference(relation);
@@ -212,18 +154,51 @@ fn run(seed: u64, steps: usize, rank_max: Option<u32>) -> (usize, usize) {
             assert_eq!(come, expected_come, "seed {seed}, step {step}, come to {name}\n{text}");
             moved += gone.len() + come.len();
         }
-        evaluation.settle().expect("it settles");
+        match reads {
+            true => evaluation.settle_over(&Graph { given: &given, serves }),
+            false => evaluation.settle(),
+        }
+        .expect("it settles");
         check(seed, &evaluation, &after, &text, step);
         before = after;
     }
     (moved, text.matches('!').count())
 }
 
+/// What became a fact, and what is one no more.
+fn differences(old: &BTreeMap<RelationNo, Facts>, new: &BTreeMap<RelationNo, Facts>) -> Vec<Change> {
+    let mut found = Vec::new();
+    for (relation, facts) in new {
+        let none = Facts::new();
+        let before = old.get(relation).unwrap_or(&none);
+        let mut note = |fact: &Vec<i64>, comes: bool| {
+            let fact = fact.iter().map(|number| Value::Int(*number)).collect();
+            found.push(Change { relation: *relation, fact, comes });
+        };
+        before.difference(facts).for_each(|fact| note(fact, false));
+        facts.difference(before).for_each(|fact| note(fact, true));
+    }
+    found
+}
+
+/// Facts that are read from a graph, and not kept, make no difference.
+#[test]
+fn what_is_read_is_as_what_is_given() {
+    let mut moved = 0;
+    for seed in 0..150 {
+        moved += run(seed, 12, None, true).0;
+    }
+    for seed in 500..515 {
+        moved += run(seed, 10, Some(2), true).0;
+    }
+    assert!(moved > 10_000, "changes reach the answers: {moved}");
+}
+
 #[test]
 fn what_is_kept_is_what_would_be_evaluated() {
     let (mut moved, mut negations) = (0, 0);
     for seed in 0..150 {
-        let (some, negated) = run(seed, 12, None);
+        let (some, negated) = run(seed, 12, None, false);
         moved += some;
         negations += negated;
     }
@@ -235,7 +210,7 @@ fn what_is_kept_is_what_would_be_evaluated() {
 #[test]
 fn ranks_that_grow_too_high_begin_anew() {
     for seed in 500..530 {
-        run(seed, 10, Some(2));
+        run(seed, 10, Some(2), false);
     }
 }
 
@@ -265,7 +240,7 @@ fn a_focused_program_answers_as_the_whole() {
         let answer = whole_program.question.clone().expect("it asks").relation;
         let focused = datalog::focus(&whole_program);
         let focused_answer = focused.question.clone().expect("it asks").relation;
-        let mut evaluation = Evaluation::new(focused, |_| None, None, Bounds::default()).expect("it starts");
+        let mut evaluation = Evaluation::new(focused, |_| None, Bounds::default()).expect("it starts");
         for (relation, facts) in &given {
             for fact in facts {
                 let values: Vec<Value> = fact.iter().map(|number| Value::Int(*number)).collect();

@@ -15,7 +15,7 @@ fn outcome(text: &str, count: i64, bytes_max: usize, looks_max: u64) -> (Result<
         if looks.get() > looks_max { Err(RulesError::Cancelled("enough".to_string())) } else { Ok(()) }
     };
     let bounds = Bounds { bytes_max, look: Box::new(look) };
-    let mut evaluation = Evaluation::new(program, move |_| facts.clone(), None, bounds).expect("it starts");
+    let mut evaluation = Evaluation::new(program, move |_| facts.clone(), bounds).expect("it starts");
     let found = evaluation.evaluate();
     (found, evaluation.bytes())
 }

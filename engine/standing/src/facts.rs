@@ -1,263 +1,364 @@
 //! The graph as relations of a Datalog program: labels, edge types, properties; and what a commit changed of them.
 //!
-//! A fact is there as often as the graph has it: two edges of one type between the same vertices are one fact that goes with the second.
+//! They are read from the view, base and delta, where the rules ask for them: neighbours by vertex, vertices by label, and by value where there
+//! is an index. Two edges of one type between the same vertices are one fact that goes with the second.
 
 use crate::StandingError;
 use crate::view::{Tick, Touched, View};
-use ::rules::{RulesError, Source};
-use datalog::GraphRelation;
+use ::rules::{Change, RulesError, Source, Word, Words};
+use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
 use model::schema::{IndexId, SchemaTarget};
-use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use model::{Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
-use store::LabelFilter;
+use store::{AdjacencyView, LabelFilter};
 
-/// The facts of the graph at a tick.
-pub(crate) struct GraphFacts<'a> {
-    pub view: &'a View,
-    pub tick: Tick,
+/// A relation as the graph of a view knows it.
+enum Known {
+    /// No relation of the graph, or one of a name that the graph has not yet.
+    Nothing,
+    Label(LabelFilter),
+    VertexProperty(LabelFilter, KeyId, Option<IndexId>),
+    EdgeType(EdgeTypeId, [OnceCell<AdjacencyView>; 2]),
+    EdgeProperty(EdgeTypeId, KeyId),
 }
 
-type Found<'f> = &'f mut dyn FnMut(&[Value]) -> Result<(), RulesError>;
+/// The facts of the graph at a tick, for one program.
+pub(crate) struct GraphFacts<'a> {
+    view: &'a View,
+    tick: Tick,
+    relations: Vec<Known>,
+    /// By relation: can it be asked by its second column?
+    serves_second: Vec<bool>,
+    scratch: RefCell<Vec<u32>>,
+}
 
-fn lost(error: StandingError) -> RulesError {
+fn lost(error: impl std::fmt::Display) -> RulesError {
     RulesError::Source(error.to_string())
 }
 
-impl GraphFacts<'_> {
-    fn label(&self, name: &Arc<str>) -> Option<LabelId> {
-        self.view.newest().catalog().label(name)
-    }
-    fn key(&self, name: &Arc<str>) -> Option<KeyId> {
-        self.view.newest().catalog().key(name)
-    }
-    fn edge_type(&self, name: &Arc<str>) -> Option<EdgeTypeId> {
-        self.view.newest().catalog().edge_type(name)
-    }
-    /// The filter of a label, or of any vertex; none where there is no such label.
-    fn filter(&self, label: Option<&Arc<str>>) -> Option<LabelFilter> {
-        match label {
-            None => Some(LabelFilter::Any),
-            Some(name) => self.label(name).map(LabelFilter::Has),
-        }
-    }
-    /// The index of a property.
-    fn index(&self, label: Option<&Arc<str>>, key: &Arc<str>) -> Option<IndexId> {
-        let catalog = self.view.base_catalog();
-        let target = SchemaTarget::Vertices(catalog.label(label?)?);
-        catalog.index_for(target, &[catalog.key(key)?])
-    }
-    /// Vertices among which are all with this value.
-    fn candidates(
-        &self,
-        label: Option<&Arc<str>>,
-        key: &Arc<str>,
-        filter: &LabelFilter,
-        value: &Value,
-    ) -> Result<Vec<VertexId>, RulesError> {
-        let Some(key_id) = self.key(key) else { return Ok(Vec::new()) };
-        let index = self.index(label, key);
-        let mut found = self.view.candidates(filter, index, key_id, value, self.tick).map_err(lost)?;
-        let mut outcome = Ok(());
-        found.retain(|vertex| match self.view.passes(*vertex, filter, self.tick) {
-            Ok(passes) => passes,
-            Err(error) => {
-                outcome = Err(lost(error));
-                false
-            }
-        });
-        outcome.map(|()| found)
-    }
-    /// Vertices with a label: all, or the one that is asked for.
-    fn vertices(&self, filter: &LabelFilter, by: Option<&Value>) -> Result<Vec<VertexId>, RulesError> {
-        match by {
-            None => self.view.scan(filter, self.tick).map_err(lost),
-            Some(Value::Vertex(vertex)) => {
-                let passes = self.view.passes(*vertex, filter, self.tick).map_err(lost)?;
-                Ok(if passes { vec![*vertex] } else { Vec::new() })
-            }
-            Some(_) => Ok(Vec::new()),
-        }
-    }
-    /// Edges of a type: all, or those at the one end that is asked for.
-    fn edges(
-        &self,
-        edge_type: EdgeTypeId,
-        by: Option<(usize, &Value)>,
-        found: &mut dyn FnMut(EdgeRef) -> Result<(), RulesError>,
-    ) -> Result<(), RulesError> {
-        let (vertices, direction) = match by {
-            None => (self.vertices(&LabelFilter::Any, None)?, Direction::Out),
-            Some((column, end)) => {
-                let direction = if column == 0 { Direction::Out } else { Direction::In };
-                (self.vertices(&LabelFilter::Any, Some(end))?, direction)
-            }
+/// The ends of an edge as the columns of a fact, seen from a column.
+fn direction(column: usize) -> Direction {
+    if column == 0 { Direction::Out } else { Direction::In }
+}
+
+impl<'a> GraphFacts<'a> {
+    pub fn new(view: &'a View, tick: Tick, program: &Program) -> GraphFacts<'a> {
+        let known = |relation: &datalog::Relation| match &relation.source {
+            Origin::Graph(graph) => known(view, graph).unwrap_or(Known::Nothing),
+            _ => Known::Nothing,
         };
-        for vertex in vertices {
-            let mut outcome = Ok(());
-            let mut each = |edge| {
-                if outcome.is_ok() {
-                    outcome = found(edge);
+        let serves = |relation: &datalog::Relation| match &relation.source {
+            Origin::Graph(GraphRelation::VertexProperty(label, key)) => {
+                index(view, label.as_ref(), key).is_some()
+            }
+            Origin::Graph(GraphRelation::EdgeType(_) | GraphRelation::EdgeProperty(..)) => true,
+            _ => false,
+        };
+        GraphFacts {
+            view,
+            tick,
+            relations: program.relations.iter().map(known).collect(),
+            serves_second: program.relations.iter().map(serves).collect(),
+            scratch: RefCell::default(),
+        }
+    }
+    fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, RulesError> {
+        self.view.passes(vertex, filter, self.tick).map_err(lost)
+    }
+    /// Vertices at the other ends of edges of a type, each once.
+    fn others(
+        &self,
+        (edge_type, ways): (EdgeTypeId, &[OnceCell<AdjacencyView>; 2]),
+        (column, vertex): (usize, VertexId),
+        found: &mut dyn FnMut(VertexId) -> Result<(), RulesError>,
+    ) -> Result<(), RulesError> {
+        let mut scratch = self.scratch.borrow_mut();
+        if self.view.is_as_based(vertex) {
+            let way = ways[column].get_or_init(|| self.view.adjacency(edge_type, direction(column)));
+            let mut last = None;
+            for other in way.neighbours(vertex.dense(), &mut scratch).map_err(lost)? {
+                // They are in order.
+                if last.replace(*other) != Some(*other) {
+                    found(VertexId::from_dense(*other))?;
                 }
-            };
-            self.view.edges(vertex, &[edge_type], direction, self.tick, &mut each).map_err(lost)?;
-            outcome?;
+            }
+            return Ok(());
+        }
+        scratch.clear();
+        let other = |edge: EdgeRef| if column == 0 { edge.target } else { edge.source };
+        let each = |edge: EdgeRef| scratch.push(other(edge).dense());
+        self.view.edges(vertex, &[edge_type], direction(column), self.tick, each).map_err(lost)?;
+        scratch.sort_unstable();
+        scratch.dedup();
+        scratch.iter().try_for_each(|other| found(VertexId::from_dense(*other)))
+    }
+    /// Ends and value of the edges of a type at a vertex, each fact once.
+    fn valued(
+        &self,
+        (edge_type, key): (EdgeTypeId, KeyId),
+        (column, vertex): (usize, VertexId),
+        words: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<(), RulesError> {
+        let mut edges: Vec<EdgeRef> = Vec::new();
+        let each = |edge| edges.push(edge);
+        self.view.edges(vertex, &[edge_type], direction(column), self.tick, each).map_err(lost)?;
+        let mut facts: Vec<[Word; 3]> = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let value = self.view.edge_property(edge.id, key, self.tick).map_err(lost)?;
+            if !value.is_null() {
+                facts.push([words.vertex(edge.source)?, words.vertex(edge.target)?, words.word(&value)?]);
+            }
+        }
+        facts.sort_unstable();
+        facts.dedup();
+        found.extend(facts.as_flattened());
+        Ok(())
+    }
+    /// The property of a vertex that passes the filter, unless it has none.
+    fn property(
+        &self,
+        vertex: VertexId,
+        filter: &LabelFilter,
+        key: KeyId,
+    ) -> Result<Option<Value>, RulesError> {
+        if !self.passes(vertex, filter)? {
+            return Ok(None);
+        }
+        let value = self.view.property(vertex, key, self.tick).map_err(lost)?;
+        Ok(Some(value).filter(|value| !value.is_null()))
+    }
+    /// Facts of `Label.key(vertex, value)` by value.
+    fn by_value(
+        &self,
+        (filter, key, index): (&LabelFilter, KeyId, Option<IndexId>),
+        word: Word,
+        words: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<(), RulesError> {
+        let value = words.value(word);
+        for vertex in self.view.candidates(filter, index, key, &value, self.tick).map_err(lost)? {
+            // 1 and 1.0 are two values here, and one to an index.
+            let own = self.property(vertex, filter, key)?;
+            if own.is_some_and(|own| words.known(&own) == Some(word)) {
+                found.extend([words.vertex(vertex)?, word]);
+            }
         }
         Ok(())
     }
+    fn words_of(
+        &self,
+        vertices: Vec<VertexId>,
+        words: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<(), RulesError> {
+        vertices.into_iter().try_for_each(|vertex| words.vertex(vertex).map(|word| found.push(word)))
+    }
+}
+
+/// The names of a relation, resolved; none where the graph lacks one.
+fn known(view: &View, relation: &GraphRelation) -> Option<Known> {
+    let catalog = view.newest().catalog();
+    let filter = |label: Option<&Arc<str>>| match label {
+        None => Some(LabelFilter::Any),
+        Some(name) => catalog.label(name).map(LabelFilter::Has),
+    };
+    Some(match relation {
+        GraphRelation::Label(label) => Known::Label(filter(Some(label))?),
+        GraphRelation::VertexProperty(label, key) => {
+            let index = index(view, label.as_ref(), key);
+            Known::VertexProperty(filter(label.as_ref())?, catalog.key(key)?, index)
+        }
+        GraphRelation::EdgeType(name) => Known::EdgeType(catalog.edge_type(name)?, Default::default()),
+        GraphRelation::EdgeProperty(name, key) => {
+            Known::EdgeProperty(catalog.edge_type(name)?, catalog.key(key)?)
+        }
+    })
+}
+
+/// The index of a property.
+fn index(view: &View, label: Option<&Arc<str>>, key: &Arc<str>) -> Option<IndexId> {
+    let catalog = view.base_catalog();
+    let target = SchemaTarget::Vertices(catalog.label(label?)?);
+    catalog.index_for(target, &[catalog.key(key)?])
 }
 
 impl Source for GraphFacts<'_> {
-    fn serves(&self, relation: &GraphRelation, column: usize) -> bool {
-        match relation {
-            GraphRelation::VertexProperty(label, key) if column == 1 => {
-                self.index(label.as_ref(), key).is_some()
-            }
-            GraphRelation::Label(_) | GraphRelation::VertexProperty(..) => column == 0,
-            GraphRelation::EdgeType(_) | GraphRelation::EdgeProperty(..) => column < 2,
-        }
+    fn serves(&self, relation: RelationNo, column: usize) -> bool {
+        column == 0 || (column == 1 && self.serves_second[relation])
     }
-    fn fetch(
+    fn size(&self, relation: RelationNo) -> usize {
+        let statistics = self.view.newest().statistics();
+        let count = match &self.relations[relation] {
+            Known::Nothing => 0,
+            Known::Label(filter) | Known::VertexProperty(filter, ..) => statistics.vertices_matching(filter),
+            Known::EdgeType(edge_type, _) | Known::EdgeProperty(edge_type, _) => {
+                statistics.edges_of_type(*edge_type)
+            }
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+    fn keys(&self, relation: RelationNo, words: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError> {
+        let filter = match &self.relations[relation] {
+            Known::Nothing => return Ok(()),
+            Known::Label(filter) | Known::VertexProperty(filter, ..) => filter,
+            Known::EdgeType(..) | Known::EdgeProperty(..) => &LabelFilter::Any,
+        };
+        self.words_of(self.view.scan(filter, self.tick).map_err(lost)?, words, found)
+    }
+    fn read(
         &self,
-        relation: &GraphRelation,
-        by: Option<(usize, &Value)>,
-        found: Found<'_>,
+        relation: RelationNo,
+        (column, word): (usize, Word),
+        words: &mut Words,
+        found: &mut Vec<Word>,
     ) -> Result<(), RulesError> {
-        let value = by.map(|(_, value)| value);
-        match relation {
-            GraphRelation::Label(label) => {
-                let Some(filter) = self.filter(Some(label)) else { return Ok(()) };
-                let vertices = self.vertices(&filter, value)?;
-                vertices.into_iter().try_for_each(|vertex| found(&[Value::Vertex(vertex)]))
+        if let (Known::VertexProperty(filter, key, index), 1) = (&self.relations[relation], column) {
+            return self.by_value((filter, *key, *index), word, words, found);
+        }
+        let Some(vertex) = words.as_vertex(word) else { return Ok(()) };
+        match &self.relations[relation] {
+            Known::Nothing => Ok(()),
+            Known::Label(filter) => {
+                found.extend(self.passes(vertex, filter)?.then_some(word));
+                Ok(())
             }
-            GraphRelation::EdgeType(name) => {
-                let Some(edge_type) = self.edge_type(name) else { return Ok(()) };
-                self.edges(edge_type, by, &mut |edge| {
-                    found(&[Value::Vertex(edge.source), Value::Vertex(edge.target)])
-                })
-            }
-            GraphRelation::VertexProperty(label, name) => {
-                let (Some(filter), Some(key)) = (self.filter(label.as_ref()), self.key(name)) else {
-                    return Ok(());
-                };
-                let vertices = match by {
-                    Some((1, value)) => self.candidates(label.as_ref(), name, &filter, value)?,
-                    _ => self.vertices(&filter, value)?,
-                };
-                for vertex in vertices {
-                    let value = self.view.property(vertex, key, self.tick).map_err(lost)?;
-                    if !value.is_null() {
-                        found(&[Value::Vertex(vertex), value])?;
-                    }
+            Known::VertexProperty(filter, key, _) => {
+                if let Some(value) = self.property(vertex, filter, *key)? {
+                    found.extend([word, words.word(&value)?]);
                 }
                 Ok(())
             }
-            GraphRelation::EdgeProperty(name, key) => {
-                let (Some(edge_type), Some(key)) = (self.edge_type(name), self.key(key)) else {
-                    return Ok(());
-                };
-                self.edges(edge_type, by, &mut |edge| {
-                    let value = self.view.edge_property(edge.id, key, self.tick).map_err(lost)?;
-                    match value.is_null() {
-                        true => Ok(()),
-                        false => found(&[Value::Vertex(edge.source), Value::Vertex(edge.target), value]),
-                    }
+            Known::EdgeType(edge_type, ways) => {
+                self.others((*edge_type, ways), (column, vertex), &mut |other| {
+                    let other = words.vertex(other)?;
+                    found.extend(if column == 0 { [word, other] } else { [other, word] });
+                    Ok(())
                 })
+            }
+            Known::EdgeProperty(edge_type, key) => {
+                self.valued((*edge_type, *key), (column, vertex), words, found)
+            }
+        }
+    }
+    fn holds(&self, relation: RelationNo, fact: &[Word], words: &mut Words) -> Result<bool, RulesError> {
+        let Some(vertex) = words.as_vertex(fact[0]) else { return Ok(false) };
+        match &self.relations[relation] {
+            Known::Nothing => Ok(false),
+            Known::Label(filter) => self.passes(vertex, filter),
+            Known::VertexProperty(filter, key, _) => {
+                let value = self.property(vertex, filter, *key)?;
+                Ok(value.is_some_and(|value| words.known(&value) == Some(fact[1])))
+            }
+            Known::EdgeType(edge_type, _) => {
+                let Some(other) = words.as_vertex(fact[1]) else { return Ok(false) };
+                self.view.has_between(vertex, other, *edge_type, self.tick, |_| Ok(true)).map_err(lost)
+            }
+            Known::EdgeProperty(edge_type, key) => {
+                let Some(other) = words.as_vertex(fact[1]) else { return Ok(false) };
+                let is_it = |edge| {
+                    let value = self.view.edge_property(edge, *key, self.tick)?;
+                    Ok(!value.is_null() && words.known(&value) == Some(fact[2]))
+                };
+                self.view.has_between(vertex, other, *edge_type, self.tick, is_it).map_err(lost)
             }
         }
     }
 }
 
-/// What a commit changed of a relation: facts with whether they come.
+/// What a commit changed of a relation: facts that were none before its tick and are now, and the other way round, each once.
 pub(crate) fn changes(
-    relation: &GraphRelation,
-    view: &View,
-    tick: Tick,
+    program: &Program,
+    relation: RelationNo,
+    (view, tick): (&View, Tick),
     touched: &Touched,
-) -> Result<Vec<(Vec<Value>, bool)>, StandingError> {
-    let names = GraphFacts { view, tick };
-    let mut found = Vec::new();
-    let mut note = |before: Option<Vec<Value>>, after: Option<Vec<Value>>| {
-        let same = match (&before, &after) {
-            (Some(before), Some(after)) => is_same(before, after),
-            _ => false,
-        };
-        if !same {
-            found.extend(before.map(|fact| (fact, false)));
-            found.extend(after.map(|fact| (fact, true)));
+    found: &mut Vec<Change>,
+) -> Result<(), StandingError> {
+    let names = GraphFacts::new(view, tick, program);
+    let mut note = |fact: Vec<Value>, was: bool, is: bool| {
+        if was != is {
+            found.push(Change { relation, fact, comes: is });
         }
     };
-    match relation {
-        GraphRelation::Label(label) => {
-            let Some(filter) = names.filter(Some(label)) else { return Ok(found) };
+    match &names.relations[relation] {
+        Known::Nothing => {}
+        Known::Label(filter) => {
             for vertex in &touched.vertices {
-                let at = |tick| {
-                    Ok::<_, StandingError>(
-                        view.passes(*vertex, &filter, tick)?.then(|| vec![Value::Vertex(*vertex)]),
-                    )
-                };
-                note(at(tick - 1)?, at(tick)?);
+                let at = |tick| view.passes(*vertex, filter, tick);
+                note(vec![Value::Vertex(*vertex)], at(tick - 1)?, at(tick)?);
             }
         }
-        GraphRelation::EdgeType(name) => {
-            let Some(edge_type) = names.edge_type(name) else { return Ok(found) };
-            for edge in touched.edges.iter().filter(|edge| edge.id.edge_type() == edge_type) {
-                let at = |tick| {
-                    let is_there = view.edge(edge.id, tick)? == Some(*edge);
-                    let fact = || vec![Value::Vertex(edge.source), Value::Vertex(edge.target)];
-                    Ok::<_, StandingError>(is_there.then(fact))
-                };
-                note(at(tick - 1)?, at(tick)?);
-            }
-        }
-        GraphRelation::VertexProperty(label, key) => {
-            let (Some(filter), Some(key)) = (names.filter(label.as_ref()), names.key(key)) else {
-                return Ok(found);
-            };
+        Known::VertexProperty(filter, key, _) => {
             let written =
-                touched.properties.iter().filter(|(_, other)| *other == key).map(|(vertex, _)| *vertex);
+                touched.properties.iter().filter(|(_, other)| other == key).map(|(vertex, _)| *vertex);
             let mut vertices: Vec<VertexId> = touched.vertices.iter().copied().chain(written).collect();
             vertices.sort_unstable();
             vertices.dedup();
             for vertex in vertices {
-                let at = |tick| {
-                    if !view.passes(vertex, &filter, tick)? {
-                        return Ok(None);
-                    }
-                    let value = view.property(vertex, key, tick)?;
-                    Ok::<_, StandingError>((!value.is_null()).then(|| vec![Value::Vertex(vertex), value]))
+                let at = |tick| match view.passes(vertex, filter, tick)? {
+                    true => view.property(vertex, *key, tick),
+                    false => Ok(Value::Null),
                 };
-                note(at(tick - 1)?, at(tick)?);
+                let (was, is) = (at(tick - 1)?, at(tick)?);
+                if !is_same(&was, &is) {
+                    let fact = |value| vec![Value::Vertex(vertex), value];
+                    note(fact(was.clone()), !was.is_null(), false);
+                    note(fact(is.clone()), false, !is.is_null());
+                }
             }
         }
-        GraphRelation::EdgeProperty(name, key) => {
-            let (Some(edge_type), Some(key)) = (names.edge_type(name), names.key(key)) else {
-                return Ok(found);
-            };
-            let written =
-                touched.edge_properties.iter().filter(|(_, other)| *other == key).map(|(edge, _)| *edge);
-            let mut edges: Vec<EdgeRef> = touched.edges.iter().copied().chain(written).collect();
-            edges.retain(|edge| edge.id.edge_type() == edge_type);
-            edges.sort_unstable();
-            edges.dedup();
-            for edge in edges {
-                let at = |tick| {
-                    if view.edge(edge.id, tick)? != Some(edge) {
-                        return Ok(None);
-                    }
-                    let value = view.edge_property(edge.id, key, tick)?;
-                    let fact = |value| vec![Value::Vertex(edge.source), Value::Vertex(edge.target), value];
-                    Ok::<_, StandingError>((!value.is_null()).then(|| fact(value)))
-                };
-                note(at(tick - 1)?, at(tick)?);
+        Known::EdgeType(edge_type, _) => {
+            let edges = touched.edges.iter().filter(|edge| edge.id.edge_type() == *edge_type);
+            let mut pairs: Vec<(VertexId, VertexId)> = edges.map(|edge| (edge.source, edge.target)).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            for (source, target) in pairs {
+                let at = |tick| view.has_between(source, target, *edge_type, tick, |_| Ok(true));
+                note(vec![Value::Vertex(source), Value::Vertex(target)], at(tick - 1)?, at(tick)?);
+            }
+        }
+        Known::EdgeProperty(edge_type, key) => {
+            let written = touched.edge_properties.iter().filter(|(_, other)| other == key);
+            let edges = touched.edges.iter().chain(written.map(|(edge, _)| edge));
+            let edges = edges.filter(|edge| edge.id.edge_type() == *edge_type);
+            let mut pairs: Vec<(VertexId, VertexId)> = edges.map(|edge| (edge.source, edge.target)).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            for (source, target) in pairs {
+                let (was, is) = (
+                    values(view, (source, target), (*edge_type, *key), tick - 1)?,
+                    values(view, (source, target), (*edge_type, *key), tick)?,
+                );
+                let fact = |value: &Value| vec![Value::Vertex(source), Value::Vertex(target), value.clone()];
+                let lacks = |all: &[Value], one: &Value| !all.iter().any(|other| is_same(other, one));
+                was.iter().filter(|one| lacks(&is, one)).for_each(|one| note(fact(one), true, false));
+                is.iter().filter(|one| lacks(&was, one)).for_each(|one| note(fact(one), false, true));
             }
         }
     }
+    Ok(())
+}
+
+/// The values that edges between two vertices have, each once.
+fn values(
+    view: &View,
+    (source, target): (VertexId, VertexId),
+    (edge_type, key): (EdgeTypeId, KeyId),
+    tick: Tick,
+) -> Result<Vec<Value>, StandingError> {
+    let mut found: Vec<Value> = Vec::new();
+    view.has_between(source, target, edge_type, tick, |edge| {
+        let value = view.edge_property(edge, key, tick)?;
+        if !value.is_null() && !found.iter().any(|known| is_same(known, &value)) {
+            found.push(value);
+        }
+        Ok(false)
+    })?;
     Ok(found)
 }
 
-/// Is it one fact? `1` and `1.0` are two.
-fn is_same(a: &[Value], b: &[Value]) -> bool {
-    a.iter().zip(b).all(|(a, b)| {
-        std::mem::discriminant(a) == std::mem::discriminant(b) && model::compare::total_order(a, b).is_eq()
-    })
+/// Is it one value? `1` and `1.0` are two.
+fn is_same(a: &Value, b: &Value) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b) && model::compare::total_order(a, b).is_eq()
 }

@@ -68,10 +68,16 @@ impl Definition {
             Definition::Rules(program) => {
                 check(program)?;
                 let titles = RulesKeeper::titles(program).into_iter().enumerate();
-                let column =
-                    |(at, title): (usize, Arc<str>)| Column { title: Name::from(&*title), at, content: None };
-                let heading = (titles.map(column).collect(), Arc::from([]));
-                let rules = RulesKeeper::begin(program, turn, RULES_BYTES_MAX)?;
+                let column = |(at, title): (usize, Arc<str>)| Column {
+                    title: Name::from(&*title),
+                    at: at + program.parameters.len(),
+                    content: None,
+                };
+                let parameters: Arc<[Name]> =
+                    program.parameters.iter().map(|name| Name::from(&**name)).collect();
+                let heading = (titles.map(column).collect(), parameters);
+                let arguments = arguments.unwrap_or(const { &Changes::new() });
+                let rules = RulesKeeper::begin(program, turn, arguments, RULES_BYTES_MAX)?;
                 Ok((heading, Kept::Rules(Box::new(rules))))
             }
         }
@@ -88,21 +94,21 @@ impl Kept {
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
         match self {
             Kept::Plan(network) => network.advance(turn, arguments),
-            Kept::Rules(rules) => rules.advance(turn),
+            Kept::Rules(rules) => rules.advance(turn, arguments),
         }
     }
     /// The arguments that a row belongs to.
     pub fn arguments_of(&self, row: &Row) -> Row {
         match self {
             Kept::Plan(network) => network.arguments_of(row),
-            Kept::Rules(_) => Row::unit(),
+            Kept::Rules(rules) => rules.arguments_of(row),
         }
     }
     /// The answer for these arguments as it is now: rows and how often each occurs.
     pub fn answer(&self, arguments: &Row) -> Changes {
         match self {
             Kept::Plan(network) => network.answer(arguments),
-            Kept::Rules(rules) => rules.answer(),
+            Kept::Rules(rules) => rules.answer(arguments),
         }
     }
     /// Rows of all answers, equal ones counted once.

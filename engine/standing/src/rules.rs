@@ -1,7 +1,8 @@
 //! A Datalog program over the graph: asked once, or kept as a standing query.
 //!
-//! The relations of the graph that a kept program reads are facts of its own, two words for an edge: the rules look facts up by any of
-//! their columns, as of before and after a commit. Everything else is the room [`rules`].
+//! The graph is not copied: rules read it from the view, as it was before a commit, and know what the commit moved; only what a program
+//! derives is kept. A program with parameters is one for all arguments (`datalog::share`): they are facts, which come and go with
+//! those who read. Everything else is the room [`rules`].
 
 use crate::StandingError;
 use crate::facts::{GraphFacts, changes};
@@ -9,9 +10,10 @@ use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
 use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::view::View;
-use ::rules::{Bounds, Change, Evaluation, RulesError, Source};
-use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
+use ::rules::{Bounds, Change, Evaluation, RulesError};
+use datalog::{Program, RelationNo, Source as Origin};
 use model::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use store::Snapshot;
@@ -32,16 +34,16 @@ pub fn ask_rules(
     bounds: Bounds,
 ) -> Result<Vec<Vec<Value>>, RulesError> {
     let view = View::new(snapshot.clone());
-    let facts = GraphFacts { view: &view, tick: 0 };
-    let focused = datalog::focus(program);
+    let focused = datalog::focus_while(program, &*bounds.look)?;
     let Some(question) = focused.question.as_ref().map(|question| question.relation) else {
         return Ok(Vec::new());
     };
-    let mut evaluation = Evaluation::new(focused, parameters, Some(&facts), bounds)?;
+    let facts = GraphFacts::new(&view, 0, &focused);
+    let mut evaluation = Evaluation::new(focused, parameters, bounds)?;
     for (relation, rows) in files {
         rows.iter().try_for_each(|row| evaluation.give(relation, row))?;
     }
-    evaluation.evaluate()?;
+    evaluation.evaluate_over(&facts)?;
     Ok(evaluation.facts(question).collect())
 }
 
@@ -79,7 +81,19 @@ pub(crate) struct RulesKeeper {
     deadline: Deadline,
     evaluation: Evaluation<'static>,
     question: RelationNo,
-    graph: Vec<(RelationNo, GraphRelation)>,
+    /// Relations of the graph that it reads.
+    graph: Vec<RelationNo>,
+    /// Where it has parameters.
+    arguments: Option<Arguments>,
+}
+
+/// Arguments as facts.
+struct Arguments {
+    relation: RelationNo,
+    /// Number of parameters: the first columns of the answer.
+    width: usize,
+    /// The index of the answer by them.
+    index: usize,
 }
 
 impl From<RulesError> for StandingError {
@@ -99,10 +113,14 @@ pub(crate) fn check(program: &Program) -> Result<(), StandingError> {
             "end it with ?- relation(x, y). so that it is known what to tell",
         ));
     }
-    if let Some(name) = program.parameters.first() {
+    let rows = program.relations.iter().find_map(|relation| match &relation.source {
+        Origin::Parameter(name) => Some(name),
+        _ => None,
+    });
+    if let Some(name) = rows {
         return Err(StandingError::unsupported_but(
-            format!("a program with the parameter ${name}"),
-            "write the value itself, or read it from the graph",
+            format!("a program with the facts of ${name}"),
+            "give single values as parameters; what is many is read from the graph",
         ));
     }
     if program.relations.iter().any(|relation| matches!(relation.source, Origin::File(_))) {
@@ -115,59 +133,92 @@ pub(crate) fn check(program: &Program) -> Result<(), StandingError> {
 }
 
 impl RulesKeeper {
-    /// A program and its first answer.
-    pub fn begin(program: &Program, turn: &Turn<'_>, bytes_max: usize) -> Result<RulesKeeper, StandingError> {
-        let program = datalog::focus(program);
-        let question = program.question.as_ref().map_or(0, |question| question.relation);
-        let relations = program.relations.iter().enumerate();
-        let mut needed = vec![false; program.relations.len()];
-        needed[question] = true;
-        let bodies = program.rules.iter().flat_map(|rule| &rule.body);
-        bodies.filter_map(|literal| literal.relation()).for_each(|relation| needed[relation] = true);
-        let graph: Vec<(RelationNo, GraphRelation)> = relations
-            .filter_map(|(number, relation)| match &relation.source {
-                Origin::Graph(graph) if needed[number] => Some((number, graph.clone())),
-                _ => None,
-            })
-            .collect();
+    /// A program and its first answer, for these arguments where it has parameters.
+    pub fn begin(
+        program: &Program,
+        turn: &Turn<'_>,
+        arguments: &Changes,
+        bytes_max: usize,
+    ) -> Result<RulesKeeper, StandingError> {
         let deadline = Deadline::default();
         deadline.set(RULES_FIRST_SECONDS_MAX);
-        let mut evaluation = Evaluation::new(program, |_| None, None, deadline.bounds(bytes_max))?;
-        let facts = GraphFacts { view: turn.view, tick: turn.tick };
-        for (number, relation) in &graph {
-            facts.fetch(relation, None, &mut |fact| evaluation.give(*number, fact))?;
+        let width = program.parameters.len();
+        let (shared, given);
+        let (program, relation) = match width {
+            0 => (program, None),
+            _ => {
+                shared = datalog::share(program).map_err(|error| StandingError::Failed(error.message))?;
+                given = shared.arguments;
+                (&shared.program, Some(given))
+            }
+        };
+        let program = datalog::focus_while(program, &|| deadline.look())?;
+        let question = program.question.as_ref().map_or(0, |question| question.relation);
+        let graph = read_of(&program);
+        let facts = GraphFacts::new(turn.view, turn.tick, &program);
+        let mut evaluation = Evaluation::new(program, |_| None, deadline.bounds(bytes_max))?;
+        if let Some(relation) = relation {
+            arguments.iter().try_for_each(|(row, _)| evaluation.give(relation, row.values()))?;
         }
-        evaluation.evaluate()?;
-        evaluation.prepare()?;
-        Ok(RulesKeeper { deadline, evaluation, question, graph })
+        evaluation.evaluate_over(&facts)?;
+        evaluation.prepare_over(&facts)?;
+        let arguments = relation.map(|relation| Arguments {
+            relation,
+            width,
+            index: evaluation.index_first(question, width),
+        });
+        Ok(RulesKeeper { deadline, evaluation, question, graph, arguments })
     }
-    /// What a commit changes of the answer.
-    pub fn advance(&mut self, turn: &Turn<'_>) -> Result<Changes, StandingError> {
-        let Some(touched) = turn.touched else { return Ok(Changes::new()) };
+    /// What a commit changes of the answer, and arguments that come or go.
+    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
         let mut moved = Vec::new();
-        for (relation, graph) in &self.graph {
-            let changes = changes(graph, turn.view, turn.tick, touched)?;
-            moved.extend(changes.into_iter().map(|(fact, comes)| Change {
+        if let Some(touched) = turn.touched {
+            let at = (turn.view, turn.tick);
+            for relation in &self.graph {
+                changes(self.evaluation.program(), *relation, at, touched, &mut moved)?;
+            }
+        }
+        if let Some(Arguments { relation, .. }) = &self.arguments {
+            let change = |(row, count): &(Row, isize)| Change {
                 relation: *relation,
-                fact,
-                comes,
-            }));
+                fact: row.values().to_vec(),
+                comes: *count > 0,
+            };
+            moved.extend(arguments.iter().map(change));
         }
         if moved.is_empty() {
             return Ok(Changes::new());
         }
+        let began = turn.tick - u64::from(turn.touched.is_some());
+        let before = GraphFacts::new(turn.view, began, self.evaluation.program());
         self.deadline.set(RULES_COMMIT_SECONDS_MAX);
-        self.evaluation.change(&moved)?;
+        self.evaluation.change_over(&moved, &before)?;
         let told = self.evaluation.difference(self.question);
         // Once in a very long while this evaluates everything anew.
         self.deadline.set(RULES_FIRST_SECONDS_MAX);
-        self.evaluation.settle()?;
+        let after = GraphFacts::new(turn.view, turn.tick, self.evaluation.program());
+        self.evaluation.settle_over(&after)?;
         let gone = told.gone.into_iter().map(|fact| (Row::new(fact), -1));
         Ok(gone.chain(told.come.into_iter().map(|fact| (Row::new(fact), 1))).collect())
     }
-    /// The whole answer.
-    pub fn answer(&self) -> Changes {
-        self.evaluation.facts(self.question).map(|fact| (Row::new(fact), 1)).collect()
+    /// The arguments that a row of the answer belongs to.
+    pub fn arguments_of(&self, row: &Row) -> Row {
+        let width = self.arguments.as_ref().map_or(0, |arguments| arguments.width);
+        Row::new(row.values()[..width].iter().cloned())
+    }
+    /// The whole answer for these arguments.
+    pub fn answer(&self, arguments: &Row) -> Changes {
+        match &self.arguments {
+            None => self.evaluation.facts(self.question).map(|fact| (Row::new(fact), 1)).collect(),
+            Some(Arguments { index, .. }) => {
+                let facts = self.evaluation.facts_of(self.question, *index, arguments.values());
+                facts.map(|fact| (Row::new(fact), 1)).collect()
+            }
+        }
+    }
+    /// Bytes of what it keeps.
+    pub fn bytes(&self) -> usize {
+        self.evaluation.bytes()
     }
     pub fn rows(&self) -> usize {
         self.evaluation.len(self.question)
@@ -176,6 +227,14 @@ impl RulesKeeper {
     pub fn titles(program: &Program) -> Vec<Arc<str>> {
         program.question.as_ref().map(|question| question.names.clone()).unwrap_or_default()
     }
+}
+
+/// The relations of the graph that a program reads.
+fn read_of(program: &Program) -> Vec<RelationNo> {
+    let bodies = program.rules.iter().flat_map(|rule| &rule.body);
+    let read: BTreeSet<RelationNo> = bodies.filter_map(|literal| literal.relation()).collect();
+    let is_graph = |relation: &RelationNo| matches!(program.relations[*relation].source, Origin::Graph(_));
+    read.into_iter().filter(is_graph).collect()
 }
 
 #[cfg(test)]
@@ -189,7 +248,7 @@ mod tests {
         deadline.set(1);
         let began_ns = monotonic_ns();
         let bounds = deadline.bounds(usize::MAX);
-        let mut evaluation = Evaluation::new(program, |_| None, None, bounds).expect("it starts");
+        let mut evaluation = Evaluation::new(program, |_| None, bounds).expect("it starts");
         let error = StandingError::from(evaluation.evaluate().expect_err("it has no end"));
         assert!(error.to_string().ends_with("in seconds, would pass the limit of 1"), "{error}");
         let took_ns = monotonic_ns() - began_ns;

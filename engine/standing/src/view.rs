@@ -315,6 +315,50 @@ impl View {
         }
         Ok(())
     }
+    /// Has nothing at this vertex changed since the base, at any tick?
+    pub fn is_as_based(&self, vertex: VertexId) -> bool {
+        vertex.0 < self.base.vertex_bound() as u64
+            && !self.delta.born.contains_key(&vertex)
+            && !self.delta.lost.contains(&vertex)
+    }
+    /// The edges of a type in the base.
+    pub fn adjacency(&self, edge_type: EdgeTypeId, direction: Direction) -> AdjacencyView {
+        let mut views = self.adjacency.lock();
+        let made = || self.base.adjacency(&[edge_type], direction);
+        views.entry((vec![edge_type], direction)).or_insert_with(made).clone()
+    }
+    /// Is there an edge of this type from one vertex to the other, and one that `is_it` accepts? Found by both ends, however many edges they have.
+    pub fn has_between(
+        &self,
+        source: VertexId,
+        target: VertexId,
+        edge_type: EdgeTypeId,
+        tick: Tick,
+        mut is_it: impl FnMut(EdgeId) -> Result<bool, StandingError>,
+    ) -> Result<bool, StandingError> {
+        let bound = self.base.vertex_bound() as u64;
+        if source.0 < bound && target.0 < bound {
+            let mut edges = Vec::new();
+            let view = self.adjacency(edge_type, Direction::Out);
+            view.find(source.dense(), target.dense(), &mut edges)?;
+            for edge in edges {
+                if at(self.delta.edges.get(&edge), tick).is_none() && is_it(edge)? {
+                    return Ok(true);
+                }
+            }
+        }
+        for (since, edge) in self.delta.born.get(&source).into_iter().flatten() {
+            let is_between = edge.target == target && edge.source == source;
+            if *since <= tick && is_between && edge.id.edge_type() == edge_type {
+                let lives = at(self.delta.edges.get(&edge.id), tick).is_some_and(|now| *now == Some(*edge))
+                    && self.birth(edge.id, tick) == Some(*since);
+                if lives && is_it(edge.id)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
     /// Vertices that pass the filter.
     pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StandingError> {
         let mut found = Vec::new();

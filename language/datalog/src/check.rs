@@ -174,7 +174,9 @@ impl Checker {
             });
         }
         let all: Vec<Term> = (0..names.len()).map(Term::Slot).collect();
-        if terms == all {
+        // Of the graph's relations none is an answer: it is not kept.
+        let is_graph = matches!(self.program.relations[relation].source, Source::Graph(_));
+        if terms == all && !is_graph {
             self.program.question = Some(Question { relation, names });
             return Ok(());
         }

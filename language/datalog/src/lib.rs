@@ -4,9 +4,10 @@
 //! (`Person(v)`), edge types (`KNOWS(a, b)`), properties (`Person.name(v, n)`, `KNOWS.since(a, b, s)`).
 //!
 //! Reading order: [`token`], [`parse`] (text to clauses), [`clause`] (what they say), [`check`] (clauses to a [`Program`]: every
-//! variable bound, every relation of one width), [`strata`] (which relations need which, and no negation in a circle), [`magic`] (only what
-//! a question needs).
+//! variable bound, every relation of one width), [`strata`] (which relations need which, and no negation in a circle), [`arguments`] (parameters as
+//! facts), [`magic`] (only what a question needs).
 
+mod arguments;
 mod check;
 mod clause;
 mod error;
@@ -17,9 +18,10 @@ mod program;
 mod strata;
 mod token;
 
+pub use arguments::{Shared, share};
 pub use error::{DatalogError, ErrorKind, Span};
 pub use limits::{ARITY_MAX, RULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX};
-pub use magic::focus;
+pub use magic::{focus, focus_while};
 pub use program::{
     Aggregate, AggregateKind, Atom, Component, Expr, GraphRelation, Literal, Operator, Order, Program,
     Question, Relation, RelationNo, Rule, Source, Suspect, Term,

@@ -16,7 +16,16 @@ type Bound = u32;
 
 /// The program that answers the question and computes nothing that it does not need. Without a question, the program itself.
 pub fn focus(program: &Program) -> Program {
-    let Some(question) = &program.question else { return program.clone() };
+    let never = || Ok::<(), std::convert::Infallible>(());
+    focus_while(program, &never).unwrap_or_else(|never| match never {})
+}
+
+/// As [`focus`]; `look` is called now and then, and its error ends it.
+///
+/// # Errors
+/// That of `look`.
+pub fn focus_while<E>(program: &Program, look: &dyn Fn() -> Result<(), E>) -> Result<Program, E> {
+    let Some(question) = &program.question else { return Ok(program.clone()) };
     let rules = by_head(program);
     let mut whole = BTreeSet::new();
     let mut rounds = 0;
@@ -28,6 +37,7 @@ pub fn focus(program: &Program) -> Program {
             question.relation
         };
         while let Some((relation, bound)) = rewrite.queue.pop_front() {
+            look()?;
             for rule in rules.get(&relation).into_iter().flatten() {
                 rewrite.rule(rule, bound);
             }
@@ -54,7 +64,7 @@ pub fn focus(program: &Program) -> Program {
         focused.question = Some(Question { relation: asked, names: question.names.clone() });
         // Strata cannot be broken: what is negated or aggregated is computed whole.
         focused.components = strata::components(&focused, &[]).unwrap_or_default();
-        return focused;
+        return Ok(focused);
     }
 }
 

@@ -59,7 +59,7 @@ fn by_rules(shape: Shape, edges: &Edges, trials: &[(u32, u32)]) -> Run {
     let answer =
         program.relation(if shape == Shape::Closure { "tc" } else { "sg" }).expect("it has an answer");
     let started = now_ms();
-    let mut evaluation = Evaluation::new(program, |_| None, None, Bounds::default()).expect("it starts");
+    let mut evaluation = Evaluation::new(program, |_| None, Bounds::default()).expect("it starts");
     let fact = |(a, b): (u32, u32)| [Value::Int(i64::from(a)), Value::Int(i64::from(b))];
     edges.iter().for_each(|pair| evaluation.give(edge, &fact(*pair)).expect("it is given"));
     evaluation.evaluate().expect("it is evaluated");

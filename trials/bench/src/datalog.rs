@@ -53,7 +53,7 @@ fn answered(text: &str, facts: &[(&str, Vec<Vec<Value>>)]) -> Result<(Evaluation
     // Relations that `.input` declares wait for their facts.
     let nothing = |_: &str| Some(Value::list(Vec::new()));
     let (evaluation, time_ms) = timed(|| {
-        let mut evaluation = Evaluation::new(program, nothing, None, Bounds::default())?;
+        let mut evaluation = Evaluation::new(program, nothing, Bounds::default())?;
         for (name, facts) in facts {
             let Some(relation) = evaluation.program().relation(name) else { continue };
             facts.iter().try_for_each(|fact| evaluation.give(relation, fact))?;

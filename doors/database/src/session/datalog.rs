@@ -2,13 +2,12 @@
 //! is read.
 
 use super::{Limits, Session};
-use crate::datalog::{Wrapped, compile, standing_command, statement};
+use crate::datalog::{Wrapped, compile, statement};
 use crate::result::RequestKind;
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, RulesError};
 use ::standing::{FileFacts, ask_rules};
-use plan::standing::StandingCommand;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,18 +31,14 @@ impl Session {
         self.answer_rules(&program, &params, &limits, monotonic_ns(), snapshot)
     }
 
-    /// The answer to a statement that is a program, or keeps one.
+    /// The answer to a statement that is a program.
     pub(super) fn run_datalog(
         &mut self,
         text: &str,
         params: &Params,
         limits: &Limits,
         started_ns: u64,
-        reading: bool,
     ) -> Option<Result<QueryResult, Error>> {
-        if let Some(command) = standing_command(text) {
-            return Some(self.keep_rules(&command, params, reading));
-        }
         let wrapped = statement(text)?;
         Some(self.wrapped_rules(&wrapped, text, params, limits, started_ns))
     }
@@ -65,23 +60,6 @@ impl Session {
         }
         let program = compile(wrapped.program, text, wrapped.offset, snapshot.catalog())?;
         self.answer_rules(&program, params, limits, started_ns, snapshot)
-    }
-
-    fn keep_rules(
-        &mut self,
-        command: &StandingCommand,
-        params: &Params,
-        reading: bool,
-    ) -> Result<QueryResult, Error> {
-        if reading {
-            let code = "Neo.ClientError.Statement.AccessMode";
-            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
-        }
-        let payer = self.speaker.payer(self.database.accounts()).tenant;
-        self.database.carry_out(command, params, payer)?;
-        let snapshot = self.database.snapshot();
-        let summary = summary(&snapshot, RequestKind::Schema, Duration::ZERO);
-        Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
     }
 
     fn answer_rules(

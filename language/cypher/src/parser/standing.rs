@@ -1,7 +1,9 @@
 //! Commands about standing queries: `CREATE`, `DROP STANDING QUERY`, `SUBSCRIBE`.
 
 use super::{Parsed, Parser};
-use crate::lexer::TokenKind;
+use crate::error::CypherError;
+use crate::lexer::{NO_PARTNER, Token, TokenKind};
+use crate::span::Span;
 use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
 
@@ -29,12 +31,37 @@ impl Parser<'_> {
             false => None,
         };
         self.expect_word("AS")?;
+        let text = self.kept_query()?;
+        Ok(StandingCommand::Create { name, if_not_exists, tenant, text })
+    }
+
+    /// The text of what is kept: a query, which is read for its errors, or a program of rules, which is another language's.
+    fn kept_query(&mut self) -> Parsed<Name> {
         let start = self.span();
-        // Read for its errors, which have their place in the whole text; what is kept is the text itself.
+        if self.at_words(&["AS", "OF"]) {
+            let message = "a standing query is kept as of now: AS OF has no meaning here";
+            let error = CypherError::syntax(message, self.token(0).span.to(self.token(1).span));
+            return Err(Box::new(
+                error.with_hint("leave AS OF out, or ask once, without CREATE STANDING QUERY"),
+            ));
+        }
+        if self.is_word(0, "DATALOG") && self.is_symbol(1, "{") {
+            return Ok(self.rest_of_text());
+        }
         self.query_to_end()?;
         let span = self.since(start);
-        let text = self.text[span.start as usize..span.end as usize].into();
-        Ok(StandingCommand::Create { name, if_not_exists, tenant, text })
+        Ok(self.text[span.start as usize..span.end as usize].into())
+    }
+
+    /// What is left of the text, whatever its words are; a semicolon at its end is not part of it.
+    fn rest_of_text(&mut self) -> Name {
+        let start = self.span().start as usize;
+        let rest = self.text[start..].trim_end().trim_end_matches(';').trim_end();
+        let end = Span::new(start + rest.len(), start + rest.len());
+        self.tokens.truncate(self.at);
+        self.tokens.push(Token { kind: TokenKind::End, span: end, partner: NO_PARTNER });
+        self.lexer_error = None;
+        rest.into()
     }
 
     fn subscribe(&mut self) -> Parsed<StandingCommand> {
