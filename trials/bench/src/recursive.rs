@@ -1,7 +1,7 @@
 //! `recursive`: lengths of paths from one source and from many, between pairs, and walks that explode where they are listed one by one.
 //!
 //! Every answer is compared with that of a bare search over plain arrays. Parts: the names of graphs (`rmat20`, `power-law`, `random-2`,
-//! `random-8`, `random-32`, `ego-twitter`, `knows`) and `algorithms`, `pairs`, `walks`. `rmat18` and its like are
+//! `random-8`, `random-32`, `ego-twitter`, `knows`) and `algorithms`, `pairs`, `paths`, `walks`. `rmat18` and its like are
 //! smaller matrices.
 
 mod algorithms;
@@ -9,8 +9,10 @@ mod bare;
 mod lengths;
 mod ours;
 mod pairs;
+mod paths;
 mod policies;
 mod subject;
+mod twins;
 mod walks;
 
 use crate::report::Report;
@@ -19,9 +21,6 @@ use subject::Subject;
 
 /// Scale of the recursive matrix unless another is named.
 const RMAT_SCALE: u32 = 20;
-
-/// Largest matrix that whole-graph procedures run over.
-const ALGORITHMS_SCALE_MAX: u32 = 18;
 
 /// Runs the bench.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
@@ -45,9 +44,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
         }
     }
     if is_chosen("algorithms") {
-        // The wedges of a larger one take longer than all else together.
-        let subject = subject::rmat(scale.min(ALGORITHMS_SCALE_MAX));
-        algorithms::run(&subject, &ours::Ours::load(&subject)?, report)?;
+        algorithms::run(&subject::rmat(scale), report)?;
     }
     if is_chosen(&format!("rmat{scale}")) || is_chosen("pairs") {
         let subject = subject::rmat(scale);
@@ -56,6 +53,11 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
             false => ours::Ours::load(&subject)?,
         };
         pairs::run(&subject, &ours, report)?;
+    }
+    if is_chosen("paths") {
+        for subject in [subject::power_law(), subject::rmat(scale)] {
+            paths::run(&subject, ours::Ours::load(&subject)?, report)?;
+        }
     }
     if is_chosen("walks") {
         walks::run(report)?;

@@ -62,10 +62,6 @@ impl Bare {
     pub fn degree(&self, vertex: u32) -> usize {
         self.out.of(vertex).len()
     }
-    /// Is there no edge at this vertex?
-    pub fn is_isolated(&self, vertex: u32) -> bool {
-        self.out.of(vertex).is_empty() && self.into.of(vertex).is_empty()
-    }
     /// Vertices.
     pub fn vertices(&self) -> u32 {
         self.out.offsets.len() as u32 - 1

@@ -29,11 +29,25 @@ impl Ours {
     /// # Errors
     /// The disk, the import.
     pub fn load(subject: &Subject) -> Result<Ours, String> {
+        Ours::load_from(subject, |file| edge_list::write(file, subject.edges.iter().copied()))
+    }
+    /// The same with a property `weight` of each edge.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn load_weighted(subject: &Subject, weight: impl Fn(usize) -> u32) -> Result<Ours, String> {
+        let weighted = subject.edges.iter().zip(0..).map(|((from, to), at)| (*from, *to, weight(at)));
+        Ours::load_from(subject, |file| edge_list::write_weighted(file, weighted))
+    }
+    fn load_from(
+        subject: &Subject,
+        write: impl FnOnce(&std::path::Path) -> Result<(), String>,
+    ) -> Result<Ours, String> {
         let cache = data::cache_folder();
         let place = files::create_folder(&cache).and_then(|()| TemporaryFolder::inside(&cache, "recursive"));
         let place = place.map_err(|error| error.to_string())?;
         let file = place.path().join("edges.txt");
-        edge_list::write(&file, subject.edges.iter().copied())?;
+        write(&file)?;
         let database = Ours::open(&place, None)?;
         let options = edge_list::options(file);
         let imported = database.import(&options).map_err(|error| told(&error))?;

@@ -12,6 +12,9 @@ const POLICIES: [&str; 5] = ["1T1S", "nT1S", "nTkS(2)", "nTkMS(1)", "nTkMS(2)"];
 const OF_BEST_MAX: f64 = 1.1;
 /// Many threads and some sources may take so much longer than the better of one thread a source and all threads on one.
 const OF_PLAIN_MAX: f64 = 1.05;
+/// Lanes, when all are full, beside the same sources one by one.
+const LANES_TIMES_MIN: f64 = 4.0;
+const LANES_SOURCES_MIN: usize = 64;
 
 /// One line for each number of sources.
 ///
@@ -44,6 +47,16 @@ pub fn run(subject: &Subject, ours: &Ours, report: &mut Report) -> Result<(), St
             &format!("at most {OF_PLAIN_MAX} of 1T1S and nT1S ({})", shown_ms(plain_ms)),
             time_of("nTkS(2)") <= plain_ms * OF_PLAIN_MAX,
         );
+        if count >= LANES_SOURCES_MIN {
+            let lanes_ms = time_of("nTkMS(1)").min(time_of("nTkMS(2)"));
+            let faster = time_of("nTkS(2)") / lanes_ms;
+            report.figure(
+                "  nTkMS over nTkS",
+                &format!("{faster:.1} times as fast"),
+                &format!("at least {LANES_TIMES_MIN} times"),
+                faster >= LANES_TIMES_MIN,
+            );
+        }
         let all: Vec<String> =
             times.iter().map(|(time, policy)| format!("{policy} {}", shown_ms(*time))).collect();
         report.note(format!("  {}", all.join(", ")));

@@ -27,6 +27,12 @@ impl Subject {
     pub fn bare(&self) -> Bare {
         Bare::new(self.vertices, &self.edges)
     }
+    /// Edges that leave each vertex.
+    pub fn degrees(&self) -> Vec<u32> {
+        let mut degrees = vec![0; self.vertices as usize];
+        self.edges.iter().for_each(|(from, _)| degrees[*from as usize] += 1);
+        degrees
+    }
 }
 
 /// The recursive matrix of this scale.
