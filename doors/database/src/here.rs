@@ -5,6 +5,7 @@
 //! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
 //! can be rolled back. Cost: one relaxed counter a run.
 
+use plan::algebra::ApplyKind;
 use plan::statement::Mode;
 use plan::{Plan, Statement, StatementKind};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -16,8 +17,10 @@ const COST: i32 = 16;
 /// Without credit, one run in so many is tried all the same: the graph may have changed.
 const PROBE_EVERY: u32 = 256;
 
-/// Longer walks to ends that are not known are for executors.
+/// Longer walks to ends that are not known are for executors, ...
 const HOPS_MAX: u32 = 2;
+/// ... unless a few of their ends are enough, below a LIMIT or in a test: then the near ones usually are.
+const HOPS_MAX_FEW: u32 = 8;
 
 /// A plan's standing.
 #[derive(Debug)]
@@ -32,7 +35,9 @@ impl Here {
     pub fn new(statement: &Statement) -> Here {
         let is_fit = match &statement.kind {
             StatementKind::Query { plan, .. } => {
-                statement.mode != Mode::Profile && statement.in_transactions.is_none() && is_short_line(plan)
+                statement.mode != Mode::Profile
+                    && statement.in_transactions.is_none()
+                    && is_short_line(plan, false)
             }
             _ => false,
         };
@@ -56,9 +61,18 @@ impl Here {
 }
 
 /// Look-ups, steps and short walks, what is made of their rows and written for them, and sub-queries of that kind; no scan, no join.
-fn is_short_line(plan: &Plan) -> bool {
-    let mut next = Some(plan);
+///
+/// `few` says that the first rows are usually enough.
+fn is_short_line(plan: &Plan, few: bool) -> bool {
+    let (mut next, mut few) = (Some(plan), few);
     while let Some(plan) = next {
+        few = match plan {
+            Plan::Limit(_) => true,
+            // These have seen all rows before they hand on the first.
+            Plan::Sort(_) | Plan::Aggregate(_) => false,
+            _ => few,
+        };
+        let hops_max = if few { HOPS_MAX_FEW } else { HOPS_MAX };
         let is_short = matches!(
             plan,
             Plan::Unit
@@ -80,15 +94,20 @@ fn is_short_line(plan: &Plan) -> bool {
                 | Plan::Set(_)
                 | Plan::Delete(_)
         ) || is_listing(plan)
-            || matches!(plan, Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= HOPS_MAX))
-            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner))
-            || matches!(plan, Plan::Merge(node) if node.is_inline() && is_short_line(&node.inner));
+            || matches!(plan, Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max))
+            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner, is_test(&node.kind)))
+            || matches!(plan, Plan::Merge(node) if node.is_inline() && is_short_line(&node.inner, false));
         if !is_short {
             return false;
         }
         next = plan.input();
     }
     true
+}
+
+/// Does the first inner row answer it?
+fn is_test(kind: &ApplyKind) -> bool {
+    matches!(kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_))
 }
 
 /// What lists queries and tenants answers also where all the asker's places are taken.

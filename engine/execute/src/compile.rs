@@ -147,7 +147,7 @@ pub(crate) struct Compiler {
     /// Nodes that hand on few rows at first.
     hurried: HashSet<usize, FixedState>,
     /// Is the node that is compiled one of them?
-    hurries: bool,
+    pub(crate) hurries: bool,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
     /// Pre-order number of the node that is compiled; 0 is the topmost.
@@ -262,10 +262,12 @@ impl Compiler {
         let (inside, number) = self.inside.as_ref().zip(self.spot.below)?;
         Some(Domains::domain(&inside.rows, number))
     }
-    fn early(&self, layout: &Layout) -> Option<Early> {
+    /// What the node that is compiled, whose input has this layout, may know of outer rows that need no more.
+    pub(crate) fn early(&self, layout: &Layout) -> Option<Early> {
         let (inside, number) = self.inside.as_ref().zip(self.spot.inside)?;
         let row = layout.position(inside.row)?;
-        Some(Early { domain: Domains::domain(&inside.rows, number), row, once: self.spot.once, done: None })
+        let domain = inside.rows.has_instances().then(|| Domains::domain(&inside.rows, number));
+        Some(Early { domain, row, once: self.spot.once, done: None })
     }
     /// A variable that the statement does not have.
     pub(crate) fn fresh(&mut self) -> Var {
@@ -370,7 +372,7 @@ impl Compiler {
         Stream { vertex, output: 0, layout, parallel, ordered, fans_out: false }
     }
     /// Where a new stage counts its rows, if it does.
-    fn counted(&mut self, name: &str) -> Option<Arc<AtomicU64>> {
+    pub(crate) fn counted(&mut self, name: &str) -> Option<Arc<AtomicU64>> {
         if !self.is_profiled || self.stages.is_none() {
             return None;
         }
@@ -410,12 +412,12 @@ impl Compiler {
             layout.push(*variable);
         });
         let rows = self.counted(name);
+        let early = self.early(&feed.layout());
         if let Some(stages) = &mut self.stages {
-            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), rows.as_ref())));
+            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), early.clone(), rows.as_ref())));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();
-        let early = self.early(&feed.layout());
         let hurries = self.hurries;
         let make =
             move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone(), hurries);
@@ -424,7 +426,7 @@ impl Compiler {
 }
 
 /// What comes out of a stage: no vertex of its own, but rows of a layout.
-fn stage_stream(feed: &Feed, layout: Layout) -> Stream {
+pub(crate) fn stage_stream(feed: &Feed, layout: Layout) -> Stream {
     match feed {
         Feed::Rows(stream) => Stream { layout, ..stream.clone() },
         Feed::Unit => unreachable!("a sub-query within an operator starts from its argument"),

@@ -12,6 +12,7 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use model::{Batch, Column};
 use plan::Plan;
+use plan::algebra::ApplyKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -113,7 +114,11 @@ pub(crate) fn hurried(plan: &Plan) -> HashSet<usize, FixedState> {
             _ => hurries && !plan.writes_here(),
         };
         match plan {
-            Plan::Apply(node) => waiting.extend([(&node.input, below), (&node.inner, false)]),
+            // The rounds of a repeated group are on their way to the LIMIT, too.
+            Plan::Apply(node) => {
+                let inner = below && matches!(node.kind, ApplyKind::Repeat(_));
+                waiting.extend([(&node.input, below), (&node.inner, inner)])
+            }
             _ => waiting.extend(plan.children().into_iter().map(|child| (child, below))),
         }
     }
@@ -132,7 +137,8 @@ pub(crate) fn number(batch: &Batch, column: usize, row: usize) -> usize {
 /// What an operator that makes rows out of rows holds of its domain.
 #[derive(Clone)]
 pub(crate) struct Early {
-    pub(crate) domain: Domain,
+    /// Where the instance's bitmap is looked up; within an operator it is given.
+    pub(crate) domain: Option<Domain>,
     /// Column of the outer row's number.
     pub(crate) row: usize,
     pub(crate) once: bool,
@@ -141,6 +147,12 @@ pub(crate) struct Early {
 }
 
 impl Early {
+    /// Finds the bitmap of the scope instance it works in, unless it has.
+    pub(crate) fn look_up(&mut self, executor: usize, tag: Tag) {
+        if self.done.is_none() {
+            self.done = self.domain.as_ref().map(|domain| domain.bitmap(executor, tag));
+        }
+    }
     pub(crate) fn is_done(&self, batch: &Batch, row: usize) -> bool {
         self.done.as_ref().is_some_and(|done| done.contains(number(batch, self.row, row)))
     }

@@ -5,7 +5,7 @@
 //! once, here; an operator's own file holds only what is its own. The first two can also be a [`Stage`] within another operator.
 
 use crate::access::{Environment, Home};
-use crate::done::Early;
+use crate::done::{DoneRows, Early};
 use crate::expression::{Compiled, Scope};
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
@@ -168,6 +168,12 @@ impl<F: FanOut> Filling<F> {
         self.current = Some(batch);
         Ok(())
     }
+    /// Forgets what it was at; true if it may then begin again.
+    fn drop_work(&mut self) -> bool {
+        self.current = None;
+        self.rows.clear();
+        self.fan.recycle()
+    }
     /// A slice of work: rows, once there are `rows_max` or no more come, and whether the batch is exhausted.
     fn slice(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
@@ -187,22 +193,41 @@ impl<F: FanOut> Filling<F> {
 
 /// An operator of a line that runs within another operator: batches are put in, and slices of work taken out.
 pub(crate) trait Stage: Send {
-    /// A new batch, once the one before is exhausted.
-    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()>;
+    /// A new batch, once the one before is exhausted; in a test, `done` tells which outer rows have their answer.
+    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()>;
     /// A slice of work: rows, if there are any, and whether the batch is exhausted.
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)>;
+    /// Drops what it is at; true if it may then begin again.
+    fn drop_work(&mut self) -> bool;
 }
 
 /// A [`FanOut`] as a stage.
-struct FanStage<F>(Filling<F>);
+struct FanStage<F> {
+    filling: Filling<F>,
+    early: Option<Early>,
+    /// Rows after which they are handed on, where few may be enough.
+    wanted: usize,
+}
 
 impl<F: FanOut> Stage for FanStage<F> {
-    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
-        self.0.begin(batch, here)
+    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
+        if let Some(early) = &mut self.early {
+            early.done = done.cloned();
+            self.wanted = batch.len().max(EARLY_ROWS_FIRST);
+        }
+        self.filling.begin(batch, here)
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        let rows_max = turn.here.environment.batch_rows;
-        self.0.slice(rows_max, turn)
+        let rows_max = self.wanted.min(turn.here.environment.batch_rows);
+        let mut turn = Turn { here: turn.here, context: turn.context, early: self.early.as_ref() };
+        let outcome = self.filling.slice(rows_max, &mut turn)?;
+        if outcome.0.is_some() {
+            self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+        }
+        Ok(outcome)
+    }
+    fn drop_work(&mut self) -> bool {
+        self.filling.drop_work()
     }
 }
 
@@ -210,12 +235,14 @@ impl<F: FanOut> Stage for FanStage<F> {
 pub(crate) fn fan_stage<F: FanOut + 'static>(
     fan: F,
     carry: Arc<[usize]>,
+    early: Option<Early>,
     rows: Option<&Arc<AtomicU64>>,
 ) -> Box<dyn Stage> {
-    counted(FanStage(Filling::new(fan, carry)), rows)
+    counted(FanStage { filling: Filling::new(fan, carry), early, wanted: usize::MAX }, rows)
 }
 
-fn counted<S: Stage + 'static>(stage: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
+/// The stage, and where it is asked for, that it is counted how many rows come out of it.
+pub(crate) fn counted<S: Stage + 'static>(stage: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
     match rows {
         Some(rows) => Box::new(Counted { stage, rows: rows.clone() }),
         None => Box::new(stage),
@@ -229,8 +256,11 @@ struct Counted<S> {
 }
 
 impl<S: Stage> Stage for Counted<S> {
-    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
-        self.stage.begin(batch, here)
+    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
+        self.stage.begin(batch, done, here)
+    }
+    fn drop_work(&mut self) -> bool {
+        self.stage.drop_work()
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         let (rows, progress) = self.stage.slice(turn)?;
@@ -248,9 +278,13 @@ struct StepStage<S> {
 }
 
 impl<S: Step> Stage for StepStage<S> {
-    fn begin(&mut self, batch: Batch, _: &mut Here) -> Try<()> {
+    fn begin(&mut self, batch: Batch, _: Option<&Arc<DoneRows>>, _: &mut Here) -> Try<()> {
         self.waiting = Some(batch);
         Ok(())
+    }
+    fn drop_work(&mut self) -> bool {
+        self.waiting = None;
+        self.step.is_fresh()
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = self.waiting.take() else { return Ok((None, Progress::Done)) };
@@ -315,10 +349,8 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        if let Some(early) = self.early.as_mut().filter(|early| early.done.is_none()) {
-            early.done = Some(early.domain.bitmap(context.executor(), context.tag()));
-        }
-        if self.early.is_some() {
+        if let Some(early) = &mut self.early {
+            early.look_up(context.executor(), context.tag());
             // Each outer row has the same claim to a first answer.
             self.wanted = Some(batch.len().max(EARLY_ROWS_FIRST));
         }
@@ -329,13 +361,11 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
-        self.filling.current = None;
-        self.filling.rows.clear();
         if let Some(early) = &mut self.early {
             early.done = None;
         }
         self.wanted = (self.hurries || self.early.is_some()).then_some(EARLY_ROWS_FIRST);
-        self.filling.fan.recycle() && self.here.environment.is_reading()
+        self.filling.drop_work() && self.here.environment.is_reading()
     }
 }
 
@@ -388,6 +418,46 @@ impl<B: Breaker> Operator<Rows> for Breaking<B> {
         self.ports_open -= 1;
         self.draining = self.ports_open == 0;
         self.run(context)
+    }
+}
+
+/// Takes batches in and works them off as it may, some of it only once all have come: what opens scope instances, and MERGE.
+pub(crate) trait Intake: Send {
+    /// A batch of input.
+    fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()>;
+    /// Works on what it has; `complete` says that no more will come.
+    fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome;
+}
+
+/// Runs an [`Intake`].
+pub(crate) struct TakingIn<I> {
+    intake: I,
+    complete: bool,
+}
+
+impl<I: Intake> TakingIn<I> {
+    pub(crate) fn new(intake: I) -> TakingIn<I> {
+        TakingIn { intake, complete: false }
+    }
+    fn end(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.complete = true;
+        self.intake.run(true, context)
+    }
+}
+
+impl<I: Intake> Operator<Rows> for TakingIn<I> {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        self.intake.take(batch, context)?;
+        self.intake.run(self.complete, context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.intake.run(self.complete, context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.end(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.end(context)
     }
 }
 

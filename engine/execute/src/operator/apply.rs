@@ -20,10 +20,8 @@ use crate::liveness::VarSet;
 use crate::operator::hold;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Try};
-use dataflow::{
-    Context, Flow, InterPolicy, IntraPolicy, Operator, Outcome, ScopeOptions, Tag, VertexOptions,
-};
+use crate::turn::{Here, Intake, TakingIn, Try};
+use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, Tag, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
@@ -60,6 +58,10 @@ impl ScopeRows {
     pub(crate) fn new(executors: usize) -> ScopeRows {
         let live = (0..executors).map(|_| AtomicUsize::new(0)).collect();
         ScopeRows { rows: Mutex::default(), live, openers: AtomicU64::new(0) }
+    }
+    /// Is it of a scope, or of a sub-query that runs within one operator and has no instances?
+    pub(crate) fn has_instances(&self) -> bool {
+        !self.live.is_empty()
     }
     /// A number for an operator that opens instances.
     pub(crate) fn opener(&self) -> u64 {
@@ -126,10 +128,10 @@ pub(crate) struct OpenPlan {
 /// Opens an instance for each batch.
 struct ApplyOpen {
     plan: Arc<OpenPlan>,
-    waiting: VecDeque<Batch>,
+    /// With the bytes charged for each.
+    waiting: VecDeque<(Batch, usize)>,
     /// Rows of the first waiting batch that have been opened.
     place: usize,
-    complete: bool,
     here: Here,
     /// By which its instances are told from those of its twins.
     opener: u64,
@@ -170,11 +172,25 @@ impl ApplyOpen {
         (0..=self.plan.arguments).for_each(|output| context.end_instance(output, tag));
         Ok(())
     }
-    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        if self.plan.eager && !self.complete {
+}
+
+impl Intake for ApplyOpen {
+    fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        if !self.plan.eager {
+            self.waiting.push_back((batch, 0));
+            return Ok(());
+        }
+        let batch = batch.flatten();
+        let bytes = batch.bytes();
+        context.charge(bytes)?;
+        self.waiting.push_back((batch, bytes));
+        Ok(())
+    }
+    fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.plan.eager && !complete {
             return Ok(Flow::Ready);
         }
-        while let Some(batch) = self.waiting.front() {
+        while let Some((batch, charged)) = self.waiting.front() {
             if self.plan.rows.live(context.executor()) >= self.plan.instances_max {
                 return Ok(Flow::Waiting);
             }
@@ -182,6 +198,7 @@ impl ApplyOpen {
             let piece = crate::columns::piece(batch, self.place, rows_max.min(batch.len() - self.place));
             self.place += piece.len();
             if self.place == batch.len() {
+                context.release(*charged);
                 self.waiting.pop_front();
                 self.place = 0;
             }
@@ -191,30 +208,6 @@ impl ApplyOpen {
             }
         }
         Ok(Flow::Ready)
-    }
-}
-
-impl Operator<Rows> for ApplyOpen {
-    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        if self.plan.eager {
-            let batch = batch.flatten();
-            context.charge(batch.bytes())?;
-            self.waiting.push_back(batch);
-            return Ok(Flow::Ready);
-        }
-        self.waiting.push_back(batch);
-        self.run(context)
-    }
-    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        self.run(context)
-    }
-    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
-    }
-    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
     }
 }
 
@@ -320,13 +313,9 @@ pub(crate) fn open(
     });
     let environment = compiler.environment.clone();
     let argument_count = plan.arguments;
-    let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || ApplyOpen {
-        plan: plan.clone(),
-        waiting: VecDeque::new(),
-        place: 0,
-        complete: false,
-        here: Here::new(&environment),
-        opener: plan.rows.opener(),
+    let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || {
+        let (plan, here, opener) = (plan.clone(), Here::new(&environment), plan.rows.opener());
+        TakingIn::new(ApplyOpen { plan, waiting: VecDeque::new(), place: 0, here, opener })
     });
     let parallel = if eager {
         compiler.gather(&input, vertex, 0);

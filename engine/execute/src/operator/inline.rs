@@ -4,22 +4,25 @@
 //!   outer batch ─ number its rows ─► stage ─► stage ─► … ─► count by number, join back ─► rows
 //! ```
 //!
-//! The stages are the inner plan's own operators ([`stages`]). At the end of an outer batch it is known which of its rows had none: an OPTIONAL MATCH keeps those with nulls. Invariant: stages keep the
-//! order of rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Cost: a column of numbers and a
-//! counter for each outer row; no scope, no instance.
+//! The stages are the inner plan's own operators ([`stages`]). At the end of an outer batch it is known which of its rows had none: an
+//! OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is over with them once each has its
+//! first inner row: what a scope instance is, without one. It may itself be a stage of a line around it. Invariant: stages keep the order of
+//! rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Cost: a column of numbers and a counter for
+//! each outer row; no scope, no instance.
 
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
-use crate::compile::Compiler;
-use crate::done::number;
+use crate::compile::{Compiler, stage_stream};
+use crate::done::{DoneRows, Early, number};
 use crate::liveness::VarSet;
 use crate::operator::apply::added;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{Here, Progress, Stage, Try, Turn, counted};
 use dataflow::{Context, Flow, Operator, Outcome};
 use model::{Batch, Column, Nulls, Value};
 use plan::algebra::{Apply, ApplyKind};
+use std::ops::Range;
 use std::sync::Arc;
 
 mod stages;
@@ -35,47 +38,107 @@ struct Inlining {
     inner: Vec<usize>,
     /// Outer rows must come out in their order.
     ordered: bool,
+    /// It asks for the first inner row of each outer row only.
+    is_test: bool,
+    /// Outer rows of a test that are taken together.
+    together: usize,
+    /// Rows that pass are wanted as soon as they have.
+    hurries: bool,
 }
 
 struct Inline {
     plan: Arc<Inlining>,
     stages: Stages,
-    here: Here,
     outer: Option<Batch>,
+    /// The outer rows that the stages are at: so many from here on; those before have their answers.
+    at: Range<usize>,
+    /// Of those of a test that are taken together, how many have none yet.
+    unanswered: usize,
+    /// Marks of a test's answers, for the stages.
+    done: Option<Arc<DoneRows>>,
+    /// Within a test: rows that need no answer from here any more.
+    early: Option<Early>,
     counts: Vec<i64>,
     lists: Vec<Vec<Value>>,
     /// Inner rows that wait for the end of the batch, where order counts.
     held: Vec<Batch>,
     charged: usize,
+    /// Outer rows of a test before this one were handed on, as far as they pass.
+    told: usize,
     /// What is handed on at the end of the batch, and how much of it was.
     output: Option<(Batch, usize)>,
 }
 
 impl Inline {
-    fn begin(&mut self, outer: Batch) -> Try<()> {
-        let argument = self.plan.line.argument(&outer);
-        self.counts = vec![0; outer.len()];
+    fn new(plan: Arc<Inlining>, early: Option<Early>) -> Inline {
+        Inline {
+            stages: plan.line.stages(),
+            plan,
+            outer: None,
+            at: 0..0,
+            unanswered: 0,
+            done: None,
+            early,
+            counts: Vec::new(),
+            lists: Vec::new(),
+            held: Vec::new(),
+            charged: 0,
+            told: 0,
+            output: None,
+        }
+    }
+
+    fn begin(&mut self, outer: Batch, here: &mut Here) -> Try<()> {
+        self.counts.clear();
+        self.counts.resize(outer.len(), 0);
         if matches!(self.plan.kind, ApplyKind::Collect { .. }) {
             self.lists = vec![Vec::new(); outer.len()];
         }
-        self.outer = Some(outer);
-        self.stages.begin(argument, &mut self.here)
+        self.done = self.plan.is_test.then(|| Arc::new(DoneRows::new(outer.len())));
+        (self.outer, self.at, self.told) = (Some(outer), 0..0, 0);
+        self.begin_more(here).map(|_| ())
     }
 
-    /// Rows that came out of the last stage.
-    fn take(&mut self, inner: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+    /// The next outer rows of the batch; false if there are none.
+    fn begin_more(&mut self, here: &mut Here) -> Try<bool> {
+        let Some(outer) = &self.outer else { return Ok(false) };
+        let mut start = self.at.end;
+        if let Some(early) = self.early.as_ref().filter(|_| self.plan.is_test) {
+            start += (start..outer.len()).take_while(|row| early.is_done(outer, *row)).count();
+        }
+        if start >= outer.len() {
+            self.at = outer.len()..outer.len();
+            return Ok(false);
+        }
+        let together = if self.plan.is_test { self.plan.together } else { outer.len() };
+        let rows = piece(outer, start, together);
+        (self.at, self.unanswered) = (start..start + rows.len(), rows.len());
+        let argument = self.plan.line.argument(&rows, start);
+        self.stages.begin(argument, self.done.clone(), here)?;
+        Ok(true)
+    }
+
+    /// Rows that came out of the last stage; returns what can be handed on at once.
+    fn take(&mut self, inner: &Batch, context: &mut Context<'_, Rows>) -> Try<Option<Batch>> {
         let numbers: Vec<u32> =
-            (0..inner.len()).map(|row| number(&inner, self.plan.line.row, row) as u32).collect();
-        numbers.iter().for_each(|number| self.counts[*number as usize] += 1);
+            (0..inner.len()).map(|row| number(inner, self.plan.line.row, row) as u32).collect();
+        for number in &numbers {
+            let count = &mut self.counts[*number as usize];
+            *count += 1;
+            if let Some(done) = self.done.as_ref().filter(|_| *count == 1) {
+                done.mark(*number as usize);
+                self.unanswered -= 1;
+            }
+        }
         match self.plan.kind {
             ApplyKind::Inner(_) | ApplyKind::Optional(_) if self.plan.ordered => {
                 self.charge(inner.bytes(), context)?;
-                self.held.push(inner);
+                self.held.push(inner.clone());
             }
             ApplyKind::Inner(_) | ApplyKind::Optional(_) => {
                 let mut output = select(&self.kept(), numbers);
                 self.plan.inner.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
-                context.send(Rows(output));
+                return Ok(Some(output));
             }
             ApplyKind::Collect { .. } => {
                 let column = inner.column(self.plan.inner[0]);
@@ -86,7 +149,7 @@ impl Inline {
             }
             _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     fn charge(&mut self, bytes: usize, context: &mut Context<'_, Rows>) -> Try<()> {
@@ -99,15 +162,24 @@ impl Inline {
         self.outer.as_ref().expect("a batch was begun").project(&self.plan.carry)
     }
 
+    /// The rows of a test that are known to pass and were not handed on.
+    fn passed(&mut self) -> Batch {
+        let told = std::mem::replace(&mut self.told, self.at.end);
+        let passes = |count: i64| (count > 0) == (self.plan.kind == ApplyKind::Semi);
+        let rows = (told..self.at.end).filter(|row| passes(self.counts[*row]));
+        select(&self.kept(), rows.map(|row| row as u32).collect())
+    }
+
     /// What the end of the batch makes known.
     fn finish(&mut self) -> Batch {
+        if matches!(self.plan.kind, ApplyKind::Semi | ApplyKind::Anti) {
+            return self.passed();
+        }
         let kept = self.kept();
         let where_count = |passes: fn(i64) -> bool| -> Vec<u32> {
             (0..kept.len() as u32).filter(|row| passes(self.counts[*row as usize])).collect()
         };
         let column = match &self.plan.kind {
-            ApplyKind::Semi => return select(&kept, where_count(|count| count > 0)),
-            ApplyKind::Anti => return select(&kept, where_count(|count| count == 0)),
             ApplyKind::Optional(_) if self.plan.ordered => {
                 return self.in_order(&kept, where_count(|count| count == 0));
             }
@@ -126,7 +198,11 @@ impl Inline {
             ApplyKind::Collect { .. } => {
                 Column::Any(std::mem::take(&mut self.lists).into_iter().map(Value::list).collect())
             }
-            ApplyKind::Inner(_) | ApplyKind::Unit | ApplyKind::Repeat(_) => return Batch::default(),
+            ApplyKind::Semi
+            | ApplyKind::Anti
+            | ApplyKind::Inner(_)
+            | ApplyKind::Unit
+            | ApplyKind::Repeat(_) => return Batch::default(),
         };
         let mut batch = kept;
         batch.push(column);
@@ -154,42 +230,92 @@ impl Inline {
         output
     }
 
-    /// Hands on what the end of the batch gave, piece by piece.
-    fn hand_on(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        while let Some((output, next)) = &mut self.output {
-            let rows = piece(output, *next, self.here.environment.batch_rows);
-            *next += rows.len();
-            let done = *next >= output.len();
-            if !rows.is_empty() {
-                context.send(Rows(rows));
-            }
-            if done {
-                self.output = None;
-                context.release(std::mem::take(&mut self.charged));
-            } else if context.should_yield() {
-                return Ok(Flow::Again);
-            }
+    /// A piece of what the end of the batch gave.
+    fn hand_on(&mut self, turn: &mut Turn<'_, '_>) -> (Option<Batch>, Progress) {
+        let Some((output, next)) = &mut self.output else { return (None, Progress::Done) };
+        let rows = piece(output, *next, turn.here.environment.batch_rows);
+        *next += rows.len();
+        let is_over = *next >= output.len();
+        if is_over {
+            self.output = None;
+            turn.context.release(std::mem::take(&mut self.charged));
         }
-        Ok(Flow::Ready)
+        ((!rows.is_empty()).then_some(rows), if is_over { Progress::Done } else { Progress::More })
     }
 
+    /// A slice of the stages' work.
+    fn work(&mut self, turn: &mut Turn<'_, '_>) -> Try<Option<Batch>> {
+        let (rows, progress) = if self.at.is_empty() {
+            (None, Progress::Done)
+        } else {
+            // They know by themselves who has enough.
+            let mut turn = Turn { here: turn.here, context: turn.context, early: None };
+            self.stages.slice(&mut turn)?
+        };
+        let output = rows.map_or(Ok(None), |rows| self.take(&rows, turn.context))?;
+        let is_answered = self.plan.is_test && self.unanswered == 0;
+        if progress == Progress::More && !is_answered {
+            return Ok(output);
+        }
+        if progress == Progress::More {
+            self.stages.drop_work(&self.plan.line);
+        }
+        let passed = self.plan.hurries.then(|| self.passed()).filter(|passed| !passed.is_empty());
+        if !self.begin_more(turn.here)? {
+            self.output = Some((self.finish(), 0));
+            self.outer = None;
+        }
+        Ok(output.or(passed))
+    }
+}
+
+impl Stage for Inline {
+    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
+        if let Some(early) = &mut self.early {
+            early.done = done.cloned();
+        }
+        Inline::begin(self, batch, here)
+    }
+    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+        match self.outer {
+            Some(_) => Ok((self.work(turn)?, Progress::More)),
+            None => Ok(self.hand_on(turn)),
+        }
+    }
+    fn drop_work(&mut self) -> bool {
+        if self.outer.take().is_some() && !self.at.is_empty() {
+            self.stages.drop_work(&self.plan.line);
+        }
+        self.output = None;
+        self.held.clear();
+        // What it charged for it gives back with the next.
+        true
+    }
+}
+
+/// Runs it as an operator of its own.
+struct Inlined {
+    inline: Inline,
+    here: Here,
+}
+
+impl Inlined {
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        while self.outer.is_some() && self.output.is_none() {
+        loop {
             let mut turn = Turn { here: &mut self.here, context, early: None };
-            let (rows, progress) = self.stages.slice(&mut turn)?;
+            let (rows, progress) = self.inline.slice(&mut turn)?;
+            let sends = rows.is_some();
             if let Some(rows) = rows {
-                self.take(rows, context)?;
+                context.send(Rows(rows));
             }
             if progress == Progress::Done {
-                self.output = Some((self.finish(), 0));
-                self.outer = None;
-                break;
+                return Ok(Flow::Ready);
             }
-            if context.should_yield() {
+            // Who wants few rows may find that this was enough.
+            if context.should_yield() || (sends && self.inline.plan.hurries) {
                 return Ok(Flow::Again);
             }
         }
-        self.hand_on(context)
     }
 }
 
@@ -197,16 +323,25 @@ fn select(batch: &Batch, rows: Vec<u32>) -> Batch {
     if batch.width() == 0 { Batch::new(Vec::new(), rows.len()) } else { batch.select(rows) }
 }
 
-impl Operator<Rows> for Inline {
+impl Operator<Rows> for Inlined {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        self.begin(batch)?;
+        if let Some(early) = &mut self.inline.early {
+            early.look_up(context.executor(), context.tag());
+        }
+        Inline::begin(&mut self.inline, batch, &mut self.here)?;
         self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)
+    }
+    fn recycle(&mut self) -> bool {
+        if let Some(early) = &mut self.inline.early {
+            early.done = None;
+        }
+        self.inline.drop_work() && self.here.environment.is_reading()
     }
 }
 
@@ -218,8 +353,11 @@ pub(crate) fn compile(
     let (new, inner_required) = added(&node.kind, required);
     let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
     let input = compiler.plan(&node.input, &below)?;
+    let is_test = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
+    let hurries = compiler.hurries && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti);
+    let early = compiler.early(&input.layout);
     let (carry, mut output) = compiler.carry(&input.layout, required);
-    let line = Line::compile(compiler, &node.inner, &node.imports, &input, inner_required)?;
+    let line = Line::compile(compiler, (&node.inner, is_test), &node.imports, &input, inner_required)?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -234,20 +372,19 @@ pub(crate) fn compile(
         carry,
         inner: inner.collect::<Result<_, _>>()?,
         ordered: input.ordered,
+        is_test,
+        together: node.scope.rows.map_or(usize::MAX, |rows| rows.max(1) as usize),
+        hurries,
         line,
     });
+    let rows = compiler.counted("Inline");
+    if let Some(stages) = &mut compiler.stages {
+        stages.push(Arc::new(move || counted(Inline::new(plan.clone(), early.clone()), rows.as_ref())));
+        return Ok(stage_stream(&Feed::Rows(input), output));
+    }
     let environment = compiler.environment.clone();
-    let make = move || Inline {
-        stages: plan.line.stages(),
-        plan: plan.clone(),
-        here: Here::new(&environment),
-        outer: None,
-        counts: Vec::new(),
-        lists: Vec::new(),
-        held: Vec::new(),
-        charged: 0,
-        output: None,
-    };
+    let make =
+        move || Inlined { inline: Inline::new(plan.clone(), early.clone()), here: Here::new(&environment) };
     let fans_out = matches!(node.kind, ApplyKind::Inner(_) | ApplyKind::Optional(_));
     let stream = compiler.attach("Inline", &Feed::Rows(input), output, make);
     Ok(Stream { fans_out, ..stream })

@@ -25,7 +25,7 @@ use crate::operator::set::{self, Changes};
 use crate::operator::write::Dirty;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Try};
+use crate::turn::{Here, Intake, TakingIn, Try};
 use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -62,16 +62,16 @@ struct Merging {
 /// Gathers all rows, then opens one instance after another.
 struct MergeOpen {
     plan: Arc<Merging>,
-    waiting: VecDeque<Batch>,
+    /// With the bytes charged for each.
+    waiting: VecDeque<(Batch, usize)>,
     place: usize,
     /// An instance is open.
     open: bool,
-    complete: bool,
 }
 
 impl MergeOpen {
     fn open(&mut self, context: &mut Context<'_, Rows>) {
-        let batch = self.waiting.front().expect("the caller looked");
+        let (batch, _) = self.waiting.front().expect("the caller looked");
         let rows = crate::columns::piece(batch, self.place, self.plan.rows_max);
         let tag = context.open_instance();
         self.plan.scope_rows.open(context.executor(), tag, rows.len(), 0);
@@ -85,8 +85,18 @@ impl MergeOpen {
         (0..=self.plan.arguments).for_each(|output| context.end_instance(output, tag));
         self.open = true;
     }
-    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        if !self.complete {
+}
+
+impl Intake for MergeOpen {
+    fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        let batch = batch.flatten();
+        let bytes = batch.bytes();
+        context.charge(bytes)?;
+        self.waiting.push_back((batch, bytes));
+        Ok(())
+    }
+    fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome {
+        if !complete {
             return Ok(Flow::Ready);
         }
         loop {
@@ -96,8 +106,9 @@ impl MergeOpen {
                 }
                 self.open = false;
                 self.place += self.plan.done.swap(0, Ordering::AcqRel).max(1);
-                if self.waiting.front().is_some_and(|batch| self.place >= batch.len()) {
-                    self.waiting.pop_front();
+                let place = self.place;
+                if let Some((_, charged)) = self.waiting.pop_front_if(|(batch, _)| place >= batch.len()) {
+                    context.release(charged);
                     self.place = 0;
                 }
             }
@@ -106,26 +117,6 @@ impl MergeOpen {
             }
             self.open(context);
         }
-    }
-}
-
-impl Operator<Rows> for MergeOpen {
-    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        let batch = batch.flatten();
-        context.charge(batch.bytes())?;
-        self.waiting.push_back(batch);
-        Ok(Flow::Ready)
-    }
-    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        self.run(context)
-    }
-    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
-    }
-    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
     }
 }
 
@@ -371,14 +362,10 @@ pub(crate) fn compile(
     // The inner plan is compiled before the vertex that opens its scope can be made, so that one is told its plan later.
     let plan: Arc<std::sync::OnceLock<Arc<Merging>>> = Arc::default();
     let opener = plan.clone();
-    let vertex =
-        compiler.vertex("MergeOpen", VertexOptions { must_finish: true, ..open }, move || MergeOpen {
-            plan: opener.get().expect("set before the graph is submitted").clone(),
-            waiting: VecDeque::new(),
-            place: 0,
-            open: false,
-            complete: false,
-        });
+    let vertex = compiler.vertex("MergeOpen", VertexOptions { must_finish: true, ..open }, move || {
+        let plan = opener.get().expect("set before the graph is submitted").clone();
+        TakingIn::new(MergeOpen { plan, waiting: VecDeque::new(), place: 0, open: false })
+    });
     compiler.gather(&input, vertex, 0);
     let stream =
         Stream { vertex, output: 0, layout: argument, parallel: false, ordered: true, fans_out: false };

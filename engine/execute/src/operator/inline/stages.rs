@@ -1,8 +1,9 @@
-//! A line of operators within one operator: batches go in at the front, rows come out behind the last.
+//! A line of operators within one operator: batches go in at the front, rows come out behind the last. In a test, rows that have their answer
+//! are skipped by every stage, and once all have, what is under way is dropped: the same as ending a scope instance.
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside, StageMaker};
-use crate::done::Domains;
+use crate::done::{Domains, DoneRows};
 use crate::expression::Layout;
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
@@ -30,13 +31,16 @@ pub(crate) struct Stages {
     stages: Vec<Box<dyn Stage>>,
     /// The one that works.
     at: usize,
+    /// Of a test: which outer rows have their answer.
+    done: Option<Arc<DoneRows>>,
 }
 
 impl Line {
-    /// Compiles an inner plan that is a line from its argument on; `outer` are the rows around it.
+    /// Compiles an inner plan that is a line from its argument on; `outer` are the rows around it, `first_only` says that the first inner row
+    /// of each is all that is asked for.
     pub(crate) fn compile(
         compiler: &mut Compiler,
-        inner: &Plan,
+        (inner, first_only): (&Plan, bool),
         imports: &[Var],
         outer: &Stream,
         required: VarSet,
@@ -53,23 +57,24 @@ impl Line {
             row: number,
             argument: Stream { layout, fans_out: false, ..outer.clone() },
             rows: Arc::new(ScopeRows::new(0)),
-            domains: Domains::default(),
+            domains: if first_only { Domains::of(inner, true) } else { Domains::default() },
         };
         let outside = compiler.inside.replace(inside);
-        compiler.stages = Some(Vec::new());
+        let around = compiler.stages.replace(Vec::new());
         let stream = compiler.plan(inner, &required.with([number]));
-        let makers = compiler.stages.take().unwrap_or_default();
+        let makers = std::mem::replace(&mut compiler.stages, around).unwrap_or_default();
         compiler.inside = outside;
         let layout = stream?.layout;
         Ok(Line { makers, imports, row: Compiler::position(&layout, number)?, layout })
     }
     /// Stages that have done nothing yet.
     pub(crate) fn stages(&self) -> Stages {
-        Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0 }
+        Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0, done: None }
     }
-    /// These outer rows as the first stage reads them, numbered.
-    pub(crate) fn argument(&self, outer: &Batch) -> Batch {
-        let numbers = Column::Int((0..outer.len() as i64).collect(), Nulls::none());
+    /// These outer rows as the first stage reads them, numbered from `first` on.
+    pub(crate) fn argument(&self, outer: &Batch, first: usize) -> Batch {
+        let numbers = (first as i64..(first + outer.len()) as i64).collect();
+        let numbers = Column::Int(numbers, Nulls::none());
         let mut argument = Batch::new(vec![numbers], outer.len());
         self.imports.iter().for_each(|at| argument.push_carried(outer.column(*at).clone()));
         argument
@@ -77,10 +82,19 @@ impl Line {
 }
 
 impl Stages {
-    /// A new batch, once the one before is exhausted.
-    pub(crate) fn begin(&mut self, argument: Batch, here: &mut Here) -> Try<()> {
-        self.at = 0;
-        self.stages[0].begin(argument, here)
+    /// A new batch, once the one before is exhausted; in a test, `done` is where outer rows are marked that have their answer.
+    pub(crate) fn begin(&mut self, argument: Batch, done: Option<Arc<DoneRows>>, here: &mut Here) -> Try<()> {
+        (self.at, self.done) = (0, done);
+        self.stages[0].begin(argument, self.done.as_ref(), here)
+    }
+    /// Drops all that is under way.
+    pub(crate) fn drop_work(&mut self, line: &Line) {
+        // Stages behind the one that works have nothing.
+        for (stage, make) in self.stages[..=self.at].iter_mut().zip(&line.makers) {
+            if !stage.drop_work() {
+                *stage = make();
+            }
+        }
     }
     /// A slice of work: rows that came out, and whether no more will of this batch.
     pub(crate) fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
@@ -94,7 +108,7 @@ impl Stages {
             }
             // A stage that is exhausted says so again when it is its turn.
             self.at += 1;
-            self.stages[self.at].begin(rows, turn.here)?;
+            self.stages[self.at].begin(rows, self.done.as_ref(), turn.here)?;
             return Ok((None, Progress::More));
         }
         if progress == Progress::Done {

@@ -11,8 +11,8 @@ use crate::operator::apply::ScopeRows;
 use crate::operator::inline::{Line, Stages};
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Progress, Try, Turn};
-use dataflow::{Context, Flow, Operator, Outcome, Tag, VertexOptions};
+use crate::turn::{Here, Intake, Progress, TakingIn, Try, Turn};
+use dataflow::{Context, Flow, Outcome, VertexOptions};
 use model::Batch;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,6 @@ struct MergeInline {
     output: VecDeque<(Batch, usize)>,
     /// Something was written that the view does not have.
     wrote: bool,
-    complete: bool,
     /// Nothing stands above that could look.
     is_topmost: bool,
 }
@@ -48,7 +47,7 @@ impl MergeInline {
         (self.close.dirty, self.close.next) = Default::default();
         // Operators keep the view that they first met.
         let mut stages = self.line.stages();
-        stages.begin(self.line.argument(&rows), &mut self.close.here)?;
+        stages.begin(self.line.argument(&rows, 0), None, &mut self.close.here)?;
         (self.stages, self.close.outer) = (Some(stages), Some(rows));
         Ok(())
     }
@@ -88,8 +87,20 @@ impl MergeInline {
         }
         Ok(())
     }
-    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        if !self.complete {
+}
+
+impl Intake for MergeInline {
+    fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        if !batch.is_empty() {
+            let batch = batch.flatten();
+            let bytes = batch.bytes();
+            context.charge(bytes)?;
+            self.waiting.push_back((batch, bytes));
+        }
+        Ok(())
+    }
+    fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome {
+        if !complete {
             return Ok(Flow::Ready);
         }
         loop {
@@ -116,29 +127,6 @@ impl MergeInline {
     }
 }
 
-impl Operator<Rows> for MergeInline {
-    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        if !batch.is_empty() {
-            let batch = batch.flatten();
-            let bytes = batch.bytes();
-            context.charge(bytes)?;
-            self.waiting.push_back((batch, bytes));
-        }
-        Ok(Flow::Ready)
-    }
-    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        self.run(context)
-    }
-    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
-    }
-    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
-        self.complete = true;
-        self.run(context)
-    }
-}
-
 pub(super) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Merge,
@@ -147,12 +135,12 @@ pub(super) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let is_topmost = compiler.current == 0;
     let found: VarSet = pattern(node).into_iter().collect();
-    let line = Arc::new(Line::compile(compiler, &node.inner, &node.imports, input, found)?);
+    let line = Arc::new(Line::compile(compiler, (&node.inner, false), &node.imports, input, found)?);
     let rows = Arc::new(ScopeRows::new(compiler.executors));
     let (plan, layout) = merging(compiler, node, required, &input.layout, (&line.layout, line.row), rows)?;
     let (plan, environment) = (Arc::new(plan), compiler.environment.clone());
     let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
-    let vertex = compiler.vertex("Merge", options, move || MergeInline {
+    let make = move || MergeInline {
         close: MergeClose::new(plan.clone(), Here::new(&environment)),
         line: line.clone(),
         waiting: VecDeque::new(),
@@ -160,9 +148,9 @@ pub(super) fn compile(
         stages: None,
         output: VecDeque::new(),
         wrote: false,
-        complete: false,
         is_topmost,
-    });
+    };
+    let vertex = compiler.vertex("Merge", options, move || TakingIn::new(make()));
     compiler.gather(input, vertex, 0);
     Ok(Stream { vertex, layout, parallel: false, fans_out: false, ..input.clone() })
 }
