@@ -13,7 +13,7 @@ pub(crate) mod told;
 mod walked;
 
 pub(crate) use planned::{PlannedTraversal, Plans, params};
-pub(crate) use running::{Found, Started};
+pub(crate) use running::{Found, Measures, Started};
 pub use shown::{ShownEdge, ShownVertex};
 pub use terminal::Ended;
 pub(crate) use walked::{Bounds, Walked};
@@ -21,7 +21,7 @@ pub(crate) use walked::{Bounds, Walked};
 use crate::Error;
 use crate::interrupt::Ticket;
 use execute::ResultStream;
-use gremlin::{GremlinError, Object, ResultKind};
+use gremlin::{GremlinError, Object, ResultKind, TraversalMetrics};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -79,6 +79,11 @@ impl GremlinAnswer {
             }
             Source::Running { stream, found, .. } => running::wait(stream, found),
         }
+    }
+    /// How a traversal ran as the answer.
+    pub(crate) fn of_metrics(metrics: TraversalMetrics, view: Snapshot) -> GremlinAnswer {
+        let objects = vec![(Object::Metrics(Arc::new(metrics)), 1)];
+        GremlinAnswer { source: Source::Ended(Some(objects)), view, keeps_many: false, place: None }
     }
     /// Text as the answer.
     pub(crate) fn of_text(text: String, view: Snapshot) -> GremlinAnswer {

@@ -356,7 +356,10 @@ fn whatever_one_turn_does_it_ends_in_time_within_memory_and_when_it_is_told_to()
 #[test]
 fn a_traversal_tells_how_it_runs() {
     let mut session = ring();
-    let mut told = |text: &str| plain(&mut session, text)[0].as_str().expect("a text").to_string();
+    let mut told = |text: &str| match &plain(&mut session, text)[0] {
+        Object::String(text) => text.to_string(),
+        metrics => metrics.to_string(),
+    };
     let plan = told("g.V().has('a', 'n', 7).out('x').dedup().explain()");
     assert!(plan.contains("Distinct") && plan.contains("$constant0 = Int(7)"), "{plan}");
     let steps = told("g.withSack(0).V().sack(sum).by('n').sack().explain()");
@@ -365,6 +368,7 @@ fn a_traversal_tells_how_it_runs() {
     assert!(profile.contains("rows") && profile.contains("Distinct"), "{profile}");
     let machine = told("g.withSack(0).V().sack(sum).by('n').sack().profile()");
     assert!(machine.contains("60 objects in"), "{machine}");
+    assert!(machine.contains("sack(Operator.sum).by(\"n\")"), "{machine}");
     let hinted =
         told("g.with('policy', 'DFS WITHIN BFS').V().where(out('x').out('x').has('n', 3)).explain()");
     assert!(hinted.contains("DFS/BFS") && hinted.contains("a hint"), "{hinted}");

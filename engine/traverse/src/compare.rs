@@ -316,6 +316,7 @@ pub fn is_of_type(object: &Object, kind: &Object) -> bool {
         Token::GProperty => matches!(object, Object::Property(_) | Object::VertexProperty(_)),
         Token::GPath => matches!(object, Object::Path(_)),
         Token::GTree => matches!(object, Object::Tree(_)),
+        Token::GGraph => matches!(object, Object::Graph(_)),
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 //! name of the step.
 
 mod branch;
+mod call;
 mod change;
 mod collect;
 mod modulate;
@@ -16,6 +17,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::step::{Body, By, Given, Name, Program, Step};
 use gremlin::{Argument, Instruction, Object, Predicate, Token, Traversal};
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is compiled: a program, how it is set, and whether its traversers keep their paths.
@@ -23,6 +25,8 @@ use std::sync::Arc;
 pub struct Compiled {
     /// The steps.
     pub program: Body,
+    /// The instructions that each step was made of.
+    pub origins: Vec<Range<usize>>,
     /// What the source says.
     pub setting: Setting,
     /// Does any step ask for the way?
@@ -37,11 +41,12 @@ pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
     let compiler = Compiler::default();
     let setting = compiler.setting(&traversal.source)?;
     let compiler = Compiler { productive: setting.productive_by.clone(), ..compiler };
-    let mut program = compiler.program(&traversal.steps)?;
+    let (mut program, origins) = compiler.whole(&traversal.steps)?;
     compiler.check_setting(&setting, traversal)?;
     mark_start(&mut program);
     let keeps_path = compiler.keeps_path.get();
-    Ok(Compiled { program: Arc::new(program), setting, keeps_path, writes: compiler.writes.get() })
+    let writes = compiler.writes.get();
+    Ok(Compiled { program: Arc::new(program), origins, setting, keeps_path, writes })
 }
 
 /// What a traversal begins with is given a traverser that stands on nothing; `inject` does not hand it on.
@@ -92,15 +97,23 @@ impl Compiler {
     }
 
     fn program(&self, instructions: &[Instruction]) -> Outcome<Program> {
+        self.whole(instructions).map(|(program, _)| program)
+    }
+    /// A program, and of which instructions each of its steps was made.
+    fn whole(&self, instructions: &[Instruction]) -> Outcome<(Program, Vec<Range<usize>>)> {
         if let Some(program) = self.infix(instructions)? {
-            return Ok(program);
+            let origins = vec![0..instructions.len(); program.steps.len()];
+            return Ok((program, origins));
         }
         let mut reader = Reader { instructions, at: 0 };
-        let mut steps = Vec::new();
-        while let Some(instruction) = reader.next() {
+        let (mut steps, mut origins) = (Vec::new(), Vec::new());
+        loop {
+            let from = reader.at;
+            let Some(instruction) = reader.next() else { break };
             self.step(instruction, &mut reader, &mut steps)?;
+            origins.resize(steps.len(), from..reader.at);
         }
-        Ok(program_of(steps))
+        Ok((program_of(steps), origins))
     }
 
     /// `a.or().b`, `a.and().b`: `or` binds less than `and`.

@@ -5,7 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
 use crate::pipeline::{Stage, State};
-use crate::step::{By, Name, Step};
+use crate::step::{By, Name, Reduce, Step};
 use crate::traverser::Traverser;
 use foldhash::HashSet;
 use gremlin::Object;
@@ -24,11 +24,12 @@ impl Machine {
         match step {
             Step::Dedup { labels, by } => self.dedup(labels, by.as_ref(), state, traverser, out)?,
             Step::Range { low, high } => return Ok(range(*low, *high, state, traverser, out)),
+            Step::Reduce(Reduce::Count) => count(state, &traverser)?,
             Step::Inject { objects, first } => self.inject(objects, *first, state, traverser, out),
             Step::Tail(_)
             | Step::Sample { .. }
             | Step::Order(_)
-            | Step::Reduce(_)
+            | Step::Reduce(Reduce::Sum | Reduce::Min | Reduce::Max | Reduce::Mean)
             | Step::Fold(_)
             | Step::Tree { side: None, .. }
             | Step::Group { side: None, .. }
@@ -69,6 +70,7 @@ impl Machine {
                 keep(crate::shapes::quantified(what, predicate, &traverser.object), traverser, out);
             }
             Step::Discard => {}
+            Step::Call(call) => self.call(call, &traverser, out)?,
             Step::Identity | Step::TimeLimit => out.push(traverser),
             Step::As(labels) => {
                 let mut traverser = traverser;
@@ -99,6 +101,7 @@ impl Machine {
             | Step::Group { .. }
             | Step::GroupCount { .. }
             | Step::Tree { .. }
+            | Step::Subgraph(_)
             | Step::Sack { .. }
             | Step::Fail(_) => self.effect(step, traverser, out)?,
             Step::AddVertex { .. }
@@ -116,6 +119,14 @@ impl Machine {
     pub(crate) fn flush(&self, step: &Step, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if let Step::Union(_) | Step::Choose { .. } = step {
             return self.flush_branches(matches!(step, Step::Union(_)), stage, out);
+        }
+        if let Step::Reduce(Reduce::Count) = step {
+            let total = match std::mem::take(&mut stage.state) {
+                State::Total(total) => total,
+                _ => 0,
+            };
+            out.push(self.fresh(Object::Long(total)));
+            return Ok(());
         }
         let gathered = match std::mem::take(&mut stage.state) {
             State::Gathered(gathered) => gathered,
@@ -151,14 +162,12 @@ impl Machine {
                 for traverser in &gathered {
                     self.add_to_tree(&mut tree, by, traverser)?;
                 }
-                out.push(self.fresh(Object::Tree(tree.into())));
+                out.push(self.fresh(self.tree_object(tree)));
             }
             Step::Barrier { normalise_sacks } => out.extend(self.barrier(*normalise_sacks, gathered)?),
             Step::Cap(names) => out.push(self.cap(names)?),
             Step::Aggregate { side, by, eager: true } => {
-                for traverser in &gathered {
-                    self.aggregate(side, by, traverser)?;
-                }
+                self.aggregate_all(side, by, &gathered)?;
                 out.extend(gathered);
             }
             _ => {}
@@ -240,6 +249,16 @@ fn keep(holds: bool, traverser: Traverser, out: Out<'_>) {
     if holds {
         out.push(traverser);
     }
+}
+
+/// Counts a traverser: none is kept.
+fn count(state: &mut State, traverser: &Traverser) -> Outcome<()> {
+    let before = match state {
+        State::Total(total) => *total,
+        _ => 0,
+    };
+    *state = State::Total(crate::groups::counted(before, traverser.bulk)?);
+    Ok(())
 }
 
 fn gather(state: &mut State, traverser: Traverser) -> Outcome<()> {

@@ -95,6 +95,8 @@ pub trait Graph: Send {
     fn pause(&self, waiting: usize) -> Outcome<()>;
     /// A random number.
     fn chance(&self) -> u64;
+    /// A clock that only goes on, in nanoseconds: for who measures.
+    fn elapsed_ns(&self) -> u64;
     /// Seconds and nanoseconds since 1970, the same for the whole traversal.
     fn now(&self) -> (i64, u32);
 }

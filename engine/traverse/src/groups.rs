@@ -167,7 +167,9 @@ impl Machine {
                 None => one,
                 Some(known) => {
                     let sack = operate(operator, &known.sack, &one.sack)?;
-                    Traverser { bulk: known.bulk + one.bulk, sack, ..known }
+                    // without bulks, who are put together are one
+                    let bulk = if self.setting().no_bulk { 1 } else { known.bulk.saturating_add(one.bulk) };
+                    Traverser { bulk, sack, ..known }
                 }
             });
         }
@@ -192,17 +194,24 @@ pub(crate) fn compare_keys(keys: &[SortBy], a: (&[Object], u64), b: (&[Object], 
 
 /// Every object as often as its bulk.
 fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
-    let count: u64 = gathered.iter().map(|one| one.bulk).sum();
+    let count = gathered.iter().fold(0_u64, |count, one| count.saturating_add(one.bulk));
     if count > COLLECTION_MAX as u64 {
         return Err(TraverseError::Limit(format!("fold makes a list of more than {COLLECTION_MAX} objects")));
     }
     Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
 }
 
+/// So many more; beyond what clients' numbers hold it is an error, not another number.
+pub(crate) fn counted(before: i64, more: u64) -> Outcome<i64> {
+    let total = i64::try_from(more).ok().and_then(|more| before.checked_add(more));
+    total.ok_or_else(|| TraverseError::Limit("there are more than 2^63 - 1 traversers to count".into()))
+}
+
 /// One object of many, each with how often it is there.
 pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
     if reduce == Reduce::Count {
-        return Ok(Some(Object::Long(all.iter().map(|(_, count)| *count).sum::<u64>() as i64)));
+        let total = all.iter().try_fold(0, |total, (_, count)| counted(total, *count))?;
+        return Ok(Some(Object::Long(total)));
     }
     let known = || all.iter().filter(|(object, _)| *object != Object::Null);
     let nothing = if all.is_empty() { None } else { Some(Object::Null) };

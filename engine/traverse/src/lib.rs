@@ -35,8 +35,11 @@ mod elements;
 mod groups;
 mod matching;
 mod merging;
+mod profile;
+mod services;
 mod shapes;
 mod sides;
+mod subgraph;
 mod walks;
 
 pub use compile::{Compiled, compile};
@@ -44,3 +47,4 @@ pub use elements::property_id;
 pub use error::{Outcome, TraverseError};
 pub use graph::{Graph, Kept, Wanted};
 pub use machine::Machine;
+pub use services::Service;

@@ -5,6 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::graph::Graph;
 use crate::limits::RUN_DEPTH_MAX;
 use crate::pipeline::Pipeline;
+use crate::profile::Profile;
 use crate::sides::Sides;
 use crate::step::{Body, By, Given, Step};
 use crate::traverser::Traverser;
@@ -25,6 +26,8 @@ pub struct Machine {
     /// Traversers that wait at each depth of nesting.
     held: RefCell<Vec<usize>>,
     random: Cell<u64>,
+    /// What is measured, where that is asked.
+    pub(crate) profile: Option<Profile>,
     /// Is a criterion of a subgraph asked, to which the whole graph is shown?
     whole: Cell<bool>,
 }
@@ -41,9 +44,22 @@ impl Machine {
             depth: Cell::new(0),
             held: RefCell::new(vec![0]),
             random: Cell::new(random),
+            profile: None,
             whole: Cell::new(false),
             compiled,
         }
+    }
+    /// The same, and it measures each step.
+    pub fn measuring(self) -> Machine {
+        let profile = Some(Profile::new(self.compiled.program.steps.len()));
+        Machine { profile, ..self }
+    }
+    /// What is measured of this program's steps: of the whole traversal alone.
+    pub(crate) fn profile_of(&self, program: &Body) -> Option<&Profile> {
+        self.profile.as_ref().filter(|_| Arc::ptr_eq(program, &self.compiled.program))
+    }
+    pub(crate) fn origins(&self) -> &[std::ops::Range<usize>] {
+        &self.compiled.origins
     }
     /// Does the traversal change the graph?
     pub(crate) fn writes(&self) -> bool {

@@ -29,6 +29,14 @@ impl Machine {
         if let Some(Given::Value(_)) = &merge.on_create {
             self.to_create(step, merge, &wanted, traverser)?;
         }
+        if let Some(Given::Value(given)) = &merge.on_match {
+            // What is written out is wrong whether anything is found or not.
+            for (key, _) in pairs_of(step, given.clone())? {
+                if let Object::String(key) = key {
+                    key_text(&key)?;
+                }
+            }
+        }
         match merge.vertices {
             true => self.merge_vertex(merge, wanted, traverser, out),
             false => self.merge_edge(merge, wanted, traverser, out),

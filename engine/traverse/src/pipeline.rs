@@ -27,6 +27,8 @@ pub(crate) enum State {
     Seen(HashSet<Keyed>),
     /// How many were seen.
     Counted(u64),
+    /// How many were counted by `count`.
+    Total(i64),
     /// What was gathered.
     Gathered(Vec<Traverser>),
     /// Whether it has answered.
@@ -41,7 +43,7 @@ impl State {
     /// How many objects it holds, roughly.
     fn size(&self) -> usize {
         match self {
-            State::Nothing | State::Counted(_) | State::Done => 0,
+            State::Nothing | State::Counted(_) | State::Total(_) | State::Done => 0,
             State::Scan(..) => 1,
             State::Seen(seen) => seen.len(),
             State::Gathered(gathered) => gathered.len(),
@@ -136,8 +138,10 @@ impl Pipeline {
     pub(crate) fn count_anew(&mut self) {
         self.cut = 0;
         for stage in &mut self.stages {
-            if let State::Counted(_) = stage.state {
-                stage.state = State::Nothing;
+            match &mut stage.state {
+                State::Counted(_) => stage.state = State::Nothing,
+                State::Branches(branches) => branches.iter_mut().for_each(Pipeline::count_anew),
+                _ => {}
             }
         }
     }
@@ -154,7 +158,15 @@ impl Pipeline {
         machine.keeps(self.waiting());
         machine.pause()?;
         let mut out = Vec::new();
-        let ended = self.work(machine, at, &mut out)?;
+        let ended = match machine.profile_of(&self.program) {
+            None => self.work(machine, at, &mut out)?,
+            Some(profile) => {
+                let from_ns = machine.graph.elapsed_ns();
+                let ended = self.work(machine, at, &mut out)?;
+                profile.add(at, machine.graph.elapsed_ns() - from_ns, &out);
+                ended
+            }
+        };
         self.hand_on(machine, at, out)?;
         if ended {
             self.cut = at + 1;
@@ -174,7 +186,11 @@ impl Pipeline {
             let mut out = Vec::new();
             let program = self.program.clone();
             let step = &program.steps[at];
+            let from_ns = machine.profile_of(&program).map(|_| machine.graph.elapsed_ns());
             machine.flush(step, &mut self.stages[at], &mut out)?;
+            if let (Some(profile), Some(from_ns)) = (machine.profile_of(&program), from_ns) {
+                profile.add(at, machine.graph.elapsed_ns() - from_ns, &out);
+            }
             let answered = !out.is_empty();
             self.hand_on(machine, at, out)?;
             if answered {

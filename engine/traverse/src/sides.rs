@@ -5,6 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::{Machine, operate};
 use crate::step::{Body, By, Name, Program, Step};
+use crate::subgraph::Part;
 use crate::traverser::Traverser;
 use foldhash::HashMap;
 use gremlin::{Object, Token};
@@ -47,6 +48,8 @@ enum Side {
     Counts(Ordered<u64>),
     /// A tree.
     Tree(Vec<(Object, Object)>),
+    /// Edges with their ends.
+    Graph(Box<Part>),
 }
 
 /// All of them, by name.
@@ -73,6 +76,7 @@ impl Sides {
                     (side, Side::Groups(Ordered::default(), grouping.value.clone()))
                 }
                 Step::Tree { side: Some(side), .. } => (side, Side::Tree(Vec::new())),
+                Step::Subgraph(side) => (side, Side::Graph(Box::default())),
                 Step::Repeat(repeat) => {
                     self.announce(&repeat.body);
                     continue;
@@ -177,6 +181,14 @@ impl Machine {
                     },
                 )?;
             }
+            Step::Subgraph(side) => self.with_side(
+                side,
+                || Side::Graph(Box::default()),
+                |kept| match kept {
+                    Side::Graph(part) => part.add(&traverser.object),
+                    _ => Err(TraverseError::step("subgraph", format!("{side} is kept by another step"))),
+                },
+            )?,
             _ => {}
         }
         out.push(traverser);
@@ -221,6 +233,25 @@ impl Machine {
         )
     }
 
+    /// Puts the objects of all traversers aside, at once.
+    pub(crate) fn aggregate_all(&self, name: &Name, by: &By, all: &[Traverser]) -> Outcome<()> {
+        let is_assigned =
+            matches!(self.sides.borrow().named.get(name), Some(Side::Value(_, Some(Token::Assign))));
+        if !is_assigned {
+            return all.iter().try_for_each(|traverser| self.aggregate(name, by, traverser));
+        }
+        // all of them take the place of what was there
+        let mut bag = Ordered::<u64>::default();
+        for traverser in all {
+            if let Some(object) = self.by(by, traverser)? {
+                *bag.at(&object) += traverser.bulk;
+            }
+        }
+        let value = Side::Value(Object::Bulk(Arc::new(bag.items)), Some(Token::Assign));
+        self.sides.borrow_mut().named.insert(name.clone(), value);
+        Ok(())
+    }
+
     /// What a side effect is now; none where there is none of the name.
     pub(crate) fn side(&self, name: &str) -> Outcome<Option<Object>> {
         let (groups, value) = match self.sides.borrow().named.get(name) {
@@ -228,7 +259,8 @@ impl Machine {
             Some(Side::Value(value, _)) => return Ok(Some(value.clone())),
             Some(Side::Bag(bag)) => return Ok(Some(Object::Bulk(Arc::new(bag.items.clone())))),
             Some(Side::Counts(counts)) => return Ok(Some(counts_map(counts))),
-            Some(Side::Tree(tree)) => return Ok(Some(Object::Tree(Arc::new(tree.clone())))),
+            Some(Side::Graph(part)) => return Ok(Some(part.object())),
+            Some(Side::Tree(tree)) => return Ok(Some(self.tree_object(tree.clone()))),
             Some(Side::Groups(groups, value)) => {
                 (Ordered { places: HashMap::default(), items: groups.items.clone() }, value.clone())
             }
@@ -263,6 +295,13 @@ impl Machine {
         }
         Ok(way)
     }
+    /// A tree as clients are given it.
+    pub(crate) fn tree_object(&self, tree: Vec<(Object, Object)>) -> Object {
+        match self.setting().trees_are_maps {
+            true => map_of(tree),
+            false => Object::Tree(Arc::new(tree)),
+        }
+    }
     pub(crate) fn add_to_tree(
         &self,
         tree: &mut Vec<(Object, Object)>,
@@ -287,6 +326,15 @@ fn graft(tree: &mut Vec<(Object, Object)>, way: &[Object]) {
     if let Object::Tree(below) = &mut tree[place].1 {
         graft(Arc::make_mut(below), rest);
     }
+}
+
+/// A tree as a map of maps.
+fn map_of(tree: Vec<(Object, Object)>) -> Object {
+    let branch = |(key, below): (Object, Object)| match below {
+        Object::Tree(below) => (key, map_of(Arc::unwrap_or_clone(below))),
+        other => (key, other),
+    };
+    Object::map(tree.into_iter().map(branch).collect())
 }
 
 /// Puts an object to a given side effect.

@@ -319,6 +319,8 @@ pub enum Step {
     Group { side: Option<Name>, grouping: Grouping },
     GroupCount { side: Option<Name>, by: By },
     Tree { side: Option<Name>, by: Vec<By> },
+    Subgraph(Name),
+    Call(Box<crate::services::Call>),
     Barrier { normalise_sacks: bool },
     // side effects
     As(Vec<Name>),

@@ -21,7 +21,7 @@ impl Machine {
         while let Some(cursor) = next {
             next = self.graph.vertices(wanted, cursor, &mut found)?;
             // who writes must not meet what it wrote
-            if !self.writes() {
+            if !self.writes() && found.len() >= self.batch {
                 break;
             }
         }
@@ -39,7 +39,7 @@ impl Machine {
         let (mut found, mut next) = (Vec::new(), Some(cursor));
         while let Some(cursor) = next {
             next = self.graph.edges(cursor, &mut found)?;
-            if !self.writes() {
+            if !self.writes() && found.len() >= self.batch {
                 break;
             }
         }

@@ -14,6 +14,7 @@ pub mod graphson;
 mod lexer;
 pub mod limits;
 mod lower;
+pub mod metrics;
 pub mod object;
 pub mod parser;
 pub mod predicate;
@@ -26,6 +27,7 @@ pub mod traversal;
 
 pub use error::{ErrorKind, GremlinError};
 pub use lower::{Lowered, ResultKind, Shape, lower};
+pub use metrics::{Metrics, TraversalMetrics};
 pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
 pub use parser::{Bindings, Request, parse};
 pub use predicate::{Compare, Predicate, TextTest};

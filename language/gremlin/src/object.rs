@@ -5,6 +5,7 @@
 //! shared. Equality here is structural (a round trip of text or bytes compares equal); the equality of Gremlin's predicates, where
 //! `1` equals `1.0`, belongs to whoever runs a traversal.
 
+use crate::metrics::TraversalMetrics;
 use crate::token::{Cardinality, Token};
 use model::{EdgeRef, VertexId};
 use std::collections::BTreeSet;
@@ -68,6 +69,10 @@ pub enum Object {
     Path(Arc<Path>),
     /// A tree of the objects met along paths.
     Tree(Arc<Vec<(Object, Object)>>),
+    /// A part of the graph, as `subgraph` gathers it.
+    Graph(Arc<Graph>),
+    /// How a traversal ran.
+    Metrics(Arc<TraversalMetrics>),
     /// `T.id`, `Order.desc`, …
     Token(Token),
     /// `Cardinality.set("x")`, a value with how it is to be kept.
@@ -129,6 +134,15 @@ pub struct Path {
     pub labels: Vec<BTreeSet<Arc<str>>>,
     /// The objects.
     pub objects: Vec<Object>,
+}
+
+/// A part of the graph: edges with their ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Graph {
+    /// The vertices, each once.
+    pub vertices: Vec<VertexId>,
+    /// The edges, each once.
+    pub edges: Vec<Arc<EdgeRef>>,
 }
 
 /// What kind of element a client names.
@@ -214,6 +228,8 @@ impl Object {
             Object::Property(_) => "Property",
             Object::Path(_) => "Path",
             Object::Tree(_) => "Tree",
+            Object::Graph(_) => "Graph",
+            Object::Metrics(_) => "TraversalMetrics",
             Object::Token(token) => token.class(),
             Object::Kept(_) => "CardinalityValue",
             Object::Reference(_) => "Element",

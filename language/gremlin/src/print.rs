@@ -116,6 +116,10 @@ impl Display for Shown<'_> {
             Object::Property(property) => write!(f, "p[{}->{}]", property.key, property.value),
             Object::Path(path) => listed(f, "path[", &path.objects, "]"),
             Object::Tree(branches) => map(f, branches),
+            Object::Graph(graph) => {
+                write!(f, "graph[vertices:{} edges:{}]", graph.vertices.len(), graph.edges.len())
+            }
+            Object::Metrics(metrics) => f.write_str(&metrics.text),
             Object::Entry(entry) => write!(f, "{}={}", entry.0, entry.1),
             Object::Bulk(bag) => {
                 let elements: Vec<Object> = bag.iter().map(|(element, _)| element.clone()).collect();

@@ -159,8 +159,6 @@ pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("io", "a server reads and writes no files for its clients"),
     ("read", "a server reads and writes no files for its clients"),
     ("write", "a server reads and writes no files for its clients"),
-    ("call", "there are no services"),
-    ("subgraph", "a result cannot be a graph"),
 ];
 
 /// Says whether each step of a traversal, nested ones included, is known and has as many arguments as it takes.

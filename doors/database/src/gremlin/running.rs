@@ -5,7 +5,7 @@ use super::walked::TRAVERSER_BYTES;
 use crate::Error;
 use execute::program::{Program, Turned};
 use execute::{ExecuteError, ResultStream};
-use gremlin::Object;
+use gremlin::{Metrics, Object, Traversal};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,18 +22,43 @@ pub(crate) struct Found {
     shared: Arc<Mutex<(VecDeque<Objects>, Option<TraverseError>)>>,
 }
 
+/// Where a traversal puts what was measured of its steps, when it has ended.
+#[derive(Clone)]
+pub(crate) struct Measures {
+    traversal: Traversal,
+    parts: Arc<Mutex<Vec<Metrics>>>,
+}
+
+impl Measures {
+    pub(crate) fn of(traversal: &Traversal) -> Measures {
+        Measures { traversal: traversal.clone(), parts: Arc::default() }
+    }
+    pub(crate) fn take(self) -> Vec<Metrics> {
+        std::mem::take(&mut self.parts.lock())
+    }
+}
+
 /// A traversal that runs.
 pub(crate) struct Started {
     machine: Machine,
     pipeline: Pipeline,
     found: Found,
+    measures: Option<Measures>,
 }
 
 impl Started {
-    pub(crate) fn new(graph: Walked, compiled: Arc<Compiled>, found: Found) -> Started {
-        let machine = Machine::new(Box::new(graph), compiled);
+    pub(crate) fn new(
+        graph: Walked,
+        compiled: Arc<Compiled>,
+        found: Found,
+        measures: Option<Measures>,
+    ) -> Started {
+        let mut machine = Machine::new(Box::new(graph), compiled);
+        if measures.is_some() {
+            machine = machine.measuring();
+        }
         let pipeline = machine.start();
-        Started { machine, pipeline, found }
+        Started { machine, pipeline, found, measures }
     }
 }
 
@@ -47,7 +72,12 @@ impl Program for Started {
                 Ok(Turned::Found(count))
             }
             Ok(Worked::Working) => Ok(Turned::Working),
-            Ok(Worked::Done) => Ok(Turned::Done),
+            Ok(Worked::Done) => {
+                if let Some(measures) = &self.measures {
+                    *measures.parts.lock() = self.machine.metrics(&measures.traversal);
+                }
+                Ok(Turned::Done)
+            }
             Err(error) => {
                 let message = error.to_string();
                 self.found.shared.lock().1 = Some(error);

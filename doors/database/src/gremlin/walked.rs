@@ -416,6 +416,9 @@ impl Graph for Walked {
     fn chance(&self) -> u64 {
         world::chance::Chance::system_seed()
     }
+    fn elapsed_ns(&self) -> u64 {
+        monotonic_ns()
+    }
     fn now(&self) -> (i64, u32) {
         ((self.now_us / 1_000_000) as i64, (self.now_us % 1_000_000) as u32 * 1_000)
     }

@@ -4,13 +4,13 @@ use super::Session;
 use super::request::Request;
 use super::transaction::remaining;
 use crate::database::Running;
-use crate::gremlin::{Bounds, Found, GremlinAnswer, GremlinOptions, Source, Started, Walked};
+use crate::gremlin::{Bounds, Found, GremlinAnswer, GremlinOptions, Measures, Source, Started, Walked};
 use crate::gremlin::{PlannedTraversal, told};
 use crate::interrupt::Ticket;
 use crate::{Error, Limits};
 use execute::program::Ended;
 use execute::{Access, Execution, ResultStream};
-use gremlin::Traversal;
+use gremlin::{Traversal, TraversalMetrics};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -24,6 +24,7 @@ struct Asked {
     label: String,
     options: GremlinOptions,
     deadline_ns: Option<u64>,
+    measures: Option<Measures>,
 }
 
 impl Session {
@@ -54,7 +55,7 @@ impl Session {
             let text = told::explained(&self.database, &traversal, &view, only)?;
             return Ok(GremlinAnswer::of_text(text, view));
         }
-        if let Some(traversal) = told::without("profile", traversal) {
+        if let Some(traversal) = told::unprofiled(traversal) {
             return self.profile(&traversal, options);
         }
         if !options.keeps_many
@@ -63,11 +64,22 @@ impl Session {
         {
             return self.run_lowered(traversal, &planned, view, options);
         }
+        self.walk(traversal, options, None)
+    }
+
+    /// Lets the traverser machine go through the steps.
+    fn walk(
+        &mut self,
+        traversal: &Traversal,
+        options: &GremlinOptions,
+        measures: Option<Measures>,
+    ) -> Result<GremlinAnswer, Error> {
         let compiled = Arc::new(traverse::compile(traversal)?);
         let timeout = compiled.setting.timeout_ms.map(Duration::from_millis).or(options.timeout);
         let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
         let deadline_ns = self.deadline(&limits, monotonic_ns());
-        let asked = Asked { compiled, label: traversal.to_string(), options: options.clone(), deadline_ns };
+        let label = traversal.to_string();
+        let asked = Asked { compiled, label, options: options.clone(), deadline_ns, measures };
         match &self.transaction {
             None if asked.compiled.writes => self.traverse_and_commit(&asked),
             None => self.start_traversal(&asked, self.view(), None),
@@ -95,28 +107,30 @@ impl Session {
             true => None,
             false => self.database.plan_gremlin(traversal, &view)?,
         };
-        let text = match lowered {
+        let (text, parts) = match lowered {
             Some(planned) => {
                 let (planned, profiling) = told::measured(&planned, &view);
                 let mut answer = self.run_lowered(traversal, &planned, view.clone(), options)?;
                 while answer.next_objects()?.is_some() {}
                 match &answer.source {
-                    Source::Lowered { stream, .. } => profiling.describe(&stream.profile()).0,
-                    _ => profiling.plain(),
+                    Source::Lowered { stream, .. } => told::measures(&profiling, &stream.profile()),
+                    _ => (profiling.plain(), Vec::new()),
                 }
             }
             None => {
-                let only = GremlinOptions { machine_only: true, ..options.clone() };
-                let mut answer = self.traverse(traversal, &only)?;
+                let measures = Measures::of(traversal);
+                let mut answer = self.walk(traversal, options, Some(measures.clone()))?;
                 let mut count = 0;
                 while let Some(some) = answer.next_objects()? {
                     count += some.iter().map(|(_, bulk)| *bulk).sum::<u64>();
                 }
-                let told = told::explained(&self.database, traversal, &view, true)?;
-                format!("{told}{count} objects in {} us\n", (monotonic_ns() - begin_ns) / 1_000)
+                let parts = measures.take();
+                let took_us = (monotonic_ns() - begin_ns) / 1_000;
+                (format!("{}{count} objects in {took_us} us\n", told::table(&parts)), parts)
             }
         };
-        Ok(GremlinAnswer::of_text(text, view))
+        let duration_ns = monotonic_ns() - begin_ns;
+        Ok(GremlinAnswer::of_metrics(TraversalMetrics { duration_ns, parts, text }, view))
     }
 
     /// A traversal that the algebra can say: it reads, as a query of Cypher would.
@@ -185,7 +199,7 @@ impl Session {
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
         let graph = Walked::new(snapshot.clone(), transaction.clone(), keeps_many, bounds);
-        let program = Started::new(graph, asked.compiled.clone(), found.clone());
+        let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),
             None => Access::Read(snapshot.clone()),

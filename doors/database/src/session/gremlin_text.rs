@@ -125,6 +125,14 @@ fn shown(object: &Object, view: &Snapshot) -> Result<Hydrated, Error> {
             let pair = |(one, bulk): &(Object, u64)| (name(one), Hydrated::Plain(Value::Int(*bulk as i64)));
             Hydrated::Map(bag.iter().map(pair).collect())
         }
+        Object::Graph(graph) => {
+            let vertices = graph.vertices.iter().map(|vertex| shown(&Object::Vertex(*vertex), view));
+            let edges = graph.edges.iter().map(|edge| shown(&Object::Edge(edge.clone()), view));
+            Hydrated::Map(vec![
+                ("vertices".into(), Hydrated::List(vertices.collect::<Result<_, _>>()?)),
+                ("edges".into(), Hydrated::List(edges.collect::<Result<_, _>>()?)),
+            ])
+        }
         Object::Token(token) => Hydrated::Plain(Value::string(token.name())),
         other => plain(other),
     })

@@ -3,6 +3,7 @@
 //! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
 //! a type of their own, 2 writes them as JSON's. [`response`] has what stands around the values.
 
+mod parts;
 mod response;
 
 use database::Error;
@@ -166,6 +167,8 @@ impl<'a> JsonWriter<'a> {
             Object::Map(pairs) => self.map(pairs)?,
             Object::Entry(entry) => self.map(std::slice::from_ref(&**entry))?,
             Object::Tree(children) => self.tree(children)?,
+            Object::Graph(graph) => self.graph(graph)?,
+            Object::Metrics(metrics) => self.traversal_metrics(metrics)?,
             Object::Vertex(_) => self.vertex(object)?,
             Object::Edge(_) => self.edge(object)?,
             Object::VertexProperty(property) => self.vertex_property(property)?,

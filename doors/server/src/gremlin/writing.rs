@@ -1,5 +1,7 @@
 //! GraphBinary 1.0, written: what a traversal gives, with all that clients want to know of vertices and edges.
 
+mod parts;
+
 use super::message::Wrapping;
 use database::Error;
 use database::gremlin::GremlinAnswer;
@@ -150,6 +152,8 @@ impl<'a> Writer<'a> {
                 self.begin(0x2b);
                 self.tree(children)?;
             }
+            Object::Graph(graph) => self.graph(graph)?,
+            Object::Metrics(metrics) => self.traversal_metrics(metrics)?,
             Object::Vertex(_) | Object::Edge(_) => self.element(object)?,
             Object::VertexProperty(property) => self.vertex_property(property)?,
             Object::Property(property) => self.property(property)?,

@@ -72,6 +72,8 @@ impl Compiler {
                 self.needs_path();
                 Step::Tree { side: side(instruction)?, by: self.bys(reader)? }
             }
+            "call" => Step::Call(Box::new(self.calling(instruction, reader)?)),
+            "subgraph" => Step::Subgraph(text(instruction, 0)?),
             "barrier" => {
                 let first = instruction.arguments.first().and_then(Argument::value);
                 Step::Barrier { normalise_sacks: first == Some(&Object::Token(Token::NormSack)) }

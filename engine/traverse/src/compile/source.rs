@@ -24,6 +24,8 @@ pub struct Setting {
     pub productive_by: Option<Vec<Name>>,
     /// `withBulk(false)`.
     pub no_bulk: bool,
+    /// Are trees given as maps of maps, for clients that know no trees: `with("trees", "maps")`?
+    pub trees_are_maps: bool,
     /// `evaluationTimeout` in milliseconds, where `with` gives it.
     pub timeout_ms: Option<u64>,
 }
@@ -114,7 +116,7 @@ impl Compiler {
                         self.strategy(&mut setting, strategy, instruction)?;
                     }
                 }
-                "with" => option(&mut setting, arguments),
+                "with" => option(&mut setting, instruction)?,
                 "withBulk" => {
                     setting.no_bulk = arguments.first() == Some(&Argument::Value(Object::Bool(false)))
                 }
@@ -213,12 +215,24 @@ fn operator(argument: &Argument) -> Option<Token> {
     }
 }
 
-fn option(setting: &mut Setting, arguments: &[Argument]) {
-    if let [Argument::Value(Object::String(key)), Argument::Value(value)] = arguments
-        && matches!(&**key, "evaluationTimeout" | "scriptEvaluationTimeout")
-    {
-        setting.timeout_ms = value.as_long().and_then(|milliseconds| u64::try_from(milliseconds).ok());
+fn option(setting: &mut Setting, instruction: &Instruction) -> Outcome<()> {
+    let [Argument::Value(Object::String(key)), Argument::Value(value)] = instruction.arguments.as_slice()
+    else {
+        return Ok(());
+    };
+    match &**key {
+        "evaluationTimeout" | "scriptEvaluationTimeout" => {
+            setting.timeout_ms = value.as_long().and_then(|milliseconds| u64::try_from(milliseconds).ok());
+        }
+        "trees" => match value.as_str() {
+            Some("maps") => setting.trees_are_maps = true,
+            Some("trees") => setting.trees_are_maps = false,
+            _ => return Err(wants(instruction, "`maps` or `trees` for the option `trees`")),
+        },
+        // what is only a hint to planners is none to the machine
+        _ => {}
     }
+    Ok(())
 }
 
 fn elements(object: &Object) -> Vec<Object> {

@@ -1,0 +1,229 @@
+//! `call`: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has.
+//!
+//! - `--list`: the names of all services; with `service`, that one alone; with `verbose`, maps that describe them.
+//! - `tinker.search`: properties whose text contains `search`; with `type`, those of a `Vertex`, an `Edge` or a `VertexProperty` alone.
+//! - `tinker.degree.centrality`: how many edges lead to a vertex, or by `direction` away from it, or both.
+
+use crate::error::{Outcome, TraverseError};
+use crate::machine::Machine;
+use crate::step::{Body, Given, Name};
+use crate::traverser::Traverser;
+use gremlin::{Object, Property, Token};
+use model::{Direction, VertexId};
+use std::sync::Arc;
+
+/// Steps of a search between two pauses.
+const CURSOR_ELEMENTS: usize = 256;
+
+/// A `call` with what it is given.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Which service.
+    pub service: Service,
+    /// A map of parameters.
+    pub map: Option<Object>,
+    /// A traversal that yields a map of parameters; its entries go before those of the map.
+    pub body: Option<Body>,
+    /// Parameters one by one, by `with`; they go before all others.
+    pub named: Vec<(Name, Given)>,
+}
+
+/// What can be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// The names of all.
+    List,
+    /// Properties by their text.
+    Search,
+    /// Degrees of vertices.
+    Degree,
+}
+
+/// Services by name, with the parameters each takes.
+const SERVICES: [(&str, Service, &[(&str, &str)]); 2] = [
+    (
+        "tinker.search",
+        Service::Search,
+        &[("search", "a text"), ("type", "Vertex, Edge or VertexProperty; all, where it is not said")],
+    ),
+    (
+        "tinker.degree.centrality",
+        Service::Degree,
+        &[("direction", "IN, OUT or BOTH; IN, where it is not said")],
+    ),
+];
+
+impl Service {
+    /// The service of a name.
+    pub fn of(name: &str) -> Option<Service> {
+        if name == "--list" {
+            return Some(Service::List);
+        }
+        SERVICES.iter().find(|(known, ..)| *known == name).map(|(_, service, _)| *service)
+    }
+    /// All names, for those who look for one.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ["--list"].into_iter().chain(SERVICES.iter().map(|(name, ..)| *name))
+    }
+}
+
+/// Parameters of one call; the first of a name counts.
+type Parameters = Vec<(Object, Object)>;
+
+fn parameter<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p Object> {
+    parameters.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+}
+
+impl Machine {
+    /// Calls a service for a traverser.
+    pub(crate) fn call(&self, call: &Call, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<()> {
+        let parameters = self.parameters(call, traverser)?;
+        match call.service {
+            Service::List => {
+                out.extend(listed(&parameters).into_iter().map(|one| traverser.to(one, self.keeps_path)));
+                Ok(())
+            }
+            Service::Search => self.search(&parameters, traverser, out),
+            Service::Degree => {
+                let Object::Vertex(vertex) = &traverser.object else {
+                    let message = format!("{} is no vertex", traverser.object);
+                    return Err(TraverseError::step("call", format!("tinker.degree.centrality: {message}")));
+                };
+                let degree = self.degree(*vertex, &parameters)?;
+                out.push(traverser.to(Object::Long(degree), self.keeps_path));
+                Ok(())
+            }
+        }
+    }
+
+    fn parameters(&self, call: &Call, traverser: &Traverser) -> Outcome<Parameters> {
+        let mut all = Vec::new();
+        for (name, given) in &call.named {
+            all.extend(self.given(given, traverser)?.map(|value| (Object::String(name.clone()), value)));
+        }
+        if let Some(body) = &call.body {
+            let start = Traverser { bulk: 1, ..traverser.clone() };
+            match self.first(body, start)?.map(|found| found.object) {
+                Some(Object::Map(pairs)) => all.extend(pairs.iter().cloned()),
+                None => {}
+                Some(other) => {
+                    let message = format!("parameters are a map, not {other}");
+                    return Err(TraverseError::step("call", message));
+                }
+            }
+        }
+        if let Some(Object::Map(pairs)) = &call.map {
+            all.extend(pairs.iter().cloned());
+        }
+        Ok(all)
+    }
+
+    fn search(
+        &self,
+        parameters: &Parameters,
+        traverser: &Traverser,
+        out: &mut Vec<Traverser>,
+    ) -> Outcome<()> {
+        let Some(Object::String(wanted)) = parameter(parameters, "search") else {
+            return Err(TraverseError::step("call", "tinker.search wants a text as `search`"));
+        };
+        let kind = parameter(parameters, "type").and_then(Object::as_str);
+        let takes = |name: &str| kind.is_none_or(|kind| kind == name);
+        let mut found = Vec::new();
+        if takes("Vertex") || takes("VertexProperty") {
+            self.search_vertices(wanted, [takes("Vertex"), takes("VertexProperty")], &mut found)?;
+        }
+        if takes("Edge") {
+            self.search_edges(wanted, &mut found)?;
+        }
+        out.extend(found.into_iter().map(|one| traverser.to(one, self.keeps_path)));
+        Ok(())
+    }
+    fn search_vertices(&self, wanted: &str, [own, meta]: [bool; 2], found: &mut Vec<Object>) -> Outcome<()> {
+        let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
+        while let Some(from) = cursor {
+            some.clear();
+            cursor = self.graph.vertices(&crate::graph::Wanted::default(), from, &mut some)?;
+            for vertex in &some {
+                if !self.sees_vertex(*vertex)? {
+                    continue;
+                }
+                for property in self.properties_of(&Object::Vertex(*vertex), &[])? {
+                    let Object::VertexProperty(known) = &property else { continue };
+                    if meta {
+                        let hits = known.meta.iter().filter(|(_, value)| contains(value, wanted));
+                        found.extend(hits.map(|(key, value)| of(&property, key, value)));
+                    }
+                    if own && contains(&known.value, wanted) {
+                        found.push(property);
+                    }
+                }
+            }
+            self.pause()?;
+        }
+        Ok(())
+    }
+    fn search_edges(&self, wanted: &str, found: &mut Vec<Object>) -> Outcome<()> {
+        let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
+        while let Some(from) = cursor {
+            some.clear();
+            cursor = self.graph.edges(from, &mut some)?;
+            for edge in &some {
+                if !self.sees_edge(edge)? {
+                    continue;
+                }
+                let owner = Object::Edge(Arc::new(*edge));
+                let properties = self.graph.edge_properties(edge)?;
+                let hits = properties.iter().filter(|(_, value)| contains(value, wanted));
+                found.extend(hits.map(|(key, value)| of(&owner, key, value)));
+            }
+            self.pause()?;
+        }
+        Ok(())
+    }
+
+    fn degree(&self, vertex: VertexId, parameters: &Parameters) -> Outcome<i64> {
+        let direction = match parameter(parameters, "direction") {
+            None | Some(Object::Token(Token::In)) => Direction::In,
+            Some(Object::Token(Token::Out)) => Direction::Out,
+            Some(Object::Token(Token::Both)) => Direction::Both,
+            Some(other) => {
+                let message = format!("tinker.degree.centrality: {other} is no direction");
+                return Err(TraverseError::step("call", message));
+            }
+        };
+        let mut edges = Vec::new();
+        self.graph.adjacent(vertex, direction, &[], &mut edges)?;
+        if !self.sees_all() {
+            let seen = edges.iter().map(|edge| self.sees_edge(edge)).collect::<Outcome<Vec<_>>>()?;
+            return Ok(seen.into_iter().filter(|sees| *sees).count() as i64);
+        }
+        Ok(edges.len() as i64)
+    }
+}
+
+fn of(owner: &Object, key: &Name, value: &Object) -> Object {
+    Object::Property(Arc::new(Property { owner: owner.clone(), key: key.clone(), value: value.clone() }))
+}
+
+fn contains(value: &Object, wanted: &str) -> bool {
+    value.as_str().is_some_and(|text| text.contains(wanted))
+}
+
+/// The services that are asked about.
+fn listed(parameters: &Parameters) -> Vec<Object> {
+    let only = parameter(parameters, "service").and_then(Object::as_str);
+    let verbose = parameter(parameters, "verbose") == Some(&Object::Bool(true));
+    let chosen = SERVICES.iter().filter(|(name, ..)| only.is_none_or(|only| only == *name));
+    let described = |(name, _, takes): &(&str, Service, &[(&str, &str)])| {
+        let takes = takes.iter().map(|(name, what)| (Object::string(*name), Object::string(*what)));
+        match verbose {
+            false => Object::string(*name),
+            true => Object::map(vec![
+                (Object::string("name"), Object::string(*name)),
+                (Object::string("params"), Object::map(takes.collect())),
+            ]),
+        }
+    };
+    chosen.map(described).collect()
+}
