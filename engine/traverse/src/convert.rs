@@ -1,10 +1,13 @@
 //! Steps on text, dates, numbers and collections: objects in, object out, the graph unasked.
 
-use crate::compare::{Keyed, equal, order};
+mod collections;
+mod dates;
+mod numbers;
+
+use crate::compare::{Keyed, order};
 use crate::error::{Outcome, TraverseError};
 use crate::limits::{COLLECTION_MAX, TEXT_BYTES_MAX};
-use crate::number::Number;
-use gremlin::{Decimal, Instant, Object, Token};
+use gremlin::{Object, Token};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -29,13 +32,13 @@ pub fn convert(name: &'static str, local: bool, object: &Object, arguments: &[Ob
     match name {
         "asString" | "concat" | "length" | "toLower" | "toUpper" | "trim" | "lTrim" | "rTrim" | "replace"
         | "split" | "substring" | "reverse" => on_text(name, local, object, arguments),
-        "asNumber" => as_number(object, arguments.first()),
-        "asBool" => as_bool(object),
-        "asDate" => as_date(object),
-        "dateAdd" => date_add(object, arguments),
-        "dateDiff" => date_diff(object, arguments),
-        "conjoin" => conjoin(object, arguments),
-        _ => collections(name, object, arguments),
+        "asNumber" => numbers::as_number(object, arguments.first()),
+        "asBool" => numbers::as_bool(object),
+        "asDate" => dates::as_date(object),
+        "dateAdd" => dates::date_add(object, arguments),
+        "dateDiff" => dates::date_diff(object, arguments),
+        "conjoin" => collections::conjoin(object, arguments),
+        _ => collections::collections(name, object, arguments),
     }
 }
 
@@ -212,170 +215,6 @@ fn joined(elements: &[Object], separator: &str) -> String {
     elements.iter().map(shown).collect::<Vec<_>>().join(separator)
 }
 
-fn as_number(object: &Object, kind: Option<&Object>) -> Outcome<Object> {
-    let fail = || {
-        let what = match object {
-            Object::String(text) => format!("string '{text}'"),
-            Object::List(_) => "type ArrayList".into(),
-            other => format!("type {}", other.type_name()),
-        };
-        TraverseError::step("asNumber", format!("Can't parse {what} as number."))
-    };
-    let number = match object {
-        Object::Null => return Ok(Object::Null),
-        Object::String(text) => parsed(text.trim()).ok_or_else(fail)?,
-        Object::Bool(_) => return Err(fail()),
-        Object::DateTime(instant) => {
-            Object::Long(instant.seconds * 1_000 + i64::from(instant.nanos / 1_000_000))
-        }
-        other if Number::of(other).is_some() => other.clone(),
-        _ => return Err(fail()),
-    };
-    match kind {
-        Some(Object::Token(kind)) => cast(&number, *kind),
-        _ => Ok(number),
-    }
-}
-
-/// A number in text: the narrowest of int, long and big integer, or a double.
-fn parsed(text: &str) -> Option<Object> {
-    if let Ok(number) = text.parse::<i128>() {
-        let bits = if i32::try_from(number).is_ok() { 32 } else { 64 };
-        return Some(crate::number::whole(number, bits));
-    }
-    let plain =
-        text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
-    plain.then(|| text.parse::<f64>().ok().map(Object::Double))?
-}
-
-fn cast(number: &Object, kind: Token) -> Outcome<Object> {
-    let Some(value) = Number::of(number) else { return Ok(Object::Null) };
-    let overflow = || {
-        let message = format!(
-            "Can't convert number of type {} to {} due to overflow.",
-            number.type_name(),
-            type_of(kind)
-        );
-        TraverseError::step("asNumber", message)
-    };
-    let whole = match value {
-        Number::Whole(whole, _) => Some(whole),
-        Number::Float(float, _) if float.is_finite() => Some(float as i128),
-        Number::Float(..) => None,
-        Number::Decimal(decimal) => Some(truncated(decimal)),
-    };
-    Ok(match kind {
-        Token::GByte => Object::Byte(whole.and_then(|whole| i8::try_from(whole).ok()).ok_or_else(overflow)?),
-        Token::GShort => {
-            Object::Short(whole.and_then(|whole| i16::try_from(whole).ok()).ok_or_else(overflow)?)
-        }
-        Token::GInt => Object::Int(whole.and_then(|whole| i32::try_from(whole).ok()).ok_or_else(overflow)?),
-        Token::GLong => Object::Long(whole.and_then(|whole| i64::try_from(whole).ok()).ok_or_else(overflow)?),
-        Token::GBigInt => Object::BigInt(Arc::new(whole.ok_or_else(overflow)?)),
-        Token::GFloat => {
-            let narrow = value.as_f64() as f32;
-            if narrow.is_infinite() && value.as_f64().is_finite() {
-                return Err(overflow());
-            }
-            Object::Float(narrow)
-        }
-        Token::GDouble => Object::Double(value.as_f64()),
-        Token::GBigDecimal => {
-            let decimal = match value {
-                Number::Whole(unscaled, _) => Some(Decimal { unscaled, scale: 0 }),
-                Number::Decimal(decimal) => Some(decimal),
-                Number::Float(float, _) => gremlin::parser::decimal(&format!("{float:?}")),
-            };
-            Object::BigDecimal(Arc::new(decimal.ok_or_else(overflow)?))
-        }
-        _ => number.clone(),
-    })
-}
-
-fn type_of(kind: Token) -> &'static str {
-    match kind {
-        Token::GByte => "Byte",
-        Token::GShort => "Short",
-        Token::GInt => "Integer",
-        Token::GLong => "Long",
-        Token::GFloat => "Float",
-        Token::GDouble => "Double",
-        Token::GBigInt => "BigInteger",
-        _ => "BigDecimal",
-    }
-}
-
-fn truncated(decimal: Decimal) -> i128 {
-    match u32::try_from(decimal.scale) {
-        Ok(scale) => 10i128.checked_pow(scale).map_or(0, |power| decimal.unscaled / power),
-        Err(_) => {
-            let power = 10i128.checked_pow(decimal.scale.unsigned_abs());
-            power.and_then(|power| decimal.unscaled.checked_mul(power)).unwrap_or(i128::MAX)
-        }
-    }
-}
-
-fn as_bool(object: &Object) -> Outcome<Object> {
-    match object {
-        Object::Bool(_) => Ok(object.clone()),
-        Object::String(text) if text.eq_ignore_ascii_case("true") => Ok(Object::Bool(true)),
-        Object::String(text) if text.eq_ignore_ascii_case("false") => Ok(Object::Bool(false)),
-        other => match Number::of(other) {
-            Some(number) => Ok(Object::Bool(!number.is_nan() && number.as_f64() != 0.0)),
-            None => Err(TraverseError::step("asBool", format!("Can't parse {} as Boolean.", shown(object)))),
-        },
-    }
-}
-
-fn as_date(object: &Object) -> Outcome<Object> {
-    let fail = || {
-        TraverseError::step(
-            "asDate",
-            format!("Can't parse {} '{}' as Date.", object.type_name(), shown(object)),
-        )
-    };
-    let instant = match object {
-        Object::DateTime(_) => return Ok(object.clone()),
-        Object::String(text) => Instant::parse(text).ok_or_else(fail)?,
-        Object::Null | Object::Float(_) | Object::Double(_) | Object::BigDecimal(_) => return Err(fail()),
-        other => {
-            let milliseconds = other.as_long().ok_or_else(fail)?;
-            Instant {
-                seconds: milliseconds.div_euclid(1_000),
-                nanos: milliseconds.rem_euclid(1_000) as u32 * 1_000_000,
-                offset_seconds: 0,
-            }
-        }
-    };
-    Ok(Object::DateTime(Arc::new(instant)))
-}
-
-fn date_add(object: &Object, arguments: &[Object]) -> Outcome<Object> {
-    let (Object::DateTime(instant), [Object::Token(unit), amount]) = (object, arguments) else {
-        return Err(TraverseError::step("dateAdd", "DateAdd can only be performed on a Date"));
-    };
-    let seconds = match unit {
-        Token::Minute => 60,
-        Token::Hour => 3_600,
-        Token::Day => 86_400,
-        _ => 1,
-    };
-    let moved = amount.as_long().and_then(|amount| instant.seconds.checked_add(amount.checked_mul(seconds)?));
-    let seconds = moved.ok_or_else(|| TraverseError::step("dateAdd", "the amount cannot be added"))?;
-    Ok(Object::DateTime(Arc::new(Instant { seconds, ..**instant })))
-}
-
-fn date_diff(object: &Object, arguments: &[Object]) -> Outcome<Object> {
-    let (Object::DateTime(instant), Some(other)) = (object, arguments.first()) else {
-        return Err(TraverseError::step("dateDiff", "DateDiff can only be performed on a Date"));
-    };
-    match other {
-        Object::DateTime(other) => Ok(Object::Long((instant.seconds - other.seconds) * 1_000)),
-        Object::Null => Ok(Object::Long(instant.seconds * 1_000)),
-        _ => Err(TraverseError::step("dateDiff", "DateDiff can only be performed on a Date")),
-    }
-}
-
 /// The elements of a collection; none where it is no collection.
 pub fn elements_of(object: &Object) -> Option<Vec<Object>> {
     Some(match object {
@@ -397,106 +236,6 @@ pub fn set_of(elements: impl IntoIterator<Item = Object>) -> Object {
     let mut seen = HashSet::new();
     let kept = elements.into_iter().filter(|element| seen.insert(Keyed(element.clone())));
     Object::Set(Arc::new(kept.collect()))
-}
-
-fn conjoin(object: &Object, arguments: &[Object]) -> Outcome<Object> {
-    let elements = incoming("conjoin", object)?;
-    let Some(separator) = arguments.first().and_then(Object::as_str) else {
-        return Err(TraverseError::step("conjoin", "Input delimiter to conjoin step can't be null."));
-    };
-    let parts: Vec<String> = elements.iter().filter(|element| **element != Object::Null).map(shown).collect();
-    match parts.is_empty() && !elements.is_empty() {
-        true => Ok(Object::Null),
-        false => Ok(Object::string(parts.join(separator))),
-    }
-}
-
-fn incoming(name: &'static str, object: &Object) -> Outcome<Vec<Object>> {
-    if *object == Object::Null {
-        return Err(TraverseError::step(name, format!("Incoming traverser for {name} step can't be null.")));
-    }
-    elements_of(object).ok_or_else(|| {
-        let kind = object.type_name();
-        let message =
-            format!("{name} step can only take an array or an Iterable type for incoming traversers, encountered {kind}");
-        TraverseError::step(name, message)
-    })
-}
-
-/// combine, difference, disjunct, intersect, merge, product.
-fn collections(name: &'static str, object: &Object, arguments: &[Object]) -> Outcome<Object> {
-    let given = arguments.first().unwrap_or(&Object::Null);
-    if let ("merge", Object::Map(pairs)) = (name, object) {
-        let Object::Map(more) = given else {
-            let message = format!(
-                "merge step expected provided argument to evaluate to a Map, encountered {}",
-                given.type_name()
-            );
-            return Err(TraverseError::step(name, message));
-        };
-        return Ok(merged(pairs, more));
-    }
-    let left = incoming(name, object)?;
-    let right = match given {
-        Object::Map(_) if name == "merge" => {
-            let message = "merge step type mismatch: expected argument to be Iterable but got Map";
-            return Err(TraverseError::step(name, message));
-        }
-        Object::Null => {
-            return Err(TraverseError::step(
-                name,
-                format!("Argument provided for {name} step can't be null."),
-            ));
-        }
-        other => elements_of(other).ok_or_else(|| {
-            let kind = other.type_name();
-            let message = format!(
-                "{name} step can only take an array or an Iterable as an argument, encountered {kind}"
-            );
-            TraverseError::step(name, message)
-        })?,
-    };
-    let holds = |all: &[Object]| all.iter().map(|element| Keyed(element.clone())).collect::<HashSet<_>>();
-    Ok(match name {
-        "combine" => Object::list(left.into_iter().chain(right).collect()),
-        "merge" => set_of(left.into_iter().chain(right)),
-        "difference" => {
-            let right = holds(&right);
-            set_of(left.into_iter().filter(|element| !right.contains(&Keyed(element.clone()))))
-        }
-        "intersect" => {
-            let right = holds(&right);
-            set_of(left.into_iter().filter(|element| right.contains(&Keyed(element.clone()))))
-        }
-        "disjunct" => {
-            let (in_left, in_right) = (holds(&left), holds(&right));
-            let alone = left.into_iter().chain(right).filter(|element| {
-                let key = Keyed(element.clone());
-                in_left.contains(&key) != in_right.contains(&key)
-            });
-            set_of(alone)
-        }
-        _ => product(&left, &right)?,
-    })
-}
-
-fn merged(pairs: &[(Object, Object)], more: &[(Object, Object)]) -> Object {
-    let mut all = pairs.to_vec();
-    for (key, value) in more {
-        match all.iter_mut().find(|(known, _)| equal(known, key)) {
-            Some(pair) => pair.1 = value.clone(),
-            None => all.push((key.clone(), value.clone())),
-        }
-    }
-    Object::map(all)
-}
-
-fn product(left: &[Object], right: &[Object]) -> Outcome<Object> {
-    if left.len().saturating_mul(right.len()) > COLLECTION_MAX {
-        return Err(TraverseError::Limit(format!("product makes more than {COLLECTION_MAX} pairs")));
-    }
-    let pairs = left.iter().flat_map(|x| right.iter().map(|y| Object::list(vec![x.clone(), y.clone()])));
-    Ok(Object::list(pairs.collect()))
 }
 
 /// Elements in the total order.

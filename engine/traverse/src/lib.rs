@@ -36,6 +36,8 @@ mod groups;
 mod matching;
 mod merging;
 mod profile;
+mod projections;
+mod scans;
 mod services;
 mod shapes;
 mod sides;

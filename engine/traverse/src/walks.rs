@@ -1,57 +1,18 @@
 //! From object to object: scans, edges, properties, maps of them, paths, selections.
 
 use crate::error::{Outcome, TraverseError};
-use crate::graph::Wanted;
 use crate::machine::Machine;
-use crate::pipeline::{Stage, State};
 use crate::shapes;
-use crate::step::{By, Convert, End, Given, Name, Step};
+use crate::step::{By, End, Name, Step};
 use crate::traverser::Traverser;
 use gremlin::object::Path;
-use gremlin::{Object, ReferenceKind, Token};
-use model::{Direction, EdgeRef, VertexId};
+use gremlin::{Object, Token};
+use model::{Direction, EdgeRef};
 use std::sync::Arc;
 
 type Out<'a> = &'a mut Vec<Traverser>;
 
 impl Machine {
-    pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
-        let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let (mut found, mut next) = (Vec::new(), Some(cursor));
-        while let Some(cursor) = next {
-            next = self.graph.vertices(wanted, cursor, &mut found)?;
-            // who writes must not meet what it wrote
-            if !self.writes() && found.len() >= self.batch {
-                break;
-            }
-        }
-        for vertex in found {
-            if self.sees_all() || self.sees_vertex(vertex)? {
-                out.push(traverser.to(Object::Vertex(vertex), self.keeps_path));
-            }
-        }
-        stage.state = next.map_or(State::Nothing, |cursor| State::Scan(traverser, cursor));
-        Ok(())
-    }
-
-    pub(crate) fn scan_edges(&self, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
-        let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let (mut found, mut next) = (Vec::new(), Some(cursor));
-        while let Some(cursor) = next {
-            next = self.graph.edges(cursor, &mut found)?;
-            if !self.writes() && found.len() >= self.batch {
-                break;
-            }
-        }
-        for edge in found {
-            if self.sees_all() || self.sees_edge(&edge)? {
-                out.push(traverser.to(Object::Edge(Arc::new(edge)), self.keeps_path));
-            }
-        }
-        stage.state = next.map_or(State::Nothing, |cursor| State::Scan(traverser, cursor));
-        Ok(())
-    }
-
     /// Steps from one object to others.
     pub(crate) fn walk(&self, step: &Step, traverser: Traverser, out: Out<'_>) -> Outcome<()> {
         let object = &traverser.object;
@@ -109,47 +70,6 @@ impl Machine {
         };
         out.extend(next.map(|next| traverser.to(next, self.keeps_path)));
         Ok(())
-    }
-
-    fn named_vertices(&self, ids: &[Object], traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
-        for id in ids {
-            if let Some(vertex) = self.vertex_of(id)?
-                && self.sees_vertex(vertex)?
-            {
-                out.push(traverser.to(Object::Vertex(vertex), self.keeps_path));
-            }
-        }
-        Ok(())
-    }
-    fn named_edges(&self, ids: &[Object], traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
-        for id in ids {
-            let edge = match id {
-                Object::Edge(edge) => Some(**edge),
-                Object::Reference(reference) => self.graph.edge_by_id(&reference.id)?,
-                id => self.graph.edge_by_id(id)?,
-            };
-            if let Some(edge) = edge
-                && self.graph.edge_exists(&edge)?
-                && self.sees_edge(&edge)?
-            {
-                out.push(traverser.to(Object::Edge(Arc::new(edge)), self.keeps_path));
-            }
-        }
-        Ok(())
-    }
-    /// The vertex that a client means: by its id, or itself.
-    pub(crate) fn vertex_of(&self, id: &Object) -> Outcome<Option<VertexId>> {
-        let vertex = match id {
-            Object::Vertex(vertex) => Some(*vertex),
-            Object::Reference(reference) if reference.kind == ReferenceKind::Vertex => {
-                self.graph.vertex_by_id(&reference.id)?
-            }
-            id => self.graph.vertex_by_id(id)?,
-        };
-        match vertex {
-            Some(vertex) if self.graph.vertex_exists(vertex)? => Ok(Some(vertex)),
-            _ => Ok(None),
-        }
     }
 
     fn adjacent(
@@ -304,167 +224,6 @@ impl Machine {
         pairs.extend(map.items);
         Ok(Object::map(pairs))
     }
-
-    fn select(
-        &self,
-        labels: &[Name],
-        pop: Token,
-        by: &[By],
-        traverser: &Traverser,
-    ) -> Outcome<Option<Object>> {
-        let mut map = crate::sides::Ordered::<Object>::default();
-        for (at, label) in labels.iter().enumerate() {
-            let Some(object) = self.scoped(label, traverser, pop)? else { return Ok(None) };
-            let there = Traverser { object, ..traverser.clone() };
-            let Some(value) = self.by(self.turn(by, at), &there)? else { return Ok(None) };
-            *map.at(&Object::String(label.clone())) = value;
-        }
-        let mut pairs = map.items;
-        Ok(match labels.len() {
-            1 => pairs.pop().map(|(_, value)| value),
-            _ => Some(Object::map(pairs)),
-        })
-    }
-    /// Selects the key that a traversal yields.
-    fn select_by(
-        &self,
-        body: &crate::step::Body,
-        pop: Token,
-        by: &[By],
-        traverser: &Traverser,
-    ) -> Outcome<Option<Object>> {
-        let Some(key) = self.first(body, Traverser { bulk: 1, ..traverser.clone() })? else {
-            return Ok(None);
-        };
-        let found = match (&traverser.object, &key.object) {
-            (Object::Map(pairs), key) => pairs
-                .iter()
-                .find(|(known, _)| crate::compare::same(known, key))
-                .map(|(_, value)| value.clone()),
-            (_, Object::String(label)) => self.scoped(label, traverser, pop)?,
-            _ => None,
-        };
-        match found {
-            Some(object) => self.by(self.turn(by, 0), &Traverser { object, ..traverser.clone() }),
-            None => Ok(None),
-        }
-    }
-    fn project(&self, keys: &[Name], by: &[By], traverser: &Traverser) -> Outcome<Object> {
-        let mut pairs = Vec::new();
-        for (at, key) in keys.iter().enumerate() {
-            if let Some(value) = self.by(self.turn(by, at), traverser)? {
-                pairs.push((Object::String(key.clone()), value));
-            }
-        }
-        Ok(Object::map(pairs))
-    }
-
-    fn math(
-        &self,
-        formula: &crate::formula::Formula,
-        by: &[By],
-        traverser: &Traverser,
-    ) -> Outcome<Option<Object>> {
-        let mut named = Vec::new();
-        for (at, name) in formula.names().into_iter().enumerate() {
-            let object = match &*name {
-                "_" => Some(traverser.object.clone()),
-                label => self.scoped(label, traverser, Token::Last)?,
-            };
-            let Some(object) = object else { return Ok(None) };
-            let there = Traverser { object, ..traverser.clone() };
-            let Some(value) = self.by(self.turn(by, at), &there)? else { return Ok(None) };
-            match crate::number::Number::of(&value) {
-                Some(number) => named.push((name, number.as_f64())),
-                None => {
-                    let message = format!("{name} is {value}, a {}, not a number", value.type_name());
-                    return Err(TraverseError::step("math", message));
-                }
-            }
-        }
-        let value = |name: &str| {
-            named.iter().find(|(known, _)| **known == *name).map_or(f64::NAN, |(_, value)| *value)
-        };
-        Ok(Some(Object::Double(formula.value(&value))))
-    }
-
-    /// `%{name}` is replaced by a property, an entry or what a label stands for; `%{_}` by the modulator whose turn it is.
-    fn format(&self, text: &str, by: &[By], traverser: &Traverser) -> Outcome<Option<Object>> {
-        let (mut shown, mut rest, mut turn) = (String::new(), text, 0);
-        while let Some((before, behind)) = rest.split_once("%{") {
-            let Some((name, after)) = behind.split_once('}') else { break };
-            shown.push_str(before);
-            let value = if name == "_" {
-                turn += 1;
-                self.by(self.turn(by, turn - 1), traverser)?
-            } else {
-                let own = match &traverser.object {
-                    object @ (Object::Vertex(_) | Object::Edge(_) | Object::VertexProperty(_)) => {
-                        self.values_of(object, name)?.into_iter().next()
-                    }
-                    _ => None,
-                };
-                match own {
-                    Some(own) => Some(own),
-                    None => self.scoped(name, traverser, Token::Last)?,
-                }
-            };
-            let Some(value) = value else { return Ok(None) };
-            shown.push_str(&crate::convert::shown(&value));
-            rest = after;
-        }
-        shown.push_str(rest);
-        Ok(Some(Object::string(shown)))
-    }
-
-    fn convert(&self, convert: &Convert, traverser: &Traverser) -> Outcome<Option<Object>> {
-        if traverser.object == Object::Null && takes_collection(convert.name) {
-            let message = format!("Incoming traverser for {} step can't be null.", convert.name);
-            return Err(TraverseError::step(convert.name, message));
-        }
-        let mut arguments = Vec::with_capacity(convert.arguments.len());
-        for given in &convert.arguments {
-            match (given, self.given(given, traverser)?) {
-                (Given::Body(_), value) if takes_collection(convert.name) => {
-                    arguments.push(collection(convert.name, value, &traverser.object)?);
-                }
-                (_, Some(value)) => arguments.push(value),
-                (_, None) if convert.name == "concat" => arguments.push(Object::Null),
-                (_, None) => return Ok(None),
-            }
-        }
-        crate::convert::convert(convert.name, convert.local, &traverser.object, &arguments).map(Some)
-    }
-}
-
-fn takes_collection(name: &str) -> bool {
-    matches!(name, "combine" | "difference" | "disjunct" | "intersect" | "merge" | "product")
-}
-
-/// What a traversal given to a step on collections must yield.
-fn collection(name: &'static str, value: Option<Object>, object: &Object) -> Outcome<Object> {
-    match value {
-        Some(Object::Map(pairs)) if name == "merge" && matches!(object, Object::Map(_)) => {
-            Ok(Object::Map(pairs))
-        }
-        None | Some(Object::Null) => {
-            let message = format!("traversal argument for {name} step must yield an iterable type, not null");
-            Err(TraverseError::step(name, message))
-        }
-        Some(value) if crate::convert::elements_of(&value).is_some() => Ok(value),
-        Some(value) if name == "merge" && matches!(object, Object::Map(_)) => {
-            let kind = value.type_name();
-            let message =
-                format!("merge step expected provided argument to evaluate to a Map, encountered {kind}");
-            Err(TraverseError::step(name, message))
-        }
-        Some(value) => {
-            let kind = value.type_name();
-            let message =
-                format!("traversal argument for {name} step must yield an iterable type, encountered {kind}");
-            Err(TraverseError::step(name, message))
-        }
-    }
 }
 
 fn element(object: &Object) -> Outcome<Object> {
@@ -474,13 +233,5 @@ fn element(object: &Object) -> Outcome<Object> {
         other => {
             Err(TraverseError::step("element", format!("{other} is a {}, not a property", other.type_name())))
         }
-    }
-}
-
-/// The traverser a scan is for, and how far it has come.
-fn scanned(stage: &mut Stage) -> Option<(Traverser, u64)> {
-    match std::mem::take(&mut stage.state) {
-        State::Scan(traverser, cursor) => Some((traverser, cursor)),
-        _ => stage.queue.pop_front().map(|traverser| (traverser, 0)),
     }
 }

@@ -211,7 +211,8 @@ impl Compiler {
         };
         let body = self.body(nested)?;
         let (start, end) = (first_label(&nested.steps), last_label(&nested.steps));
-        if start.is_none() {
+        // of the filters `where` alone looks up a label at the end without one at the start
+        if start.is_none() && (end.is_none() || &*instruction.name != "where") {
             return Ok(body);
         }
         self.needs_path();
