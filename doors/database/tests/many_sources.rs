@@ -115,6 +115,70 @@ fn paths_of_many_sources_are_paths() {
     }
 }
 
+/// `graph.cheapestPath` against distances relaxed until nothing changes.
+#[test]
+fn cheapest_paths_are_paths_and_cheapest() {
+    let seed = 20_261_124;
+    let mut random = Chance::seeded(seed);
+    let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let vertices = 60_u64;
+    let text = format!("UNWIND range(0, {}) AS k CREATE (:N {{k: k}})", vertices - 1);
+    session.query(&text, Params::new()).unwrap().rows().unwrap();
+    let mut below = |bound: u64| random.below(bound) as i64;
+    let edges: Vec<(i64, i64, i64)> =
+        (0..150).map(|_| (below(vertices), below(vertices), below(9))).collect();
+    let list: Vec<String> = edges.iter().map(|(from, to, w)| format!("[{from}, {to}, {w}]")).collect();
+    let text = format!(
+        "UNWIND [{}] AS e MATCH (a:N {{k: e[0]}}), (b:N {{k: e[1]}}) CREATE (a)-[:E {{w: e[2]}}]->(b)",
+        list.join(", ")
+    );
+    session.query(&text, Params::new()).unwrap().rows().unwrap();
+    let mut costs = vec![i64::MAX; vertices as usize];
+    costs[3] = 0;
+    for _ in 0..vertices {
+        for &(from, to, weight) in
+            edges.iter().filter(|edge| costs[edge.0 as usize] < i64::MAX).collect::<Vec<_>>()
+        {
+            costs[to as usize] = costs[to as usize].min(costs[from as usize] + weight);
+        }
+    }
+    let call = |settings: &str, rest: &str| {
+        format!(
+            "MATCH (a:N {{k: 3}}) CALL graph.cheapestPath({{source: a, weight: 'w'{settings}}}) YIELD node, path, cost {rest}"
+        )
+    };
+    let told = "RETURN node.k, cost, reduce(s = 0.0, r IN relationships(path) | s + r.w), [n IN nodes(path) | n.k][0]";
+    let rows = session.query(&call("", told), Params::new()).unwrap().rows().unwrap();
+    assert_eq!(rows.len(), costs.iter().filter(|cost| **cost < i64::MAX).count(), "seed {seed}");
+    let float = |value: &Value| match value {
+        Value::Float(float) => *float,
+        other => panic!("{other:?} is no float"),
+    };
+    for row in &rows {
+        let cost = costs[row[0].as_int().unwrap() as usize] as f64;
+        assert_eq!((float(&row[1]), float(&row[2]), row[3].as_int()), (cost, cost, Some(3)), "seed {seed}");
+    }
+    let found: Vec<f64> = rows.iter().map(|row| float(&row[1])).collect();
+    assert!(found.is_sorted(), "the cheapest come first");
+    // With a target, in the other direction, with a limit.
+    let text = "MATCH (a:N {k: 3}), (b:N) CALL graph.cheapestPath({source: b, target: a, weight: 'w', \
+                direction: 'in'}) YIELD cost RETURN b.k, cost";
+    let back = session.query(text, Params::new()).unwrap().rows().unwrap();
+    assert_eq!(back.len(), rows.len());
+    for row in &back {
+        assert_eq!(float(&row[1]), costs[row[0].as_int().unwrap() as usize] as f64, "seed {seed}");
+    }
+    let few = session.query(&call("", "RETURN cost LIMIT 2"), Params::new()).unwrap().rows().unwrap();
+    assert_eq!(few.iter().map(|row| float(&row[0])).collect::<Vec<_>>(), found[..2]);
+    let failed = |text: &str| {
+        let result = database.session().query(text, Params::new());
+        result.and_then(|result| result.rows()).unwrap_err().to_string()
+    };
+    assert!(failed(&call(", wight: 1", "RETURN cost")).contains("there is no setting `wight`"));
+    assert!(failed(&call(", target: 7", "RETURN cost")).contains("`target` is the node"));
+}
+
 /// What would hold more than the budget is refused, and told what to ask instead.
 #[test]
 fn paths_over_the_budget_are_refused_with_what_to_ask_instead() {

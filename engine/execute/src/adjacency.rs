@@ -63,7 +63,8 @@ impl Walk {
             self.environment.record(|reads| reads.adjacency(vertex, &self.types, self.direction));
         }
     }
-    fn or_fail<T: Default>(&self, outcome: Result<T, StoreError>) -> T {
+    /// The outcome, or a failure of this walk.
+    pub(crate) fn or_fail<T: Default>(&self, outcome: Result<T, StoreError>) -> T {
         outcome.unwrap_or_else(|error| {
             self.fail(error);
             T::default()

@@ -34,6 +34,7 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "dbms.procedures" => listing::dbms_procedures,
         // These have operators of their own.
         plan::procedures::LOAD_CSV => nothing,
+        graph::cheapest_path::NAME => nothing,
         name if graph::Question::of(name).is_some() => nothing,
         "show constraints" => listing::constraints,
         "show databases" => listing::databases,

@@ -72,6 +72,7 @@ procedures! {
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
     "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction}";
     "graph.cdlp"("settings": "MAP") -> (node "NODE", community "INTEGER") "Communities by label propagation: {types, direction, label, iterations, seed}";
+    "graph.cheapestPath"("settings": "MAP") -> (node "NODE", path "PATH", cost "FLOAT") "Cheapest paths by weight from a source, to a target or to every node, the cheapest first: {source, target, weight, types, direction, label}";
     "graph.lcc"("settings": "MAP") -> (node "NODE", coefficient "FLOAT") "Local clustering coefficients: {types, direction, label}";
     "graph.pagerank"("settings": "MAP") -> (node "NODE", score "FLOAT") "PageRank: {types, direction, label, iterations, damping}";
     "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction}";

@@ -59,6 +59,9 @@ pub(crate) fn compile(
     if let Some(question) = procedure::graph::Question::of(&node.name) {
         return procedure::graph::compile(compiler, node, question, required);
     }
+    if &*node.name == procedure::graph::cheapest_path::NAME {
+        return procedure::graph::cheapest_path::compile(compiler, node, required);
+    }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
     let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
     if node.arguments.len() != procedure.arguments.len() {

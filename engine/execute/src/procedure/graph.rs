@@ -4,6 +4,7 @@
 //! heard, and hands on a row a vertex. All executors share the work (`sharing`), but for calls within sub-queries. What the map may say is
 //! read in `settings`.
 
+pub(crate) mod cheapest_path;
 mod running;
 mod settings;
 mod sharing;

@@ -21,6 +21,7 @@ pub(super) struct Settings {
     /// Only these vertices.
     pub(super) filter: LabelFilter,
     pub(super) source: Option<VertexId>,
+    pub(super) target: Option<VertexId>,
     /// Edge property that is the weight; each edge weighs one where absent.
     pub(super) weight: Option<KeyId>,
     /// Vertex property with the first label.
@@ -29,7 +30,7 @@ pub(super) struct Settings {
     pub(super) damping: f64,
 }
 
-fn wrong(what: impl Into<String>) -> ExecuteError {
+pub(super) fn wrong(what: impl Into<String>) -> ExecuteError {
     ExecuteError::ProcedureCall(what.into())
 }
 
@@ -115,13 +116,21 @@ impl Settings {
         argument: Option<&Value>,
         snapshot: &Snapshot,
     ) -> Result<Settings, ExecuteError> {
+        let rounds = if question == Question::Cdlp { CDLP_ROUNDS } else { PAGE_RANK_ROUNDS };
+        Settings::read_known((known(question), rounds), argument, snapshot)
+    }
+    /// The same for whoever understands these names, and so many rounds where none are named.
+    pub(super) fn read_known(
+        (names, rounds): (&[&str], i64),
+        argument: Option<&Value>,
+        snapshot: &Snapshot,
+    ) -> Result<Settings, ExecuteError> {
         let empty = Map::default();
         let given = match argument {
             Some(Value::Map(map)) => Given(map),
             None | Some(Value::Null) => Given(&empty),
             Some(_) => return Err(wrong("a graph procedure takes one map, such as {types: 'KNOWS'}")),
         };
-        let names = known(question);
         if let Some(name) = given.0.keys().find(|name| !names.contains(&&***name)) {
             return Err(wrong(format!("there is no setting `{name}` here; known: {}", names.join(", "))));
         }
@@ -136,13 +145,19 @@ impl Settings {
             None if !names.contains(&"source") => None,
             _ => return Err(wrong("`source` is the node that paths begin at")),
         };
-        let rounds = given.rounds(if question == Question::Cdlp { CDLP_ROUNDS } else { PAGE_RANK_ROUNDS })?;
+        let target = match given.get("target") {
+            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
+            None => None,
+            _ => return Err(wrong("`target` is the node that paths end at")),
+        };
+        let rounds = given.rounds(rounds)?;
         let catalog = snapshot.catalog();
         Ok(Settings {
             types: given.types(snapshot)?,
             direction,
             filter: given.filter(catalog)?,
             source,
+            target,
             weight: given.key("weight", catalog)?,
             seed: given.key("seed", catalog)?,
             rounds,
