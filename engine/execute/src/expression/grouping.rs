@@ -56,6 +56,11 @@ fn combine(held: &mut u64, hash: u64) {
 
 fn hash_column(key: &Carried, hashes: &mut [u64]) {
     match key.column() {
+        // The same value in every row: what a batch carries along of the one row it came from.
+        Column::Any(values) if values.len() == 1 => {
+            let hash = hash_one(&values[0]);
+            hashes.iter_mut().for_each(|held| combine(held, hash));
+        }
         Column::Constant(value, _) => {
             let hash = hash_one(value);
             hashes.iter_mut().for_each(|held| combine(held, hash));
@@ -375,7 +380,10 @@ fn is_key(held: &Value, key: &Carried, row: usize) -> bool {
         (Value::Edge(edge), Column::Edge(values, _)) => {
             !key.is_null(row) && edge.id == values[key.at(row)].id
         }
-        (held, Column::Any(values)) => equivalent(held, &values[key.at(row)]),
+        (held, Column::Any(values)) => match (held, &values[key.at(row)]) {
+            (Value::List(held), Value::List(list)) if Arc::ptr_eq(held, list) => true,
+            (held, value) => equivalent(held, value),
+        },
         (held, Column::Constant(value, _)) => equivalent(held, value),
         (held, _) => equivalent(held, &key.get(row)),
     }

@@ -248,7 +248,7 @@ fn apply(node: &Apply, print: &Printer<'_>) -> String {
         ApplyKind::Repeat(repeat) => super::scope::rounds(repeat, print),
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => String::new(),
     };
-    let scope = super::scope::detail(&node.scope, print);
+    let scope = super::scope::detail(&node.scope, node.is_inline(), print);
     let both = [columns, scope];
     both.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
 }

@@ -11,8 +11,8 @@ pub(super) fn rounds(repeat: &Repeat, print: &Printer<'_>) -> String {
     format!("({to}) by {}..{} times {at} to {next}{once}", repeat.min, repeat.max)
 }
 
-/// Empty for the usual.
-pub(super) fn detail(scope: &Scope, print: &Printer<'_>) -> String {
+/// Empty for the usual; `inline`: within one operator, one instance after another.
+pub(super) fn detail(scope: &Scope, inline: bool, print: &Printer<'_>) -> String {
     if scope.reason == ScopeReason::Usual {
         return String::new();
     }
@@ -25,5 +25,6 @@ pub(super) fn detail(scope: &Scope, print: &Printer<'_>) -> String {
     let early = if scope.early { "" } else { "off, " };
     let rows = scope.rows.map_or("a batch".to_string(), |rows| format!("{rows} rows"));
     let most = scope.instances_max.map_or(String::new(), |most| format!(" max {most}"));
-    format!("scope {early}{rows} {order}/{}{most}: {}", scope.within, scope.reason)
+    let order = if inline { "inline".to_string() } else { format!("{order}/{}{most}", scope.within) };
+    format!("scope {early}{rows} {order}: {}", scope.reason)
 }

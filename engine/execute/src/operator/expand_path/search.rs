@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 /// Edges a slice visits for each answer that is asked for, so that who asks for few gets them early.
-const EDGES_PER_ANSWER: u64 = 64;
+const EDGES_PER_ANSWER: u64 = 8;
 
 type Along = Arc<Walk>;
 
@@ -223,9 +223,14 @@ impl Search {
                 Ok(Progress::Done)
             }
             Form::Reach(search) => {
+                // Ends that wait come first: they may be enough.
+                let waiting = search.drain_ends(&mut found.ends, &mut found.lengths, rows_max);
+                if waiting == rows_max {
+                    return Ok(Progress::More);
+                }
                 let progress = search.step(&mut work)?;
-                let drained = search.drain_ends(&mut found.ends, &mut found.lengths, rows_max);
-                Ok(done_if(progress == paths::Progress::Done && drained < rows_max))
+                let drained = search.drain_ends(&mut found.ends, &mut found.lengths, rows_max - waiting);
+                Ok(done_if(progress == paths::Progress::Done && waiting + drained < rows_max))
             }
             Form::From { search, listing, single, runs, searched } => {
                 *searched = *searched || search.step(&mut work)? == paths::Progress::Done;
