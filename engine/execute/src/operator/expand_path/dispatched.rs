@@ -23,6 +23,11 @@ use std::sync::Arc;
 
 /// Edges one slice visits between two looks at the clock: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
+/// Rows handed on at first where few may be enough, and how many times more each time.
+const EARLY_ROWS_FIRST: usize = 16;
+const EARLY_ROWS_GROWTH: usize = 8;
+/// Edges that a slice visits then for each row that is wanted.
+const EDGES_PER_ROW: u64 = 8;
 /// Peers are invited when so many edges were visited from one source: about the time it takes to wake one, several times over.
 const EDGES_ALONE_MAX: u64 = 65_536;
 /// Where there are more sources than this they are invited no sooner.
@@ -62,6 +67,8 @@ pub(super) struct Dispatched {
     /// The job is a batch of this twin's own.
     is_mine: bool,
     has_invited: bool,
+    /// Rows that are handed on together: a few at first where few may be enough, so that who has enough says so between two levels.
+    wanted: usize,
     answers: Answers,
     /// The run that is handed on, and how much of it and of all ends was.
     given: (usize, u64, usize),
@@ -93,7 +100,7 @@ impl Dispatched {
         carry: Arc<[usize]>,
         here: Here,
         jobs: Arc<Jobs>,
-        node: usize,
+        (node, hurries): (usize, bool),
     ) -> Dispatched {
         Dispatched {
             node,
@@ -106,6 +113,7 @@ impl Dispatched {
             worker: None,
             is_mine: false,
             has_invited: false,
+            wanted: if hurries { EARLY_ROWS_FIRST } else { usize::MAX },
             answers: Answers::default(),
             given: (0, 0, 0),
             given_edges: 0,
@@ -190,12 +198,14 @@ impl Dispatched {
                 continue;
             };
             while self.hand_on(&job, context)? {
-                if context.should_yield() {
+                let may_be_enough = self.wanted < self.here.environment.batch_rows;
+                self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+                if may_be_enough || context.should_yield() {
                     return Ok(Flow::Again);
                 }
             }
             let Some(worker) = &mut self.worker else { return Ok(Flow::Ready) };
-            let mut work = Work::new(EDGES_PER_SLICE);
+            let mut work = Work::new(EDGES_PER_SLICE.min(EDGES_PER_ROW.saturating_mul(self.wanted as u64)));
             let outcome = job.dispatcher.work_on(worker, &mut work, &mut self.answers, ANSWERS_MAX);
             let failures = [&job.walks.along, &job.walks.against];
             if let Some(failure) = failures.iter().find_map(|walk| walk.take_failure()) {
@@ -244,7 +254,7 @@ impl Dispatched {
 
     /// Sends one batch of answers; false once there are none.
     fn hand_on(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> Try<bool> {
-        let rows_max = self.here.environment.batch_rows;
+        let rows_max = self.here.environment.batch_rows.min(self.wanted);
         while let Some(run) = self.answers.runs.get(self.given.0).copied() {
             let left = run.count - self.given.1;
             let row = job.rows[run.source as usize];
@@ -382,7 +392,7 @@ pub(super) fn attach(
     });
     let environment = compiler.environment.clone();
     let jobs = Arc::new(Jobs::default());
-    let node = compiler.current;
+    let node = (compiler.current, compiler.hurries);
     let make =
         move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone(), node);
     let stream = compiler.attach("ExpandPath", feed, layout, make);
