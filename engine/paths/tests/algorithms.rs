@@ -255,28 +255,30 @@ fn triangles_among_many_and_beyond_the_core() {
     // Hubs that all know each other, and many that know some of them: rows of bits are compared word by word, and lists go beyond them.
     let mut chance = Chance(7);
     for is_directed in [false, true] {
-        let count = 6_000;
+        let count = 9_000;
         let mut edges: Vec<(u32, u32)> =
             (0..300).flat_map(|one| (0..one).map(move |two| (one, two))).collect();
         edges.retain(|_| chance.below(3) > 0);
-        edges.extend((0..15_000).map(|_| (chance.below(count) as u32, chance.below(300) as u32)));
-        edges.extend((0..15_000).map(|_| (chance.below(count) as u32, chance.below(count) as u32)));
-        edges.extend((4_500..6_000).flat_map(|one| [(one, one - 1), (one, one - 2), (one - 2, one)]));
+        for vertex in 300..count {
+            edges.extend((0..3).map(|_| (vertex, chance.below(300) as u32)));
+            edges.extend((0..3).map(|_| (vertex, vertex - 1 - chance.below(20) as u32)));
+            edges.extend((chance.below(3) == 0).then_some((vertex - 1, vertex)));
+        }
         let case = match is_directed {
-            true => (Orientation::Directed, Csr::outgoing(6_000, &edges), Csr::incoming(6_000, &edges)),
-            false => (Orientation::Undirected, Csr::undirected(6_000, &edges), Csr::default()),
+            true => (Orientation::Directed, Csr::outgoing(count, &edges), Csr::incoming(count, &edges)),
+            false => (Orientation::Undirected, Csr::undirected(count, &edges), Csr::default()),
         };
-        let field = Field::new(&case.1, &case.2, case.0, (0..6_000).collect(), true);
+        let field = Field::new(&case.1, &case.2, case.0, (0..count).collect(), true);
         let crew = finished(Clustering::new(field), &mut chance).unwrap();
         let out: Vec<BTreeSet<u32>> =
-            (0..6_000).map(|vertex| case.1.list(vertex).iter().copied().collect()).collect();
+            (0..count).map(|vertex| case.1.list(vertex).iter().copied().collect()).collect();
         let mut around = out.clone();
         out.iter().zip(0..).for_each(|(ends, vertex)| {
             ends.iter().for_each(|end| {
                 around[*end as usize].insert(vertex);
             });
         });
-        for vertex in 0..6_000 {
+        for vertex in 0..count as usize {
             let mut near = around[vertex].clone();
             near.remove(&(vertex as u32));
             let among: usize = near

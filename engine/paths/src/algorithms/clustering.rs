@@ -49,8 +49,8 @@ pub struct Own {
     near: Vec<u64>,
     rest: Vec<u32>,
     block: Block,
-    /// Position among the rest of a list.
-    cursor: usize,
+    /// Position among the rest of a list, which is marked.
+    cursor: Option<usize>,
     /// By rank: one or two where the vertex that is crossed has an edge or two.
     marks: Vec<u8>,
     core: Gathered,
@@ -177,29 +177,26 @@ impl<A: Adjacency> Clustering<A> {
     /// A piece of the triangles of which this is the highest rank; true once there are no more.
     fn cross(&self, rank: usize, own: &mut Own, work: &mut Work<'_>) -> bool {
         let (first, rest) = self.list_of(rank);
-        if own.cursor == 0 {
+        let Some(start) = own.cursor else {
             let among = own.core.cross(&self.core, first, work);
             self.among[rank].fetch_add(among, Relaxed);
-        }
-        if first.len() + rest.len() < 2 || rest.is_empty() {
-            return true;
-        }
-        if own.cursor == 0 {
-            self.mark(first, rest, own);
-        }
-        let mut among = 0;
-        while let Some(second) = rest.get(own.cursor) {
-            if work.is_over() {
-                break;
+            if rest.is_empty() || first.len() + rest.len() < 2 {
+                return true;
             }
-            among += self.cross_second(*second, own, work);
-            own.cursor += 1;
+            self.mark(first, rest, own);
+            own.cursor = Some(0);
+            return false;
+        };
+        let (mut at, mut among) = (start, 0);
+        while at < rest.len() && !work.is_over() {
+            among += self.cross_second(rest[at], own, work);
+            at += 1;
         }
         self.among[rank].fetch_add(among, Relaxed);
-        let is_done = own.cursor == rest.len();
+        let is_done = at == rest.len();
+        own.cursor = (!is_done).then_some(at);
         if is_done {
             first.iter().chain(rest).for_each(|one| own.marks[(one >> 1) as usize] = 0);
-            own.cursor = 0;
         }
         is_done
     }
