@@ -9,12 +9,14 @@ mod planned;
 mod running;
 mod shown;
 mod terminal;
+pub(crate) mod texts;
 pub(crate) mod told;
 mod walked;
 
 pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Measures, Started};
 pub use shown::{ShownEdge, ShownVertex};
+pub use crate::session::gremlin_script::Script;
 pub use terminal::Ended;
 pub(crate) use walked::{Bounds, Walked};
 

@@ -8,6 +8,7 @@
 
 mod datalog;
 mod gremlin;
+pub(crate) mod gremlin_script;
 pub(crate) mod gremlin_text;
 mod in_transactions;
 mod request;

@@ -3,6 +3,7 @@
 //! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
 //! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
 
+use super::texts::Texts;
 use crate::cache::{PLANS_MAX, Planned};
 use crate::{Database, Error, Params};
 use gremlin::{ResultKind, Traversal, shape};
@@ -30,10 +31,15 @@ struct Entry {
 /// Plans that were made; all are forgotten when there are too many.
 #[derive(Default)]
 pub(crate) struct Plans {
+    texts: Texts,
     kept: Mutex<HashMap<u64, Arc<Entry>, foldhash::fast::RandomState>>,
 }
 
 impl Plans {
+    /// The texts that were asked.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
     fn get(&self, hash: u64, traversal: &Traversal, snapshot: &Snapshot) -> Option<Arc<Entry>> {
         let entry = self.kept.lock().get(&hash).cloned()?;
         let fresh = entry.plan.as_ref().is_none_or(|plan| plan.planned.is_fresh(snapshot));

@@ -1,9 +1,9 @@
 //! Traversals through a session: alone, tried again where they conflict, or in its transaction.
 
 use super::Session;
-use super::request::Request;
+use super::gremlin_script::Running;
 use super::transaction::remaining;
-use crate::database::Running;
+use crate::database;
 use crate::gremlin::{Bounds, Found, GremlinAnswer, GremlinOptions, Measures, Source, Started, Walked};
 use crate::gremlin::{PlannedTraversal, told};
 use crate::interrupt::Ticket;
@@ -34,13 +34,7 @@ impl Session {
         traversal: &Traversal,
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
-        if self.transaction.as_ref().is_some_and(|open| open.broken) {
-            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(
-                Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back")
-            );
-        }
-        self.speaker.settle(self.database.accounts());
+        self.may_ask()?;
         let outcome = self.traverse(traversal, options);
         if outcome.is_err() {
             self.break_transaction();
@@ -141,36 +135,10 @@ impl Session {
         view: Snapshot,
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
-        let told = traversal.option("evaluationTimeout").and_then(gremlin::Object::as_long);
-        let told = told.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-        let timeout = told.or(options.timeout).or(self.limits.timeout);
-        let started_ns = monotonic_ns();
-        let limits = Limits { timeout, ..self.limits.clone() };
-        let transaction = self.transaction.as_ref().map(|open| open.transaction.clone());
-        let access = match &transaction {
-            Some(transaction) if transaction.mode() == Mode::Write => Access::Write(transaction.clone()),
-            _ => Access::Read(view.clone()),
-        };
-        let mut request = Request {
-            text: "",
-            params: Arc::new(crate::gremlin::params(traversal, &planned.planned)),
-            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
-            deadline_ns: self.deadline(&limits, started_ns),
-            planned: &planned.planned,
-            started_ns,
-        };
-        let (stream, ticket) = match self.try_here(&request, access.clone())? {
-            Some(stream) => (stream, None),
-            None => {
-                // only what takes its time is listed, and so printed
-                let text = traversal.to_string();
-                request.text = &text;
-                self.start_on_executors(&request, access)?
-            }
-        };
-        let result = planned.result.clone();
-        let source = Source::Lowered { stream, result, answered: false, transaction, _ticket: ticket };
-        Ok(GremlinAnswer { source, view, keeps_many: false, place: None })
+        let timeout_ms = traversal.option("evaluationTimeout").and_then(gremlin::Object::as_long);
+        let params = crate::gremlin::params(traversal, &planned.planned);
+        let text = &|| traversal.to_string();
+        self.run_planned(Running { planned, params, timeout_ms, text }, view, options)
     }
 
     fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {
@@ -215,7 +183,7 @@ impl Session {
         (program, ended): (Started, &Ended),
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
-        let running = Running {
+        let running = database::Running {
             text: &asked.label,
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(asked.deadline_ns)?,

@@ -1,6 +1,7 @@
 //! Texts of gremlin-lang through a session, with objects as people are shown them.
 
 use super::Session;
+use super::gremlin_script::Script;
 use crate::entity::{Hydrated, hydrate};
 use crate::gremlin::{Ended, GremlinOptions, kept};
 use crate::{Error, Params};
@@ -36,7 +37,11 @@ impl Session {
         let bindings: Bindings =
             params.iter().map(|(name, value)| (name.to_string(), kept::to_object(value).into())).collect();
         let mut source = Source::Nothing;
-        for request in gremlin::parse(text, &bindings)? {
+        let requests = match self.gremlin_script(text, &bindings, options)? {
+            Script::Answer(ended) => return Ok(GremlinRows { source: Source::Traversal(ended) }),
+            Script::Requests(requests) => requests,
+        };
+        for request in requests {
             // What came before runs to its end.
             GremlinRows { source }.drain()?;
             source = match request {

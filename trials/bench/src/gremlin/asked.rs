@@ -1,7 +1,7 @@
 //! Traversals as they are asked: parsed with their bindings, and their answers as numbers or rows.
 
 use crate::banyan::told;
-use database::gremlin::GremlinOptions;
+use database::gremlin::{GremlinOptions, Script};
 use database::{Params, Session, Value};
 use gremlin::{Argument, Bindings, Object, Predicate, Request};
 use serde_json::Value as Json;
@@ -10,16 +10,17 @@ use serde_json::Value as Json;
 const BIRTH_YEARS: std::ops::Range<i64> = 1_970..2_006;
 const DAY_MS: i64 = 86_400_000;
 
-/// Parses and runs a text.
+/// Runs a text, as a server runs scripts.
 pub(super) fn ask(session: &mut Session, text: &str, bindings: &Bindings) -> Result<Vec<Object>, String> {
-    let mut requests = gremlin::parse(text, bindings).map_err(|error| error.to_string())?;
-    match requests.pop() {
-        Some(Request::Traversal(traversal, _)) => session
-            .gremlin(&traversal, &GremlinOptions::default())
-            .and_then(|answer| answer.all())
-            .map_err(told),
-        _ => Err("the text is no traversal".into()),
-    }
+    let options = GremlinOptions::default();
+    let answer = match session.gremlin_script(text, bindings, &options).map_err(told)? {
+        Script::Answer(ended) => ended.answer,
+        Script::Requests(mut requests) => match requests.pop() {
+            Some(Request::Traversal(traversal, _)) => session.gremlin(&traversal, &options).map_err(told)?,
+            _ => return Err("the text is no traversal".into()),
+        },
+    };
+    answer.all().map_err(told)
 }
 
 /// Parameters as bindings.

@@ -1,0 +1,127 @@
+//! Texts of gremlin-lang with bindings: one that was asked before runs by the plan that was kept of it.
+
+use super::Session;
+use super::request::Request;
+use crate::gremlin::texts::{Asked, Known};
+use crate::gremlin::{Ended, GremlinAnswer, GremlinOptions, PlannedTraversal, Source};
+use crate::{Error, Limits, Params};
+use execute::Access;
+use gremlin::Bindings;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Snapshot;
+use transact::Mode;
+use world::clock::monotonic_ns;
+
+/// What a text comes to.
+pub enum Script {
+    /// It runs: this is its answer.
+    Answer(Ended),
+    /// It was read; the requests are for the caller to run.
+    Requests(Vec<gremlin::Request>),
+}
+
+/// How a plan is run.
+pub(super) struct Running<'r> {
+    pub planned: &'r PlannedTraversal,
+    pub params: Params,
+    /// What the traversal says of its time, in milliseconds.
+    pub timeout_ms: Option<i64>,
+    /// Only what takes its time is listed, and so written out.
+    pub text: &'r dyn Fn() -> String,
+}
+
+impl Session {
+    /// Reads a text, or, where it was asked before with bindings of the same kinds, runs it at once.
+    ///
+    /// # Errors
+    /// The text cannot be read, or what it asks fails.
+    pub fn gremlin_script(
+        &mut self,
+        text: &str,
+        bindings: &Bindings,
+        options: &GremlinOptions,
+    ) -> Result<Script, Error> {
+        if options.keeps_many || options.machine_only {
+            return Ok(Script::Requests(gremlin::parse(text, bindings)?));
+        }
+        let view = self.view();
+        match self.database.traversals().texts().get(text, bindings, &view) {
+            Asked::Planned(kept, params) => {
+                let known = kept.known().expect("what has parameters has a plan");
+                self.may_ask()?;
+                let (planned, timeout_ms) = (&known.plan, known.timeout_ms);
+                let text = &|| kept.text().to_string();
+                let outcome = self.run_planned(Running { planned, params, timeout_ms, text }, view, options);
+                if outcome.is_err() {
+                    self.break_transaction();
+                }
+                Ok(Script::Answer(outcome?.ended_by(known.terminal)))
+            }
+            Asked::Parsed => Ok(Script::Requests(gremlin::parse(text, bindings)?)),
+            Asked::New => {
+                let requests = gremlin::parse(text, bindings)?;
+                let known = match requests.as_slice() {
+                    [gremlin::Request::Traversal(traversal, terminal)] => {
+                        // what is wrong with it is told when it runs
+                        let plan = self.database.plan_gremlin(traversal, &view).ok().flatten();
+                        plan.and_then(|plan| Known::of(text, bindings, (traversal, *terminal), plan))
+                    }
+                    _ => None,
+                };
+                self.database.traversals().texts().put(text, known);
+                Ok(Script::Requests(requests))
+            }
+        }
+    }
+
+    /// Is the transaction whole, if there is one? Whoever asks from now on is charged.
+    pub(super) fn may_ask(&mut self) -> Result<(), Error> {
+        if self.transaction.as_ref().is_some_and(|open| open.broken) {
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(
+                Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back")
+            );
+        }
+        self.speaker.settle(self.database.accounts());
+        Ok(())
+    }
+
+    /// Runs a traversal that the algebra can say: it reads, as a query of Cypher would.
+    pub(super) fn run_planned(
+        &self,
+        running: Running<'_>,
+        view: Snapshot,
+        options: &GremlinOptions,
+    ) -> Result<GremlinAnswer, Error> {
+        let Running { planned, params, timeout_ms, text } = running;
+        let told = timeout_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+        let timeout = told.or(options.timeout).or(self.limits.timeout);
+        let started_ns = monotonic_ns();
+        let limits = Limits { timeout, ..self.limits.clone() };
+        let transaction = self.transaction.as_ref().map(|open| open.transaction.clone());
+        let access = match &transaction {
+            Some(transaction) if transaction.mode() == Mode::Write => Access::Write(transaction.clone()),
+            _ => Access::Read(view.clone()),
+        };
+        let mut request = Request {
+            text: "",
+            params: Arc::new(params),
+            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            deadline_ns: self.deadline(&limits, started_ns),
+            planned: &planned.planned,
+            started_ns,
+        };
+        let (stream, ticket) = match self.try_here(&request, access.clone())? {
+            Some(stream) => (stream, None),
+            None => {
+                let text = text();
+                request.text = &text;
+                self.start_on_executors(&request, access)?
+            }
+        };
+        let result = planned.result.clone();
+        let source = Source::Lowered { stream, result, answered: false, transaction, _ticket: ticket };
+        Ok(GremlinAnswer { source, view, keeps_many: false, place: None })
+    }
+}
