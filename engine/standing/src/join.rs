@@ -8,6 +8,8 @@
 //!
 //! `route` decides the orders, `run` follows them, `state` is what is kept from tick to tick.
 
+mod block;
+mod focus;
 mod route;
 mod run;
 mod state;
@@ -85,6 +87,8 @@ pub(crate) struct Join {
     pub constants: Vec<Value>,
     pub atoms: Vec<Atom<SlotNo>>,
     pub conditions: Vec<Condition>,
+    /// Slots that a condition makes equal.
+    pub links: Vec<(SlotNo, SlotNo)>,
     /// How each relation's changes are completed: the input's first.
     pub routes: Vec<Route>,
 }
@@ -180,6 +184,6 @@ impl JoinBuilder {
             constants: layout.len()..layout.len() + constants.len(),
         };
         let routes = (0..=atoms.len()).map(|relation| chooser.route(relation)).collect();
-        Ok(Join { input, input_width, layout, constants, atoms, conditions, routes })
+        Ok(Join { input, input_width, layout, constants, atoms, conditions, links, routes })
     }
 }

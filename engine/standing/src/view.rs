@@ -61,8 +61,10 @@ pub(crate) struct Touched {
     pub known_vertices: Vec<VertexId>,
     /// Of vertices.
     pub properties: Vec<(VertexId, KeyId)>,
-    /// Born or gone.
+    /// Born or gone, or both.
     pub edges: Vec<EdgeRef>,
+    /// Those of them that are there now and were not (+1), or were and are not (-1).
+    pub moved: Vec<(EdgeRef, isize)>,
     /// Of edges.
     pub edge_properties: Vec<(EdgeRef, KeyId)>,
 }
@@ -112,6 +114,8 @@ impl View {
     /// Takes up the changes of one commit, which are seen from `tick` on.
     pub fn absorb(&mut self, tick: Tick, record: &Arc<CommitRecord>) -> Result<Touched, StandingError> {
         let (mut touched, mut known) = (Touched::default(), Vec::new());
+        // What became of each edge: in this order, for its first change says what was and its last what is.
+        let mut fates: Vec<(EdgeRef, usize, bool)> = Vec::new();
         for (number, change) in record.changes.iter().enumerate() {
             match change {
                 Change::CreateVertex { id, labels, .. } => {
@@ -134,11 +138,14 @@ impl View {
                     put(self.delta.properties.entry((*id, *key)).or_default(), tick, value.clone());
                     touched.properties.push((*id, *key));
                 }
-                Change::CreateEdge { edge, properties } => self.bear(tick, *edge, properties, &mut touched),
+                Change::CreateEdge { edge, properties } => {
+                    self.bear(tick, *edge, properties);
+                    fates.push((*edge, number, true));
+                }
                 Change::DeleteEdge { edge } => {
                     put(self.delta.edges.entry(edge.id).or_default(), tick, None);
                     self.delta.lost.extend([edge.source, edge.target]);
-                    touched.edges.push(*edge);
+                    fates.push((*edge, number, false));
                 }
                 Change::SetEdgeProperty { edge, key, value } => {
                     put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
@@ -156,13 +163,19 @@ impl View {
         touched.known_vertices = known;
         touched.properties.sort_unstable();
         touched.properties.dedup();
-        touched.edges.sort_unstable();
-        touched.edges.dedup();
+        fates.sort_unstable();
+        for fate in fates.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let ((edge, _, is_first_birth), (.., is_there)) = (fate[0], fate[fate.len() - 1]);
+            touched.edges.push(edge);
+            if is_first_birth == is_there {
+                touched.moved.push((edge, if is_there { 1 } else { -1 }));
+            }
+        }
         touched.edge_properties.sort_unstable();
         touched.edge_properties.dedup();
         Ok(touched)
     }
-    fn bear(&mut self, tick: Tick, edge: EdgeRef, properties: &[(KeyId, Value)], touched: &mut Touched) {
+    fn bear(&mut self, tick: Tick, edge: EdgeRef, properties: &[(KeyId, Value)]) {
         put(self.delta.edges.entry(edge.id).or_default(), tick, Some(edge));
         self.delta.born.entry(edge.source).or_default().push((tick, edge));
         if edge.target != edge.source {
@@ -171,7 +184,6 @@ impl View {
         for (key, value) in properties {
             put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
         }
-        touched.edges.push(edge);
     }
 
     /// Labels of a vertex; none where there is no such vertex.
@@ -236,11 +248,11 @@ impl View {
         Value::map(present.filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value))))
     }
 
-    /// The edge of this id, if there is one.
-    pub fn edge(&self, edge: EdgeId, tick: Tick) -> Result<Option<EdgeRef>, StandingError> {
-        match at(self.delta.edges.get(&edge), tick) {
-            Some(state) => Ok(*state),
-            None => Ok(self.base.edge(edge)?),
+    /// Is this very edge there? An id may have been given anew, so its ends are compared too.
+    pub fn has_edge(&self, edge: EdgeRef, tick: Tick) -> Result<bool, StandingError> {
+        match at(self.delta.edges.get(&edge.id), tick) {
+            Some(state) => Ok(*state == Some(edge)),
+            None => Ok(self.base.edge_exists(edge)?),
         }
     }
     /// When the delta says that the edge was born, if it does.

@@ -77,6 +77,7 @@ impl Chooser<'_> {
             let mut best = atoms
                 .iter()
                 .filter_map(|atom| self.lookup(*atom, &bound, &atoms))
+                .map(|(cost, lookup)| (if input_due { cost + self.wait(&lookup) } else { cost }, lookup))
                 .min_by(|(a, _), (b, _)| a.total_cmp(b));
             if input_due {
                 let pairs = self.pairs(&bound);
@@ -110,6 +111,14 @@ impl Chooser<'_> {
             }
             route.lookups.push(lookup);
         }
+    }
+    /// What nothing but the answer needs waits until it is known whom a change concerns: the cost of reading it before that.
+    fn wait(&self, lookup: &Lookup) -> f64 {
+        let Lookup::Attribute(atom) = lookup else { return 0.0 };
+        let Atom::Attribute { column, .. } = &self.atoms[*atom] else { return 0.0 };
+        let is_linked = self.links.iter().any(|(a, b)| a == column || b == column);
+        let is_tested = self.conditions.iter().any(|condition| condition.reads.contains(column));
+        if self.input_width == 0 || is_linked || is_tested { 0.0 } else { 10_000.0 }
     }
     /// Columns of the input that are known by now, and where from.
     fn pairs(&self, bound: &BTreeSet<SlotNo>) -> Vec<(usize, SlotNo)> {

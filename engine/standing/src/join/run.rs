@@ -1,5 +1,7 @@
 //! Following a route: block by block, each look-up extends the rows of a block by what it finds.
 
+use super::block::Block;
+use super::focus::{Foci, index};
 use super::route::Lookup;
 use super::{Atom, Join, SlotNo};
 use crate::StandingError;
@@ -9,7 +11,6 @@ use crate::row::Row;
 use crate::shape::Attribute;
 use crate::table::HashMap;
 use crate::view::{Tick, Touched, View};
-use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::LabelExpr;
 use std::sync::Arc;
@@ -93,10 +94,11 @@ impl Lives {
 }
 
 /// What one commit changes in the relation of an atom: bindings of its variables, in their order, come (+1) and go (-1).
-pub(crate) fn changes_of<V: Copy>(
-    atom: &Atom<V>,
+pub(crate) fn changes_of(
+    atom: &Atom<SlotNo>,
     names: &Resolved,
     lives: Lives,
+    foci: &Foci,
     view: &View,
     tick: Tick,
     touched: &Touched,
@@ -115,24 +117,20 @@ pub(crate) fn changes_of<V: Copy>(
                 }
             }
         }
-        (Atom::Edge { direction, .. }, Resolved::Edge(Some(types))) => {
-            for edge in touched.edges.iter().filter(|edge| is_of(**edge, types)) {
-                // An id may have been given anew, so it is this very edge that is asked for.
-                let is_there = |tick| Ok::<_, StandingError>(view.edge(edge.id, tick)? == Some(*edge));
-                let diff = match (is_there(before)?, is_there(tick)?) {
-                    (false, true) => 1,
-                    (true, false) => -1,
-                    _ => continue,
+        (Atom::Edge { direction, from, to, .. }, Resolved::Edge(Some(types))) => {
+            let admits = |source, target| foci.admits(*from, source) && foci.admits(*to, target);
+            for (edge, diff) in touched.moved.iter().filter(|(edge, _)| is_of(*edge, types)) {
+                let row = |from, to| {
+                    Row::new([Value::Edge(Arc::new(*edge)), Value::Vertex(from), Value::Vertex(to)])
                 };
-                let value = Value::Edge(Arc::new(*edge));
-                let (source, target) = (Value::Vertex(edge.source), Value::Vertex(edge.target));
-                if *direction != Direction::In {
-                    found.push((Row::new([value.clone(), source.clone(), target.clone()]), diff));
+                let (source, target) = (edge.source, edge.target);
+                if *direction != Direction::In && admits(source, target) {
+                    found.push((row(source, target), *diff));
                 }
-                if *direction == Direction::In
-                    || (*direction == Direction::Both && edge.source != edge.target)
-                {
-                    found.push((Row::new([value, target, source]), diff));
+                let is_met_back =
+                    *direction == Direction::In || (*direction == Direction::Both && source != target);
+                if is_met_back && admits(target, source) {
+                    found.push((row(target, source), *diff));
                 }
             }
         }
@@ -215,7 +213,7 @@ fn attribute_of(
             }))
         }
         Value::Edge(edge) => {
-            if view.edge(edge.id, tick)? != Some(**edge) {
+            if !view.has_edge(**edge, tick)? {
                 return Ok(None);
             }
             let types = || Value::list(vec![Value::String(view.type_name(edge.id.edge_type()))]);
@@ -280,65 +278,13 @@ fn columns_of(pairs: &[(usize, SlotNo)]) -> Vec<usize> {
     pairs.iter().map(|(column, _)| *column).collect()
 }
 
-/// Rows that are worked on together; slots that are not bound yet hold null.
-struct Block {
-    width: usize,
-    values: Vec<Value>,
-    diffs: Vec<isize>,
-}
-
-impl Block {
-    fn new(width: usize) -> Block {
-        Block { width, values: Vec::new(), diffs: Vec::new() }
-    }
-    fn len(&self) -> usize {
-        self.diffs.len()
-    }
-    fn row(&self, row: usize) -> &[Value] {
-        &self.values[row * self.width..(row + 1) * self.width]
-    }
-    fn clear(&mut self) {
-        self.values.clear();
-        self.diffs.clear();
-    }
-    /// Lets `work` change each row in place, and drops those for which it says no.
-    fn retain(
-        &mut self,
-        mut work: impl FnMut(&mut [Value]) -> Result<bool, StandingError>,
-    ) -> Result<(), StandingError> {
-        let (width, mut kept) = (self.width, 0);
-        for row in 0..self.len() {
-            if !work(&mut self.values[row * width..(row + 1) * width])? {
-                continue;
-            }
-            if kept != row {
-                let (before, rest) = self.values.split_at_mut(row * width);
-                before[kept * width..(kept + 1) * width].swap_with_slice(&mut rest[..width]);
-                self.diffs[kept] = self.diffs[row];
-            }
-            kept += 1;
-        }
-        self.values.truncate(kept * width);
-        self.diffs.truncate(kept);
-        Ok(())
-    }
-    /// A copy of the row, of which these slots are changed.
-    fn push(&mut self, row: &[Value], diff: isize, bound: impl IntoIterator<Item = (SlotNo, Value)>) {
-        let start = self.values.len();
-        self.values.extend_from_slice(row);
-        for (slot, value) in bound {
-            self.values[start + slot] = value;
-        }
-        self.diffs.push(diff);
-    }
-}
-
 /// One change being completed.
 pub(crate) struct Run<'a> {
     pub join: &'a Join,
     pub names: &'a [Resolved],
     pub view: &'a View,
     pub input: &'a InputIndex,
+    pub foci: &'a Foci,
     pub conditions: &'a [Evaluator],
     pub tick: Tick,
     /// Which relation changed.
@@ -469,7 +415,7 @@ impl Run<'_> {
                 else {
                     return Ok(());
                 };
-                if is_of(**edge, types) && self.view.edge(edge.id, self.tick_of(*atom))? == Some(**edge) {
+                if is_of(**edge, types) && self.view.has_edge(**edge, self.tick_of(*atom))? {
                     for (here, there) in ways(edge, *direction) {
                         self.bind_ends(row, diff, &[(*from, here), (*to, there)], next);
                     }
@@ -512,7 +458,8 @@ impl Run<'_> {
         }
         // The two relations may be read at different ticks.
         let (tick, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
-        for found in self.view.candidates(filter, self.index(labels, *key), *key, value, tick)? {
+        let index = index(self.view.base_catalog(), labels, *key);
+        for found in self.view.candidates(filter, index, *key, value, tick)? {
             if !self.view.passes(found, filter, tick)? || self.view.labels(found, value_tick)?.is_none() {
                 continue;
             }
@@ -522,12 +469,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-    fn index(&self, labels: &LabelExpr, key: KeyId) -> Option<IndexId> {
-        let catalog = self.view.base_catalog();
-        let labels = labels.required();
-        let mut labels = labels.iter().filter_map(|label| catalog.label(label));
-        labels.find_map(|label| catalog.index_for(SchemaTarget::Vertices(label), &[key]))
     }
     fn expand(
         &self,
@@ -554,7 +495,7 @@ impl Run<'_> {
         };
         self.view.edges(here, types, direction, self.tick_of(atom), |found| {
             let there = if found.source == here { found.target } else { found.source };
-            if into.is_none_or(|into| into == there) {
+            if into.is_none_or(|into| into == there) && self.foci.admits(far, there) {
                 let bound = [(*edge, Value::Edge(Arc::new(found))), (far, Value::Vertex(there))];
                 next.push(row, diff, bound);
             }

@@ -1,6 +1,7 @@
 //! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
 
 use super::Join;
+use super::focus::{Foci, Moment};
 use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
@@ -14,6 +15,7 @@ pub(crate) struct JoinState {
     lives: Vec<Lives>,
     conditions: Vec<Evaluator>,
     input: InputIndex,
+    foci: Foci,
     /// The atoms' names as of this table of names.
     names: Option<(Arc<NameTable>, Vec<Resolved>)>,
 }
@@ -24,7 +26,8 @@ impl JoinState {
         let compile = |condition: &super::Condition| surroundings.compile(&condition.expr, &join.layout);
         let conditions = join.conditions.iter().map(compile).collect::<Result<_, _>>()?;
         let (lives, input) = (Lives::of(&join.atoms), InputIndex::for_join(&join));
-        Ok(JoinState { conditions, lives, input, join, names: None })
+        let foci = Foci::of(&join, surroundings.names.catalog());
+        Ok(JoinState { conditions, lives, input, foci, join, names: None })
     }
     /// Changes of the answer that follow from those of the graph and of the input at this tick.
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
@@ -35,11 +38,13 @@ impl JoinState {
             self.names = Some((table.clone(), resolved));
         }
         let names = self.names.as_ref().map_or(&[][..], |(_, names)| names);
+        let moment = Moment { join: &self.join, names, view: turn.view, tick: turn.tick };
         let mut found = Changes::default();
         if let Some(touched) = turn.touched {
+            self.foci.commit(touched, &moment)?;
             for (number, (atom, name)) in self.join.atoms.iter().zip(names).enumerate() {
                 let lives = self.lives[number];
-                let changes = changes_of(atom, name, lives, turn.view, turn.tick, touched)?;
+                let changes = changes_of(atom, name, lives, &self.foci, turn.view, turn.tick, touched)?;
                 if !changes.is_empty() {
                     self.run(turn, names, number + 1)
                         .complete(&changes, &mut |row, diff| found.push((row, diff)))?;
@@ -47,13 +52,15 @@ impl JoinState {
             }
         }
         if !input.is_empty() {
+            self.foci.give(input, &moment)?;
             self.run(turn, names, 0).complete(input, &mut |row, diff| found.push((row, diff)))?;
             input.iter().for_each(|(row, diff)| self.input.apply(row, *diff));
+            self.foci.withdraw(input, &moment)?;
         }
         Ok(found)
     }
     fn run<'a>(&'a self, turn: &'a Turn<'_>, names: &'a [Resolved], relation: usize) -> Run<'a> {
-        let JoinState { join, conditions, input, .. } = self;
-        Run { join, names, view: turn.view, input, conditions, tick: turn.tick, relation }
+        let JoinState { join, conditions, input, foci, .. } = self;
+        Run { join, names, view: turn.view, input, foci, conditions, tick: turn.tick, relation }
     }
 }

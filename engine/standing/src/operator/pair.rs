@@ -3,7 +3,8 @@
 //! A path of at most `max` edges has a middle that is at most half as far from either end. So for each first end the distances of a search
 //! up to half the bound are kept, for each second end those of a search backwards over the other half, and a pair's distance is the least
 //! sum over the vertices that both have met. Each half is kept up to date as [`super::Reach`] keeps its searches; pairs of which an end's
-//! distances changed are looked at again.
+//! distances changed are looked at again. Which searches an edge concerns is looked up by its near end, so an edge far from all of them costs
+//! one look-up however many there are.
 
 use super::reach::{Ground, Moved, Source, Walk};
 use crate::StandingError;
@@ -16,14 +17,20 @@ use model::{Value, VertexId};
 pub(crate) const PAIR_MAX: u32 = 8;
 
 /// The searches from all first, or all second, ends.
-#[derive(Default)]
 struct Half {
     sources: HashMap<VertexId, Source>,
     /// Pairs by this end.
     pairs: HashMap<VertexId, HashSet<(VertexId, VertexId)>>,
+    /// Most steps of a search.
+    max: u32,
+    /// By vertex: the sources that are less than `max` away, so that a step from it counts for them.
+    inner: HashMap<VertexId, HashSet<VertexId>>,
 }
 
 impl Half {
+    fn new(max: u32) -> Half {
+        Half { sources: HashMap::default(), pairs: HashMap::default(), max, inner: HashMap::default() }
+    }
     /// Takes up what moved; pairs of which this end's distances changed.
     fn update(
         &mut self,
@@ -31,14 +38,36 @@ impl Half {
         ground: &Ground<'_>,
         touched: &mut HashSet<(VertexId, VertexId)>,
     ) -> Result<(), StandingError> {
-        for (source, state) in &mut self.sources {
+        for (source, moved) in self.concerned(moved) {
+            let Some(state) = self.sources.get_mut(&source) else { continue };
             let mut before = HashMap::default();
-            state.change(*source, moved, ground, &mut before)?;
-            if !before.is_empty() {
-                touched.extend(self.pairs.get(source).into_iter().flatten());
+            state.change(source, &moved, ground, &mut before)?;
+            if before.is_empty() {
+                continue;
+            }
+            touched.extend(self.pairs.get(&source).into_iter().flatten());
+            let is_inner = |distance: Option<u32>| distance.is_some_and(|distance| distance < self.max);
+            for (vertex, old) in before {
+                match (is_inner(old), is_inner(state.distances.get(&vertex).copied())) {
+                    (false, true) => enter(&mut self.inner, vertex, source),
+                    (true, false) => leave(&mut self.inner, vertex, source),
+                    _ => {}
+                }
             }
         }
         Ok(())
+    }
+    /// What moved, by the sources for which it counts.
+    fn concerned(&self, moved: &Moved) -> HashMap<VertexId, Moved> {
+        let mut by_source: HashMap<VertexId, Moved> = HashMap::default();
+        let sources = |near: &VertexId| self.inner.get(near).into_iter().flatten();
+        for edge in &moved.gone {
+            sources(&edge.0).for_each(|source| by_source.entry(*source).or_default().gone.push(*edge));
+        }
+        for edge in &moved.come {
+            sources(&edge.0).for_each(|source| by_source.entry(*source).or_default().come.push(*edge));
+        }
+        by_source
     }
     fn add(
         &mut self,
@@ -47,7 +76,10 @@ impl Half {
         ground: &Ground<'_>,
     ) -> Result<(), StandingError> {
         if !self.sources.contains_key(&end) {
-            self.sources.insert(end, Source::begin(end, ground)?);
+            let source = Source::begin(end, ground)?;
+            let inner = source.distances.iter().filter(|(_, distance)| **distance < self.max);
+            inner.for_each(|(vertex, _)| enter(&mut self.inner, *vertex, end));
+            self.sources.insert(end, source);
         }
         self.pairs.entry(end).or_default().insert(pair);
         Ok(())
@@ -57,15 +89,29 @@ impl Half {
         pairs.remove(&pair);
         if pairs.is_empty() {
             self.pairs.remove(&end);
-            self.sources.remove(&end);
+            let source = self.sources.remove(&end);
+            let met = source.iter().flat_map(|source| &source.distances);
+            let inner = met.filter(|(_, distance)| **distance < self.max);
+            inner.for_each(|(vertex, _)| leave(&mut self.inner, *vertex, end));
         }
+    }
+}
+
+fn enter(inner: &mut HashMap<VertexId, HashSet<VertexId>>, vertex: VertexId, source: VertexId) {
+    inner.entry(vertex).or_default().insert(source);
+}
+
+fn leave(inner: &mut HashMap<VertexId, HashSet<VertexId>>, vertex: VertexId, source: VertexId) {
+    let Some(sources) = inner.get_mut(&vertex) else { return };
+    sources.remove(&source);
+    if sources.is_empty() {
+        inner.remove(&vertex);
     }
 }
 
 /// Distances of pairs.
 pub(crate) struct Pair {
     walk: Walk,
-    max: u32,
     from: Half,
     to: Half,
     shown: HashMap<(VertexId, VertexId), u32>,
@@ -74,17 +120,18 @@ pub(crate) struct Pair {
 impl Pair {
     /// No pair yet; distances of at most `max`.
     pub fn new(walk: Walk, max: u32) -> Pair {
-        Pair { walk, max, from: Half::default(), to: Half::default(), shown: HashMap::default() }
+        let (from, to) = (Half::new(max.div_ceil(2)), Half::new(max / 2));
+        Pair { walk, from, to, shown: HashMap::default() }
     }
     /// Rows of both ends and their distance that come and go. The input's columns are the ends of a pair, each pair once.
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
-        let forth = Ground::of(&self.walk, turn, self.walk.direction, self.max.div_ceil(2));
-        let back = Ground::of(&self.walk, turn, self.walk.direction.reversed(), self.max / 2);
+        let forth = Ground::of(&self.walk, turn, self.walk.direction, self.from.max);
+        let back = Ground::of(&self.walk, turn, self.walk.direction.reversed(), self.to.max);
         let mut touched = HashSet::default();
-        let moved = forth.moved(turn)?;
+        let moved = forth.moved(turn);
         if !moved.is_empty() {
             self.from.update(&moved, &forth, &mut touched)?;
-            self.to.update(&back.moved(turn)?, &back, &mut touched)?;
+            self.to.update(&back.moved(turn), &back, &mut touched)?;
         }
         for (row, diff) in input {
             let [Value::Vertex(from), Value::Vertex(to)] = row.values()[..] else { continue };

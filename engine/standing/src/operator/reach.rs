@@ -96,9 +96,10 @@ impl<'a> Ground<'a> {
         Ground { view: turn.view, types, is_barren, direction, tick: turn.tick, max }
     }
     /// What this tick changed of it.
-    pub fn moved(&self, turn: &Turn<'_>) -> Result<Moved, StandingError> {
+    pub fn moved(&self, turn: &Turn<'_>) -> Moved {
         let mut moved = Moved::default();
-        for edge in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.edges) {
+        for (edge, diff) in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.moved)
+        {
             if !self.types.is_empty() && !self.types.contains(&edge.id.edge_type()) {
                 continue;
             }
@@ -108,14 +109,9 @@ impl<'a> Ground<'a> {
                 Direction::In => vec![back],
                 Direction::Both => vec![forth, back],
             };
-            let is_there = |tick| Ok::<_, StandingError>(turn.view.edge(edge.id, tick)? == Some(*edge));
-            match (is_there(turn.tick - 1)?, is_there(turn.tick)?) {
-                (true, false) => moved.gone.extend(ends),
-                (false, true) => moved.come.extend(ends),
-                _ => {}
-            }
+            if *diff < 0 { &mut moved.gone } else { &mut moved.come }.extend(ends);
         }
-        Ok(moved)
+        moved
     }
     fn neighbours(
         &self,
@@ -288,7 +284,7 @@ impl Reach {
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let ground = Ground::of(&self.walk, turn, self.walk.direction, self.walk.max.unwrap_or(u32::MAX - 1));
         let mut found = Changes::new();
-        let moved = ground.moved(turn)?;
+        let moved = ground.moved(turn);
         if !moved.is_empty() {
             for (source, state) in &mut self.sources {
                 update(*source, state, &moved, &ground, self.walk.home, &mut found)?;
