@@ -29,17 +29,17 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let scale = names.iter().find_map(|name| name.strip_prefix("rmat")?.parse().ok()).unwrap_or(RMAT_SCALE);
     if is_chosen("power-law") {
         let subject = subject::power_law();
-        let ours = graph(&subject, true, report)?;
+        let ours = graph(&subject, report)?;
         policies::run(&subject, &ours, report)?;
     }
     for subject in subject::random().filter(|subject| is_chosen(&subject.name)) {
-        graph(&subject, false, report)?;
+        graph(&subject, report)?;
     }
     type Make = fn(&Path) -> Result<Subject, String>;
     let real: [(&str, Make); 2] = [("ego-twitter", subject::twitter), ("knows", subject::knows)];
     for (name, make) in real.into_iter().filter(|(name, _)| is_chosen(name)) {
         match data.ok_or("it needs --data".to_string()).and_then(make) {
-            Ok(subject) => drop(graph(&subject, false, report)?),
+            Ok(subject) => drop(graph(&subject, report)?),
             Err(why) => report.skipped(name, &why),
         }
     }
@@ -49,7 +49,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     if is_chosen(&format!("rmat{scale}")) || is_chosen("pairs") {
         let subject = subject::rmat(scale);
         let ours = match is_chosen(&format!("rmat{scale}")) {
-            true => graph(&subject, true, report)?,
+            true => graph(&subject, report)?,
             false => ours::Ours::load(&subject)?,
         };
         pairs::run(&subject, &ours, report)?;
@@ -65,8 +65,8 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-fn graph(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<ours::Ours, String> {
+fn graph(subject: &Subject, report: &mut Report) -> Result<ours::Ours, String> {
     let (vertices, edges) = (subject.vertices, subject.edges.len());
     report.section(&format!("{}: {vertices} vertices, {edges} edges", subject.name));
-    lengths::run(subject, with_peers, report)
+    lengths::run(subject, report)
 }

@@ -95,7 +95,7 @@ pub fn measure(ours: &Ours, text: &str, questions: &[Question]) -> Result<f64, S
 ///
 /// # Errors
 /// It could not be loaded.
-pub fn run(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<Ours, String> {
+pub fn run(subject: &Subject, report: &mut Report) -> Result<Ours, String> {
     let cores = world::machine::Machine::here().cores;
     let mut ours = Ours::load(subject)?.with_executors(1)?;
     let asked: Vec<Vec<Question>> = SOURCES.iter().map(|count| questions(subject, *count)).collect();
@@ -152,9 +152,7 @@ pub fn run(subject: &Subject, with_peers: bool, report: &mut Report) -> Result<O
             one_ms = together_ms.min(alone_ms);
         }
     }
-    if with_peers {
-        peers(subject, &ours, &asked[0], one_ms, report)?;
-    }
+    peers(subject, &ours, &asked[0], one_ms, report)?;
     Ok(ours)
 }
 
