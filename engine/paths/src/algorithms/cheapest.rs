@@ -37,7 +37,7 @@ pub trait ReadWeight {
 /// Edges whose weights are looked at for the width of bins.
 const SAMPLED_EDGES: usize = 1024;
 /// Width of a bin, in average weights divided by average edges a vertex.
-const WIDTH: f64 = 2.0;
+const WIDTH: f64 = 0.5;
 /// Vertices of a bin in a range.
 const MORSEL: usize = 256;
 /// Vertices in a range where all are looked at once more.
@@ -72,7 +72,8 @@ pub struct Cheapest<A, W> {
     source: u32,
     /// By vertex: the bits of its distance, which are in the order of distances.
     distances: Vec<AtomicU64>,
-    width: AtomicU64,
+    /// Bins in a unit of distance.
+    bins_per_unit: AtomicU64,
     bins: Mutex<BTreeMap<u64, Vec<u32>>>,
     waiting: AtomicUsize,
     frontier: RwLock<Arc<Vec<u32>>>,
@@ -99,7 +100,7 @@ impl<A: Adjacency, W: Weights> Cheapest<A, W> {
             weights,
             source,
             distances,
-            width: AtomicU64::new(1.0_f64.to_bits()),
+            bins_per_unit: AtomicU64::new(1.0_f64.to_bits()),
             bins: Mutex::default(),
             waiting: AtomicUsize::new(0),
             frontier: RwLock::default(),
@@ -128,7 +129,7 @@ impl<A: Adjacency, W: Weights> Cheapest<A, W> {
     #[inline(always)]
     fn bin(&self, distance: f64) -> u64 {
         // What is farther than numbers go lies in the last bin.
-        (distance / f64::from_bits(self.width.load(Relaxed))) as u64
+        (distance * f64::from_bits(self.bins_per_unit.load(Relaxed))) as u64
     }
 
     /// A little of many lists.
@@ -144,9 +145,9 @@ impl<A: Adjacency, W: Weights> Cheapest<A, W> {
             }
         }
         let edges = self.field.along.edges_estimate().unwrap_or(0) as f64 / bound.max(1) as f64;
-        let width = WIDTH * sum / f64::from(count) / edges.max(1.0);
-        if width.is_normal() && width > 0.0 {
-            self.width.store(width.to_bits(), Relaxed);
+        let bins_per_unit = edges.max(1.0) * f64::from(count) / (WIDTH * sum);
+        if bins_per_unit.is_normal() {
+            self.bins_per_unit.store(bins_per_unit.to_bits(), Relaxed);
         }
     }
 

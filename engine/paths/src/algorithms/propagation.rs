@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 const MORSEL: usize = 16;
 /// Neighbours are sought out where those of changed vertices are at most one in so many of all edges.
 const FEW_CHANGES: u64 = 4;
+/// Words of bits for each label, at most, while labels are ranked without sorting them.
+const SPAN_MAX: u64 = 1;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,16 +82,10 @@ impl<A: Adjacency> Propagation<A> {
     /// If there are not as many labels as members.
     pub fn new(field: Field<A>, first: &[i64], rounds: u32) -> Propagation<A> {
         assert_eq!(first.len(), field.members.len(), "every member begins with a label");
-        let mut names = first.to_vec();
-        let is_rising = names.is_sorted_by(|one, next| one < next);
-        if !is_rising {
-            names.sort_unstable();
-            names.dedup();
-        }
+        let (names, ranks) = ranked(first);
         let labels: Vec<AtomicU32> = (0..field.bound()).map(|_| AtomicU32::new(0)).collect();
         let mut members = vec![0_u64; field.bound().div_ceil(64)];
-        for ((vertex, name), at) in field.members.iter().zip(first).zip(0..) {
-            let rank = if is_rising { at } else { names.partition_point(|other| other < name) as u32 };
+        for (vertex, rank) in field.members.iter().zip(ranks) {
             labels[*vertex as usize].store(rank, Relaxed);
             members[*vertex as usize / 64] |= 1 << (vertex % 64);
         }
@@ -249,6 +245,43 @@ impl<A: Adjacency> Propagation<A> {
     }
 }
 
+/// Different labels, rising, and the rank of each of these among them.
+fn ranked(first: &[i64]) -> (Vec<i64>, Vec<u32>) {
+    if first.is_sorted_by(|one, next| one < next) {
+        return (first.to_vec(), (0..first.len() as u32).collect());
+    }
+    let least = first.iter().min().copied().unwrap_or(0);
+    let span = first.iter().map(|label| label.wrapping_sub(least) as u64).max().unwrap_or(0);
+    if span / 64 > first.len() as u64 * SPAN_MAX {
+        let mut names = first.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        let rank = |label: &i64| names.partition_point(|other| other < label) as u32;
+        let ranks = first.iter().map(rank).collect();
+        return (names, ranks);
+    }
+    // A bit for each number that a label could be, and how many there are before each word.
+    let mut words = vec![(0_u64, 0_u32); span as usize / 64 + 1];
+    let place = |label: i64| label.wrapping_sub(least) as u64;
+    first.iter().for_each(|label| words[place(*label) as usize / 64].0 |= 1 << (place(*label) % 64));
+    let (mut names, mut before) = (Vec::new(), 0);
+    for ((bits, rank), at) in words.iter_mut().zip(0..) {
+        *rank = before;
+        before += bits.count_ones();
+        let mut left = *bits;
+        while left != 0 {
+            names.push(least.wrapping_add(at * 64 + i64::from(left.trailing_zeros())));
+            left &= left - 1;
+        }
+    }
+    let rank = |label: &i64| {
+        let (bits, rank) = words[place(*label) as usize / 64];
+        rank + (bits & ((1 << (place(*label) % 64)) - 1)).count_ones()
+    };
+    let ranks = first.iter().map(rank).collect();
+    (names, ranks)
+}
+
 impl<A: Adjacency> Staged for Propagation<A> {
     type Kind = Kind;
     type Own = Own;
@@ -293,5 +326,30 @@ impl<A: Adjacency> Staged for Propagation<A> {
         let changes: usize = self.changes.read().iter().map(|some| some.capacity() * 8).sum();
         let vertices = self.names.capacity() * 8 + self.labels.capacity() * 4;
         self.field.bytes() + vertices + words + changes + self.held.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranked;
+
+    #[test]
+    fn ranks_are_those_of_sorting() {
+        let cases: [&[i64]; 6] = [
+            &[],
+            &[1, 2, 9],
+            &[5, 3, 5, -64, 70],
+            &[i64::MIN, i64::MAX, 0, i64::MIN],
+            &[7, 7],
+            &[i64::MAX, i64::MAX - 1],
+        ];
+        for first in cases {
+            let mut names = first.to_vec();
+            names.sort_unstable();
+            names.dedup();
+            let ranks: Vec<u32> =
+                first.iter().map(|label| names.partition_point(|name| name < label) as u32).collect();
+            assert_eq!(ranked(first), (names, ranks), "{first:?}");
+        }
     }
 }

@@ -27,7 +27,7 @@ const DAMPING: f64 = 0.85;
 const SAME: f64 = 1e-9;
 /// Weights are whole numbers up to this, and bins of the twin as wide as is best for it here.
 const WEIGHT_MAX: usize = 255;
-const TWIN_WIDTH: f64 = 16.0;
+const TWIN_WIDTH: f64 = 4.0;
 
 /// Name, text, and whether the others' answers are held against ours.
 const QUESTIONS: [(&str, &str, bool); 6] = [
