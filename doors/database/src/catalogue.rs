@@ -181,6 +181,7 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
             whole(query.subscribers as u64),
             database.accounts().names(query.payer, 0).0.into(),
             milliseconds(query.used_ns / 1_000_000),
+            whole(query.bytes as u64),
             whole(query.place),
             failure.map_or(Value::Null, Value::from),
         ]

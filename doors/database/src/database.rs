@@ -119,8 +119,8 @@ impl Database {
         })?;
         let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
         let kept = folder.clone().map(|folder| (disk.clone(), folder));
-        let (standing, definitions) =
-            StandingQueries::open(Keeper::new(engine.clone(), runtime.executors()), kept)?;
+        let keeper = Keeper::new(engine.clone(), runtime.executors()).charging(Arc::new(runtime.ledger()));
+        let (standing, definitions) = StandingQueries::open(keeper, kept)?;
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,

@@ -94,7 +94,7 @@ impl Reader {
     }
     fn read_to(&mut self, place: u64) {
         while self.place < place {
-            let event = self.subscription.next(Duration::from_secs(30)).unwrap().expect("told in time");
+            let event = self.subscription.next(Duration::from_secs(120)).unwrap().expect("told in time");
             self.place = event.place();
             match event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.take(&rows),
@@ -241,4 +241,39 @@ fn a_reader_goes_on_after_the_database_was_opened_anew() {
     assert_eq!(reader.rows.into_iter().collect::<Vec<_>>(), [(shown(&Value::from("c")), 1)]);
     let missing = database.subscribe("reached", &Params::new(), None, true).map(drop).unwrap_err();
     assert_eq!(missing.code, "Neo.ClientError.Statement.ParameterMissing");
+}
+
+/// What a program keeps is counted on the account of who pays; a change that has no room there ends that program alone.
+#[test]
+fn facts_are_charged_to_the_tenant() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).and_then(|result| result.rows());
+    run("CREATE TENANT small SET MEMORY '4MB'").unwrap();
+    run("UNWIND range(1, 300) AS i CREATE (:P {i: i})").unwrap();
+    run("MATCH (a:P), (b:P) WHERE b.i = a.i + 1 AND a.i % 50 <> 0 CREATE (a)-[:NEXT]->(b)").unwrap();
+    let closure = "DATALOG { tc(a, b) :- NEXT(a, b). tc(a, c) :- tc(a, b), NEXT(b, c). ?- tc(a, b). }";
+    run(&format!("CREATE STANDING QUERY theirs FOR TENANT small AS {closure}")).unwrap();
+    run(&format!("CREATE STANDING QUERY others AS {closure}")).unwrap();
+    let listed = "SHOW STANDING QUERIES YIELD name, bytes, state, failure RETURN name, bytes, state, failure ORDER BY name";
+    let rows = run(listed).unwrap();
+    assert!(rows.iter().all(|row| (1..4 << 20).contains(&row[1].as_int().unwrap())), "{rows:?}");
+    let pairs = || {
+        let query = database.standing().into_iter().find(|query| query.name == "others");
+        query.map(|query| (query.rows, query.place))
+    };
+    // One chain of 300, then a circle of 300: 90,000 pairs.
+    run("MATCH (a:P), (b:P) WHERE b.i = a.i + 1 AND a.i % 50 = 0 CREATE (a)-[:NEXT]->(b)").unwrap();
+    run("MATCH (a:P {i: 300}), (b:P {i: 1}) CREATE (a)-[:NEXT]->(b)").unwrap();
+    let place = database.snapshot().place();
+    let subscription = database.subscribe("others", &Params::new(), None, false).unwrap();
+    while pairs() != Some((90_000, place)) {
+        subscription.next(Duration::from_secs(120)).unwrap();
+    }
+    let rows = run(listed).unwrap();
+    let failure = rows[1][3].as_str().unwrap_or_default();
+    assert!(failure.contains("memory of the tenant"), "{rows:?}");
+    assert_eq!((rows[0][2].as_str(), rows[1][1].as_int()), (Some("running"), Some(0)));
+    let refused = run(&format!("CREATE STANDING QUERY more FOR TENANT small AS {closure}")).unwrap_err();
+    assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
 }

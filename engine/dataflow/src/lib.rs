@@ -66,6 +66,7 @@ pub mod context;
 pub mod runtime;
 
 pub mod handle;
+mod held;
 
 pub mod profile;
 
@@ -105,6 +106,7 @@ pub use graph::{
     Graph, GraphBuilder, GraphError, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
 };
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
+pub use held::Held;
 pub use line::{Line, Tried};
 pub use message::{Message, Tag};
 pub use operator::{Failure, Flow, Operator, Outcome};

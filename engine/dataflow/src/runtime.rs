@@ -2,6 +2,7 @@
 
 use crate::accounts::{AccountOptions, Entry};
 use crate::executor::Executor;
+use crate::held::Held;
 use crate::limits::{
     OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT, TABLETS_PER_EXECUTOR,
 };
@@ -156,6 +157,13 @@ impl<M: Message> Runtime<M> {
     pub fn set_user(&self, tenant: TenantNo, user: UserNo, options: &AccountOptions) {
         self.links.admission.set_user(tenant, user, options);
         self.post_share(tenant, Some(user), options.share);
+    }
+
+    /// Makes accounts of bytes that no query holds, on behalf of a tenant; they hold none yet. Limits are those of the tenant as it is
+    /// declared when the account is made.
+    pub fn ledger(&self) -> impl Fn(TenantNo) -> Held + Send + Sync + use<M> {
+        let links = self.links.clone();
+        move |tenant| Held::new(links.admission.accounts(tenant, 0))
     }
 
     fn post_share(&self, tenant: TenantNo, user: Option<UserNo>, share: u32) {

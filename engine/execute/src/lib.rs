@@ -33,8 +33,8 @@ mod turn;
 
 pub use access::{Access, Counters};
 pub use dataflow::{
-    AccountOptions, Action, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TenantNo, Threshold,
-    UserNo,
+    AccountOptions, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TenantNo,
+    Threshold, UserNo,
 };
 pub use error::ExecuteError;
 pub use execution::{ExecuteOptions, Execution, Ready};

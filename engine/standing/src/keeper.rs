@@ -11,6 +11,7 @@ use crate::limits::QUERIES_MAX;
 use crate::query::Query;
 use crate::row::Row;
 use crate::subscription::{Subscription, SubscriptionEnd};
+use execute::Held;
 use model::Value;
 use parking_lot::Mutex;
 use plan::expr::Name;
@@ -38,6 +39,8 @@ pub struct Standing {
     pub payer: u32,
     /// Time spent on it, nanoseconds.
     pub used_ns: u64,
+    /// Bytes of what it keeps, about.
+    pub bytes: usize,
     /// Why it ended, if it did.
     pub failure: Option<StandingError>,
 }
@@ -58,7 +61,12 @@ pub struct Keeper {
     places: Arc<[Mutex<Inner>]>,
     /// Where each query is. Never locked for longer than a look; whoever holds a place may lock it.
     names: Arc<Mutex<BTreeMap<String, usize>>>,
+    /// Makes an account of bytes for who pays.
+    ledger: Option<Ledger>,
 }
+
+/// Makes an account of the bytes that somebody's query keeps.
+pub type Ledger = Arc<dyn Fn(u32) -> Held + Send + Sync>;
 
 /// Called with the number of a place where there is something to do; it must return at once.
 pub type PlaceWaker = Arc<dyn Fn(usize) + Send + Sync>;
@@ -81,7 +89,12 @@ impl Keeper {
             engine,
             places: (0..places.max(1)).map(|_| Mutex::default()).collect(),
             names: Arc::default(),
+            ledger: None,
         }
+    }
+    /// Counts the bytes of queries made from now on in these accounts.
+    pub fn charging(self, ledger: Ledger) -> Keeper {
+        Keeper { ledger: Some(ledger), ..self }
     }
 
     /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
@@ -99,9 +112,16 @@ impl Keeper {
     ) -> Result<(), StandingError> {
         let at = self.check_room(name, &self.names.lock())?;
         let wake: Waker = Arc::new(move || wake(at));
+        let begin_ns = monotonic_ns();
         let mut own = Follower::begin(&self.engine, None);
         let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
         query.payer = payer;
+        query.held = self.ledger.as_ref().map(|ledger| ledger(payer));
+        query.charge();
+        if let Some(error) = query.failure() {
+            return Err(error.clone());
+        }
+        query.used_ns = monotonic_ns() - begin_ns;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
             let mut inner = self.places[at].lock();
@@ -112,6 +132,7 @@ impl Keeper {
                 let mut names = self.names.lock();
                 self.check_room(name, &names)?;
                 names.insert(name.to_string(), at);
+                *inner.spent.entry(payer).or_insert(0) += query.used_ns;
                 inner.queries.insert(name.to_string(), query);
                 return Ok(());
             }
@@ -160,6 +181,7 @@ impl Keeper {
             place: query.place,
             payer: query.payer,
             used_ns: query.used_ns,
+            bytes: query.bytes(),
             failure: query.failure().cloned(),
         };
         let of = |place: &Mutex<Inner>| place.lock().queries.iter().map(describe).collect::<Vec<_>>();

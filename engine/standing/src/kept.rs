@@ -2,7 +2,7 @@
 
 use crate::StandingError;
 use crate::analysis::analyse;
-use crate::limits::RULES_BYTES_MAX;
+use crate::limits::{ANSWER_ROW_BYTES, RULES_BYTES_MAX};
 use crate::network::{Changes, Network, Turn};
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
@@ -109,6 +109,13 @@ impl Kept {
         match self {
             Kept::Plan(network) => network.answer(arguments),
             Kept::Rules(rules) => rules.answer(arguments),
+        }
+    }
+    /// Bytes of what is kept, about: a program's facts, or the rows of the answers.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Kept::Plan(network) => network.rows() * ANSWER_ROW_BYTES,
+            Kept::Rules(rules) => rules.bytes(),
         }
     }
     /// Rows of all answers, equal ones counted once.

@@ -34,7 +34,7 @@ mod upsert;
 mod view;
 
 pub use error::StandingError;
-pub use keeper::{Keeper, PlaceWaker, Standing, TurnEnd};
+pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, TurnEnd};
 pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use row::Row;

@@ -12,6 +12,8 @@ pub const REMEMBERED_ROWS_MAX: usize = 1 << 18;
 pub const RESULT_ROWS_MAX: usize = 64 << 20;
 /// Parts of a pattern: vertices, edges and what is read of them.
 pub(crate) const ATOMS_MAX: usize = 256;
+/// Bytes that a row of an answer takes, about.
+pub(crate) const ANSWER_ROW_BYTES: usize = 128;
 /// Bytes that the facts of one Datalog program may take.
 pub const RULES_BYTES_MAX: usize = 1 << 30;
 /// Seconds that the first answer of a Datalog program may take; a program that passes it is refused.

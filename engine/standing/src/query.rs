@@ -12,6 +12,7 @@ use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
 use crate::view::{Tick, View};
+use execute::{Held, Level};
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,9 +38,18 @@ struct Work {
 impl Work {
     /// The same query over another graph, with its answers for these arguments.
     fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
-        let begun = self.definition.begin(&Turn { view, tick, touched: None }, Some(arguments));
+        let begun = caught(|| self.definition.begin(&Turn { view, tick, touched: None }, Some(arguments)));
         begun.map(|(_, kept)| kept)
     }
+}
+
+/// What `work` returns; a panic in it is an error.
+fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
+        let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(StandingError::Failed(format!("internal error: {why}")))
+    })
 }
 
 /// Changes of one commit.
@@ -60,6 +70,8 @@ pub(crate) struct Query {
     pub payer: u32,
     /// Time spent on it, nanoseconds.
     pub used_ns: u64,
+    /// Where its bytes are counted.
+    pub held: Option<Held>,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
     readers: HashMap<Row, Readers>,
@@ -86,7 +98,8 @@ impl Query {
         tick: Tick,
         place: u64,
     ) -> Result<Query, StandingError> {
-        let ((columns, parameters), kept) = definition.begin(&Turn { view, tick, touched: None }, None)?;
+        let turn = Turn { view, tick, touched: None };
+        let ((columns, parameters), kept) = caught(|| definition.begin(&turn, None))?;
         Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { definition, kept }), place) })
     }
     /// The name of one that could not be made.
@@ -101,6 +114,7 @@ impl Query {
             place,
             payer: 0,
             used_ns: 0,
+            held: None,
             work,
             readers: HashMap::default(),
             lingering: 0,
@@ -118,6 +132,22 @@ impl Query {
     /// Rows of all its answers.
     pub fn rows(&self) -> usize {
         self.work.as_ref().map_or(0, |work| work.kept.rows())
+    }
+    /// Bytes of what it keeps, about.
+    pub fn bytes(&self) -> usize {
+        self.work.as_ref().map_or(0, |work| work.kept.bytes())
+    }
+    /// Counts these bytes on the account of who pays; without room there it ends.
+    pub fn charge(&mut self) {
+        let bytes = self.bytes() as u64;
+        let outcome = self.held.as_mut().map_or(Ok(()), |held| held.set(bytes));
+        if let Err((level, limit)) = outcome {
+            let what = match level {
+                Level::Machine => "memory of all queries, in bytes,",
+                _ => "memory of the tenant, in bytes,",
+            };
+            self.fail(StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) });
+        }
     }
     /// Who reads it now.
     pub fn subscribers(&self) -> usize {
@@ -139,13 +169,10 @@ impl Query {
         let Ok(work) = &mut self.work else { return None };
         let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
-        let outcome = catch_unwind(AssertUnwindSafe(|| work.kept.advance(&turn, arguments)));
-        let outcome = outcome.unwrap_or_else(|panic| {
-            let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
-            let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Err(StandingError::Failed(format!("internal error: {why}")))
-        });
-        outcome.map_err(|error| self.fail(error)).ok()
+        let outcome = caught(|| work.kept.advance(&turn, arguments));
+        let changes = outcome.map_err(|error| self.fail(error)).ok();
+        self.charge();
+        changes
     }
     fn tell(&mut self, place: u64, time_micros: u64, changes: Changes) {
         self.place = place;
@@ -191,6 +218,7 @@ impl Query {
     pub fn fail(&mut self, error: StandingError) {
         self.end_all(&SubscriptionEnd::Failed(error.to_string()));
         self.work = Err(error);
+        self.held = None;
     }
     /// Ends all subscriptions.
     pub fn end_all(&mut self, end: &SubscriptionEnd) {
