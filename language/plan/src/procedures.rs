@@ -70,12 +70,12 @@ procedures! {
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
-    "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction}";
+    "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction, label}";
     "graph.cdlp"("settings": "MAP") -> (node "NODE", community "INTEGER") "Communities by label propagation: {types, direction, label, iterations, seed}";
     "graph.cheapestPath"("settings": "MAP") -> (node "NODE", path "PATH", cost "FLOAT") "Cheapest paths by weight from a source, to a target or to every node, the cheapest first: {source, target, weight, types, direction, label}";
     "graph.lcc"("settings": "MAP") -> (node "NODE", coefficient "FLOAT") "Local clustering coefficients: {types, direction, label}";
     "graph.pagerank"("settings": "MAP") -> (node "NODE", score "FLOAT") "PageRank: {types, direction, label, iterations, damping}";
-    "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction}";
+    "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction, label}";
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY") "What LOAD CSV reads";
     "show constraints"("which": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
