@@ -53,7 +53,15 @@ pub struct Worker {
 impl Worker {
     /// Workers have different numbers.
     pub fn new(number: usize) -> Worker {
-        Worker { number, search: None, task: None, own: Own::default(), is_present: false, is_idle: false, held: 0 }
+        Worker {
+            number,
+            search: None,
+            task: None,
+            own: Own::default(),
+            is_present: false,
+            is_idle: false,
+            held: 0,
+        }
     }
 }
 
@@ -232,17 +240,17 @@ impl<A: Adjacency> Dispatcher<A> {
         self.policy
     }
 
-    /// What was done so far, for people: the policy, the sources, who worked, and the sides that levels were taken from.
+    /// What was done so far, for people: the policy, the sources, who worked, the sides that levels were taken from, and what was held.
     pub fn told(&self) -> String {
         let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
         let Ground { present, above, below, .. } = &self.ground;
         let (sources, workers) = (self.sources.len(), of(present));
         let (policy, above, below) = (self.policy, of(above), of(below));
-        let bytes = of(&self.ground.peak) as f64 / f64::from(self.ground.graph.vertex_bound().max(1));
-        format!(
-            "{policy}, sources {sources}, workers {workers}, levels from above {above}, from below {below}, \
-             at most {bytes:.1} bytes a vertex"
-        )
+        let told = format!(
+            "{policy}, sources {sources}, workers {workers}, levels from above {above}, from below {below}"
+        );
+        let each = self.bytes_peak() as f64 / f64::from(self.ground.graph.vertex_bound().max(1));
+        if each > 0.0 { format!("{told}, at most {each:.1} bytes a vertex") } else { told }
     }
 
     /// Edges visited so far, by all.

@@ -97,17 +97,19 @@ impl DispatchPolicy {
     }
 
     /// The policy for an occasion: one source is everybody's; a few are searched side by side; many share searches in lanes, as long as
-    /// walks are long enough to meet. As many are open as there are workers and as memory allows.
+    /// walks are long enough to meet, and their words fit. As many are open as there are workers and as memory allows.
     pub fn choose(occasion: &Occasion) -> DispatchPolicy {
         let Occasion { sources, workers, vertices, .. } = *occasion;
         if sources <= 1 {
             return DispatchPolicy::all_threads_one_source();
         }
-        let in_lanes = sources >= LANE_SOURCES_MIN && occasion.hops_max >= LANE_HOPS_MIN;
-        let width = if in_lanes { LANES_MAX.min(sources) as u64 } else { 1 };
-        let own = if in_lanes { LANES_BYTES_PER_VERTEX } else { SINGLE_BYTES_PER_VERTEX };
-        let bytes = vertices * (own + width * occasion.bytes_per_end);
-        let fitting = occasion.bytes_max / 2 / bytes.max(1);
+        let width = LANES_MAX.min(sources) as u64;
+        let bytes = |own: u64, width: u64| vertices * (own + width * occasion.bytes_per_end);
+        let fitting = |bytes: u64| occasion.bytes_max / 2 / bytes.max(1);
+        let (of_lanes, of_one) = (bytes(LANES_BYTES_PER_VERTEX, width), bytes(SINGLE_BYTES_PER_VERTEX, 1));
+        let in_lanes =
+            sources >= LANE_SOURCES_MIN && occasion.hops_max >= LANE_HOPS_MIN && fitting(of_lanes) > 0;
+        let fitting = fitting(if in_lanes { of_lanes } else { of_one });
         let open = workers.max(1).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
         match in_lanes {
             true => DispatchPolicy::all_threads_lanes(open.min(sources.div_ceil(LANES_MAX))),
@@ -181,6 +183,9 @@ mod tests {
         assert_eq!(chosen(Occasion { sources: 64, ..occasion }), "nTkMS(1)");
         assert_eq!(chosen(Occasion { sources: 256, ..occasion }), "nTkMS(2)");
         assert_eq!(chosen(Occasion { sources: 256, bytes_max: 64 << 20, ..occasion }), "nTkMS(1)");
+        assert_eq!(chosen(Occasion { sources: 256, bytes_max: 32 << 20, ..occasion }), "nTkS(2)");
+        assert_eq!(chosen(Occasion { sources: 256, bytes_max: 8 << 20, ..occasion }), "nTkS(1)");
+        assert_eq!(chosen(Occasion { sources: 256, bytes_per_end: 1, ..occasion }), "nTkMS(2)");
         assert_eq!(chosen(Occasion { sources: 256, hops_max: 2, ..occasion }), "nTkS(2)");
     }
 }
