@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
     /// Puts the working copies into the directory, folding those whose delta is due.
     pub(crate) fn flush(&mut self) {
         for (number, Working { chunk, page }) in self.chunks.drain() {
-            let due = fold::is_due(&chunk, self.from.options.fold_changes_min);
+            let due = fold::is_due(number, &chunk, self.from.options.fold_changes_min);
             let cell = match page.filter(|_| !due) {
                 Some(page) => Cell::over(page, chunk.meta, chunk.delta),
                 None => Cell::new(if due { fold::fold(&chunk) } else { chunk }, &self.from.pager),

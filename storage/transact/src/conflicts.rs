@@ -27,12 +27,17 @@ const LARGE_KEYS_MIN: usize = 4096;
 struct Large {
     place: u64,
     keys: Vec<Key>,
+    /// Kinds of things among them.
+    kinds: u16,
     is_sorted: bool,
 }
 
 impl Large {
-    /// Did it write any of these?
-    fn wrote_any(&mut self, read: &Inner) -> bool {
+    /// Did it write any of these, which are of these kinds? Who only asked whether vertices exist need not look through edges.
+    fn wrote_any(&mut self, read: &Inner, kinds: u16) -> bool {
+        if self.kinds & kinds == 0 {
+            return false;
+        }
         if !self.is_sorted {
             self.keys.sort_unstable();
             self.is_sorted = true;
@@ -84,8 +89,11 @@ impl Conflicts {
             return Err("something it read was changed by another transaction");
         }
         let mut later = self.large.iter_mut().rev().take_while(|large| large.place > base);
-        if later.any(|large| large.wrote_any(reads)) {
-            return Err("something it read was changed by another transaction");
+        if let Some(first) = later.next() {
+            let kinds = Key::kinds(&reads.keys);
+            if first.wrote_any(reads, kinds) || later.any(|large| large.wrote_any(reads, kinds)) {
+                return Err("something it read was changed by another transaction");
+            }
         }
         if base < self.indexes && !reads.ranges.is_empty() {
             return Err("the indexes were changed meanwhile");
@@ -116,7 +124,8 @@ impl Conflicts {
             self.keys.extend(footprint.keys.into_iter().map(|key| (key, place)));
         } else {
             self.large_len += footprint.keys.len();
-            self.large.push_back(Large { place, keys: footprint.keys, is_sorted: false });
+            let kinds = Key::kinds(&footprint.keys);
+            self.large.push_back(Large { place, keys: footprint.keys, kinds, is_sorted: false });
         }
         for (index, value) in footprint.index_values {
             self.values_len +=

@@ -3,7 +3,7 @@
 //! Idea: a read is recorded as one or two 64-bit keys (a vertex, the adjacency of a vertex under a type, the members of a label, a
 //! range of an index), and a commit writes the keys it changes. Two transactions conflict when one read a key that the
 //! other wrote. Predicates are keys too (a label's membership, an index range), so phantoms are caught. Keys are hashed, so two
-//! different things may share one: that costs a retry in 2^-64 cases and never an anomaly.
+//! different things may share one: that costs a retry in 2^-60 cases and never an anomaly.
 //! Invariant: a key is recorded before or together with the read it stands for. Cost: one hash insert a read, in batches.
 
 use model::compare::OrderKey;
@@ -19,9 +19,12 @@ pub const READ_KEYS_MAX: usize = 1 << 20;
 /// Index ranges a read set holds before it stands for "everything".
 pub const READ_RANGES_MAX: usize = 1 << 14;
 
-/// One thing that can be read and written, as 64 bits.
+/// One thing that can be read and written, as 64 bits: a hash, in whose middle the kind stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key(u64);
+
+/// Where the kind stands in a key.
+const KIND_SHIFT: u32 = 32;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -42,7 +45,12 @@ impl Key {
         hash.write_u64(kind as u64);
         hash.write_u64(a);
         hash.write_u64(b);
-        Key(hash.finish())
+        // Tables look at the ends of a hash, so the kind does not make them uneven.
+        Key(hash.finish() & !(0xf << KIND_SHIFT) | (kind as u64) << KIND_SHIFT)
+    }
+    /// Which kinds of things these are, one bit for each.
+    pub(crate) fn kinds<'k>(keys: impl IntoIterator<Item = &'k Key>) -> u16 {
+        keys.into_iter().fold(0, |kinds, key| kinds | 1 << (key.0 >> KIND_SHIFT & 0xf))
     }
     pub(crate) fn existence(vertex: VertexId) -> Key {
         Key::of(Kind::Existence, vertex.0, 0)
