@@ -399,9 +399,9 @@ fn mentions_way(steps: &[Instruction]) -> bool {
 
 /// Does it go unnoticed how often traversers arrive? Only hops, filters and labels may come before a `dedup`, whatever that looks at.
 fn counts_once(steps: &[Instruction]) -> bool {
-    const PASSING: [&str; 13] = [
+    const PASSING: [&str; 14] = [
         "out", "in", "both", "has", "hasLabel", "hasNot", "hasId", "where", "filter", "not", "repeat",
-        "emit", "times",
+        "emit", "times", "until",
     ];
     let passing =
         |step: &&Instruction| PASSING.contains(&&*step.name) || &*step.name == "as" || &*step.name == "by";

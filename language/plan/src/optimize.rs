@@ -13,7 +13,10 @@ use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
+use crate::rewrite::from_afar::from_afar;
 use crate::rewrite::intersect::intersect;
+use crate::rewrite::join_runs::join_runs;
+use crate::rewrite::late_distinct::late_distinct;
 use crate::rewrite::late_projection::late_projection;
 use crate::rewrite::length_only::length_only;
 use crate::rewrite::lift_subqueries::lift_subqueries;
@@ -95,10 +98,17 @@ fn rewrite(
     // What waits above a sort reads columns below it: only then is known which are read.
     late_projection(plan);
     prune_columns(plan, kept);
+    // Whether the ends of a walk are each wanted once is asked of the whole walk.
+    join_runs(plan, kept);
     // Both ask which columns are still made, so they come after all others.
     distinct_ends(plan, false);
     dedup_frontier(plan, kept, false, planning);
     repeat_frontier(plan);
+    // It asks which ends are met once.
+    if late_distinct(plan, planning) {
+        prune_columns(plan, kept)
+    }
+    from_afar(plan, planning, names)?;
     // Only now is known which edges nobody reads. From here on, no rewrite has to know the forms that are left.
     intersect(plan);
     long_shortest(plan, names)?;

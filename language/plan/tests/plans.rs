@@ -525,3 +525,60 @@ fn hints() {
     told("hint_scan_of_another_label", vec![OrderHint::Scan(f, "City".into())]);
     told("hint_join", vec![OrderHint::Join(f)]);
 }
+
+/// What Gremlin says in steps is found as Cypher's patterns are.
+#[test]
+fn steps_and_tests() {
+    let mut t = Table::default();
+    let (a, b, c, r, s, edges, x) =
+        (t.var("a"), t.var("b"), t.var("c"), t.var("r"), t.var("s"), t.var("edges"), t.var("x"));
+    let table = || Table(t.0.clone());
+    let knows = PatternText::default().vertex(a, "Person").vertex(b, "Person").edge(r, a, b, "KNOWS", Out);
+    let known = PatternText::default().vertex(b, "").vertex(c, "Person").edge(s, b, c, "KNOWS", Out);
+    let passes = known.so_that(named(c, "Ada")).over(argument(&[b]));
+    let passes = || subquery(SubqueryKind::Exists, &[b], passes.clone());
+    matched("afar_by_index", table(), knows.clone().so_that(passes()), &[a, b]);
+    matched("afar_not_for_few", table(), knows.clone().so_that(named(a, "Bea")).so_that(passes()), &[a, b]);
+    let walk = |input: Plan, from: Var, min: u32, max: u32| {
+        Plan::ExpandPath(Box::new(ExpandPath {
+            input,
+            from,
+            edges: Some(edges),
+            edges_reversed: false,
+            length: None,
+            to: c,
+            types: vec!["KNOWS".into()],
+            direction: Out,
+            into: false,
+            labels: LabelExpr::Any,
+            min,
+            max: Some(max),
+            mode: PathMode::Walk,
+            selector: Selector::Every,
+            distinct_ends: false,
+            edge_predicate: None,
+        }))
+    };
+    let ada = || PatternText::default().vertex(a, "Person").so_that(named(a, "Ada")).over(Plan::Unit);
+    let step = PatternText::default().vertex(a, "").vertex(b, "").edge(r, a, b, "KNOWS", Out).over(ada());
+    let joined = walk(step, b, 0, 1);
+    check("run_joined", table().query(distinct(joined.clone(), vec![c]), &[c]));
+    check("run_not_joined_over_what_is_read", table().query(distinct(joined, vec![b, c]), &[b, c]));
+    let lives = PatternText::default().vertex(c, "").vertex(b, "City").edge(s, c, b, "LIVES", Out);
+    let lives = subquery(SubqueryKind::Exists, &[c], lives.over(argument(&[c])));
+    let ends = distinct(walk(ada(), a, 1, 3), vec![c]);
+    check("distinct_late", table().query(filter(ends, lives), &[c]));
+    let friends = PatternText::default().vertex(a, "").vertex(b, "").edge(r, a, b, "KNOWS", Both);
+    let zeroes = |count| Expr::List(vec![Expr::literal(0_i64); count]);
+    let times = Expr::Case {
+        operand: None,
+        arms: vec![(Expr::binary(BinaryOperator::Equal, read(a), read(b)), zeroes(2))],
+        otherwise: Some(Box::new(zeroes(1))),
+    };
+    let twice = unwind(friends.over(ada()), times, x);
+    check("loops_twice", table().query(columns(twice.clone(), &[b]), &[b]));
+    check("loops_told_apart", table().query(columns(twice, &[b, x]), &[b, x]));
+    let closed = PatternText::default().vertex(a, "").vertex(b, "").edge(s, b, a, "KNOWS", Out);
+    let closed = subquery(SubqueryKind::Exists, &[a, b], closed.over(argument(&[a, b])));
+    matched("intersect_once", table(), knows.so_that(closed), &[a, b]);
+}

@@ -14,18 +14,40 @@ use model::batch::Carried;
 use model::{Batch, Column, VertexId};
 use plan::Var;
 
-/// A set of vertices, a bit each; grows with the largest number met.
+/// A set of vertices: a few in a list, more as a bit each; grows with the largest number met.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VertexSet {
+    /// As long as there are no words.
+    few: Vec<u32>,
     words: Vec<u64>,
     len: u64,
 }
+
+/// Vertices looked through in a list: where a LIMIT wants ten, no bits for all vertices are made.
+const FEW_MAX: usize = 32;
 
 impl VertexSet {
     /// Adds a vertex; was it new?
     #[inline]
     pub(crate) fn insert(&mut self, vertex: VertexId) -> bool {
-        let dense = vertex.dense() as usize;
+        if self.words.is_empty() {
+            if self.few.contains(&vertex.dense()) {
+                return false;
+            }
+            if self.few.len() < FEW_MAX {
+                self.few.push(vertex.dense());
+                self.len += 1;
+                return true;
+            }
+            self.len = 0;
+            for known in std::mem::take(&mut self.few) {
+                self.mark(known as usize);
+            }
+        }
+        self.mark(vertex.dense() as usize)
+    }
+    #[inline]
+    fn mark(&mut self, dense: usize) -> bool {
         if self.words.len() <= dense / 64 {
             self.words.resize((dense / 64 + 1).next_power_of_two(), 0);
         }
@@ -42,6 +64,14 @@ impl VertexSet {
         self.words.capacity() * 8
     }
     pub(crate) fn merge(&mut self, other: &VertexSet) {
+        if other.words.is_empty() {
+            return other.iter().for_each(|vertex| {
+                self.insert(vertex);
+            });
+        }
+        for known in std::mem::take(&mut self.few) {
+            self.mark(known as usize);
+        }
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
         }
@@ -49,11 +79,12 @@ impl VertexSet {
         self.len = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = VertexId> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, word)| {
+        let marked = self.words.iter().enumerate().flat_map(|(at, word)| {
             (0..64)
                 .filter(move |bit| word >> bit & 1 == 1)
                 .map(move |bit| VertexId::from_dense((at * 64 + bit) as u32))
-        })
+        });
+        self.few.iter().map(|dense| VertexId::from_dense(*dense)).chain(marked)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Branches: `union`, `coalesce`, `optional`, `choose`, as sub-queries whose rows are joined back.
 
-use super::{At, Lowering, Reader, Shape, not};
+use super::{At, Lowering, Reader, Shape, counts_once, not};
 use crate::traversal::{Argument, Instruction, Traversal};
 use plan::algebra::{Apply, ApplyKind, Filter, Union};
 use plan::{Expr, Plan, Var};
@@ -21,6 +21,11 @@ impl<'t> Lowering<'t> {
         let optioned = reader.peek().is_some_and(|next| &*next.name == "option");
         if optioned || traversals.is_empty() || !matches!(at, At::Vertex(_) | At::Value(..)) {
             return None;
+        }
+        if let ("union", [one, other], At::Vertex(from)) = (&*step.name, traversals.as_slice(), &at)
+            && let Some(at) = self.stay_or_step(*from, [one, other], reader)
+        {
+            return Some(at);
         }
         let always = |steps| Arm { condition: None, steps: Some(steps) };
         let arms = match (&*step.name, traversals.as_slice()) {
@@ -54,6 +59,20 @@ impl<'t> Lowering<'t> {
         self.joined(&at, arms)
     }
 
+    /// `union(identity(), out(…))`, either way round: a walk of no step and of one.
+    fn stay_or_step(&mut self, from: Var, arms: [&'t Traversal; 2], reader: &Reader<'t>) -> Option<At> {
+        let stays = |arm: &Traversal| matches!(arm.steps.as_slice(), [only] if &*only.name == "identity");
+        let steps = match arms {
+            [one, other] if stays(one) && !stays(other) => other,
+            [one, other] if stays(other) && !stays(one) => one,
+            _ => return None,
+        };
+        let once = self.set || counts_once(reader.rest());
+        match steps.steps.as_slice() {
+            [step] => self.stay_or_walk(from, step, once),
+            _ => None,
+        }
+    }
     /// The rows of all branches.
     fn joined(&mut self, at: &At, arms: Vec<Arm<'t>>) -> Option<At> {
         let mut whole: Option<(Plan, Var)> = None;
@@ -113,7 +132,7 @@ impl<'t> Lowering<'t> {
 }
 
 /// It does not hold, nor is it unknown.
-fn no(condition: Expr) -> Expr {
+pub(super) fn no(condition: Expr) -> Expr {
     not(Expr::Call(plan::Function::Coalesce, vec![condition, Expr::literal(false)]))
 }
 

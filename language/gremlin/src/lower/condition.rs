@@ -154,7 +154,7 @@ impl<'t> Lowering<'t> {
             }
             ("identity", _) => Some(at),
             ("barrier", _) if step.arguments.is_empty() => Some(at),
-            ("emit" | "repeat" | "times", _) => self.repeat(at, step, reader),
+            ("emit" | "repeat" | "times" | "until", _) => self.repeat(at, step, reader),
             ("union" | "coalesce" | "optional" | "choose", _) => self.branch(at, step, reader),
             ("has" | "hasNot" | "hasLabel" | "hasId", At::Vertex(vertex)) => {
                 let (mut predicates, vertex) = (Vec::new(), *vertex);

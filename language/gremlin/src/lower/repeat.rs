@@ -1,16 +1,18 @@
 //! `repeat(…)`: along single edges a walk of so many, with a test on the way a loop, and otherwise written out.
 //!
 //! `repeat(x).times(n)` yields those after n rounds; with `emit()` behind it those after each round, with `emit()` before it those
-//! before the first too.
+//! before the first too. `until(c)` ends the way of those that satisfy it: a loop whose rounds begin where it does not hold, and of whose
+//! ends those are kept where it does, or where `emit(…)` does.
 
+use super::branch::no;
 use super::hop::direction;
-use super::{At, Lowering, Met, Reader, What, counts_once, test};
+use super::{At, Lowering, Met, Reader, What, binary, counts_once, test};
 use crate::object::Object;
 use crate::predicate::{Compare, Predicate};
-use crate::traversal::{Argument, Instruction};
+use crate::traversal::{Argument, Instruction, Traversal};
 use model::Direction;
 use plan::algebra::{Apply, ApplyKind, ExpandPath, Extend, Repeat};
-use plan::expr::Name;
+use plan::expr::{BinaryOperator, Name};
 use plan::pattern::{PathMode, Run, Selector};
 use plan::{Expr, LabelExpr, Pattern, PatternEdge, PatternVertex, Plan, Var};
 
@@ -25,6 +27,23 @@ struct Rounds<'t> {
     /// None without `times`: as long as there is anything.
     times: Option<i64>,
     min: i64,
+    until: Option<Until<'t>>,
+}
+
+/// Where a way ends.
+struct Until<'t> {
+    condition: &'t Traversal,
+    /// Is it asked before the first round, too?
+    before: bool,
+    emit: Emit<'t>,
+}
+
+/// What goes out beside those whose way ends.
+#[derive(Clone, Copy)]
+enum Emit<'t> {
+    Nothing,
+    All,
+    Those(&'t Traversal),
 }
 
 impl<'t> Lowering<'t> {
@@ -33,6 +52,10 @@ impl<'t> Lowering<'t> {
         let At::Vertex(from) = at else { return None };
         let rounds = rounds(first, reader)?;
         let once = self.set || counts_once(reader.rest());
+        if let Some(until) = &rounds.until {
+            // how often each is met is counted by the machine, and not gone through
+            return once.then(|| self.until(from, rounds.body, until))?;
+        }
         match rounds.body {
             [hop] if direction(&hop.name).is_some() && !hop.name.ends_with('E') => {
                 self.run(from, hop, &rounds, once)
@@ -70,6 +93,15 @@ impl<'t> Lowering<'t> {
             return self.written_out(at, rounds.body, rounds);
         }
         self.find_run(from, hop, (rounds.min, rounds.times), PathMode::Walk, Selector::Every)
+    }
+    /// No step or one.
+    pub(super) fn stay_or_walk(&mut self, from: Var, hop: &'t Instruction, once: bool) -> Option<At> {
+        let direction = direction(&hop.name).filter(|_| !hop.name.ends_with('E'))?;
+        // a loop is met twice
+        if direction == Direction::Both && !once {
+            return None;
+        }
+        self.find_run(from, hop, (0, Some(1)), PathMode::Walk, Selector::Every)
     }
     fn find_run(
         &mut self,
@@ -162,12 +194,52 @@ impl<'t> Lowering<'t> {
         self.find_run(from, hop, (1, rounds.times), PathMode::Trail, Selector::AnyShortest)
     }
 
+    /// Rounds until something holds.
+    fn until(&mut self, from: Var, body: &'t [Instruction], until: &Until<'t>) -> Option<At> {
+        if !gathers_nothing(body) {
+            return None;
+        }
+        let mut start = At::Vertex(from);
+        if !until.before {
+            let (set, mut reader) = (std::mem::replace(&mut self.set, true), Reader { steps: body, at: 0 });
+            while let Some(step) = reader.next() {
+                start = self.step(start, step, &mut reader)?;
+            }
+            self.set = set;
+        }
+        let At::Vertex(start) = start else { return None };
+        let end = self.loop_from(start, (body, Some(until.condition)), (0, u32::MAX))?;
+        let ends = self.asks(&end, until.condition)?;
+        match until.emit {
+            Emit::Nothing => self.filter(ends),
+            Emit::All => {}
+            Emit::Those(emitted) => {
+                let emitted = self.asks(&end, emitted)?;
+                self.filter(binary(BinaryOperator::Or, ends, emitted));
+            }
+        }
+        Some(end)
+    }
+
     /// A loop: each round a plan of its own.
     fn looped(&mut self, from: Var, body: &'t [Instruction], rounds: &Rounds<'t>) -> Option<At> {
+        let range = (u32::try_from(rounds.min).ok()?, u32::try_from(rounds.times?).ok()?);
+        self.loop_from(from, (body, None), range)
+    }
+    fn loop_from(
+        &mut self,
+        from: Var,
+        (body, until): (&'t [Instruction], Option<&'t Traversal>),
+        (min, max): (u32, u32),
+    ) -> Option<At> {
         let at = self.fresh("at");
         let start = At::Vertex(at);
         let (inner, mut imports, next) = self.inner(&start, body, |inner, reader| {
             inner.set = true;
+            if let Some(until) = until {
+                let goes_on = no(inner.asks(&At::Vertex(at), until)?);
+                inner.filter(goes_on);
+            }
             let mut place = At::Vertex(at);
             while let Some(step) = reader.next() {
                 place = inner.step(place, step, reader)?;
@@ -181,7 +253,6 @@ impl<'t> Lowering<'t> {
             imports.push(at);
         }
         let to = self.fresh("vertex");
-        let (min, max) = (u32::try_from(rounds.min).ok()?, u32::try_from(rounds.times?).ok()?);
         let kind = ApplyKind::Repeat(Repeat { at, next, to, min, max, distinct: false });
         let items = vec![(at, Expr::Variable(from))];
         let input = Plan::Extend(Box::new(Extend { input: self.take(), items }));
@@ -230,30 +301,55 @@ fn gathers_nothing(body: &[Instruction]) -> bool {
 
 /// Reads the modulators before and behind.
 fn rounds<'t>(first: &'t Instruction, reader: &mut Reader<'t>) -> Option<Rounds<'t>> {
-    let (mut times, mut emit_before, mut emit_behind, mut step) = (None, false, false, first);
-    if &*step.name == "emit" && step.arguments.is_empty() {
-        emit_before = true;
+    let (mut emits, mut untils, mut step) = (Vec::new(), Vec::new(), first);
+    while matches!(&*step.name, "emit" | "until") {
+        if &*step.name == "emit" {
+            emits.push((true, step))
+        } else {
+            untils.push((true, step))
+        }
         step = reader.next()?;
     }
     let ("repeat", [Argument::Traversal(body)]) = (&*step.name, step.arguments.as_slice()) else {
         return None;
     };
+    let mut times = None;
     while let Some(next) = reader.peek() {
         match &*next.name {
             "times" if times.is_none() => times = Some(test::whole(next, 0)?),
-            "emit" if next.arguments.is_empty() && !emit_before && !emit_behind => emit_behind = true,
-            "times" | "emit" | "until" => return None,
+            "times" => return None,
+            "emit" => emits.push((false, next)),
+            "until" => untils.push((false, next)),
             _ => break,
         }
         reader.at += 1;
     }
-    if times.is_some_and(|times| !(1..=WALK_MAX).contains(&times)) {
-        return None;
+    let body = body.steps.as_slice();
+    match (untils.as_slice(), emits.as_slice(), times) {
+        ([], [], Some(times)) => counted(body, Some(times), times),
+        ([], [(before, emit)], times) if emit.arguments.is_empty() => {
+            counted(body, times, i64::from(!before))
+        }
+        ([(before, until)], emits, None) => {
+            let [Argument::Traversal(condition)] = until.arguments.as_slice() else { return None };
+            let emit = match emits {
+                [] => Emit::Nothing,
+                // said on the other side, it speaks of the first place differently than the condition does
+                [(emit_before, emit)] if emit_before == before => match emit.arguments.as_slice() {
+                    [] => Emit::All,
+                    [Argument::Traversal(those)] => Emit::Those(those),
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            let until = Some(Until { condition, before: *before, emit });
+            Some(Rounds { body, times: None, min: 0, until })
+        }
+        _ => None,
     }
-    let min = match (emit_before, emit_behind) {
-        (true, _) => 0,
-        (_, true) => 1,
-        _ => times?,
-    };
-    Some(Rounds { body: &body.steps, times, min })
+}
+
+fn counted(body: &[Instruction], times: Option<i64>, min: i64) -> Option<Rounds<'_>> {
+    let is_some = times.is_none_or(|times| (1..=WALK_MAX).contains(&times));
+    is_some.then_some(Rounds { body, times, min, until: None })
 }
