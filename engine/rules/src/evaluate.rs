@@ -10,7 +10,7 @@
 use crate::Evaluation;
 use crate::component::RulesPart;
 use crate::error::RulesError;
-use crate::limits::{BLOCK_FACTS, BLOCK_WORDS, LOOK_EVERY};
+use crate::limits::{BLOCK_FACTS, BLOCK_WORDS, LOOK_EVERY, WARM_FACTS};
 use crate::plan::{Masks, Plan};
 use crate::relation::{Row, hash, state};
 use crate::run::{From, Ground};
@@ -177,16 +177,23 @@ impl Evaluation<'_> {
         queue: &mut VecDeque<(RelationNo, Row)>,
     ) -> Result<(), RulesError> {
         let relation = &mut self.relations[head];
-        let before = relation.len();
-        for derivation in out.chunks_exact(relation.arity + 1) {
-            let (words, rank) = (&derivation[..relation.arity], derivation[relation.arity]);
-            let hash = hash(words.iter().copied());
-            match relation.find_hashed(hash, words) {
-                Some(row) if relation.rank(row) >= rank => relation.add_support(row)?,
-                Some(_) => {}
-                None => {
-                    let row = relation.insert(hash, words, rank, 1)?;
-                    queue.push_back((head, row));
+        let (before, arity) = (relation.len(), relation.arity);
+        let mut hashes = [0; WARM_FACTS];
+        for some in out.chunks((arity + 1) * WARM_FACTS) {
+            let derivations = || some.chunks_exact(arity + 1);
+            for (place, derivation) in hashes.iter_mut().zip(derivations()) {
+                *place = hash(derivation[..arity].iter().copied());
+            }
+            relation.warm(&hashes);
+            for (derivation, hash) in derivations().zip(hashes) {
+                let (words, rank) = (&derivation[..arity], derivation[arity]);
+                match relation.find_hashed(hash, words) {
+                    Some(row) if relation.rank(row) >= rank => relation.add_support(row)?,
+                    Some(_) => {}
+                    None => {
+                        let row = relation.insert(hash, words, rank, 1)?;
+                        queue.push_back((head, row));
+                    }
                 }
             }
         }

@@ -10,6 +10,8 @@ pub(crate) const RANK_MAX: u32 = 1 << 30;
 pub(crate) const SUPPORT_MAX: u32 = 1 << 28;
 /// Facts whose consequences are found before any is written down.
 pub(crate) const BLOCK_FACTS: usize = 64;
+/// Facts that are looked up together: as many as a processor waits for at once.
+pub(crate) const WARM_FACTS: usize = 16;
 /// Words of consequences that wait to be written down before a block is cut short.
 pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 /// Facts looked at, or cache lines of text made, between two looks from inside a rule.

@@ -59,6 +59,12 @@ impl Table {
             at += 1;
         }
     }
+    /// The number in the place where one of this hash would stand, if it has this hash; some other one otherwise.
+    #[inline]
+    pub fn peek(&self, hash: u32) -> u32 {
+        let slot = self.slots[self.home(hash) & (self.slots.len() - 1)];
+        if (slot >> 32) as u32 == hash { slot as u32 } else { 0 }
+    }
     /// Adds a number that is not there.
     pub fn insert(&mut self, hash: u32, number: u32) {
         if (self.len + 1) * 8 > self.slots.len() * 5 && self.shift > 1 {

@@ -127,8 +127,8 @@ fn run(seed: u64) -> usize {
 
 #[test]
 fn arguments_come_and_go() {
-    let rows: usize = (0..200).map(run).sum();
-    assert!(rows > 1_000, "there are answers: {rows}");
+    let rows: usize = (0..80).map(run).sum();
+    assert!(rows > 500, "there are answers: {rows}");
 }
 
 /// Arguments share what does not depend on them, and what they ask for alike.
