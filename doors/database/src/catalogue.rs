@@ -6,7 +6,8 @@ use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, LISTED_QUERIES, LISTED_STANDING, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
+    BACKED_UP, LISTED_QUERIES, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
+    LISTED_USERS,
 };
 use plan::statement::{Mode as StatementMode, Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
             LISTED_TRANSACTIONS => transactions(database),
             LISTED_USERS => users::listed(database)?,
             LISTED_TENANTS => tenants(database),
+            LISTED_TABLETS => tablets(database),
             name => match name.strip_prefix(BACKED_UP) {
                 Some(folder) => vec![backup(folder, params, database)?],
                 None => continue,
@@ -213,6 +215,14 @@ fn tenants(database: &Database) -> Vec<Vec<Value>> {
         rows.extend(tenant.users.iter().map(|(user, allowance)| row(name, Some(user), allowance)));
     }
     rows
+}
+
+fn tablets(database: &Database) -> Vec<Vec<Value>> {
+    let row = |tablet: crate::TabletInfo| {
+        let busy_ms = tablet.busy_ns / 1_000_000;
+        vec![whole(tablet.tablet as u64), whole(tablet.executor as u64), whole(busy_ms), whole(tablet.moves)]
+    };
+    database.tablets().into_iter().map(row).collect()
 }
 
 fn whole(count: u64) -> Value {

@@ -244,6 +244,25 @@ impl Database {
     pub fn change_tenants(&self, command: &plan::accounts::AccountCommand) -> Result<bool, Error> {
         self.inner.accounts.carry_out(command, &self.inner.runtime)
     }
+    /// The tablets that vertices lie in: which executor hosts each, how busy it was, how often it was moved. `SHOW TABLETS` lists them.
+    pub fn tablets(&self) -> Vec<execute::TabletInfo> {
+        self.inner.runtime.tablets()
+    }
+    /// Moves tablets, each to an executor, for queries that begin from now on. Unless told not to, the balancer moves them again.
+    ///
+    /// # Panics
+    /// There is no such tablet or executor.
+    pub fn move_tablets(&self, moves: impl IntoIterator<Item = (execute::TabletNo, usize)>) {
+        self.inner.runtime.move_tablets(moves);
+    }
+    /// How often tablets were moved since the database was opened, and the latest moves, oldest first.
+    pub fn tablet_moves(&self) -> (u64, Vec<execute::TabletMove>) {
+        self.inner.runtime.tablet_moves()
+    }
+    /// Lets the balancer move tablets from busy executors to idle ones, as it does from the beginning, or not.
+    pub fn balance_tablets(&self, balances: bool) {
+        self.inner.runtime.balance(balances);
+    }
     /// The tenants that were declared, by name.
     pub fn tenants(&self) -> std::collections::BTreeMap<String, Tenant> {
         self.inner.accounts.declared()

@@ -33,7 +33,7 @@ pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd
 pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
 pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use error::{Error, ErrorClass};
-pub use execute::Counters;
+pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use graphson::GraphsonImport;
 pub use ingest::{ImportOptions, ImportReport};
 pub use interrupt::Interrupter;

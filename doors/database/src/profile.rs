@@ -35,6 +35,14 @@ impl Profiling {
         let mut text = explain::render(&self.statement, &self.estimates, Some(&profile));
         let mut tree = described(&self.statement, &self.estimates);
         attach(&mut tree, &profile);
+        for (number, node) in nodes.iter().enumerate() {
+            if let Some(shares) = shares(node) {
+                text.push_str(&format!("\n{number}: executors {shares} of its time"));
+                if let Some(node) = find(&mut tree, number) {
+                    node.arguments.push(("Executors", shares));
+                }
+            }
+        }
         let told = nodes.iter().enumerate().filter(|(_, node)| !node.told.is_empty());
         say(
             &told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(),
@@ -93,6 +101,16 @@ fn say(told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) 
             node.arguments.push(("Search", words.clone()));
         }
     }
+}
+
+/// How a node's time is shared between executors, where several had some.
+fn shares(node: &execute::NodeProfile) -> Option<String> {
+    let total = node.cpu_by_executor_ns.iter().sum::<u64>().max(1);
+    if node.cpu_by_executor_ns.iter().filter(|ns| **ns > 0).count() < 2 {
+        return None;
+    }
+    let percent = |ns: &u64| format!("{} %", (100 * ns + total / 2) / total);
+    Some(node.cpu_by_executor_ns.iter().map(percent).collect::<Vec<_>>().join(", "))
 }
 
 fn find(tree: &mut PlanDescription, number: usize) -> Option<&mut PlanDescription> {

@@ -1,8 +1,8 @@
 //! What an operator may ask of the runtime during a call.
 
-use crate::graph::{Crossing, Edge};
+use crate::graph::{Crossing, Edge, Placing};
 use crate::level::{Account, Level};
-use crate::limits::{SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
+use crate::limits::{PLACED_MESSAGES_MAX, SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
 use crate::line::Between;
 use crate::links::Command;
 use crate::local::Here;
@@ -155,6 +155,22 @@ impl<'a, M: Message> Context<'a, M> {
         match &self.seat {
             Seat::Executor(call) => (call.head.tablet != NO_TABLET).then_some(call.head.tablet as usize),
             Seat::Line(..) => None,
+        }
+    }
+
+    /// How many tablets there are to say work was done for: none where nothing can be moved.
+    pub fn tablets(&self) -> usize {
+        match &self.seat {
+            Seat::Executor(call) if call.here.shared.executors() > 1 => call.here.shared.placement.len(),
+            _ => 0,
+        }
+    }
+
+    /// Says that of this call's work so much, by any measure, was for a tablet. The call's time counts as those tablets' load, each
+    /// by its part.
+    pub fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
+        if let Seat::Executor(call) = &mut self.seat {
+            call.here.local.tally.worked_on(tablet, amount);
         }
     }
 
@@ -414,27 +430,8 @@ impl<M: Message> Call<'_, M> {
         match &edge.route {
             Route::Local => self.carry(edge, level, me, NO_TABLET, message),
             Route::Gather => self.carry(edge, level, shared.home, NO_TABLET, message),
-            Route::Spread => {
-                let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
-                let busy = length(&me) >= SPREAD_LOCAL_MESSAGES_MAX;
-                if !busy
-                    && shared.links.idle.load(Ordering::Relaxed) > 0
-                    && message.rows() >= SPREAD_SPLIT_ROWS_MIN
-                {
-                    // Looked at once: they change meanwhile.
-                    let is_idle = |executor: &usize| *executor != me && shared.links.is_idle(*executor);
-                    let to: Vec<usize> =
-                        std::iter::once(me).chain((0..shared.executors()).filter(is_idle)).collect();
-                    let parts = message.split(to.len());
-                    for (executor, part) in to.into_iter().zip(parts) {
-                        self.carry(edge, level, executor, NO_TABLET, part);
-                    }
-                    return;
-                }
-                let least = || (0..shared.executors()).min_by_key(length).unwrap_or(me);
-                let to = if busy { least() } else { me };
-                self.carry(edge, level, to, NO_TABLET, message);
-            }
+            Route::Spread => self.spread(edge, level, message),
+            Route::Placed(placing) => self.place(edge, level, placing, message),
             Route::Partition(split) => {
                 for (part, message) in split(message, shared.executors()) {
                     self.carry(edge, level, part % shared.executors(), NO_TABLET, message);
@@ -448,6 +445,53 @@ impl<M: Message> Call<'_, M> {
                 }
             }
         }
+    }
+
+    /// To the twin here unless messages queue there; a large message is split with executors that have nothing to do.
+    fn spread(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M) {
+        let (shared, me) = (self.here.shared, self.here.local.me);
+        let busy = shared.queue_length(edge.to, edge.port, me) >= SPREAD_LOCAL_MESSAGES_MAX;
+        if busy || message.rows() < SPREAD_SPLIT_ROWS_MIN || !self.is_anyone_idle() {
+            let to = if busy { self.least_queued(edge) } else { me };
+            return self.carry(edge, level, to, NO_TABLET, message);
+        }
+        shared.is_shared_out.store(true, Ordering::Relaxed);
+        // Looked at once: they change meanwhile.
+        let is_idle = |executor: &usize| *executor != me && shared.links.is_idle(*executor);
+        let to: Vec<usize> = std::iter::once(me).chain((0..shared.executors()).filter(is_idle)).collect();
+        let parts = message.split(to.len());
+        for (executor, part) in to.into_iter().zip(parts) {
+            self.carry(edge, level, executor, NO_TABLET, part);
+        }
+    }
+
+    /// As [`spread`](Self::spread), but a large message of an operator that has no twin goes to who hosts the tablets of its rows, once
+    /// somebody had nothing to do. What twins make stays where it is as long as all have work.
+    fn place(&mut self, edge: &Edge<M>, level: &Arc<Level>, placing: &Placing<M>, message: M) {
+        let shared = self.here.shared;
+        let is_wanted = || shared.is_shared_out.load(Ordering::Relaxed) || self.is_anyone_idle();
+        let is_alone =
+            || edge.crossing == Crossing::Inside && level.is_alone(shared.graph.vertices[edge.from].place);
+        if shared.executors() == 1 || message.rows() < SPREAD_SPLIT_ROWS_MIN || !is_wanted() || !is_alone() {
+            return self.spread(edge, level, message);
+        }
+        shared.is_shared_out.store(true, Ordering::Relaxed);
+        for (host, part) in placing(message, &shared.placement) {
+            let is_behind = shared.queue_length(edge.to, edge.port, host) >= PLACED_MESSAGES_MAX;
+            let to = if is_behind { self.least_queued(edge) } else { host };
+            self.carry(edge, level, to, NO_TABLET, part);
+        }
+    }
+
+    fn is_anyone_idle(&self) -> bool {
+        self.here.shared.links.idle.load(Ordering::Relaxed) > 0
+    }
+
+    /// The executor with the fewest messages at the far end of an edge.
+    fn least_queued(&self, edge: &Edge<M>) -> usize {
+        let shared = self.here.shared;
+        let length = |executor: &usize| shared.queue_length(edge.to, edge.port, *executor);
+        (0..shared.executors()).min_by_key(length).unwrap_or(self.here.local.me)
     }
 
     /// Counts a message at its receiver and puts it there, or on its way.

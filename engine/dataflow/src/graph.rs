@@ -135,6 +135,10 @@ impl VertexOptions {
 /// Splits one message into parts, each for one of `parts` receivers. Empty parts should be left out.
 pub type Partition<M> = Arc<dyn Fn(M, usize) -> Vec<(usize, M)> + Send + Sync>;
 
+/// Splits one message by who hosts what its rows work on: given the host of each [tablet](crate::tablets), a part for each host that has
+/// some.
+pub type Placing<M> = Arc<dyn Fn(M, &[u32]) -> Vec<(usize, M)> + Send + Sync>;
+
 /// Where messages on an edge go. An edge whose receiver lies in a narrow scope must be `Local`.
 pub enum Route<M> {
     /// To the twin on the same executor, in order.
@@ -144,6 +148,9 @@ pub enum Route<M> {
     Spread,
     /// To the query's home executor.
     Gather,
+    /// As [`Route::Spread`], but a large message of an operator that works on one executor is dealt out by the tablets that its rows lie in:
+    /// each executor gets the rows of the tablets it hosts. A preference: rows whose host has much to do go to who has less.
+    Placed(Placing<M>),
     /// Split by a function; part `i` goes to executor `i`.
     Partition(Partition<M>),
     /// Split by a function; part `i` belongs to [tablet](crate::tablets) `i` and goes to the executor that hosts it.
@@ -156,6 +163,7 @@ impl<M> Clone for Route<M> {
             Route::Local => Route::Local,
             Route::Spread => Route::Spread,
             Route::Gather => Route::Gather,
+            Route::Placed(placing) => Route::Placed(placing.clone()),
             Route::Partition(split) => Route::Partition(split.clone()),
             Route::Tablet(split) => Route::Tablet(split.clone()),
         }
@@ -168,6 +176,7 @@ impl<M> fmt::Debug for Route<M> {
             Route::Local => "Local",
             Route::Spread => "Spread",
             Route::Gather => "Gather",
+            Route::Placed(_) => "Placed",
             Route::Partition(_) => "Partition",
             Route::Tablet(_) => "Tablet",
         })
@@ -283,6 +292,8 @@ pub(crate) struct Vertex<M> {
     pub(crate) in_edges: Vec<usize>,
     /// Branch scopes that its outputs lead into.
     pub(crate) opens: Vec<usize>,
+    /// Runs ahead of what it feeds; see [`GraphBuilder::run_ahead`].
+    pub(crate) ahead: bool,
     /// Ports of the vertices before it.
     pub(crate) ports_before: usize,
     /// By port: true if holding its feeders back could hold back what the port itself waits for, or a loop. Messages that wait at such
@@ -328,6 +339,8 @@ pub struct Graph<M: Message> {
     pub(crate) edges: Vec<Edge<M>>,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) output: usize,
+    /// Some vertex runs ahead.
+    pub(crate) has_ahead: bool,
 }
 
 impl<M: Message> Graph<M> {
@@ -401,6 +414,7 @@ impl<M: Message> GraphBuilder<M> {
             outputs: Vec::new(),
             in_edges: Vec::new(),
             opens: Vec::new(),
+            ahead: false,
             ports_before: 0,
             closes: Vec::new(),
         });
@@ -441,6 +455,12 @@ impl<M: Message> GraphBuilder<M> {
     ) {
         let (from, to) = (from.0, to.0);
         self.edges.push(Edge { from, output, to, port, route, crossing, in_place: 0, entry_place: 0 });
+    }
+
+    /// The output of this vertex, which lies outside scopes, is shared out: where it works on one executor only and others wait for that, it
+    /// runs before all else while its outputs have room.
+    pub fn run_ahead(&mut self, vertex: VertexNo) {
+        self.vertices[vertex.0].ahead = true;
     }
 
     /// Output 0 of this vertex goes to the client.

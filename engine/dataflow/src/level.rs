@@ -234,6 +234,11 @@ impl Level {
         vertex.present[executor].store(true, SeqCst);
     }
 
+    /// One operator of the vertex at this place was made, and no more: one executor does its work.
+    pub(crate) fn is_alone(&self, place: usize) -> bool {
+        self.vertex(place).made.load(SeqCst) == 1
+    }
+
     pub(crate) fn begin(&self, place: usize, account: Account) {
         let vertex = self.vertex(place);
         match account {

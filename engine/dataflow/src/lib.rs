@@ -35,7 +35,7 @@
 //! | 3.1 inter-SI and intra-SI comparators | [`InterPolicy`], [`IntraPolicy`] |
 //! | 3.2 hierarchical progress tracking | `ends` for instances on one executor, `progress` for those that span them |
 //! | 3.3 Examples 2 and 3 | `examples/where_tagged.rs`, `examples/neighbours.rs` |
-//! | 4.1 operators in parallel, partitioned edges, tablets | [`Route`], [`ScopeOptions::wide`], [`tablets`] |
+//! | 4.1 operators in parallel, partitioned edges, tablets | [`Route`], [`ScopeOptions::wide`], [`tablets`], [`Context::worked_on`] |
 //! | 4.2 executors, scope operators, quotas, asynchronous waits | `executor`, `tree`, `turn`, [`waker`] |
 //! | 4.3 addressing, creation on the first message, recycling | a seat in `tree`, `station`; [`Operator::recycle`] |
 //! | 4.4 parallel ingress and egress; no operator only for an end | `level` and `progress`; `seat_done` in `ends` |
@@ -103,7 +103,7 @@ pub mod waker;
 pub use accounts::{AccountOptions, Level};
 pub use context::Context;
 pub use graph::{
-    Graph, GraphBuilder, GraphError, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
+    Graph, GraphBuilder, GraphError, Placing, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
 };
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
 pub use held::Held;

@@ -31,6 +31,10 @@ pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;
 /// usually more than the wake of an executor costs.
 pub const SPREAD_SPLIT_ROWS_MIN: usize = 128;
 
+/// A part on a `Route::Placed` edge whose host has so many messages waiting goes to who has fewest: what locality saves is less than that
+/// wait. Two to keep the host at work, and as many again on their way.
+pub const PLACED_MESSAGES_MAX: usize = 4;
+
 /// Batches waiting for the client unless the query says otherwise.
 pub const OUTPUT_BATCHES_MAX_DEFAULT: usize = 16;
 

@@ -30,6 +30,8 @@ pub struct VertexProfile {
     pub batches: u64,
     /// Time spent in its calls, in nanoseconds; of long calls processor time.
     pub cpu_ns: u64,
+    /// The same, by executor; empty where there is only one.
+    pub cpu_by_executor_ns: Vec<u64>,
     /// Calls that ran past twice their quota.
     pub overruns: u64,
     /// The longest call, in nanoseconds; if it is long, of processor time.
@@ -116,6 +118,7 @@ impl<M: Message> QueryShared<M> {
                 rows_out: read(&stats.rows_out),
                 batches: read(&stats.batches),
                 cpu_ns: read(&stats.cpu_ns),
+                cpu_by_executor_ns: self.shares_of(number),
                 overruns: read(&stats.overruns),
                 longest_ns: read(&stats.longest_ns),
                 bytes_held: self.ledger.held(number),
@@ -124,6 +127,12 @@ impl<M: Message> QueryShared<M> {
             }
         };
         (0..self.graph.vertices.len()).map(profile).collect()
+    }
+
+    fn shares_of(&self, vertex: usize) -> Vec<u64> {
+        let executors = self.executors();
+        let all = self.cpu_by_executor.get(vertex * executors..(vertex + 1) * executors).unwrap_or(&[]);
+        if executors > 1 { all.iter().map(read).collect() } else { Vec::new() }
     }
 
     fn is_complete(&self, vertex: usize) -> bool {

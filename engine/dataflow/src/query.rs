@@ -46,7 +46,11 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) ledger: Ledger,
     pub(crate) output: Output<M>,
     pub(crate) stats: Vec<VertexStats>,
+    /// Time in calls by (vertex, executor); empty where there is one executor.
+    pub(crate) cpu_by_executor: Vec<AtomicU64>,
     pub(crate) scope_stats: Vec<ScopeStats>,
+    /// A message was shared out with an executor that had nothing to do: it has begun to work on several.
+    pub(crate) is_shared_out: AtomicBool,
     /// Set once the query ended, well or badly.
     stopped: AtomicBool,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
@@ -72,6 +76,7 @@ impl<M: Message> QueryShared<M> {
         let own_ns = options.deadline.map_or(u64::MAX, |deadline| deadline.as_nanos() as u64);
         let time_max_ns = own_ns.min(accounts.time_max_ns());
         let flags = || (0..executors).map(|_| AtomicBool::new(false)).collect::<Vec<_>>();
+        let cpus = if executors > 1 { graph.vertices.len() * executors } else { 0 };
         QueryShared {
             id,
             tenant: options.tenant,
@@ -89,8 +94,10 @@ impl<M: Message> QueryShared<M> {
             ledger: Ledger::new(options.bytes_max, graph.vertices.len(), accounts.clone()),
             accounts,
             output: Output::new(options.output_batches_max, links.clients_due.clone()),
+            cpu_by_executor: (0..cpus).map(|_| AtomicU64::new(0)).collect(),
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
             scope_stats: graph.scopes.iter().map(|_| ScopeStats::default()).collect(),
+            is_shared_out: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             queued: (0..graph.ports() * executors).map(|_| AtomicUsize::new(0)).collect(),
             touched: flags(),
@@ -238,7 +245,7 @@ impl<M: Message> QueryShared<M> {
         match edge.route {
             Route::Local => full(executor),
             Route::Gather => full(self.home),
-            Route::Spread => (0..self.executors()).all(full),
+            Route::Spread | Route::Placed(_) => (0..self.executors()).all(full),
             Route::Partition(_) | Route::Tablet(_) => (0..self.executors()).any(full),
         }
     }

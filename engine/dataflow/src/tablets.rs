@@ -2,7 +2,9 @@
 //!
 //! This room does not know what lies in a tablet; a graph's may be the vertices whose number falls into a range. A message on a
 //! [`Route::Tablet`](crate::Route::Tablet) edge is split by tablet, and each part goes to the executor that hosts its tablet, so that
-//! what is read there stays in that core's caches. Time spent on a tablet's messages is its load.
+//! what is read there stays in that core's caches. On a [`Route::Placed`](crate::Route::Placed) edge that is a preference, and a message
+//! is split by executor. Time spent on a tablet's messages is its load, or what operators say of it
+//! ([`worked_on`](crate::Context::worked_on)).
 //!
 //! The balancer looks every [`BALANCE_EVERY_NS`]: where the busiest executor's tablets took clearly more than the idlest one's, it moves
 //! tablets from the one to the other, those first that bring the two closest. A move redirects queries that begin after it; those that
@@ -32,6 +34,8 @@ pub struct TabletInfo {
     pub executor: usize,
     /// Time spent on its messages since the runtime started, in nanoseconds.
     pub busy_ns: u64,
+    /// How often it was moved since then.
+    pub moves: u64,
 }
 
 /// A move of a tablet.
@@ -54,6 +58,7 @@ pub(crate) struct Tablets {
     executors: usize,
     placement: Mutex<Placement>,
     busy_ns: Vec<AtomicU64>,
+    moved: Vec<AtomicU64>,
     balances: AtomicBool,
     moves_total: AtomicU64,
     moves: Mutex<VecDeque<TabletMove>>,
@@ -73,6 +78,7 @@ impl Tablets {
             executors,
             placement: Mutex::new((0..tablets).map(|tablet| (tablet % executors) as u32).collect()),
             busy_ns: (0..tablets).map(|_| AtomicU64::new(0)).collect(),
+            moved: (0..tablets).map(|_| AtomicU64::new(0)).collect(),
             balances: AtomicBool::new(balances),
             moves_total: AtomicU64::new(0),
             moves: Mutex::default(),
@@ -102,7 +108,8 @@ impl Tablets {
     pub(crate) fn infos(&self) -> Vec<TabletInfo> {
         let info = |(tablet, host): (usize, &u32)| {
             let busy_ns = self.busy_ns[tablet].load(Relaxed);
-            TabletInfo { tablet, executor: *host as usize, busy_ns }
+            let moves = self.moved[tablet].load(Relaxed);
+            TabletInfo { tablet, executor: *host as usize, busy_ns, moves }
         };
         self.placement().iter().enumerate().map(info).collect()
     }
@@ -116,6 +123,7 @@ impl Tablets {
             let from = std::mem::replace(&mut hosts[tablet], to as u32) as usize;
             if from != to {
                 self.moves_total.fetch_add(1, Relaxed);
+                self.moved[tablet].fetch_add(1, Relaxed);
                 let mut log = self.moves.lock();
                 if log.len() == TABLET_MOVES_KEPT_MAX {
                     log.pop_front();

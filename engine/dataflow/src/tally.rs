@@ -65,6 +65,11 @@ pub(crate) struct Tally {
     scopes: Vec<ScopeCounts>,
     /// Time by tablet; as many as there are once one was worked for.
     tablets: Vec<u64>,
+    /// Work by tablet that operators told of since the clock was last read, how many tablets that are, and how many of the calls since.
+    worked: Vec<u64>,
+    worked_on: Vec<u32>,
+    tellers: u64,
+    tells: bool,
     /// Called since the clock was last read, and for which tablet.
     unread: Vec<(u32, u32)>,
     read_ns: u64,
@@ -85,6 +90,10 @@ impl Tally {
             touched: Vec::new(),
             scopes: vec![ScopeCounts::default(); scopes],
             tablets: Vec::new(),
+            worked: Vec::new(),
+            worked_on: Vec::new(),
+            tellers: 0,
+            tells: false,
             unread: Vec::new(),
             read_ns: 0,
             cpu_ns: 0,
@@ -109,13 +118,49 @@ impl Tally {
     /// Time is counted from here on; `cpu_ns` is a reading of processor time not long before.
     pub(crate) fn begin(&mut self, now_ns: u64, cpu_ns: u64) {
         (self.read_ns, self.cpu_ns) = (now_ns, cpu_ns);
+        self.tellers = 0;
         self.unread.clear();
+    }
+
+    /// The call that runs worked for this tablet.
+    #[inline]
+    pub(crate) fn worked_on(&mut self, tablet: usize, amount: u64) {
+        if self.worked.len() <= tablet {
+            self.worked.resize(tablet + 1, 0);
+        }
+        if self.worked[tablet] == 0 {
+            self.worked_on.push(tablet as u32);
+        }
+        self.worked[tablet] += amount.max(1);
+        self.tells = true;
+    }
+
+    fn add_tablet(&mut self, tablet: usize, busy_ns: u64) {
+        self.tablets.resize(self.tablets.len().max(tablet + 1), 0);
+        self.tablets[tablet] += busy_ns;
+    }
+
+    /// Time of calls that told for which tablets they worked: each gets its part.
+    fn split_worked(&mut self, busy_ns: u64) {
+        let worked_on = std::mem::take(&mut self.worked_on);
+        let amount = |at: &u32| self.worked[*at as usize];
+        let total = worked_on.iter().map(amount).sum::<u64>().max(1);
+        for tablet in &worked_on {
+            let amount = std::mem::take(&mut self.worked[*tablet as usize]);
+            self.add_tablet(
+                *tablet as usize,
+                (u128::from(busy_ns) * u128::from(amount) / u128::from(total)) as u64,
+            );
+        }
+        self.worked_on = worked_on;
+        self.worked_on.clear();
     }
 
     /// An operator was called; the clock, if it was read after that, is later than at the last call. True if it was.
     #[inline]
     pub(crate) fn called(&mut self, vertex: usize, tablet: u32, now_ns: u64) -> bool {
         self.unread.push((vertex as u32, tablet));
+        self.tellers += u64::from(std::mem::take(&mut self.tells));
         if now_ns == self.read_ns {
             return false;
         }
@@ -131,10 +176,11 @@ impl Tally {
             counts.cpu_ns += part_ns;
             counts.longest_ns = counts.longest_ns.max(part_ns);
             if *tablet != NO_TABLET {
-                let tablet = *tablet as usize;
-                self.tablets.resize(self.tablets.len().max(tablet + 1), 0);
-                self.tablets[tablet] += part_ns;
+                self.add_tablet(*tablet as usize, part_ns);
             }
+        }
+        if self.tellers > 0 {
+            self.split_worked(part_ns * self.tellers);
         }
         self.begin(now_ns, self.cpu_ns);
         self.unread = unread;
@@ -151,7 +197,8 @@ impl Tally {
     }
 
     /// Adds all to what everyone sees.
-    pub(crate) fn hand_over<M: Message>(&mut self, shared: &Shared<M>) {
+    pub(crate) fn hand_over<M: Message>(&mut self, shared: &Shared<M>, executor: usize) {
+        let executors = shared.executors();
         for vertex in self.touched.drain(..) {
             let (from, to) = (&mut self.vertices[vertex as usize], &shared.stats[vertex as usize]);
             add(&to.operators, &mut from.operators);
@@ -162,6 +209,10 @@ impl Tally {
             add(&to.rows_in, &mut from.rows_in);
             add(&to.rows_out, &mut from.rows_out);
             add(&to.batches, &mut from.batches);
+            if executors > 1 && from.cpu_ns > 0 {
+                shared.cpu_by_executor[vertex as usize * executors + executor]
+                    .fetch_add(from.cpu_ns, Relaxed);
+            }
             add(&to.cpu_ns, &mut from.cpu_ns);
             add(&to.overruns, &mut from.overruns);
             if from.longest_ns > to.longest_ns.load(Relaxed) {

@@ -13,6 +13,7 @@ use crate::graph::Inner;
 use crate::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
 use crate::local::Here;
 use crate::tree::{At, ROOT};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl<M: Message> Here<'_, M> {
         // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
         self.shared.root.hold();
         let ended = self.run(start_ns, quota_ns);
-        self.local.tally.hand_over(self.shared);
+        self.local.tally.hand_over(self.shared, self.local.me);
         self.shared.let_go();
         ended
     }
@@ -78,9 +79,30 @@ impl<M: Message> Here<'_, M> {
     }
 
     fn choose(&self) -> Result<At, Turn> {
+        if let Some(at) = self.pick_ahead() {
+            return Ok(at);
+        }
         let mut blocked = false;
         let turn = |blocked| if blocked || self.has_waiting() { Turn::Stuck } else { Turn::Idle };
         self.pick(ROOT, &mut blocked).ok_or_else(|| turn(blocked))
+    }
+
+    /// Once the query works on several executors: what one of them does alone and the others wait for, while its outputs have room. Left for
+    /// the end, as what is furthest upstream is, it would be the end's longest part.
+    fn pick_ahead(&self) -> Option<At> {
+        let graph = &self.shared.graph;
+        if !graph.has_ahead || !self.shared.is_shared_out.load(Relaxed) {
+            return None;
+        }
+        self.local.tree.node(ROOT).ready.find(&graph.scopes[0], |place| {
+            match graph.scopes[0].members[place] {
+                Inner::Vertex(vertex) if graph.vertices[vertex].ahead && self.shared.root.is_alone(place) => {
+                    let at = At { node: ROOT, place };
+                    self.may_run(at, vertex).then_some(at)
+                }
+                _ => None,
+            }
+        })
     }
 
     /// The operator to run next; none if all that have work are blocked, which is noted.

@@ -28,7 +28,8 @@ impl<M: Message> GraphBuilder<M> {
             self.set_closes(scope);
         }
         self.mark_elastic();
-        Ok(Graph { vertices: self.vertices, edges: self.edges, scopes: self.scopes, output })
+        let has_ahead = self.vertices.iter().any(|vertex| vertex.ahead);
+        Ok(Graph { vertices: self.vertices, edges: self.edges, scopes: self.scopes, output, has_ahead })
     }
 
     fn name(&self, vertex: usize) -> String {

@@ -141,3 +141,80 @@ fn a_skewed_placement_is_mended_within_three_seconds() {
     // Even loads stay where they are, give or take.
     assert!(runtime.tablet_moves().0 - placed <= 60, "{:?}", runtime.tablet_moves());
 }
+
+/// Reads whatever comes; the answer is each row with the executor that read it.
+struct ReadAny(Census);
+
+impl Operator<Rows> for ReadAny {
+    fn receive(&mut self, _: usize, message: Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let (tablets, place) = (context.tablets(), context.executor() as u64);
+        let until = Instant::now() + Duration::from_millis(2);
+        while Instant::now() < until {}
+        for row in message.rows.iter().filter(|_| tablets > 0) {
+            context.worked_on(*row as usize % tablets, 1 + row % 3);
+        }
+        context.send(Rows::new(message.rows.iter().map(|row| row * 10 + place).collect(), &self.0));
+        Ok(Flow::Ready)
+    }
+}
+
+/// One large message on a placed edge, from an operator without twins.
+fn submit_placed(runtime: &Runtime<Rows>, rows: Vec<u64>) -> QueryHandle<Rows> {
+    let census = Census::default();
+    let mut graph = GraphBuilder::new();
+    let (messages, sent) = (census.clone(), census.clone());
+    let source = graph
+        .vertex("Source", VertexOptions::source(), move |_| Box::new(Source(rows.clone(), messages.clone())));
+    let messages = census.clone();
+    let read = graph.vertex("Read", VertexOptions::default(), move |_| Box::new(ReadAny(messages.clone())));
+    let sink = graph.vertex("Sink", VertexOptions::default(), move |_| Box::new(Pass(census.clone())));
+    let deal = move |message: Rows, hosts: &[u32]| {
+        let of = |host: u32| {
+            let hosted = |row: &u64| hosts[*row as usize % hosts.len()] == host;
+            message.rows.iter().copied().filter(hosted).collect::<Vec<_>>()
+        };
+        let parts = (0..3).map(|host| (host as usize, Rows::new(of(host), &sent)));
+        parts.filter(|(_, part)| !part.rows.is_empty()).collect()
+    };
+    graph.connect(source, 0, read, 0, Route::Placed(Arc::new(deal)));
+    graph.connect(read, 0, sink, 0, Route::Gather);
+    graph.run_ahead(source);
+    graph.output(sink);
+    runtime.submit(graph.finish().unwrap(), QueryOptions::default())
+}
+
+#[test]
+fn a_large_message_is_dealt_out_to_hosts_and_what_was_done_is_their_tablets_load() {
+    let runtime = start(3, false);
+    let moves: Vec<_> = (0..TABLETS).map(|tablet| (tablet, mix(tablet as u64) as usize % 3)).collect();
+    runtime.move_tablets(moves.clone());
+    // Not the last tablets.
+    let rows: Vec<u64> = (0..400).filter(|row| row % TABLETS as u64 <= 11).collect();
+    let wanted: Vec<u64> =
+        rows.iter().map(|row| row * 10 + moves[*row as usize % TABLETS].1 as u64).collect();
+    // Executors are idle only once they have seen that there is nothing to do.
+    let begin = Instant::now();
+    loop {
+        let mut handle = submit_placed(&runtime, rows.clone());
+        let mut answer = drain(&mut handle);
+        answer.sort_unstable();
+        assert_eq!(answer.iter().map(|row| row / 10).collect::<Vec<_>>(), rows, "no row is lost");
+        if answer == wanted {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "nobody ever had nothing to do");
+    }
+    let infos = runtime.tablets();
+    assert!(infos[..12].iter().all(|info| info.busy_ns > 0), "{infos:?}");
+    assert!(infos[12..].iter().all(|info| info.busy_ns == 0), "{infos:?}");
+    assert_eq!(infos.iter().map(|info| info.moves).sum::<u64>(), runtime.tablet_moves().0);
+}
+
+#[test]
+fn a_small_message_stays_where_it_is() {
+    let runtime = start(3, false);
+    runtime.move_tablets((0..TABLETS).map(|tablet| (tablet, 2)));
+    let mut handle = submit_placed(&runtime, (0..20).collect());
+    let places: Vec<u64> = drain(&mut handle).iter().map(|row| row % 10).collect();
+    assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+}

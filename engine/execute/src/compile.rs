@@ -10,6 +10,7 @@ use crate::done::{Domain, Domains, Early, Spot, address, hurried};
 use crate::expression::{Binding, Compiled, Layout, Scope, compile_with};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
+use crate::placement;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage, step_stage};
@@ -67,6 +68,7 @@ pub(crate) fn statement(
         spot: Spot::default(),
         hurried: hurried(plan),
         hurries: false,
+        placed_by: None,
         after: None,
         current: 0,
         node_count: 0,
@@ -148,6 +150,8 @@ pub(crate) struct Compiler {
     hurried: HashSet<usize, FixedState>,
     /// Is the node that is compiled one of them?
     pub(crate) hurries: bool,
+    /// Column of the vertices whose edges the operator reads that is attached next: where its rows are worked on.
+    pub(crate) placed_by: Option<usize>,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
     /// Pre-order number of the node that is compiled; 0 is the topmost.
@@ -344,7 +348,14 @@ impl Compiler {
     /// Connects a stream to a port; returns whether rows may now be on several executors.
     pub(crate) fn connect(&mut self, stream: &Stream, to: VertexNo, port: usize) -> bool {
         let spread = stream.fans_out && !stream.ordered && self.inside.is_none() && self.executors > 1;
-        let route = if spread { Route::Spread } else { Route::Local };
+        let route = match self.placed_by.take() {
+            Some(column) if spread => Route::Placed(placement::placing(column)),
+            _ if spread => Route::Spread,
+            _ => Route::Local,
+        };
+        if spread && !self.hurries {
+            self.builder.run_ahead(stream.vertex);
+        }
         self.builder.connect(stream.vertex, stream.output, to, port, route);
         spread || stream.parallel
     }
@@ -388,6 +399,7 @@ impl Compiler {
     {
         let rows = self.counted(name);
         if let Some(stages) = &mut self.stages {
+            self.placed_by = None;
             stages.push(Arc::new(move || step_stage(make(), rows.as_ref())));
             return stage_stream(feed, layout);
         }
@@ -414,6 +426,7 @@ impl Compiler {
         let rows = self.counted(name);
         let early = self.early(&feed.layout());
         if let Some(stages) = &mut self.stages {
+            self.placed_by = None;
             stages.push(Arc::new(move || fan_stage(make(), carry.clone(), early.clone(), rows.as_ref())));
             return stage_stream(feed, layout);
         }

@@ -5,7 +5,7 @@
 //! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
-//! `compile` with `liveness`, `stream` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
+//! `compile` with `liveness`, `stream`, `placement` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
 //! [`expression`] (what is computed from a row), `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
 
 pub mod access;
@@ -21,6 +21,7 @@ mod labels;
 mod limits;
 mod liveness;
 mod operator;
+mod placement;
 pub mod planning;
 pub mod procedure;
 pub mod program;
@@ -33,8 +34,8 @@ mod turn;
 
 pub use access::{Access, Counters};
 pub use dataflow::{
-    AccountOptions, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TenantNo,
-    Threshold, UserNo,
+    AccountOptions, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TabletInfo,
+    TabletMove, TabletNo, TenantNo, Threshold, UserNo,
 };
 pub use error::ExecuteError;
 pub use execution::{ExecuteOptions, Execution, Ready};

@@ -45,6 +45,7 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         plan::procedures::BACKUP
         | "show queries"
         | "show standing queries"
+        | "show tablets"
         | "show tenants"
         | "show transactions"
         | "show users" => listing::given,

@@ -25,6 +25,8 @@ pub struct NodeProfile {
     pub batches: u64,
     /// Time in its calls, in nanoseconds.
     pub cpu_ns: u64,
+    /// The same by executor; empty where there is only one.
+    pub cpu_by_executor_ns: Vec<u64>,
     /// Most bytes held at once.
     pub bytes_peak: u64,
     /// What its operators say of themselves: policies, sides, sizes. Empty where they have nothing to say.
@@ -158,6 +160,9 @@ impl ResultStream {
             into.rows_out = vertex.rows_out;
             into.batches = vertex.batches;
             into.cpu_ns += vertex.cpu_ns;
+            into.cpu_by_executor_ns.resize(vertex.cpu_by_executor_ns.len(), 0);
+            let shares = into.cpu_by_executor_ns.iter_mut().zip(&vertex.cpu_by_executor_ns);
+            shares.for_each(|(sum, ns)| *sum += ns);
             into.bytes_peak += vertex.bytes_peak;
             into.operators.push(vertex.name);
         }

@@ -28,6 +28,8 @@ pub const LISTED_TRANSACTIONS: &str = " show transactions";
 pub const LISTED_USERS: &str = " show users";
 /// Likewise.
 pub const LISTED_TENANTS: &str = " show tenants";
+/// Likewise.
+pub const LISTED_TABLETS: &str = " show tablets";
 
 /// Likewise.
 pub const LISTED_STANDING: &str = " show standing queries";
@@ -85,6 +87,7 @@ procedures! {
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", tenant "STRING", used "DURATION", bytes "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";
+    "show tablets"("tablets": "LIST<LIST<ANY>>") -> (tablet "INTEGER", executor "INTEGER", busyMillis "INTEGER", moves "INTEGER") "What SHOW TABLETS lists";
     "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
     "show transactions"("transactions": "LIST<LIST<ANY>>") -> (database "STRING", transactionId "STRING", currentQueryId "STRING", connectionId "STRING", clientAddress "STRING", username "STRING", currentQuery "STRING", startTime "STRING", status "STRING", elapsedTime "DURATION", outerTransactionId "STRING", metaData "MAP", currentQueryStatus "STRING", currentQueryElapsedTime "DURATION", currentQueryCpuTime "DURATION", estimatedUsedHeapMemory "INTEGER") shows 10 "What SHOW TRANSACTIONS lists";
     "show users"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW USERS lists";

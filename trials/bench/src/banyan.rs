@@ -5,9 +5,11 @@
 //! figure is a ratio of two measurements that take turns in one run, so that what else the machine does meets both.
 
 mod calls;
+mod instances;
 mod isolation;
 mod load;
 mod peer;
+mod rebalance;
 pub(crate) mod reference;
 mod scopes;
 
@@ -21,7 +23,8 @@ use std::path::Path;
 /// The packed social networks.
 const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
 /// Parts that can be named alone.
-const PARTS: [&str; 8] = ["E1", "E2a", "E2b", "E2c", "E3", "E4", "tenants", "calls"];
+const PARTS: [&str; 10] =
+    ["E1", "E2a", "E2b", "E2c", "E3", "E4", "tenants", "calls", "rebalance", "instances"];
 /// Persons that each query is asked about.
 const PERSONS: usize = 10;
 /// Rows wanted where the paper does not say.
@@ -71,6 +74,8 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
                 "E3" => load::run(&graph, report)?,
                 "E4" => isolation::foreground(&graph, report)?,
                 "tenants" => isolation::tenants(&graph, report)?,
+                "rebalance" => rebalance::run(&graph, report)?,
+                "instances" => instances::run(report)?,
                 _ => calls::run(&graph, report),
             }
         }

@@ -10,7 +10,8 @@ use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::limits::ROWS_PER_LOOK;
 use crate::liveness::VarSet;
-use crate::stream::Stream;
+use crate::placement::worked_on;
+use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Step, Try, Turn};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use plan::LabelExpr;
@@ -309,7 +310,7 @@ impl Expand {
         batch: &Batch,
         rows: &mut Vec<u32>,
         rows_max: usize,
-        turn: &Turn<'_, '_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut looked = 0;
         while self.row < batch.len() {
@@ -326,6 +327,7 @@ impl Expand {
             if let Some(to) = self.plan.to {
                 if let Some(to) = batch.column(to).vertex(self.row) {
                     self.take_between(bound, from, to, rows)?;
+                    worked_on(from, 1, turn.context);
                     turn.has_enough(batch, self.row, rows.len() > before);
                 }
                 self.next_row();
@@ -339,6 +341,7 @@ impl Expand {
                 false => self.take_ends(bound, from, rows, rows_max)?,
             };
             looked += seen + 1;
+            worked_on(from, seen, turn.context);
             if turn.has_enough(batch, self.row, rows.len() > before) || done {
                 self.next_row();
             }
@@ -354,7 +357,7 @@ impl Expand {
         bound: &mut Bound,
         batch: &Batch,
         rows: &mut Vec<u32>,
-        turn: &Turn<'_, '_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let (rows_max, mut looked) = (turn.here.environment.batch_rows, 0);
         if self.rounds.share == 0 {
@@ -381,6 +384,7 @@ impl Expand {
             let (begin, end) = (place as usize, list.len().min(place as usize + self.rounds.share));
             let (start, gathered) = (list.as_ptr(), list.len());
             looked += end - begin + 1;
+            worked_on(from, end - begin, turn.context);
             for far in &list[begin..end] {
                 let far = VertexId::from_dense(*far);
                 if bound.labels.is_any() || bound.labels.admits_end(far, &bound.snapshot)? {
@@ -490,6 +494,7 @@ pub(crate) fn compile(
         keep_to: !node.into && required.contains(node.to),
         loops_twice: node.loops_twice,
     });
+    compiler.placed_by = matches!(feed, Feed::Rows(_)).then_some(plan.from);
     let countable =
         only_count && !node.into && !node.loops_twice && node.labels.is_any() && compiler.inside.is_none();
     if countable && !plan.keep_edge && !plan.keep_to {

@@ -158,7 +158,15 @@ impl Sort {
         let keys: Vec<Carried> =
             (0..self.plan.keys.len()).map(|key| all.column(self.plan.width + key).clone()).collect();
         let mut order: Vec<u32> = (0..all.len() as u32).collect();
-        order.sort_by(|a, b| compare(&self.plan, &keys, *a as usize, *b as usize));
+        let before = |a: &u32, b: &u32| compare(&self.plan, &keys, *a as usize, *b as usize);
+        if let Some(limit) =
+            self.plan.limit.filter(|limit| (1..order.len()).contains(limit) && !self.plan.by_row)
+        {
+            // Only those that count need an order. Of equal ones the first comes first, as in a stable sort.
+            order.select_nth_unstable_by(limit - 1, |a, b| before(a, b).then(a.cmp(b)));
+            order.truncate(limit);
+        }
+        order.sort_unstable_by(|a, b| before(a, b).then(a.cmp(b)));
         if let Some(limit) = self.plan.limit {
             self.cut(&mut order, &keys, limit);
         }

@@ -123,6 +123,8 @@ pub enum ShowTarget {
     Queries,
     /// `SHOW TRANSACTIONS`.
     Transactions,
+    /// `SHOW TABLETS`.
+    Tablets,
     /// `SHOW TENANTS`.
     Tenants,
     /// `SHOW USERS`.

@@ -88,6 +88,7 @@ impl Lowerer<'_> {
             ShowTarget::Queries => "show queries",
             ShowTarget::Transactions => "show transactions",
             ShowTarget::StandingQueries => "show standing queries",
+            ShowTarget::Tablets => "show tablets",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Users => "show users",
             ShowTarget::Databases => "show databases",

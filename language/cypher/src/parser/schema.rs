@@ -43,7 +43,7 @@ const SHOW_KINDS: [&str; 24] = [
     "CURRENT",
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 17] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 18] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -57,6 +57,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 17] = [
     ("TRANSACTIONS", ShowTarget::Transactions),
     ("STANDING", ShowTarget::StandingQueries),
     ("USERS", ShowTarget::Users),
+    ("TABLETS", ShowTarget::Tablets),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
     ("DATABASE", ShowTarget::Databases),
@@ -265,7 +266,7 @@ impl Parser<'_> {
             self.bump();
         }
         let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TENANTS or USERS"));
+            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS or USERS"));
         };
         self.bump();
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {

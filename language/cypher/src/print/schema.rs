@@ -139,6 +139,7 @@ impl Printer {
             ShowTarget::Queries => "QUERIES",
             ShowTarget::Transactions => "TRANSACTIONS",
             ShowTarget::StandingQueries => "STANDING QUERIES",
+            ShowTarget::Tablets => "TABLETS",
             ShowTarget::Tenants => "TENANTS",
             ShowTarget::Users => "USERS",
             ShowTarget::Databases => "DATABASES",
