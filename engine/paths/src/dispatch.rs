@@ -18,6 +18,7 @@ mod search;
 mod single;
 mod stage;
 mod trace;
+mod words;
 
 pub use policy::{
     DispatchPolicy, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Occasion, SEARCHES_OPEN_MAX, Sharing,

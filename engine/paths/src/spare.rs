@@ -5,7 +5,7 @@
 //! Cost: a lock to take and one to give. What is kept is bounded; what is more goes back to the allocator.
 
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes kept of each kind: two searches in lanes over a million vertices.
 const SPARE_BYTES_MAX: usize = 64 << 20;
@@ -25,6 +25,9 @@ pub(crate) static BYTES: Spare<u8> = Spare::new();
 /// A word a vertex, or a bit.
 pub(crate) static WORDS: Spare<AtomicU64> = Spare::new();
 
+/// The same for few sources.
+pub(crate) static BYTE_WORDS: Spare<AtomicU8> = Spare::new();
+
 /// Numbers that begin as zero.
 pub(crate) trait Number: Default {
     /// So many of them, of memory that the system has cleared.
@@ -41,15 +44,24 @@ impl Number for u8 {
     }
 }
 
-impl Number for AtomicU64 {
-    fn fresh(count: usize) -> Vec<AtomicU64> {
-        // One by one they would be written.
-        let zeroed: Vec<u64> = vec![0; count];
-        zeroed.into_iter().map(AtomicU64::new).collect()
-    }
-    fn clear(&mut self) {
-        *self.get_mut() = 0;
-    }
+macro_rules! atomics {
+    ($($atomic:ty, $number:ty;)*) => {$(
+        impl Number for $atomic {
+            fn fresh(count: usize) -> Vec<$atomic> {
+                // One by one they would be written.
+                let zeroed: Vec<$number> = vec![0; count];
+                zeroed.into_iter().map(<$atomic>::new).collect()
+            }
+            fn clear(&mut self) {
+                *self.get_mut() = 0;
+            }
+        }
+    )*};
+}
+
+atomics! {
+    AtomicU8, u8;
+    AtomicU64, u64;
 }
 
 impl<T: Number> Spare<T> {

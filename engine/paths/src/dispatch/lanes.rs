@@ -1,4 +1,4 @@
-//! Up to 64 sources in one search: a bit a source, a word a vertex.
+//! Up to 64 sources in one search: a bit a source, a word a vertex, a byte where there are up to eight.
 //!
 //! Idea: searches that meet at a vertex on the same level cross its edges together, once (Then et al., "The more the merrier: efficient
 //! multi-source graph traversal"; the paper's nTkMS). Where a level holds a good part of all edges, each vertex that some lane has not
@@ -7,22 +7,22 @@
 //! reached from there; `seen` holds all before `d`, and `d` once that level is settled. Words of no vertex in the frontier are empty.
 //! Cost: an edge once a level and set of lanes, at best once for all; three words a vertex touched.
 
-use super::ground::{Ground, merge};
+use super::ground::Ground;
 use super::levels::Levels;
 use super::policy::LANES_MAX;
 use super::search::{Own, Part, Waiting};
 use super::single::{in_bound, joined};
 use super::stage::{Kind, Stage, Task};
 use super::trace::Trace;
+use super::words::Word;
 use crate::adjacency::Adjacency;
 use crate::answers::Answers;
 use crate::direction::{Direction, LANES, Side};
 use crate::frontier::{Bitmap, is_dense, put_in_order};
-use crate::spare::WORDS;
 use crate::work::Work;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest level that is put into order: some two milliseconds.
 const ORDERED_MAX: usize = 1 << 20;
@@ -33,31 +33,31 @@ const SAMPLED_SHARE: usize = 16;
 /// Looks for a lane's ends in a level that cost as much as an edge.
 const LOOKS_PER_EDGE: usize = 4;
 
-pub(super) struct Lanes {
+pub(super) struct Lanes<W: Word> {
     pub(super) sources: Vec<u32>,
     /// Position of the first among all sources.
     first: u32,
     all: u64,
     is_source: Bitmap,
-    seen: Vec<AtomicU64>,
-    frontiers: [Vec<AtomicU64>; 2],
+    seen: Vec<W>,
+    frontiers: [Vec<W>; 2],
     direction: Mutex<Direction>,
     /// How far what was found is, where paths are asked for.
-    levels: Levels,
+    levels: Levels<W>,
     /// The last level was empty: so are the words of both frontiers.
     is_clean: AtomicBool,
 }
 
-impl Lanes {
-    pub(super) fn new<A: Adjacency>(ground: &Ground<A>, sources: &[u32], first: u32) -> Lanes {
-        debug_assert!(sources.len() <= LANES_MAX && !sources.is_empty());
+impl<W: Word> Lanes<W> {
+    pub(super) fn new<A: Adjacency>(ground: &Ground<A>, sources: &[u32], first: u32) -> Lanes<W> {
+        debug_assert!(sources.len() <= W::LANES && !sources.is_empty());
         let bound = ground.graph.vertex_bound();
         let mut is_source = Bitmap::new(bound);
-        let words = || WORDS.take(bound as usize);
+        let words = || W::spare().take(bound as usize);
         let frontiers = [words(), words()];
         for (lane, source) in sources.iter().enumerate() {
             is_source.insert(*source);
-            merge::<false>(&frontiers[0][*source as usize], 1 << lane);
+            frontiers[0][*source as usize].merge::<false>(1 << lane);
         }
         Lanes {
             sources: sources.to_vec(),
@@ -75,7 +75,7 @@ impl Lanes {
     pub(super) fn bytes(&self) -> usize {
         let [even, odd] = &self.frontiers;
         let words = self.seen.capacity() + even.capacity() + odd.capacity();
-        self.is_source.bytes() + words * 8 + self.levels.bytes()
+        self.is_source.bytes() + words * size_of::<W>() + self.levels.bytes()
     }
 
     /// The sources are the level at depth 0.
@@ -116,7 +116,7 @@ impl Lanes {
         let (now, next) = (&self.frontiers[even], &self.frontiers[1 - even]);
         while !task.is_done() && !work.is_over() {
             let vertex = stage.list[task.at];
-            let lanes = now[vertex as usize].load(Ordering::Relaxed);
+            let lanes = now[vertex as usize].get();
             if lanes == 0 {
                 task.next_position();
                 continue;
@@ -125,8 +125,8 @@ impl Lanes {
             let piece = work.piece(rest.len());
             for far in &rest[..piece] {
                 let at = *far as usize;
-                let new = lanes & !self.seen[at].load(Ordering::Relaxed);
-                if new & !next[at].load(Ordering::Relaxed) != 0 && merge::<SHARED>(&next[at], new) == 0 {
+                let new = lanes & !self.seen[at].get();
+                if new & !next[at].get() != 0 && next[at].merge::<SHARED>(new) == 0 {
                     own.found.push(*far);
                 }
             }
@@ -149,21 +149,21 @@ impl Lanes {
             while left != 0 {
                 let vertex = task.at as u32 * 64 + left.trailing_zeros();
                 let at = vertex as usize;
-                let wanted = self.all & !self.seen[at].load(Ordering::Relaxed);
+                let wanted = self.all & !self.seen[at].get();
                 if wanted != 0 {
                     let rest = &against.neighbours(vertex, &mut own.scratch)[task.edge_cursor..];
                     let piece = work.piece(rest.len());
-                    let before = if task.edge_cursor > 0 { next[at].load(Ordering::Relaxed) } else { 0 };
+                    let before = if task.edge_cursor > 0 { next[at].get() } else { 0 };
                     let mut lanes = before;
                     for near in &rest[..piece] {
                         tried += 1;
-                        lanes |= now[*near as usize].load(Ordering::Relaxed) & wanted;
+                        lanes |= now[*near as usize].get() & wanted;
                         if lanes == wanted {
                             break;
                         }
                     }
                     if lanes != before {
-                        next[at].store(lanes, Ordering::Relaxed);
+                        next[at].put(lanes);
                         if before == 0 {
                             own.found.push(vertex);
                         }
@@ -173,7 +173,7 @@ impl Lanes {
                         break;
                     }
                     if rest.is_empty() && task.edge_cursor == 0 {
-                        self.seen[at].store(self.all, Ordering::Relaxed);
+                        self.seen[at].put(self.all);
                     }
                     task.edge_cursor = 0;
                 }
@@ -211,17 +211,17 @@ impl Lanes {
             let at = task.at;
             task.next_position();
             let Some(&vertex) = stage.list.get(at) else {
-                last[stage.old[at - stage.list.len()] as usize].store(0, Ordering::Relaxed);
+                last[stage.old[at - stage.list.len()] as usize].put(0);
                 continue;
             };
             work.charge(0);
-            let mut lanes = now[vertex as usize].load(Ordering::Relaxed);
+            let mut lanes = now[vertex as usize].get();
             // A source that will be met again is not seen yet.
             if !(is_start && returns) {
-                merge::<false>(&self.seen[vertex as usize], lanes);
+                self.seen[vertex as usize].merge::<false>(lanes);
             }
             if !is_start && !ground.graph.admits_vertex(vertex) {
-                now[vertex as usize].store(0, Ordering::Relaxed);
+                now[vertex as usize].put(0);
                 continue;
             }
             if traces {
@@ -234,7 +234,7 @@ impl Lanes {
             }
             if returns && !is_start && self.is_source.contains(vertex) {
                 lanes &= !self.lanes_of(vertex);
-                now[vertex as usize].store(lanes, Ordering::Relaxed);
+                now[vertex as usize].put(lanes);
             }
             if sums && at.is_multiple_of(sampled) {
                 own.edges += sampled as u64 * u64::from(ground.graph.degree(vertex));
@@ -345,17 +345,17 @@ impl Lanes {
     }
 }
 
-impl Drop for Lanes {
+impl<W: Word> Drop for Lanes<W> {
     fn drop(&mut self) {
         let is_clean = *self.is_clean.get_mut();
         for words in std::mem::take(&mut self.frontiers) {
-            debug_assert!(!is_clean || words.iter().all(|word| word.load(Ordering::Relaxed) == 0));
+            debug_assert!(!is_clean || words.iter().all(|word| word.get() == 0));
             match is_clean {
-                true => WORDS.give(words),
-                false => WORDS.give_used(words),
+                true => W::spare().give(words),
+                false => W::spare().give_used(words),
             }
         }
-        WORDS.give_used(std::mem::take(&mut self.seen));
+        W::spare().give_used(std::mem::take(&mut self.seen));
     }
 }
 

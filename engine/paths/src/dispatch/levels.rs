@@ -6,22 +6,20 @@
 //! Invariant: a source is at level 0 and not noted as such; whatever was not found is 0 in all planes. A vertex is noted once a lane.
 //! Cost: a word written for each binary one of the distance, a word read for each digit.
 
-use super::ground::merge;
-use crate::spare::WORDS;
+use super::words::Word;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Binary digits of the farthest distance.
 const PLANES_MAX: usize = u32::BITS as usize;
 
-pub(super) struct Levels {
+pub(super) struct Levels<W: Word> {
     words: usize,
-    planes: [OnceLock<Vec<AtomicU64>>; PLANES_MAX],
+    planes: [OnceLock<Vec<W>>; PLANES_MAX],
 }
 
-impl Levels {
+impl<W: Word> Levels<W> {
     /// Nothing found yet, of so many words.
-    pub(super) fn new(words: usize) -> Levels {
+    pub(super) fn new(words: usize) -> Levels<W> {
         Levels { words, planes: [const { OnceLock::new() }; PLANES_MAX] }
     }
     /// These bits of a word are at `level`, which is at least 1; `SHARED` if others may note other bits of it at the time.
@@ -30,7 +28,7 @@ impl Levels {
         let mut digits = level;
         while digits != 0 {
             let plane = &self.planes[digits.trailing_zeros() as usize];
-            merge::<SHARED>(&plane.get_or_init(|| WORDS.take(self.words))[word], bits);
+            plane.get_or_init(|| W::spare().take(self.words))[word].merge::<SHARED>(bits);
             digits &= digits - 1;
         }
     }
@@ -40,7 +38,7 @@ impl Levels {
         let (mut left, mut digits) = (bits, level);
         for plane in &self.planes {
             let Some(plane) = plane.get() else { return if digits == 0 { left } else { 0 } };
-            let found = plane[word].load(Ordering::Relaxed);
+            let found = plane[word].get();
             left &= if digits & 1 == 1 { found } else { !found };
             if left == 0 {
                 return 0;
@@ -50,19 +48,20 @@ impl Levels {
         left
     }
     pub(super) fn bytes(&self) -> usize {
-        self.planes.iter().filter_map(OnceLock::get).map(|plane| plane.capacity() * 8).sum()
+        self.planes.iter().filter_map(OnceLock::get).map(|plane| plane.capacity() * size_of::<W>()).sum()
     }
 }
 
-impl Drop for Levels {
+impl<W: Word> Drop for Levels<W> {
     fn drop(&mut self) {
-        self.planes.iter_mut().filter_map(OnceLock::take).for_each(|plane| WORDS.give_used(plane));
+        self.planes.iter_mut().filter_map(OnceLock::take).for_each(|plane| W::spare().give_used(plane));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
     use world::chance::Chance;
 
     #[test]
@@ -70,7 +69,7 @@ mod tests {
         for seed in 0..50 {
             let mut chance = Chance::seeded(seed);
             let most = [7, 300, 70_000][seed as usize % 3];
-            let (levels, mut twin) = (Levels::new(5), vec![[0_u32; 64]; 5]);
+            let (levels, mut twin) = (Levels::<AtomicU64>::new(5), vec![[0_u32; 64]; 5]);
             for _ in 0..200 {
                 let (word, bit) = (chance.below(5) as usize, chance.below(64) as usize);
                 if twin[word][bit] == 0 {

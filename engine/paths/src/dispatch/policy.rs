@@ -63,8 +63,10 @@ pub struct Occasion {
 pub const LANE_SOURCES_MIN: usize = 4;
 /// Walks that end sooner seldom meet, so lanes have little to share.
 pub const LANE_HOPS_MIN: u32 = 3;
-/// Bytes a vertex costs in a search in lanes: three words, and its places in two lists.
-const LANES_BYTES_PER_VERTEX: u64 = 32;
+/// Bytes a vertex costs in a search in lanes: three words, which are narrow for few sources, and its places in two lists.
+const LANES_WORDS_PER_VERTEX: u64 = 3;
+const LANES_LISTS_BYTES_PER_VERTEX: u64 = 8;
+const FEW_LANES_MAX: u64 = 8;
 /// The same in a search of one source: bits, and its place in a list.
 const SINGLE_BYTES_PER_VERTEX: u64 = 5;
 
@@ -106,7 +108,9 @@ impl DispatchPolicy {
         let width = LANES_MAX.min(sources) as u64;
         let bytes = |own: u64, width: u64| vertices * (own + width * occasion.bytes_per_end);
         let fitting = |bytes: u64| occasion.bytes_max / 2 / bytes.max(1);
-        let (of_lanes, of_one) = (bytes(LANES_BYTES_PER_VERTEX, width), bytes(SINGLE_BYTES_PER_VERTEX, 1));
+        let word = if width <= FEW_LANES_MAX { 1 } else { 8 };
+        let own = LANES_WORDS_PER_VERTEX * word + LANES_LISTS_BYTES_PER_VERTEX;
+        let (of_lanes, of_one) = (bytes(own, width), bytes(SINGLE_BYTES_PER_VERTEX, 1));
         let in_lanes =
             sources >= LANE_SOURCES_MIN && occasion.hops_max >= LANE_HOPS_MIN && fitting(of_lanes) > 0;
         let fitting = fitting(if in_lanes { of_lanes } else { of_one });

@@ -7,6 +7,7 @@ use super::policy::DispatchPolicy;
 use super::single::Single;
 use super::stage::{Kind, Stage, Task};
 use super::trace::Tracer;
+use super::words::Word;
 use crate::adjacency::{Adjacency, EdgeScratch};
 use crate::answers::{Answers, Run};
 use crate::error::PathError;
@@ -16,7 +17,7 @@ use crate::work::{Progress, Work};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// What a worker's turn says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +122,9 @@ impl Waiting {
 
 enum Form {
     Single(Single),
-    Lanes(Lanes),
+    /// Up to eight.
+    Few(Lanes<AtomicU8>),
+    Lanes(Lanes<AtomicU64>),
 }
 
 pub(super) struct Search {
@@ -145,6 +148,7 @@ impl Search {
     ) -> Search {
         let form = match sources {
             [source] => Form::Single(Single::new(ground, *source, first)),
+            _ if sources.len() <= AtomicU8::LANES => Form::Few(Lanes::new(ground, sources, first)),
             _ => Form::Lanes(Lanes::new(ground, sources, first)),
         };
         let mut waiting = Waiting::default();
@@ -160,6 +164,7 @@ impl Search {
             (true, _) => Some(Stage::new(Kind::Return, 0, Arc::default(), Arc::default(), 1)),
             (_, Form::Single(_)) if ground.hops.max == 0 => None,
             (_, Form::Single(single)) => Some(single.first()),
+            (_, Form::Few(lanes)) => Some(lanes.first()),
             (_, Form::Lanes(lanes)) => Some(lanes.first()),
         };
         Search {
@@ -175,6 +180,7 @@ impl Search {
     fn sources(&self) -> &[u32] {
         match &self.form {
             Form::Single(single) => std::slice::from_ref(&single.source),
+            Form::Few(lanes) => &lanes.sources,
             Form::Lanes(lanes) => &lanes.sources,
         }
     }
@@ -208,6 +214,9 @@ impl Search {
                 (_, Kind::Return) => self.close(ground, &mut task, work)?,
                 (Form::Single(single), _) => {
                     single.run(ground, &mut task, own, work, (&mut *answers, count_max))
+                }
+                (Form::Few(lanes), _) => {
+                    lanes.run(ground, &mut task, own, work, (&mut *answers, count_max));
                 }
                 (Form::Lanes(lanes), _) => {
                     lanes.run(ground, &mut task, own, work, (&mut *answers, count_max))
@@ -311,6 +320,7 @@ impl Search {
         let next = match &self.form {
             _ if stage.kind == Kind::Trace => stage.traced(),
             Form::Single(single) => single.next(ground, stage, parts, &mut waiting),
+            Form::Few(lanes) => lanes.next(ground, stage, parts, &mut waiting),
             Form::Lanes(lanes) => lanes.next(ground, stage, parts, &mut waiting),
         };
         drop(waiting);
@@ -322,6 +332,7 @@ impl Search {
     pub(super) fn bytes(&self) -> usize {
         let form = match &self.form {
             Form::Single(single) => single.bytes(),
+            Form::Few(lanes) => lanes.bytes(),
             Form::Lanes(lanes) => lanes.bytes(),
         };
         let stage =

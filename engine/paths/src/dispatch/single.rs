@@ -16,7 +16,7 @@ use crate::work::Work;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The largest level that is put into order: about half a millisecond of one worker's time.
 const ORDERED_MAX: usize = 1 << 18;
@@ -30,7 +30,7 @@ pub(super) struct Single {
     frontiers: OnceLock<[Bits; 2]>,
     direction: Mutex<Direction>,
     /// How far what was found is, where paths are asked for.
-    levels: Levels,
+    levels: Levels<AtomicU64>,
 }
 
 impl Single {
