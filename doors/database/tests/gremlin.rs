@@ -270,6 +270,99 @@ fn the_algebra_and_the_machine_agree() {
     assert!(lowered > 480, "only {lowered} of 600 were lowered, not {left:#?}");
 }
 
+/// Loops that end where a condition holds: on graphs without cycles, so that each way ends.
+#[test]
+fn repeats_end_where_a_condition_holds() {
+    let seed =
+        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
+    println!("SEED={seed}");
+    let mut chance = Chance::seeded(seed);
+    let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
+    for _ in 0..3 {
+        let mut session = session();
+        session.begin(Mode::Write).unwrap();
+        for number in 0..25 {
+            let text = format!("g.addV('thing').property('n', {number}).property('m', {})", chance.below(5));
+            plain(&mut session, &text);
+        }
+        for _ in 0..45 {
+            let (from, to) = (chance.below(24), 1 + chance.below(24));
+            let (from, to) = (from.min(to), from.max(to));
+            if from < to {
+                let text = format!("g.V().has('n', {from}).as('a').V().has('n', {to}).addE('x').from('a')");
+                plain(&mut session, &text);
+            }
+        }
+        session.commit().unwrap();
+        for _ in 0..60 {
+            let condition = |chance: &mut Chance| {
+                let number = chance.below(5);
+                let all = [
+                    format!("has('m', {number})"),
+                    format!("has('m', gt({number}))"),
+                    "not(out('x'))".to_string(),
+                    format!("__.in('x').has('m', {number})"),
+                    format!("values('m').is(lt({number}))"),
+                ];
+                chance.choose(&all).unwrap().clone()
+            };
+            let until = format!(".until({})", condition(&mut chance));
+            let emit = match chance.index(3) {
+                0 => String::new(),
+                1 => ".emit()".into(),
+                _ => format!(".emit({})", condition(&mut chance)),
+            };
+            let hop = if chance.happens(0.5) { "out('x')" } else { "out('x').has('m', gt(0))" };
+            let walk = match chance.happens(0.5) {
+                true => format!("{until}{emit}.repeat({hop})"),
+                false => format!(".repeat({hop}){emit}{until}"),
+            };
+            let text = format!("g.V().has('n', lt({})){walk}.dedup().values('n')", chance.below(12));
+            let requests = gremlin::parse(&text, &Bindings::new()).unwrap();
+            let [Request::Traversal(traversal, _)] = requests.as_slice() else { panic!("{text}") };
+            assert!(gremlin::lower(traversal).is_some(), "{text}");
+            let right = ask(&mut session, &text, &machine).unwrap();
+            assert_eq!(shown(&plain(&mut session, &text)), shown(&right), "SEED={seed}: {text}");
+        }
+    }
+}
+
+/// A test that few vertices pass is begun from these, and says the same.
+#[test]
+fn tests_from_afar_keep_how_often_a_row_is_there() {
+    let mut session = session();
+    let made = "UNWIND range(0, 299) AS n CREATE (:P {n: n}) WITH n UNWIND range(0, 9) AS k CREATE (:M {m: n * 10 + k})";
+    session.query(made, Default::default()).unwrap().rows().unwrap();
+    let tagged = "UNWIND range(0, 99) AS t CREATE (:T {name: 't' + t % 50})";
+    session.query(tagged, Default::default()).unwrap().rows().unwrap();
+    for text in [
+        "MATCH (m:M), (p:P) WHERE p.n = m.m / 10 CREATE (m)-[:BY]->(p)",
+        "MATCH (m:M), (p:P) WHERE p.n = m.m % 300 AND m.m % 7 = 0 CREATE (m)-[:BY]->(p)",
+        "MATCH (m:M) WITH m MATCH (t:T) WHERE t.name = 't' + m.m % 50 CREATE (m)-[:HAS]->(t)",
+        "MATCH (p:P) WITH p MATCH (q:P) WHERE q.n = (p.n * 7 + 1) % 300 CREATE (p)-[:KNOWS]->(q)",
+        "CREATE INDEX FOR (t:T) ON (t.name)",
+        "CREATE INDEX FOR (p:P) ON (p.n)",
+    ] {
+        session.query(text, Default::default()).unwrap().rows().unwrap();
+    }
+    let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
+    let ends = [".count()", ".groupCount().by('m')", ".out('BY').values('n')", ".values('m')"];
+    for from in
+        ["g.V().hasLabel('P')", "g.V().hasLabel('P').out('KNOWS')", "g.V().hasLabel('P').has('n', lt(200))"]
+    {
+        for end in ends {
+            let text = format!("{from}.in('BY').where(out('HAS').has('T', 'name', 't7')){end}");
+            let right = ask(&mut session, &text, &machine).unwrap();
+            assert_eq!(shown(&plain(&mut session, &text)), shown(&right), "{text}");
+        }
+    }
+    let told = plain(
+        &mut session,
+        "g.V().hasLabel('P').in('BY').where(out('HAS').has('T', 'name', 't7')).count().explain()",
+    );
+    assert!(told[0].to_string().contains("Join"), "{}", told[0]);
+}
+
 /// A text that is asked again, with other bindings or other kinds of them, is answered as if it were asked for the first time.
 #[test]
 fn a_kept_text_serves_all_its_bindings() {
