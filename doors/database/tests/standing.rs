@@ -59,6 +59,15 @@ const SHAPES: &[&str] = &[
     "MATCH (a:P {x: 4}) MATCH WALK (a) ((u)-[:R]->(v) WHERE EXISTS { (v)-[:S]->() }){1,20} (b) RETURN DISTINCT id(a) AS a, id(b) AS b",
     "MATCH (c:Q)<-[:R]-(a) MATCH WALK (a) ((u)-[:S]-(v) WHERE EXISTS { (v)-[:R]->(c) }){0,30} (b) WITH DISTINCT c, a, b RETURN id(c) AS c, count(*) AS n",
     "MATCH (a:P) MATCH WALK (a) ((u)-[:R]->(v) WHERE COUNT { (v)-->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, b.x AS x",
+    "MATCH (a:P)-[:R*2]->(b) RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a:P)-[:R*1..3]->(b:Q) RETURN id(a) AS a, id(b) AS b, count(*) AS n",
+    "MATCH p = (a:P)-[:R*0..2]-(b) RETURN DISTINCT id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P)-[:R*1..2 {w: 1}]->(b) RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH (a:P)-[:S]->(b) MATCH WALK (b)-[:R]-{2,3}(a) RETURN id(a) AS a, id(b) AS b, a.x AS x",
+    "MATCH (a:P) RETURN id(a) AS a, COUNT { (a)-[:R*1..2]->() } AS n",
+    "MATCH (a:P)-[:R]->(b) WITH a.x AS x, collect(b.x) AS c, collect(DISTINCT b.x) AS d RETURN x, size(c) AS c, size(d) AS d",
+    "MATCH (a:P) RETURN a.x AS x, stDev(a.x) > 0.5 AS s, percentileDisc(a.x, 0.5) AS m",
+    "MATCH (a:P) CALL (a) { MATCH (a)-[:R]->(b) RETURN b ORDER BY b.x, id(b) LIMIT 1 } RETURN id(a) AS a, id(b) AS b",
     "DATALOG { tc(a, b) :- R(a, b). tc(a, c) :- tc(a, b), R(b, c). ?- tc(a, b). }",
     "DATALOG { tc(a, b) :- R(a, b). tc(a, c) :- tc(a, b), tc(b, c). from(b) :- P.x(a, 4), tc(a, b). ?- from(b). }",
     "DATALOG { even(a, c) :- R(a, b), odd(b, c). odd(a, b) :- R(a, b). odd(a, c) :- R(a, b), even(b, c). ?- even(a, b). }",
@@ -288,41 +297,62 @@ fn every_commit_of_a_burst_is_told_at_its_place() {
     }
 }
 
-#[test]
-fn arguments_come_and_go_while_it_runs() {
+/// Shapes with arguments: what is given narrows where the graph is looked at, most where an index says who has a value.
+const GIVEN: &[&str] = &[
+    "MATCH (a {x: $x})-[:R]->(b) RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a {x: $x})-[:R]->(b) RETURN count(*) AS n, min(b.x) AS lo",
+    "MATCH (a) WHERE id(a) = $x OPTIONAL MATCH (a)-[:S]->(b) RETURN id(b) AS b",
+    "MATCH (a:P) WHERE a.x > $x RETURN id(a) AS i, a.x AS y ORDER BY y, i LIMIT 2",
+    "MATCH (a:P) WHERE a.x > $x AND NOT EXISTS { (a)-[:R]->({x: $x}) } RETURN id(a) AS a",
+    "MATCH (a:P {x: $x})-[:R]->(b) RETURN id(a) AS a, b.x AS x",
+    "MATCH (a:P {x: $x})-[:R]->()-[:S]-(c) RETURN id(a) AS a, id(c) AS c, labels(c) AS l",
+    "MATCH (a:P {x: $x})-[r]-(b:P {x: $y}) RETURN id(a) AS a, id(r) AS r, id(b) AS b",
+    "MATCH (b:P)<-[:R]-(c)<-[:R]-(a:P) WHERE a.x = $x AND b.x > 1 RETURN id(c) AS c, b.x AS x",
+    "MATCH (a:P {x: $x}), (b:P {x: $y}) WHERE a <> b MATCH p = shortestPath((a)-[:R*..4]->(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P {x: $x}) MATCH (a)-[:R*..3]->(b:Q) RETURN DISTINCT id(a) AS a, id(b) AS b",
+];
+
+fn arguments_come_and_go(seed: u64, is_indexed: bool) {
     let database = Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap();
-    let (mut session, mut chance) = (database.session(), Chance::seeded(11));
+    let (mut session, mut chance) = (database.session(), Chance::seeded(seed));
+    if is_indexed {
+        run(&database, "CREATE INDEX FOR (p:P) ON (p.x)");
+    }
     (0..40).for_each(|_| commit(&mut session, &mut chance));
-    let shapes = [
-        "MATCH (a {x: $x})-[:R]->(b) RETURN id(a) AS a, id(b) AS b",
-        "MATCH (a {x: $x})-[:R]->(b) RETURN count(*) AS n, min(b.x) AS lo",
-        "MATCH (a) WHERE id(a) = $x OPTIONAL MATCH (a)-[:S]->(b) RETURN id(b) AS b",
-        "MATCH (a:P) WHERE a.x > $x RETURN id(a) AS i, a.x AS y ORDER BY y, i LIMIT 2",
-        "MATCH (a:P) WHERE a.x > $x AND NOT EXISTS { (a)-[:R]->({x: $x}) } RETURN id(a) AS a",
-    ];
-    for (number, text) in shapes.iter().enumerate() {
+    for (number, text) in GIVEN.iter().enumerate() {
         database.create_standing(&format!("q{number}"), text).unwrap();
         let missing = database.subscribe(&format!("q{number}"), &Params::new(), None, true).map(|_| ());
         assert_eq!(missing.unwrap_err().code, "Neo.ClientError.Statement.ParameterMissing");
     }
-    let mut readers: Vec<(usize, i64, Reader)> = Vec::new();
-    for round in 0..60 {
+    let mut readers: Vec<(usize, [i64; 2], Reader)> = Vec::new();
+    for round in 0..50 {
         if chance.below(3) > 0 {
-            let (shape, x) = (chance.below(shapes.len() as u64) as usize, chance.below(6) as i64);
-            let params = Params::from([("x".into(), Value::Int(x))]);
+            let shape = chance.below(GIVEN.len() as u64) as usize;
+            let [x, y] = [chance.below(6) as i64, chance.below(6) as i64];
+            let params = Params::from([("x".into(), Value::Int(x)), ("y".into(), Value::Int(y))]);
             let subscription = database.subscribe(&format!("q{shape}"), &params, None, true).unwrap();
-            readers.push((shape, x, Reader { subscription, rows: Rows::new(), place: 0 }));
+            readers.push((shape, [x, y], Reader { subscription, rows: Rows::new(), place: 0 }));
         } else if !readers.is_empty() {
             readers.swap_remove(chance.below(readers.len() as u64) as usize);
         }
-        commit(&mut session, &mut chance);
+        (0..1 + chance.below(3)).for_each(|_| commit(&mut session, &mut chance));
         let place = database.snapshot().place();
-        for (shape, x, reader) in &mut readers {
+        for (shape, [x, y], reader) in &mut readers {
             reader.read_to(place);
-            let text = shapes[*shape].replace("$x", &x.to_string());
-            assert_eq!(reader.rows, expected(&mut session, &text), "round {round}: {text}");
+            let text = GIVEN[*shape].replace("$x", &x.to_string()).replace("$y", &y.to_string());
+            assert_eq!(reader.rows, expected(&mut session, &text), "seed {seed}, round {round}: {text}");
         }
     }
+}
+
+#[test]
+fn arguments_come_and_go_while_it_runs() {
+    (11..13).for_each(|seed| arguments_come_and_go(seed, false));
+}
+
+#[test]
+fn arguments_of_an_index_come_and_go_while_it_runs() {
+    (21..24).for_each(|seed| arguments_come_and_go(seed, true));
 }
 
 #[test]

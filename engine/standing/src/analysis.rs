@@ -12,12 +12,13 @@ use model::Value;
 use plan::algebra::*;
 use plan::expr::Name;
 use plan::{AggregateFunction, Expr, Statement, StatementKind, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use store::Snapshot;
 
 mod lengths;
 mod pattern;
 mod rounds;
+mod unroll;
 
 /// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
 ///
@@ -42,7 +43,7 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
     let answer: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
     let mut plan = plan.clone();
     let mut next = statement.variables.len() as u32;
-    let lengths = lengths::lengths(&mut plan, &answer, &mut next)?;
+    let (lengths, lengths_read) = lengths::lengths(&mut plan, &answer, &mut next)?;
     let mut fresh = || {
         next += 1;
         Var(next - 1)
@@ -54,6 +55,7 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
         snapshot,
         demand: Demand::of(&plan, &answer),
         lengths,
+        lengths_read,
         parameters,
         attributes: HashMap::new(),
         next,
@@ -106,6 +108,8 @@ struct Analysis<'a> {
     attributes: HashMap<(Var, Attribute), Var>,
     /// Where the length of a run is put, by the run's variable.
     lengths: HashMap<Var, Var>,
+    /// Those of them that an expression reads.
+    lengths_read: HashSet<Var>,
     next: u32,
     steps: Vec<Step>,
 }

@@ -4,9 +4,9 @@ use crate::StandingError;
 use plan::algebra::Plan;
 use plan::expr::BinaryOperator;
 use plan::{Expr, Function, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Gives each run a variable for its length, and lets the plan read that one.
+/// Gives each run a variable for its length, and lets the plan read that one; these variables by run, and which of them are read.
 ///
 /// # Errors
 /// More than the length of a run is asked for.
@@ -14,7 +14,7 @@ pub(super) fn lengths(
     plan: &mut Plan,
     answer: &[Var],
     next: &mut u32,
-) -> Result<HashMap<Var, Var>, StandingError> {
+) -> Result<(HashMap<Var, Var>, HashSet<Var>), StandingError> {
     let mut runs = HashMap::new();
     collect(plan, &mut |plan| {
         let Plan::Match(node) = plan else { return };
@@ -24,7 +24,7 @@ pub(super) fn lengths(
         }
     });
     if runs.is_empty() {
-        return Ok(runs);
+        return Ok((runs, HashSet::new()));
     }
     let mut paths: HashMap<Var, Vec<Var>> = HashMap::new();
     collect(plan, &mut |plan| {
@@ -38,10 +38,12 @@ pub(super) fn lengths(
         }
     });
     change(plan, &runs, &paths);
+    let mut read = HashSet::new();
     let mut read_whole = answer.iter().any(|var| runs.contains_key(var) || paths.contains_key(var));
     collect(plan, &mut |plan| {
         plan.expressions(&mut |expr| {
             let free = expr.free_variables();
+            read.extend(free.iter().filter(|var| runs.values().any(|length| length == *var)));
             read_whole |= free.iter().any(|var| runs.contains_key(var) || paths.contains_key(var));
         });
     });
@@ -51,7 +53,7 @@ pub(super) fn lengths(
             "return its ends and length(path)",
         ));
     }
-    Ok(runs)
+    Ok((runs, read))
 }
 
 fn collect(plan: &Plan, visit: &mut dyn FnMut(&Plan)) {

@@ -3,6 +3,7 @@
 //! A chain of MATCH and WHERE clauses becomes one join, unless it holds runs of relationships. Then what stands at one end of a run is
 //! joined first, the run is walked from there, and the rest is joined to what was reached.
 
+use super::unroll::{Way, is_short};
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
@@ -164,8 +165,22 @@ impl Analysis<'_> {
         let (start, end, around) =
             if backwards { (edge.to, edge.from, to) } else { (edge.from, edge.to, from) };
         let direction = if backwards { edge.direction.reversed() } else { edge.direction };
-        let home = home(edge, run, context.sets)?;
         let length = self.lengths[&edge.variable];
+        let is_read = self.lengths_read.contains(&length) && run.selector == Selector::Every;
+        let home = match home(edge, run, context.sets) {
+            Ok(home) if !is_read => home,
+            _ if is_short(run) => {
+                let left = self.join(input, &around, pending)?;
+                return self.unrolled(left, &Way { edge, run, direction, start, end, length });
+            }
+            Ok(_) => {
+                return Err(StandingError::unsupported_but(
+                    "the length of every path",
+                    "ask for shortestPath, or bound the pattern by 4",
+                ));
+            }
+            Err(error) => return Err(error),
+        };
         let walk = Walk { types: edge.types.clone(), direction, home, max: run.max };
         // Where both ends are given, and not far apart, half the way is searched from each.
         let other = pending.around(end);
@@ -218,7 +233,7 @@ fn home(edge: &PatternEdge, run: &Run, sets: bool) -> Result<Home, StandingError
         ),
         _ if !sets => refuse(
             "every path of variable length, which may be more than can be counted,",
-            "ask for DISTINCT ends, for shortestPath, or write the lengths out",
+            "ask for DISTINCT ends or for shortestPath, or bound it by 4 relationships",
         ),
         _ if !matches!(run.mode, PathMode::Trail | PathMode::Walk) => {
             refuse("a variable-length pattern that may not meet a node twice", "leave the path mode out")
