@@ -3,7 +3,7 @@
 use super::connection::Manner;
 use super::message::{Request, Status, Wrapping};
 use super::reading::Malformed;
-use database::gremlin::{Ended, GremlinAnswer, GremlinOptions};
+use database::gremlin::{Ended, GremlinAnswer, GremlinOptions, Script};
 use database::{Error, Mode, Session};
 use gremlin::{Argument, Bindings, Object, Terminal, Traversal};
 use std::io;
@@ -102,14 +102,14 @@ pub fn invalid(message: impl Into<String>) -> Refusal {
 
 /// What is asked of one graph.
 enum Asked {
+    Script(Arc<str>, Bindings),
     Traversal(Traversal, Terminal),
     Transaction(Arc<str>),
-    Value(Object),
 }
 
 /// A request, understood.
 pub struct Asking {
-    asked: Vec<Asked>,
+    asked: Asked,
     wrapping: Wrapping,
     batch: usize,
     options: GremlinOptions,
@@ -145,13 +145,27 @@ impl Asking {
     /// # Errors
     /// What is asked fails, or the client is gone.
     pub fn run(self, session: &mut Session, stays_open: bool, outlet: &mut dyn Outlet) -> Result<(), Stop> {
-        let count = self.asked.len();
+        let requests = match self.asked {
+            Asked::Traversal(traversal, terminal) => vec![gremlin::Request::Traversal(traversal, terminal)],
+            Asked::Transaction(word) => vec![gremlin::Request::Transaction(word)],
+            // what it asks decides whether a transaction is to be begun
+            Asked::Script(text, bindings) if stays_open && !session.in_transaction() => {
+                gremlin::parse(&text, &bindings).map_err(Error::from)?
+            }
+            Asked::Script(text, bindings) => {
+                match session.gremlin_script(&text, &bindings, &self.options)? {
+                    Script::Answer(ended) => return send(ended, self.batch, self.wrapping, outlet),
+                    Script::Requests(requests) => requests,
+                }
+            }
+        };
+        let count = requests.len();
         let mut told = false;
-        for (number, one) in self.asked.into_iter().enumerate() {
+        for (number, one) in requests.into_iter().enumerate() {
             let is_last = number + 1 == count;
             match one {
-                Asked::Transaction(word) => transact(session, &word)?,
-                Asked::Value(value) if is_last => {
+                gremlin::Request::Transaction(word) => transact(session, &word)?,
+                gremlin::Request::Value(value) if is_last => {
                     let objects = [(value, 1)];
                     let wrapping = self.wrapping;
                     outlet.part(&Part {
@@ -162,8 +176,8 @@ impl Asking {
                     })?;
                     told = true;
                 }
-                Asked::Value(_) => {}
-                Asked::Traversal(traversal, terminal) => {
+                gremlin::Request::Value(_) => {}
+                gremlin::Request::Traversal(traversal, terminal) => {
                     if stays_open && !session.in_transaction() {
                         session.begin(Mode::Write)?;
                     }
@@ -203,7 +217,7 @@ fn source(request: &Request) -> String {
     named.and_then(|(_, name)| name.as_str()).unwrap_or(DEFAULT_SOURCE).to_string()
 }
 
-fn asked(request: &Request) -> Result<(Vec<Asked>, Wrapping), Refusal> {
+fn asked(request: &Request) -> Result<(Asked, Wrapping), Refusal> {
     match (request.operation.as_str(), request.argument("gremlin")) {
         ("bytecode", Some(Argument::Traversal(traversal))) => {
             let word = traversal.source.iter().find(|instruction| &*instruction.name == "tx");
@@ -212,7 +226,7 @@ fn asked(request: &Request) -> Result<(Vec<Asked>, Wrapping), Refusal> {
                 Some(word) => Asked::Transaction(word.into()),
                 None => Asked::Traversal(traversal.clone(), Terminal::ToList),
             };
-            Ok((vec![asked], Wrapping::Traversers))
+            Ok((asked, Wrapping::Traversers))
         }
         ("eval", Some(Argument::Value(Object::String(text)))) => {
             let mut bindings = Bindings::default();
@@ -222,13 +236,7 @@ fn asked(request: &Request) -> Result<(Vec<Asked>, Wrapping), Refusal> {
                     bindings.insert(name.to_string(), value.clone().into());
                 }
             }
-            let requests = gremlin::parse(text, &bindings).map_err(Error::from)?;
-            let asked = requests.into_iter().map(|request| match request {
-                gremlin::Request::Traversal(traversal, terminal) => Asked::Traversal(traversal, terminal),
-                gremlin::Request::Transaction(word) => Asked::Transaction(word),
-                gremlin::Request::Value(value) => Asked::Value(value),
-            });
-            Ok((asked.collect(), Wrapping::Plain))
+            Ok((Asked::Script(text.clone(), bindings), Wrapping::Plain))
         }
         (operation, _) => Err(invalid(format!("`{operation}` needs the argument `gremlin`"))),
     }
