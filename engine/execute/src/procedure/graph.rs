@@ -17,8 +17,8 @@ use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
-use model::{Batch, Column, Nulls, VertexId};
-use running::{Helper, Running, Values};
+use model::{Batch, Column};
+use running::{Helper, Output, Running};
 use settings::Settings;
 use sharing::{Jobs, Shared};
 use std::sync::Arc;
@@ -64,6 +64,9 @@ struct Asked {
 }
 
 impl Asked {
+    fn output(&self) -> Output {
+        Output::new(self.question, self.picks.contains(&0), self.picks.contains(&1))
+    }
     fn record(&self, here: &Here) {
         here.environment.record(|reads| {
             reads.catalogue();
@@ -81,8 +84,7 @@ fn picked(asked: &Asked, columns: [Column; 2]) -> Vec<Column> {
 /// One executor alone: within scopes, and where there is one only.
 struct Alone {
     asked: Arc<Asked>,
-    nodes: Vec<VertexId>,
-    values: Values,
+    output: Output,
     charged: usize,
 }
 
@@ -107,17 +109,16 @@ impl Draw for Alone {
         room: usize,
         turn: &mut Turn<'_, '_>,
     ) -> Try<(usize, Progress)> {
-        let before = self.nodes.len();
-        let outcome = running.step(helper, room, &mut self.nodes, &mut self.values)?;
+        let before = self.output.count();
+        let outcome = running.step(helper, room, &mut self.output)?;
         let is_done = outcome == paths::Turn::Done;
         let bytes = if is_done { 0 } else { running.bytes().max(running.bytes_min()) };
         self.charge(bytes, turn)?;
         let progress = if is_done { Progress::Done } else { Progress::More };
-        Ok((self.nodes.len() - before, progress))
+        Ok((self.output.count() - before, progress))
     }
     fn columns(&mut self) -> Vec<Column> {
-        let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
-        picked(&self.asked, [nodes, self.values.take()])
+        picked(&self.asked, self.output.take())
     }
 }
 
@@ -141,12 +142,19 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let new = node.yields.iter().map(|(_, variable)| *variable);
     let read = required.clone().without(new).reading(&node.arguments);
-    // A line has one executor, and so has a scope's instance.
-    let is_alone = compiler.executors == 1 || compiler.inside.is_some() || compiler.environment.is_line();
-    let feed = match is_alone {
-        true => compiler.feed(&node.input, &read)?,
-        false => Feed::Rows(compiler.plan(&node.input, &read)?),
-    };
+    let mut feed = compiler.feed(&node.input, &read)?;
+    // A line has one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
+    let is_alone = compiler.executors == 1
+        || compiler.inside.is_some()
+        || compiler.environment.is_line()
+        || matches!(&feed, Feed::Rows(stream) if stream.ordered);
+    if let (Feed::Unit, false) = (&feed, is_alone) {
+        // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.
+        let here = compiler.current;
+        compiler.current = here + 1;
+        feed = Feed::Rows(crate::operator::unit::compile(compiler)?);
+        compiler.current = here;
+    }
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
@@ -160,10 +168,7 @@ pub(crate) fn compile(
     }
     let asked = Arc::new(Asked { question, arguments, picks });
     if is_alone {
-        let make = move || {
-            let values = Values::of(question);
-            Drawing::new(Alone { asked: asked.clone(), nodes: Vec::new(), values, charged: 0 })
-        };
+        let make = move || Drawing::new(Alone { output: asked.output(), asked: asked.clone(), charged: 0 });
         return Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make));
     }
     let (carry, mut layout) = compiler.carry(&layout, required);

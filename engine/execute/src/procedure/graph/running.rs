@@ -27,32 +27,78 @@ type Sssp = Cheapest<Along, EdgeWeights>;
 
 /// The second column.
 #[derive(Debug)]
-pub(super) enum Values {
+enum Values {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
 }
 
-impl Values {
-    pub(super) fn of(question: Question) -> Values {
-        match question {
+/// Rows on their way out: those of the two columns that are read.
+#[derive(Debug)]
+pub(super) struct Output {
+    keeps_nodes: bool,
+    keeps_values: bool,
+    nodes: Vec<VertexId>,
+    values: Values,
+    count: usize,
+}
+
+impl Output {
+    /// For an answer of which these columns are read.
+    pub(super) fn new(question: Question, keeps_nodes: bool, keeps_values: bool) -> Output {
+        let values = match question {
             Question::Bfs | Question::Cdlp | Question::Wcc => Values::Ints(Vec::new()),
             Question::Lcc | Question::PageRank | Question::Sssp => Values::Floats(Vec::new()),
-        }
+        };
+        Output { keeps_nodes, keeps_values, nodes: Vec::new(), values, count: 0 }
     }
-    pub(super) fn take(&mut self) -> Column {
-        match self {
+    /// Rows so far.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+    /// Takes all rows out: the columns, of which those that are not read are empty.
+    pub(super) fn take(&mut self) -> [Column; 2] {
+        self.count = 0;
+        let values = match &mut self.values {
             Values::Ints(ints) => Column::Int(std::mem::take(ints), Nulls::none()),
             Values::Floats(floats) => Column::Float(std::mem::take(floats), Nulls::none()),
+        };
+        [Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none()), values]
+    }
+    #[inline]
+    fn node(&mut self, vertex: u32) {
+        self.count += 1;
+        if self.keeps_nodes {
+            self.nodes.push(VertexId::from_dense(vertex));
         }
     }
-    fn push_int(&mut self, int: i64) {
-        if let Values::Ints(ints) = self {
+    #[inline]
+    fn push_int(&mut self, vertex: u32, int: i64) {
+        self.node(vertex);
+        if let Values::Ints(ints) = &mut self.values
+            && self.keeps_values
+        {
             ints.push(int);
         }
     }
-    fn push_float(&mut self, float: f64) {
-        if let Values::Floats(floats) = self {
+    #[inline]
+    fn push_float(&mut self, vertex: u32, float: f64) {
+        self.node(vertex);
+        if let Values::Floats(floats) = &mut self.values
+            && self.keeps_values
+        {
             floats.push(float);
+        }
+    }
+    /// Vertices at one distance.
+    fn push_all(&mut self, vertices: &[u32], distance: i64) {
+        self.count += vertices.len();
+        if self.keeps_nodes {
+            self.nodes.extend(vertices.iter().map(|vertex| VertexId::from_dense(*vertex)));
+        }
+        if let Values::Ints(ints) = &mut self.values
+            && self.keeps_values
+        {
+            ints.resize(ints.len() + vertices.len(), distance);
         }
     }
 }
@@ -159,33 +205,20 @@ impl Running {
     }
 
     /// A slice of work: up to `room` rows. Done says that no more rows come of it for anyone; Idle, that others hold the rest.
-    pub(super) fn step(
-        &self,
-        helper: &mut Helper,
-        room: usize,
-        nodes: &mut Vec<VertexId>,
-        values: &mut Values,
-    ) -> Try<Turn> {
-        let outcome = self.advance(helper, room, nodes, values);
+    pub(super) fn step(&self, helper: &mut Helper, room: usize, output: &mut Output) -> Try<Turn> {
+        let outcome = self.advance(helper, room, output);
         match [&self.along, &self.against].iter().find_map(|walk| walk.take_failure()) {
             Some(failure) => Err(failure),
             None => outcome,
         }
     }
 
-    fn advance(
-        &self,
-        helper: &mut Helper,
-        room: usize,
-        nodes: &mut Vec<VertexId>,
-        values: &mut Values,
-    ) -> Try<Turn> {
+    fn advance(&self, helper: &mut Helper, room: usize, output: &mut Output) -> Try<Turn> {
         let phase = self.phase.read().clone();
         if let Helper::New(number) = helper {
             *helper = phase.helper(*number);
         }
         let work = &mut Work::new(EDGES_PER_SLICE);
-        let mut node = |vertex: u32| nodes.push(VertexId::from_dense(vertex));
         Ok(match (&*phase, helper) {
             (Phase::List(list), _) => {
                 // Who comes while another lists has nothing to do.
@@ -198,37 +231,32 @@ impl Running {
             (Phase::Bfs(dispatcher), Helper::Bfs(held)) => {
                 let (worker, answers) = &mut **held;
                 let turn = dispatcher.work_on(worker, work, answers, room as u64)?;
-                let mut ends = answers.ends.iter();
+                let mut ends = &answers.ends[..];
                 for run in &answers.runs {
-                    for end in ends.by_ref().take(run.count as usize) {
-                        node(*end);
-                        values.push_int(i64::from(run.distance));
-                    }
+                    let (these, others) = ends.split_at(run.count as usize);
+                    output.push_all(these, i64::from(run.distance));
+                    ends = others;
                 }
                 answers.clear();
                 turn
             }
             (Phase::Cdlp(given), Helper::Cdlp(hand)) => given.step(hand, work, room, |job, at| {
-                node(job.field().members()[at]);
-                values.push_int(job.value(at));
+                output.push_int(job.field().members()[at], job.value(at));
             })?,
             (Phase::Lcc(given), Helper::Lcc(hand)) => given.step(hand, work, room, |job, at| {
-                node(job.field().members()[at]);
-                values.push_float(job.value(at));
+                output.push_float(job.field().members()[at], job.value(at));
             })?,
             (Phase::PageRank(given), Helper::PageRank(hand)) => given.step(hand, work, room, |job, at| {
-                node(job.field().members()[at]);
-                values.push_float(job.value(at));
+                output.push_float(job.field().members()[at], job.value(at));
             })?,
             (Phase::Sssp(given), Helper::Sssp(hand)) => given.step(hand, work, room, |job, at| {
                 if let Some(distance) = job.value(at) {
-                    node(at as u32);
-                    values.push_float(distance);
+                    output.push_float(at as u32, distance);
                 }
             })?,
             (Phase::Wcc(given), Helper::Wcc(hand)) => given.step(hand, work, room, |job, at| {
-                node(job.field().members()[at]);
-                values.push_int(VertexId::from_dense(job.value(at)).0 as i64);
+                let component = VertexId::from_dense(job.value(at)).0 as i64;
+                output.push_int(job.field().members()[at], component);
             })?,
             _ => return Err(ExecuteError::Plan("a helper of another procedure".to_string()).into()),
         })

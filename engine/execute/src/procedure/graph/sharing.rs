@@ -1,13 +1,13 @@
 //! A graph procedure on all executors: who gets the row that asks begins, and calls its twins once it has proved to be work; they draw
 //! morsels within their quotas, and each hands on the rows that it draws at the end, so rows come out in no order.
 
-use super::running::{Helper, Running, Values};
+use super::running::{Helper, Output, Running};
 use super::settings::Settings;
 use super::{Asked, picked};
 use crate::rows::Rows;
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
-use model::{Batch, Column, Nulls, VertexId};
+use model::Batch;
 use parking_lot::Mutex;
 use paths::Turn;
 use std::sync::Arc;
@@ -44,8 +44,7 @@ pub(super) struct Shared {
     is_mine: bool,
     has_called: bool,
     charged: usize,
-    nodes: Vec<VertexId>,
-    values: Values,
+    output: Output,
 }
 
 impl Shared {
@@ -57,7 +56,7 @@ impl Shared {
         node: usize,
     ) -> Shared {
         Shared {
-            values: Values::of(asked.question),
+            output: asked.output(),
             asked,
             carry,
             here,
@@ -68,7 +67,6 @@ impl Shared {
             is_mine: false,
             has_called: false,
             charged: 0,
-            nodes: Vec::new(),
         }
     }
 
@@ -107,7 +105,7 @@ impl Shared {
             let Some((job, helper)) = &mut self.job else { return Ok(Flow::Ready) };
             let job = job.clone();
             let room = self.here.environment.batch_rows;
-            let turn = job.running.step(helper, room, &mut self.nodes, &mut self.values)?;
+            let turn = job.running.step(helper, room, &mut self.output)?;
             self.send(&job, context);
             self.account(&job, context)?;
             match turn {
@@ -157,13 +155,12 @@ impl Shared {
     }
 
     fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
-        if self.nodes.is_empty() {
+        let count = self.output.count();
+        if count == 0 {
             return;
         }
-        let rows = vec![job.row; self.nodes.len()];
-        let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
-        let mut output = job.batch.project(&self.carry).select(rows);
-        for column in picked(&self.asked, [nodes, self.values.take()]) {
+        let mut output = job.batch.project(&self.carry).select(vec![job.row; count]);
+        for column in picked(&self.asked, self.output.take()) {
             output.push(column);
         }
         context.send(Rows(output));
