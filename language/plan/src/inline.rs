@@ -4,19 +4,25 @@
 //! line from its argument needs neither: the rows of a batch go through its operators in turn, and at the end of the batch it is known which
 //! outer rows had none. So an OPTIONAL MATCH is a left outer expand, and a small question with one is still a line that is answered on the
 //! asking thread. A test ends its work for a row with the first answer there, too, and takes as many rows together as its scope says. What a
-//! hint speaks of stays a scope, or the hint would speak of nothing; and what is no line is one always.
+//! hint speaks of stays a scope, or the hint would speak of nothing, unless it asks for one instance at a time; and what is no line is one
+//! always.
 
 use crate::Plan;
 use crate::algebra::{Apply, ApplyKind, Merge};
-use crate::scope::ScopeReason;
+use crate::scope::{InstanceOrder, ScopeReason};
 
 impl Apply {
     /// Does it run within one operator?
     pub fn is_inline(&self) -> bool {
-        let is_chosen = matches!(
-            self.scope.reason,
-            ScopeReason::Usual | ScopeReason::TinyWork | ScopeReason::SmallWork | ScopeReason::EarlyExit
-        );
+        let scope = &self.scope;
+        let is_chosen = match scope.reason {
+            ScopeReason::Usual | ScopeReason::TinyWork | ScopeReason::SmallWork | ScopeReason::EarlyExit => {
+                true
+            }
+            // One instance at a time, in the order of rows, is what an operator does.
+            ScopeReason::Hint => scope.instances_max == Some(1) && scope.order == InstanceOrder::Fifo,
+            _ => false,
+        };
         is_chosen && self.can_be_inline()
     }
 

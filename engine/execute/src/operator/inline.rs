@@ -38,9 +38,9 @@ struct Inlining {
     inner: Vec<usize>,
     /// Outer rows must come out in their order.
     ordered: bool,
-    /// It asks for the first inner row of each outer row only.
+    /// The first inner row of each outer row is enough, and ends the work for it.
     is_test: bool,
-    /// Outer rows of a test that are taken together.
+    /// Outer rows that are taken together.
     together: usize,
     /// Rows that pass are wanted as soon as they have.
     hurries: bool,
@@ -110,8 +110,7 @@ impl Inline {
             self.at = outer.len()..outer.len();
             return Ok(false);
         }
-        let together = if self.plan.is_test { self.plan.together } else { outer.len() };
-        let rows = piece(outer, start, together);
+        let rows = piece(outer, start, self.plan.together);
         (self.at, self.unanswered) = (start..start + rows.len(), rows.len());
         let argument = self.plan.line.argument(&rows, start);
         self.stages.begin(argument, self.done.clone(), here)?;
@@ -353,7 +352,8 @@ pub(crate) fn compile(
     let (new, inner_required) = added(&node.kind, required);
     let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
     let input = compiler.plan(&node.input, &below)?;
-    let is_test = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
+    let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
+    let is_test = asks_one && node.scope.early;
     let hurries = compiler.hurries && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti);
     let early = compiler.early(&input.layout);
     let (carry, mut output) = compiler.carry(&input.layout, required);
@@ -373,7 +373,7 @@ pub(crate) fn compile(
         inner: inner.collect::<Result<_, _>>()?,
         ordered: input.ordered,
         is_test,
-        together: node.scope.rows.map_or(usize::MAX, |rows| rows.max(1) as usize),
+        together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
         hurries,
         line,
     });
