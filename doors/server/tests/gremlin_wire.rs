@@ -73,6 +73,16 @@ fn mistakes_are_told_and_the_connection_goes_on() {
         };
         assert_eq!(code, 498, "{frame:?}");
     }
+    // Drivers wait for an answer by its id: one that cannot be read further is answered with that.
+    let mut lambda = b"\x20application/vnd.graphbinary-v1.0\x81".to_vec();
+    lambda.extend([7; 16]);
+    lambda.extend(b"\0\0\0\x04eval\0\0\0\0\0\0\0\x01\x03\0\0\0\0\x07gremlin\x1d\0");
+    client.socket.send(tungstenite::Message::binary(lambda)).unwrap();
+    let tungstenite::Message::Binary(answer) = client.socket.read().unwrap() else {
+        panic!("in its own format")
+    };
+    assert_eq!((answer[1], &answer[2..18]), (0, &[7; 16][..]));
+    assert_eq!(i32::from_be_bytes(answer[18..22].try_into().unwrap()), 498);
     assert_eq!(client.int("g.inject(7)"), 7);
 }
 

@@ -39,7 +39,8 @@ pub struct Compiled {
 pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
     gremlin::check(traversal)?;
     let compiler = Compiler::default();
-    let setting = compiler.setting(&traversal.source)?;
+    let mut setting = compiler.setting(&traversal.source)?;
+    compiler.source_options(&mut setting, traversal)?;
     let compiler = Compiler { productive: setting.productive_by.clone(), ..compiler };
     let (mut program, origins) = compiler.whole(&traversal.steps)?;
     compiler.check_setting(&setting, traversal)?;

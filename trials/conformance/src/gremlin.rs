@@ -2,6 +2,7 @@
 
 mod load;
 mod notation;
+mod parts;
 
 pub use load::load;
 
@@ -70,6 +71,7 @@ impl Graphs {
             sides: Vec::new(),
             traversal: None,
             result: None,
+            first: None,
         };
         for step in &scenario.steps {
             match run.step(step) {
@@ -103,6 +105,8 @@ struct Run<'g> {
     sides: Vec<(String, Object)>,
     traversal: Option<String>,
     result: Option<Result<Vec<Object>, String>>,
+    /// The first object that was iterated, whole.
+    first: Option<Object>,
 }
 
 impl Run<'_> {
@@ -163,6 +167,7 @@ impl Run<'_> {
             "iterated to list" | "iterated next" => {
                 let traversal = self.traversal.clone().ok_or_else(|| "no traversal was given".to_string())?;
                 let mut result = self.ask(&traversal);
+                self.first = result.as_ref().ok().and_then(|all| all.first().cloned());
                 if text == "iterated next" {
                     result = result.map(|all| all.first().map(notation::parts).unwrap_or_default());
                 }
@@ -223,7 +228,7 @@ impl Run<'_> {
             return equal(found as usize, count.parse().unwrap_or(usize::MAX));
         }
         if text.starts_with("the result should be a ") {
-            return Err(Stop::Skip("a tree or subgraph is expected".into()));
+            return self.expect_part(text, step);
         }
         let shown: Vec<String> = result.iter().map(notation::shown).collect();
         let mut wanted = Vec::new();

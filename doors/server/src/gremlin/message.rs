@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// GraphBinary's name in front of a frame and in the headers of HTTP.
 pub const GRAPH_BINARY: &str = "application/vnd.graphbinary-v1.0";
+/// Texts between `requestId` and the id itself, at most: a type and a name.
+const ID_TEXTS_MAX: usize = 8;
 /// The version byte of a message.
 const VERSION: u8 = 0x81;
 
@@ -120,8 +122,10 @@ impl Request {
         Ok(Request { format: Format::Binary, id, operation, processor, arguments: reader.named_arguments()? })
     }
     fn of_json(dialect: Dialect, message: &[u8], known: &mut Option<u128>) -> Result<Request, Malformed> {
-        let json: Json =
-            serde_json::from_slice(message).map_err(|error| Malformed(format!("it is no JSON: {error}")))?;
+        let json: Json = serde_json::from_slice(message).map_err(|error| {
+            *known = id_within(message);
+            Malformed(format!("it is no JSON, or values are nested too deep: {error}"))
+        })?;
         *known = match json.get("requestId") {
             Some(Json::String(id)) => parse_uuid(id),
             Some(typed) => typed["@value"].as_str().and_then(parse_uuid),
@@ -144,6 +148,14 @@ impl Request {
     pub fn value(&self, name: &str) -> Option<&Object> {
         self.argument(name).and_then(Argument::value).filter(|value| !matches!(value, Object::Null))
     }
+}
+
+/// The id in a message that is no JSON, or nested so deep that it is not read as such.
+fn id_within(message: &[u8]) -> Option<u128> {
+    let text = std::str::from_utf8(message).ok()?;
+    let behind = &text[text.find("\"requestId\"")? + "\"requestId\"".len()..];
+    // It is a text, or the value of a typed one: in both a text of its own.
+    behind.split('"').take(ID_TEXTS_MAX).find_map(parse_uuid)
 }
 
 /// How a request went.

@@ -116,7 +116,8 @@ impl Compiler {
                         self.strategy(&mut setting, strategy, instruction)?;
                     }
                 }
-                "with" => option(&mut setting, instruction)?,
+                // options are looked up by their names, in whichever form they came
+                "with" => {}
                 "withBulk" => {
                     setting.no_bulk = arguments.first() == Some(&Argument::Value(Object::Bool(false)))
                 }
@@ -180,6 +181,22 @@ impl Compiler {
         Ok(())
     }
 
+    /// What options say; what is only a hint to planners is none to the machine.
+    pub(super) fn source_options(&self, setting: &mut Setting, traversal: &Traversal) -> Outcome<()> {
+        let timeout = ["evaluationTimeout", "scriptEvaluationTimeout"].map(|key| traversal.option(key));
+        let timeout_ms = timeout.into_iter().flatten().next().and_then(Object::as_long);
+        setting.timeout_ms = timeout_ms.and_then(|milliseconds| u64::try_from(milliseconds).ok());
+        setting.trees_are_maps = match traversal.option("trees").map(Object::as_str) {
+            None | Some(Some("trees")) => false,
+            Some(Some("maps")) => true,
+            Some(_) => {
+                let message = "the option `trees` is `trees` or `maps`";
+                return Err(TraverseError::arguments(message, gremlin::Span::default()));
+            }
+        };
+        Ok(())
+    }
+
     /// What strategies forbid.
     pub(super) fn check_setting(&self, setting: &Setting, traversal: &Traversal) -> Outcome<()> {
         if setting.read_only && self.writes.get() {
@@ -213,26 +230,6 @@ fn operator(argument: &Argument) -> Option<Token> {
         Argument::Value(Object::Token(token)) if token.class() == "Operator" => Some(*token),
         _ => None,
     }
-}
-
-fn option(setting: &mut Setting, instruction: &Instruction) -> Outcome<()> {
-    let [Argument::Value(Object::String(key)), Argument::Value(value)] = instruction.arguments.as_slice()
-    else {
-        return Ok(());
-    };
-    match &**key {
-        "evaluationTimeout" | "scriptEvaluationTimeout" => {
-            setting.timeout_ms = value.as_long().and_then(|milliseconds| u64::try_from(milliseconds).ok());
-        }
-        "trees" => match value.as_str() {
-            Some("maps") => setting.trees_are_maps = true,
-            Some("trees") => setting.trees_are_maps = false,
-            _ => return Err(wants(instruction, "`maps` or `trees` for the option `trees`")),
-        },
-        // what is only a hint to planners is none to the machine
-        _ => {}
-    }
-    Ok(())
 }
 
 fn elements(object: &Object) -> Vec<Object> {

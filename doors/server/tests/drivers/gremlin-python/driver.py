@@ -10,7 +10,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import __
-from gremlin_python.process.traversal import Order, P, T, TextP
+from gremlin_python.process.traversal import Direction, Order, P, T, TextP
 
 logging.getLogger("gremlinpython").setLevel(logging.CRITICAL)
 URL = f"ws://127.0.0.1:{sys.argv[1]}/gremlin"
@@ -48,6 +48,43 @@ def traversals(g):
     assert len(g.inject(0).repeat(__.union(__.identity(), __.identity())).times(14).limit(10000).to_list()) == 10000
 
 
+def parts(g):
+    """What few traversals give, on the two vertices and the edge of `traversals`."""
+    metrics = g.V().out("knows").values("name").profile().next()
+    assert metrics["dur"] > 0 and sum(part["counts"]["elementCount"] for part in metrics["metrics"]) > 0, metrics
+    assert g.V().out("knows").profile("x").cap("x").next()["metrics"]
+    tree = g.with_("trees", "maps").V().out("knows").tree().by("name").next()
+    assert tree == {"ada": {"bob": {}}}, tree
+    assert g.V().out_e("knows").subgraph("s").count().next() == 1
+    assert set(g.call().to_list()) == {"tinker.search", "tinker.degree.centrality"}
+    assert g.call("tinker.search", {"search": "ad"}).element().values("name").to_list() == ["ada"]
+    assert g.V().has("name", "bob").call("tinker.degree.centrality").next() == 1
+    assert g.V().has("name", "ada").call("tinker.degree.centrality").with_("direction", Direction.OUT).next() == 1
+    fails(597, lambda: g.call("tinker.nothing").iterate())
+    fails(597, lambda: g.V().page_rank().iterate())
+    assert "2^63" in fails(500, lambda: g.inject(0).repeat(__.union(__.identity(), __.identity())).times(70).count().next())
+
+
+def hostile(g):
+    """What cannot be run is told to who asked it, and the connection goes on."""
+    assert "lambdas" in fails(498, lambda: g.V().map(lambda: "it.get()").iterate())
+    deep = __.identity()
+    for _ in range(90):
+        deep = __.map(deep)
+    assert "nest" in fails(None, lambda: g.V().map(deep).iterate())
+    long = g.V()
+    for _ in range(20_001):
+        long = long.identity()
+    assert "steps" in fails(597, long.iterate)
+    unknown = g.V()
+    unknown.bytecode.add_step("frobnicate", 1)
+    assert "frobnicate" in fails(597, unknown.iterate)
+    source = g.V()
+    source.bytecode.add_source("withFrobnication", 1)
+    assert "withFrobnication" in fails(597, source.iterate)
+    assert g.V().count().next() == 2
+
+
 def transactions(g):
     before = g.V().count().next()
     for end, more in (("rollback", 0), ("commit", 1)):
@@ -79,6 +116,8 @@ for form in FORMATS:
     connection = DriverRemoteConnection(URL, "g", message_serializer=form())
     g = traversal().with_(connection)
     traversals(g)
+    parts(g)
+    hostile(g)
     transactions(g)
     connection.close()
     scripts(form)
@@ -92,4 +131,4 @@ for form in FORMATS[:2]:
 going = Client(URL, "g")
 threading.Thread(target=lambda: going.submit(ENDLESS), daemon=True).start()
 time.sleep(0.3)
-print("gremlinpython: traversals, transactions, scripts and sessions in GraphBinary, GraphSON 3 and 2; HTTP")
+print("gremlinpython: traversals, metrics, trees, services, transactions, scripts and sessions in GraphBinary, GraphSON 3 and 2; HTTP")
