@@ -41,7 +41,11 @@ public class GremlinTwins {
         });
         for (String question : Files.readAllLines(Path.of(given[3]))) {
             String[] parts = question.split("\t", 2);
-            System.out.println(ask(graph.traversal(), engine, worker, parts[0], parts[1], persons, seconds));
+            try {
+                System.out.println(ask(graph.traversal(), engine, worker, parts[0], parts[1], persons, seconds));
+            } catch (Exception unable) {
+                System.err.println(parts[0] + ": " + unable);
+            }
             if (janus) graph.tx().rollback();
         }
         System.exit(0);

@@ -111,7 +111,7 @@ impl Peer {
 }
 
 /// The first interpreter that can import `package`.
-fn interpreter(package: &str) -> Option<String> {
+pub(crate) fn interpreter(package: &str) -> Option<String> {
     let asked = std::env::var("TANGLEWOOD_BENCH_PYTHON").unwrap_or_else(|_| "python3:python3.12".into());
     let imports = |python: &&str| {
         let mut command = Command::new(python);

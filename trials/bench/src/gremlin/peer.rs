@@ -1,11 +1,11 @@
 //! TinkerGraph and JanusGraph on the same network: each in a JVM of its own, in memory, with an index on ids, warm, its traversals parsed
-//! before they are timed. That is the server's own time without its wire, which suits the peers; ours is in process too, parsing
-//! included.
+//! before they are timed; ours is in process too, parsing included. [`driven`] asks the same through servers and one driver.
 //!
 //! They hold what the questions read: persons, companies, messages, tags, their classes, and the edges between them.
 
 use super::APPENDIX;
 use super::asked::{self, ask, bindings};
+use super::driven;
 use crate::banyan::{Graph, WANTED, told};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
@@ -17,16 +17,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use world::files::{self, TemporaryFolder};
 
-const JAVA: &str = include_str!("../../peers/GremlinTwins.java");
+pub(super) const JAVA: &str = include_str!("../../peers/GremlinTwins.java");
 /// Name, kind, and where the folder of its jars is named.
-const PEERS: [(&str, &str, &str); 2] = [
+pub(super) type Peer = (&'static str, &'static str, &'static str);
+const PEERS: [Peer; 2] = [
     ("TinkerGraph", "tinkergraph", "TANGLEWOOD_BENCH_GREMLIN"),
     ("JanusGraph", "janusgraph", "TANGLEWOOD_BENCH_JANUSGRAPH"),
 ];
 /// A call of a peer may take so long; it then counts with this time.
-const CALL_SECONDS_MAX: u64 = 10;
+pub(super) const CALL_SECONDS_MAX: u64 = 10;
 /// We must be so much faster.
-const FASTER_MIN: f64 = 20.0;
+pub(super) const FASTER_MIN: f64 = 20.0;
 /// Rounds of ours.
 const ROUNDS: usize = 7;
 /// What the questions read.
@@ -70,35 +71,39 @@ fn written(session: &mut Session, place: &Path) -> Result<(), String> {
             }
         }
     }
-    let write = |name: &str, text: &str| files::write_bytes(&place.join(name), text.as_bytes());
-    write("vertices", &vertices).and_then(|()| write("edges", &edges)).map_err(|error| error.to_string())
+    write(place, "vertices", &vertices).and_then(|()| write(place, "edges", &edges))
 }
 
 /// All questions: the hops, then the appendix.
-fn questions() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn questions() -> impl Iterator<Item = (&'static str, &'static str)> {
     HOPS.into_iter().chain(APPENDIX.iter().copied())
 }
 
-/// A text in one line, with the key that the peers have for ids, since theirs is taken.
-fn wording(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace("'id'", "'id_'")
+/// A text in one line, with the key that the peers have for ids, since theirs is taken, and without `store`, which version 3.8 has no more:
+/// for the one traverser of a `sideEffect` an `aggregate` does the same.
+pub(super) fn wording(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace("'id'", "'id_'")
+        .replace("store(", "aggregate(")
+}
+
+/// The folder of a peer's jars.
+pub(super) fn jars(variable: &str) -> Result<String, String> {
+    std::env::var(variable).map_err(|_| format!("{variable} names no folder of its jars"))
+}
+
+pub(super) fn write(place: &Path, name: &str, text: &str) -> Result<(), String> {
+    files::write_bytes(&place.join(name), text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// All traversals of one peer, by their names.
-fn asked_of(
-    kind: &str,
-    variable: &str,
-    graph: &Graph,
-    place: &Path,
-) -> Result<HashMap<String, Answered>, String> {
-    let jars = std::env::var(variable).map_err(|_| format!("{variable} names no folder of its jars"))?;
-    let write = |name: &str, text: &str| {
-        files::write_bytes(&place.join(name), text.as_bytes()).map_err(|error| error.to_string())
-    };
-    write("GremlinTwins.java", JAVA)?;
+fn asked_of(kind: &str, variable: &str, place: &Path) -> Result<HashMap<String, Answered>, String> {
+    let jars = jars(variable)?;
+    write(place, "GremlinTwins.java", JAVA)?;
     let lines: Vec<String> = questions().map(|(name, text)| format!("{name}\t{}", wording(text))).collect();
-    write("questions", &lines.join("\n"))?;
-    write("persons", &graph.persons.iter().map(i64::to_string).collect::<Vec<_>>().join("\n"))?;
+    write(place, "questions", &lines.join("\n"))?;
     let mut command = Command::new("java");
     command.args(["-Xmx6g", "-cp", &format!("{jars}/*")]).arg(place.join("GremlinTwins.java")).arg(kind);
     command.args(["vertices", "edges", "questions", "persons"].map(|name| place.join(name)));
@@ -120,23 +125,27 @@ fn answered(line: &str) -> Option<(String, Answered)> {
     Some((line["query"].as_str()?.to_string(), Answered { median_ms: line["median_ms"].as_f64(), rows }))
 }
 
-pub(super) fn run(graph: &Graph, report: &mut Report) -> Result<(), String> {
-    let mut session = graph.database.session();
-    let chosen: Vec<_> =
+/// Beside the peers, in process and through a driver, or one of the two.
+pub(super) fn run(graph: &Graph, report: &mut Report, [here, driver]: [bool; 2]) -> Result<(), String> {
+    let chosen: Vec<Peer> =
         PEERS.into_iter().filter(|(name, kind, _)| report.choice.takes(name, kind)).collect();
-    if chosen.is_empty() {
+    if chosen.is_empty() || !(here || driver) {
         return Ok(());
     }
+    let mut session = graph.database.session();
     let place = TemporaryFolder::new("gremlin").map_err(|error| error.to_string())?;
     written(&mut session, place.path())?;
-    let ours = ours(graph, &mut session)?;
-    for (name, kind, variable) in chosen {
-        match asked_of(kind, variable, graph, place.path()) {
-            Ok(theirs) => tell(graph, report, name, (&ours, &theirs)),
-            Err(why) => report.skipped(name, &why),
+    write(place.path(), "persons", &graph.persons.iter().map(i64::to_string).collect::<Vec<_>>().join("\n"))?;
+    if here {
+        let ours = ours(graph, &mut session)?;
+        for (name, kind, variable) in &chosen {
+            match asked_of(kind, variable, place.path()) {
+                Ok(theirs) => tell(graph, report, name, (&ours, &theirs)),
+                Err(why) => report.skipped(name, &why),
+            }
         }
     }
-    Ok(())
+    if driver { driven::run(graph, report, &chosen, place.path()) } else { Ok(()) }
 }
 
 /// What we answer: median time in milliseconds and rows, by question.
@@ -164,7 +173,7 @@ fn ours(graph: &Graph, session: &mut Session) -> Result<Ours, String> {
 }
 
 /// Counts agree with ours; of the appendix's queries any right rows will do.
-fn is_right(graph: &Graph, query: &str, ours: &[Vec<i64>], theirs: &[Vec<i64>]) -> bool {
+pub(super) fn is_right(graph: &Graph, query: &str, ours: &[Vec<i64>], theirs: &[Vec<i64>]) -> bool {
     match query.starts_with("CQ") {
         true => graph
             .persons
