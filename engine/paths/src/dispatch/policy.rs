@@ -99,7 +99,8 @@ impl DispatchPolicy {
     }
 
     /// The policy for an occasion: one source is everybody's; a few are searched side by side; many share searches in lanes, as long as
-    /// walks are long enough to meet, and their words fit. As many are open as there are workers and as memory allows.
+    /// walks are long enough to meet, and their words fit. Where paths are asked for, rebuilding them is most of the work, which lanes do not
+    /// share: each source has a search of its own. As many are open as there are workers and as memory allows.
     pub fn choose(occasion: &Occasion) -> DispatchPolicy {
         let Occasion { sources, workers, vertices, .. } = *occasion;
         if sources <= 1 {
@@ -111,8 +112,8 @@ impl DispatchPolicy {
         let word = if width <= FEW_LANES_MAX { 1 } else { 8 };
         let own = LANES_WORDS_PER_VERTEX * word + LANES_LISTS_BYTES_PER_VERTEX;
         let (of_lanes, of_one) = (bytes(own, width), bytes(SINGLE_BYTES_PER_VERTEX, 1));
-        let in_lanes =
-            sources >= LANE_SOURCES_MIN && occasion.hops_max >= LANE_HOPS_MIN && fitting(of_lanes) > 0;
+        let (meets, traces) = (occasion.hops_max >= LANE_HOPS_MIN, occasion.bytes_per_end > 0);
+        let in_lanes = sources >= LANE_SOURCES_MIN && meets && !traces && fitting(of_lanes) > 0;
         let fitting = fitting(if in_lanes { of_lanes } else { of_one });
         let open = workers.max(1).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
         match in_lanes {
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(chosen(Occasion { sources: 256, bytes_max: 64 << 20, ..occasion }), "nTkMS(1)");
         assert_eq!(chosen(Occasion { sources: 256, bytes_max: 32 << 20, ..occasion }), "nTkS(2)");
         assert_eq!(chosen(Occasion { sources: 256, bytes_max: 8 << 20, ..occasion }), "nTkS(1)");
-        assert_eq!(chosen(Occasion { sources: 256, bytes_per_end: 1, ..occasion }), "nTkMS(2)");
+        assert_eq!(chosen(Occasion { sources: 256, bytes_per_end: 1, ..occasion }), "nTkS(2)");
         assert_eq!(chosen(Occasion { sources: 256, hops_max: 2, ..occasion }), "nTkS(2)");
     }
 }
