@@ -67,6 +67,8 @@ fn rounds_lead_to_the_ends_that_matches_lead_to() {
                 "USING SCOPE FIFO WITHIN FIFO",
                 "USING SCOPE OFF ROWS 1",
                 "USING SCOPE DFS ROWS 2",
+                "USING SCOPE WIDE",
+                "USING SCOPE BFS MAX 1 ROWS 3 WIDE",
             ] {
                 let path = format!("MATCH WALK (a:N) ((x)-[:R]->(y) WHERE {TEST}){bounds} (b) {hint}");
                 let told = format!("seed {seed} {bounds} {hint}");
@@ -90,6 +92,35 @@ fn rounds_lead_to_the_ends_that_matches_lead_to() {
         }
     }
     assert!(met_more_than_once, "no end was ever met on two ways: the test tells too little");
+}
+
+/// Rounds of thousands of rows, so that executors do share them.
+#[test]
+fn wide_rounds_lead_to_the_same_ends_on_any_number_of_executors() {
+    let path = format!("MATCH WALK (a:N {{id: 0}}) ((x)-[:R]->(y) WHERE {TEST}){{1,3}} (b)");
+    let more = path.replace("{1,3}", "{1,6}");
+    let mut expected = None;
+    for executors in [1, 2, 3] {
+        let options = Options { executors: Some(executors), ..Options::default() };
+        let mut session = Database::open(":memory:", options).unwrap().session();
+        for text in [
+            "UNWIND range(0, 399) AS n CREATE (:N {id: n})",
+            "MATCH (g:N) WHERE g.id % 3 = 0 SET g:Good",
+            "MATCH (a:N), (b:N) WHERE (a.id * 7 + b.id * 13) % 67 < 3 CREATE (a)-[:R]->(b)",
+        ] {
+            session.query(text, params! {}).unwrap().finish().unwrap();
+        }
+        for hint in ["USING SCOPE BFS", "USING SCOPE WIDE", "USING SCOPE ROWS 100 WIDE", ""] {
+            let counted = bag(&mut session, &format!("{path} {hint} RETURN b.id % 10 AS k, count(*) AS n"));
+            let met = bag(&mut session, &format!("{path} {hint} RETURN DISTINCT b.id"));
+            let both = (counted, met);
+            assert_eq!(expected.get_or_insert_with(|| both.clone()), &both, "{hint} on {executors}");
+        }
+        let explained = session.query(&format!("EXPLAIN {more} RETURN count(*) AS n"), params! {}).unwrap();
+        let plan = explained.summary().plan_text.clone().unwrap();
+        assert!(plan.contains(" wide: all rows are wanted"), "{plan}");
+    }
+    assert!(expected.is_some_and(|(counted, met)| counted.len() > 3 && met.len() > 100));
 }
 
 #[test]

@@ -13,10 +13,10 @@ fn database(executors: usize) -> Database {
     let database = Database::open(":memory:", options).unwrap();
     let mut session = database.session();
     for text in [
-        "UNWIND range(0, 2999) AS n CREATE (:P {n: n})",
+        "UNWIND range(0, 1499) AS n CREATE (:P {n: n})",
         "CREATE INDEX FOR (p:P) ON (p.n)",
         "MATCH (a:P {n: 0}), (b:P) WHERE b.n > 0 CREATE (a)-[:R]->(b)",
-        "MATCH (a:P) WHERE a.n > 0 UNWIND range(1, 12) AS k MATCH (b:P {n: (a.n * 31 + k * 97) % 3000}) CREATE (a)-[:R]->(b)",
+        "MATCH (a:P) WHERE a.n > 0 UNWIND range(1, 8) AS k MATCH (b:P {n: (a.n * 31 + k * 97) % 1500}) CREATE (a)-[:R]->(b)",
     ] {
         session.query(text, params! {}).unwrap().finish().unwrap();
     }

@@ -69,6 +69,7 @@ pub(crate) fn statement(
         hurried: hurried(plan),
         hurries: false,
         placed_by: None,
+        wide: None,
         after: None,
         current: 0,
         node_count: 0,
@@ -152,6 +153,8 @@ pub(crate) struct Compiler {
     pub(crate) hurries: bool,
     /// Column of the vertices whose edges the operator reads that is attached next: where its rows are worked on.
     pub(crate) placed_by: Option<usize>,
+    /// The scope whose instances span executors, if one is being filled.
+    pub(crate) wide: Option<ScopeNo>,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
     /// Pre-order number of the node that is compiled; 0 is the topmost.
@@ -347,13 +350,14 @@ impl Compiler {
     }
     /// Connects a stream to a port; returns whether rows may now be on several executors.
     pub(crate) fn connect(&mut self, stream: &Stream, to: VertexNo, port: usize) -> bool {
-        let spread = stream.fans_out && !stream.ordered && self.inside.is_none() && self.executors > 1;
+        let spans = self.inside.as_ref().is_none_or(|inside| self.wide == Some(inside.scope));
+        let spread = stream.fans_out && !stream.ordered && spans && self.executors > 1;
         let route = match self.placed_by.take() {
             Some(column) if spread => Route::Placed(placement::placing(column)),
             _ if spread => Route::Spread,
             _ => Route::Local,
         };
-        if spread && !self.hurries {
+        if spread && !self.hurries && self.inside.is_none() {
             self.builder.run_ahead(stream.vertex);
         }
         self.builder.connect(stream.vertex, stream.output, to, port, route);

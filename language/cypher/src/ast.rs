@@ -169,7 +169,7 @@ pub enum Hint {
     Scope(ScopeHint),
 }
 
-/// `USING SCOPE OFF` or `USING SCOPE [order] [WITHIN order] [MAX n] [ROWS n]`.
+/// `USING SCOPE OFF` or `USING SCOPE [order] [WITHIN order] [MAX n] [ROWS n] [WIDE]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScopeHint {
     /// `OFF`.
@@ -182,6 +182,8 @@ pub struct ScopeHint {
     pub instances_max: Option<u32>,
     /// Rows of an instance.
     pub rows: Option<u32>,
+    /// `WIDE`.
+    pub wide: bool,
 }
 
 /// Which instance of a scope runs first.

@@ -45,6 +45,8 @@ pub struct ScopeHint {
     pub instances_max: Option<u32>,
     /// `ROWS n`: rows of one instance.
     pub rows: Option<u32>,
+    /// `WIDE`: its instances span executors, where the plan allows.
+    pub wide: bool,
 }
 
 /// Why a scope is as it is.
@@ -82,6 +84,8 @@ pub struct Scope {
     pub within: OperatorOrder,
     /// Instances that live at once on an executor; the usual few where absent.
     pub instances_max: Option<u32>,
+    /// Of a loop: may its rounds span executors? Where its body takes row by row, they then do.
+    pub wide: bool,
     /// Why.
     pub reason: ScopeReason,
 }
@@ -94,6 +98,7 @@ impl Default for Scope {
             order: InstanceOrder::Fifo,
             within: OperatorOrder::Dfs,
             instances_max: None,
+            wide: false,
             reason: ScopeReason::Usual,
         }
     }
@@ -113,6 +118,7 @@ impl Scope {
             within: hint.within.unwrap_or(base.within),
             instances_max: hint.instances_max,
             rows: hint.rows,
+            wide: hint.wide,
             reason: ScopeReason::Hint,
             ..base
         }

@@ -12,8 +12,11 @@
 //! to the next round, or out, or both. Where ends count once, each iteration remembers those it met. Which iteration runs first is the
 //! scope's policy: depth first, a few ends are found before the first round is over; then rounds are opened in small pieces that grow.
 //! Cost beside the inner plan: a copy of a row a round, and a hash or a bit for each end remembered.
+//!
+//! Where the plan says so and the body takes row by row, the loop is *wide*: a round spans all executors, rows of it go to who has less to do,
+//! and ends that were met are remembered once for all. The number of a row says on which executor its round began.
 
-use super::apply::{arguments, options};
+use super::apply::{arguments, options, writes};
 use super::distinct::Distinct;
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
@@ -29,7 +32,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
-use plan::algebra::{Apply, Repeat};
+use plan::Plan;
+use plan::algebra::{Apply, ApplyKind, Repeat};
 use plan::scope::InstanceOrder;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,6 +48,13 @@ type Pieces = Vec<(usize, Batch)>;
 /// The rows of each live iteration, by executor and tag.
 #[derive(Default)]
 struct States(Mutex<HashMap<(usize, Tag), Pieces, FixedState>>);
+
+/// The ends that each live iteration of a wide loop met, on all executors.
+#[derive(Default)]
+struct Met(Mutex<HashMap<Tag, Arc<Mutex<Distinct>>, FixedState>>);
+
+/// What stands above the number of a row in its iteration on one executor: that executor.
+const EXECUTOR_SHIFT: u32 = 40;
 
 /// What the loop's operators know.
 struct Loop {
@@ -64,7 +75,17 @@ struct Loop {
     in_pieces: bool,
     /// Rows of a piece, if that was said.
     piece_rows: Option<usize>,
+    /// Rounds span executors.
+    wide: bool,
     states: States,
+    met: Met,
+}
+
+impl Loop {
+    /// A memory for the ends of an iteration.
+    fn distinct(&self) -> Distinct {
+        Distinct::new((0..=self.at).collect())
+    }
 }
 
 /// Sends rows into the loop, and past it where no round at all counts.
@@ -118,11 +139,11 @@ impl RepeatOpen {
         Ok(Flow::Ready)
     }
     fn open(&mut self, rows: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
-        let first = self.count;
+        let first = (context.executor() << EXECUTOR_SHIFT) + self.count;
         self.count += rows.len();
         let numbers = match self.plan.merges {
             true => vec![0; rows.len()],
-            false => (first as i64..self.count as i64).collect(),
+            false => (first as i64..(first + rows.len()) as i64).collect(),
         };
         let numbers = Column::Int(numbers, Nulls::none());
         let mut argument = Batch::new(vec![numbers], rows.len());
@@ -153,7 +174,7 @@ impl Operator<Rows> for RepeatOpen {
 /// Ends rounds.
 struct RepeatTurn {
     plan: Arc<Loop>,
-    met: Option<Distinct>,
+    met: Option<Arc<Mutex<Distinct>>>,
     /// The iteration's rows that were looked at last, and the number of the first.
     part: Option<(usize, Batch)>,
 }
@@ -167,7 +188,7 @@ impl RepeatTurn {
             return (*first, rows.clone());
         }
         let states = self.plan.states.0.lock();
-        let parts = states.get(&(context.executor(), context.tag())).map_or(&[][..], Vec::as_slice);
+        let parts = states.get(&(number >> EXECUTOR_SHIFT, context.tag())).map_or(&[][..], Vec::as_slice);
         let at = parts.partition_point(|(first, _)| *first <= number) - 1;
         let part = parts[at].clone();
         self.part = Some(part.clone());
@@ -184,7 +205,19 @@ impl RepeatTurn {
         let mut rows =
             if outer.width() == 0 { Batch::new(Vec::new(), numbers.len()) } else { outer.select(numbers) };
         rows.push_carried(ends.column(self.plan.next).clone());
-        if let Some(met) = &mut self.met {
+        if self.plan.distinct {
+            let plan = &self.plan;
+            let of_all = || {
+                plan.met
+                    .0
+                    .lock()
+                    .entry(context.tag())
+                    .or_insert_with(|| Arc::new(Mutex::new(plan.distinct())))
+                    .clone()
+            };
+            let own = || Arc::new(Mutex::new(plan.distinct()));
+            let met = self.met.get_or_insert_with(|| if plan.wide { of_all() } else { own() });
+            let mut met = met.lock();
             let fresh = met.fresh(&rows);
             if fresh.len() < rows.len() {
                 rows = rows.select(fresh);
@@ -231,7 +264,13 @@ impl Operator<Rows> for RepeatTurn {
         Ok(Flow::Ready)
     }
     fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
-        self.plan.states.0.lock().remove(&(context.executor(), context.tag()));
+        let tag = context.tag();
+        if self.plan.wide {
+            self.plan.states.0.lock().retain(|(_, other), _| *other != tag);
+            self.plan.met.0.lock().remove(&tag);
+        } else {
+            self.plan.states.0.lock().remove(&(context.executor(), tag));
+        }
         Ok(Flow::Ready)
     }
 }
@@ -243,6 +282,21 @@ impl Operator<Rows> for RepeatEnd {
     fn receive(&mut self, _: usize, rows: Rows, context: &mut Context<'_, Rows>) -> Outcome {
         context.send(rows);
         Ok(Flow::Ready)
+    }
+}
+
+/// Does a body take row by row, so that its rows may be worked on anywhere? What is inside its own sub-queries stays with their rows.
+fn takes_row_by_row(body: &Plan) -> bool {
+    match body {
+        Plan::Argument(_) => true,
+        Plan::Expand(_) | Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) => {
+            body.input().is_some_and(takes_row_by_row)
+        }
+        Plan::Apply(node) => {
+            let is_plain = !matches!(node.kind, ApplyKind::Repeat(_)) && !writes(&node.inner);
+            is_plain && takes_row_by_row(&node.input)
+        }
+        _ => false,
     }
 }
 
@@ -269,7 +323,9 @@ pub(crate) fn compile(
     });
     let parallel = compiler.connect(&input, enter, 0);
     let scope = ScopeOptions { kind: ScopeKind::Loop, ..options(&node.scope) };
-    let scope = ScopeOptions { instances_max: node.scope.instances_max, ..scope };
+    let wide = node.scope.wide && compiler.executors > 1 && compiler.inside.is_none();
+    let wide = wide && !node.scope.order.eq(&InstanceOrder::Dfs) && takes_row_by_row(&node.inner);
+    let scope = ScopeOptions { instances_max: node.scope.instances_max, wide, ..scope };
     let scope = compiler.builder.scope_with(compiler.options(1).scope, scope);
     let end = compiler.vertex("RepeatEnd", compiler.options(1), || RepeatEnd);
 
@@ -296,23 +352,24 @@ pub(crate) fn compile(
         };
         RepeatOpen { plan, waiting: VecDeque::new(), place: 0, count: 0, piece_rows }
     });
-    compiler.builder.connect(enter, 0, open, 0, Route::Local);
+    let shared = || if wide { Route::Spread } else { Route::Local };
+    compiler.builder.connect(enter, 0, open, 0, shared());
     let stream =
         Stream { vertex: open, output: 0, layout: argument, parallel, ordered: false, fans_out: false };
     let inside = Inside { scope, row, argument: stream, rows, domains: Domains::default() };
     let outside = compiler.inside.replace(inside);
+    let around = std::mem::replace(&mut compiler.wide, wide.then_some(scope));
     let inner = compiler.plan(&node.inner, &[row, repeat.next].into_iter().collect());
     let turn = compiler.vertex("RepeatTurn", options_inside, move || {
         let plan = get(&at_turn);
-        let met = plan.distinct.then(|| Distinct::new((0..=plan.at).collect()));
-        RepeatTurn { plan, met, part: None }
+        RepeatTurn { plan, met: None, part: None }
     });
-    compiler.inside = outside;
+    (compiler.inside, compiler.wide) = (outside, around);
     let inner = inner?;
     compiler.builder.connect(inner.vertex, inner.output, turn, 0, Route::Local);
     compiler.builder.connect(turn, 0, end, 0, Route::Local);
     if repeat.max > 1 {
-        compiler.builder.connect_back(turn, 1, open, 0);
+        compiler.builder.connect_back_by(turn, 1, open, 0, shared());
     }
     if passes {
         compiler.builder.connect(enter, 1, end, 0, Route::Local);
@@ -329,7 +386,9 @@ pub(crate) fn compile(
         merges: repeat.distinct && layout.len() == 1,
         in_pieces: node.scope.order == InstanceOrder::Dfs,
         piece_rows: node.scope.rows.map(|rows| rows as usize),
+        wide,
         states: States::default(),
+        met: Met::default(),
     };
     let set = known.set(Arc::new(plan));
     debug_assert!(set.is_ok(), "a loop is compiled once");
@@ -338,5 +397,12 @@ pub(crate) fn compile(
         made.push(*column);
     });
     made.push(repeat.to);
-    Ok(Stream { vertex: end, output: 0, layout: made, parallel, ordered: false, fans_out: true })
+    Ok(Stream {
+        vertex: end,
+        output: 0,
+        layout: made,
+        parallel: parallel || wide,
+        ordered: false,
+        fans_out: true,
+    })
 }

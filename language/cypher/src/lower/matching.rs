@@ -261,6 +261,7 @@ fn plain_hint(hint: &ast::ScopeHint) -> ScopeHint {
         within: hint.within,
         instances_max: hint.instances_max,
         rows: hint.rows,
+        wide: hint.wide,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! USING SCOPE OFF [MAX n] [ROWS n]
-//! USING SCOPE [FIFO | BFS | DFS | BY expression [DESC]] [WITHIN FIFO | BFS | DFS] [MAX n] [ROWS n]
+//! USING SCOPE [FIFO | BFS | DFS | BY expression [DESC]] [WITHIN FIFO | BFS | DFS] [MAX n] [ROWS n] [WIDE]
 //! ```
 
 use super::{Parsed, Parser};
@@ -25,8 +25,9 @@ impl Parser<'_> {
         if self.eat_word("ROWS") {
             hint.rows = Some(self.small_count()?);
         }
+        hint.wide = !off && self.eat_word("WIDE");
         if hint == ScopeHint::default() {
-            return Err(self.unexpected("OFF, FIFO, BFS, DFS, BY, WITHIN, MAX or ROWS"));
+            return Err(self.unexpected("OFF, FIFO, BFS, DFS, BY, WITHIN, MAX, ROWS or WIDE"));
         }
         Ok(hint)
     }

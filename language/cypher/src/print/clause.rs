@@ -112,6 +112,7 @@ impl Printer {
         hint.within.iter().for_each(|within| self.put(&format!(" WITHIN {within}")));
         hint.instances_max.iter().for_each(|count| self.put(&format!(" MAX {count}")));
         hint.rows.iter().for_each(|count| self.put(&format!(" ROWS {count}")));
+        self.put(if hint.wide { " WIDE" } else { "" });
     }
 
     pub(super) fn projection(&mut self, projection: &Projection) {

@@ -25,6 +25,7 @@ pub(super) fn detail(scope: &Scope, inline: bool, print: &Printer<'_>) -> String
     let early = if scope.early { "" } else { "off, " };
     let rows = scope.rows.map_or("a batch".to_string(), |rows| format!("{rows} rows"));
     let most = scope.instances_max.map_or(String::new(), |most| format!(" max {most}"));
-    let order = if inline { "inline".to_string() } else { format!("{order}/{}{most}", scope.within) };
+    let wide = if scope.wide { " wide" } else { "" };
+    let order = if inline { "inline".to_string() } else { format!("{order}/{}{most}{wide}", scope.within) };
     format!("scope {early}{rows} {order}: {}", scope.reason)
 }

@@ -21,6 +21,10 @@ const INSTANCE_WORK_IN_TURNS: f64 = 65_536.0;
 const TINY_WORK: f64 = 16.0;
 /// Work for one row from which on it pays to end it early.
 const MUCH_WORK: f64 = 512.0;
+/// Rows of work in all rounds of a loop from which on its rounds span executors: such a round costs some microseconds more.
+const WIDE_WORK: f64 = 65_536.0;
+/// Rounds that are looked at to say so: by then it is much, or never will be.
+const WIDE_ROUNDS_MAX: u32 = 16;
 /// Outer rows of one instance at most; more come in several batches anyway.
 const INSTANCE_ROWS_MAX: f64 = 1_024.0;
 
@@ -57,10 +61,13 @@ impl Choosing {
         if let Plan::Apply(node) = plan {
             let outer = self.rows.get(self.next).copied().unwrap_or(0.0);
             let below = self.walk(&mut node.input, few);
+            let body = self.next;
             // What a repeated body gives is on its way to the LIMIT, too.
             let inside = self.walk(&mut node.inner, few && matches!(node.kind, ApplyKind::Repeat(_)));
             if !node.scope.is_told() {
                 node.scope = self.choose(node, inside / outer.max(1.0), few);
+                let grows = self.rows.get(body).copied().unwrap_or(0.0) / outer.max(1.0);
+                node.scope.wide = is_wide(node, outer, grows, inside / outer.max(1.0));
             }
             return own + below + inside;
         }
@@ -97,6 +104,18 @@ impl Choosing {
             _ => Scope::default(),
         }
     }
+}
+
+/// Is a loop, of which all rounds are wanted, so much work that its rounds should span executors? A round of `rows` makes `grows` times as
+/// many, and works on `work` for each.
+fn is_wide(node: &Apply, rows: f64, grows: f64, work: f64) -> bool {
+    let ApplyKind::Repeat(repeat) = &node.kind else { return false };
+    let (mut rows, mut all) = (rows, 0.0);
+    for _ in 0..repeat.max.min(WIDE_ROUNDS_MAX) {
+        all += rows * work;
+        rows *= grows;
+    }
+    node.scope.reason == ScopeReason::AllWanted && all >= WIDE_WORK
 }
 
 /// Does a sub-query begin with the neighbours of each row?
