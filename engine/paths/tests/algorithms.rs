@@ -278,8 +278,8 @@ fn triangles_among_many_and_beyond_the_core() {
                 around[*end as usize].insert(vertex);
             });
         });
-        for vertex in 0..count as usize {
-            let mut near = around[vertex].clone();
+        for (vertex, near) in around.iter().enumerate() {
+            let mut near = near.clone();
             near.remove(&(vertex as u32));
             let among: usize = near
                 .iter()
