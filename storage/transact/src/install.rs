@@ -148,7 +148,8 @@ impl Load<'_> {
         }
         let mark = ahead.as_mut().map(|ahead| ahead.mark(base)).transpose()?;
         let logged_bytes = engine.shared.past.logged_bytes();
-        let (next, at) = engine.fly(&mut make, mark)?;
+        let written = ahead.as_ref().map(|ahead| &ahead.files);
+        let (next, at) = engine.fly(&mut make, mark.zip(written))?;
         let mut report = CheckpointReport { place: at.place, ..CheckpointReport::default() };
         if let Some(ahead) = ahead {
             (report.blobs, report.bytes) = (ahead.report.blobs, ahead.report.bytes);
@@ -168,17 +169,20 @@ impl Engine {
     fn fly(
         &self,
         make: &mut dyn FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
-        mark: Option<LoadMark>,
+        mark: Option<(LoadMark, &BTreeSet<u32>)>,
     ) -> Result<(Snapshot, Point), TransactError> {
         let shared = &self.shared;
         let mut committer = shared.committer.lock();
         shared.make_ready(&mut committer);
         let at = committer.next_point(shared.backing.last_place(), shared.clock.wall_us());
         let Point { place, time_micros } = at;
-        let next = make(&committer.tip, place)?;
+        let mut next = make(&committer.tip, place)?;
+        if let Some((_, written)) = &mark {
+            next = next.leased(shared.files.lease_on_load(&next, written));
+        }
         let record = Arc::new(CommitRecord { place, time_micros, changes: Vec::new() });
         let payload = match mark {
-            Some(mark) => record::encode_load(time_micros, mark),
+            Some((mark, _)) => record::encode_load(time_micros, mark),
             None => record::encode(&record),
         };
         // Its names stay due for the log: which of them the manifest has, and which came while it was made, nobody need know.

@@ -38,6 +38,16 @@ struct Inner {
     leases: Vec<(Weak<dyn Any + Send + Sync>, BTreeSet<u32>)>,
 }
 
+impl Inner {
+    /// Files that an anchor or a reader needs.
+    fn live(&mut self) -> Vec<u32> {
+        self.leases.retain(|(lease, _)| lease.strong_count() > 0);
+        let leased = self.leases.iter().map(|(_, files)| files);
+        let live: BTreeSet<u32> = self.of_anchors.values().chain(leased).flatten().copied().collect();
+        live.into_iter().collect()
+    }
+}
+
 /// What snapshots hold; the last one to let go says so.
 struct Ended(Arc<Bell>);
 
@@ -65,6 +75,12 @@ impl Files {
     /// A lease on the files of a snapshot that no anchor stands for.
     pub fn lease_on(&self, snapshot: &Snapshot) -> Lease {
         self.lease(&mut self.inner.lock(), files_of(snapshot.blobs()))
+    }
+    /// A lease for a graph with a bulk load: on what it was made from, and on the files that the load was written ahead into. Its readers
+    /// have it from the first on, whether or not the checkpoint behind the load succeeds.
+    pub fn lease_on_load(&self, snapshot: &Snapshot, written: &BTreeSet<u32>) -> Lease {
+        let files = files_of(snapshot.blobs());
+        self.lease(&mut self.inner.lock(), files.union(written).copied().collect())
     }
     /// A checkpoint was written into these files, or shares them: the lease for the present from now on.
     pub fn checkpointed(&self, place: u64, files: BTreeSet<u32>) -> Lease {
@@ -102,10 +118,7 @@ impl Files {
                 unknown.insert(files_of(present.open_beside(&manifest)?.blobs()));
             }
         }
-        inner.leases.retain(|(lease, _)| lease.strong_count() > 0);
-        let leased = inner.leases.iter().map(|(_, files)| files);
-        let live: BTreeSet<u32> = inner.of_anchors.values().chain(leased).flatten().copied().collect();
-        Ok(live.into_iter().collect())
+        Ok(inner.live())
     }
 }
 
@@ -179,6 +192,25 @@ mod tests {
 
     fn anchor(place: u64, time_micros: u64, log_mib: u64) -> Anchor {
         Anchor { place, time_micros, log_bytes: log_mib << 20, sequence: place as u32, beside_log: false }
+    }
+
+    #[test]
+    fn readers_of_a_load_keep_its_files_until_the_last_of_them_ends() {
+        let files = Files::default();
+        let graph = Snapshot::empty(Arc::new(store::Names::new()), store::StoreOptions::default());
+        let live = || files.inner.lock().live();
+        let loaded = graph.leased(files.lease_on_load(&graph, &BTreeSet::from([4, 7])));
+        let reader = loaded.clone();
+        // The checkpoint right behind it failed; the next one has written the graph anew.
+        let present = loaded.leased(files.checkpointed(9, BTreeSet::from([8])));
+        drop(loaded);
+        assert_eq!(live(), [4, 7, 8]);
+        assert!(!files.has_ended());
+        drop(reader);
+        assert!(files.take_ended());
+        assert_eq!(live(), [8]);
+        drop(present);
+        assert_eq!(live(), [0; 0]);
     }
 
     #[test]
