@@ -386,6 +386,8 @@ impl Maker<'_> {
             order,
             within: orders[self.chance.index(3)],
             instances_max: some(self.chance, 6),
+            // Loops alone look at it.
+            wide: false,
             // What a hint speaks of is a scope; the other takes so many rows together within one operator, if it is a line.
             reason: if self.chance.happens(0.5) { ScopeReason::Hint } else { ScopeReason::EarlyExit },
         }
