@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 const CREDIT_MAX: i32 = 64;
 /// What a run costs that was not over in time: one in seventeen may be, then the time tried is lost in a twentieth of the runs at most.
 const COST: i32 = 16;
-/// Without credit, one run in so many is tried all the same: the graph may have changed.
-const PROBE_EVERY: u32 = 256;
+/// Without credit, one run in so many is tried all the same: the graph may have changed, or the first runs had to read it from disk. What is
+/// tried in vain costs 200 us then, of sixty-four runs of more than that each.
+const PROBE_EVERY: u32 = 64;
 
 /// Longer walks to ends that are not known are for executors, ...
 const HOPS_MAX: u32 = 2;
