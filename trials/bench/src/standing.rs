@@ -20,6 +20,7 @@ use std::time::Duration;
 use world::chance::Chance;
 use world::clock::monotonic_ns;
 use world::files;
+use world::threads::in_parallel;
 
 const SEED: u64 = 23;
 /// Commits that are timed.

@@ -21,7 +21,11 @@ const INSTALLS: usize = 100;
 const ARGUMENTS: usize = 1_000;
 /// Changes of a large commit, and how many such commits.
 const GROUP_CHANGES: usize = 10_000;
-const GROUPS: usize = 20;
+const GROUPS: usize = 60;
+/// Arguments of each class whose answers are compared with the queries asked anew after that.
+const KEPT_CHECKED: usize = 50;
+/// Who makes them: while the statement of one runs, the commit of the other is applied.
+const WRITERS: usize = 2;
 /// Such commits before the clock starts: they bring what was imported into memory.
 const GROUPS_WARM: usize = 10;
 
@@ -109,7 +113,7 @@ pub fn run(path: &Path, is_new: bool, is_sustained: bool, report: &mut Report) -
         told_in_time(&database, &graph, &standing, &ordinary, report)?;
     }
     if is_sustained {
-        sustained(&database, &standing, report)?;
+        sustained(&database, &standing, &pair, report)?;
     }
     Ok(())
 }
@@ -190,7 +194,12 @@ fn told_in_time(
 }
 
 /// Changes a second in large commits, until all is told.
-fn sustained(database: &Database, standing: &[Vec<Subscription>], report: &mut Report) -> Result<(), String> {
+fn sustained(
+    database: &Database,
+    standing: &[Vec<Subscription>],
+    pair: &dyn Fn(usize) -> (u32, u32),
+    report: &mut Report,
+) -> Result<(), String> {
     let (mut session, mut chance) = (database.session(), Chance::seeded(SEED + 1));
     // Ids are looked up before the clock starts: what is measured is the writing and the keeping, not the finding.
     let rows = session.query("MATCH (a:N) RETURN id(a)", Params::new()).and_then(|found| found.rows());
@@ -199,22 +208,27 @@ fn sustained(database: &Database, standing: &[Vec<Subscription>], report: &mut R
     let mut end = || ids[chance.below(ids.len() as u64) as usize].clone();
     let mut group = || Value::list((0..GROUP_CHANGES).map(|_| Value::list(vec![end(), end()])).collect());
     let groups: Vec<Value> = (0..GROUPS_WARM + GROUPS).map(|_| group()).collect();
-    let text = "UNWIND $pairs AS p MATCH (a), (b) WHERE id(a) = p[0] AND id(b) = p[1] CREATE (a)-[:E]->(b)";
-    let (mut committed_ms, mut begin_ns, mut place) = (0.0, monotonic_ns(), 0);
-    for (number, group) in groups.into_iter().enumerate() {
-        if number == GROUPS_WARM {
-            read_to(&standing[1][0], place, &mut BTreeMap::new())?;
-            (committed_ms, begin_ns) = (0.0, monotonic_ns());
-        }
-        let (outcome, time_ms) = timed(|| write(&mut session, text, params! { "pairs" => group }));
-        place = outcome?;
-        committed_ms += time_ms;
+    let (warm, timed_groups) = groups.split_at(GROUPS_WARM);
+    warm.iter().try_for_each(|group| written(&mut session, group).map(drop))?;
+    read_to(&standing[1][0], database.snapshot().place(), &mut BTreeMap::new())?;
+    let begin_ns = monotonic_ns();
+    let since_begin_ms = || (monotonic_ns() - begin_ns) as f64 / 1e6;
+    let outcomes = in_parallel("writer", WRITERS, |writer| {
+        let mut session = database.session();
+        let own = timed_groups.iter().skip(writer).step_by(WRITERS);
+        own.map(|group| written(&mut session, group)).collect::<Result<Vec<u64>, String>>()
+    });
+    let committed_ms = since_begin_ms();
+    let places = outcomes.into_iter().collect::<Result<Vec<_>, String>>()?;
+    let last = places.into_iter().flatten().max().unwrap_or(0);
+    for subscriptions in standing {
+        read_to(&subscriptions[0], last, &mut BTreeMap::new())?;
     }
-    read_to(&standing[1][0], place, &mut BTreeMap::new())?;
-    let total_ms = (monotonic_ns() - begin_ns) as f64 / 1e6;
+    let total_ms = since_begin_ms();
+    kept_is_asked(database, pair)?;
     let rate = (GROUPS * GROUP_CHANGES) as f64 / total_ms * 1e3;
     report.note(format!(
-        "{GROUPS} commits took {}, all was told after {}",
+        "{GROUPS} commits of {WRITERS} writers took {}, all was told after {}",
         shown_ms(committed_ms),
         shown_ms(total_ms)
     ));
@@ -225,4 +239,29 @@ fn sustained(database: &Database, standing: &[Vec<Subscription>], report: &mut R
         rate >= 300e3,
     );
     Ok(())
+}
+
+/// The answers that were kept are those of the same queries asked anew.
+fn kept_is_asked(database: &Database, pair: &dyn Fn(usize) -> (u32, u32)) -> Result<(), String> {
+    for (class, (what, text)) in CLASSES.iter().enumerate() {
+        for number in 0..KEPT_CHECKED {
+            let (source, target) = pair(number);
+            let kept = database.subscribe(&format!("class {class}"), &arguments(source, target), None, true);
+            let kept = kept.map_err(|error| told(&error))?;
+            let asked = database.session().query(text, arguments(source, target));
+            let asked = asked.and_then(|found| found.rows()).map_err(|error| told(&error))?;
+            let mut expected = BTreeMap::new();
+            for row in asked {
+                *expected.entry(row[0].as_int().unwrap_or(-1)).or_insert(0) += 1;
+            }
+            check(&kept, &expected, what)?;
+        }
+    }
+    Ok(())
+}
+
+/// Creates the edges of a group; the place of the commit.
+fn written(session: &mut Session, group: &Value) -> Result<u64, String> {
+    let text = "UNWIND $pairs AS p MATCH (a), (b) WHERE id(a) = p[0] AND id(b) = p[1] CREATE (a)-[:E]->(b)";
+    write(session, text, params! { "pairs" => group.clone() })
 }
