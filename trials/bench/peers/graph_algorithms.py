@@ -19,7 +19,10 @@ import numpy
 
 rows = numpy.fromfile(os.path.join(FOLDER, "edges.txt"), dtype=numpy.int64, sep=" ").reshape(-1, 3)
 ends, weights = rows[:, :2], rows[:, 2]
-joined = numpy.unique(numpy.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+# Each pair of neighbours once, whichever way edges lead: as one number, since numbers are sorted sooner than rows.
+low, high = ends.min(axis=1), ends.max(axis=1)
+codes = numpy.unique((low * vertices + high)[low != high])
+joined = numpy.stack([codes // vertices, codes % vertices], axis=1)
 
 
 def networkit():

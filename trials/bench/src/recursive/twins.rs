@@ -302,7 +302,7 @@ impl Twins {
         (all.len() as u64, sum)
     }
 
-    /// The sum of all coefficients, without direction: lists of what has a lower rank, merged.
+    /// The sum of all coefficients, without direction: lists of lower ranks, one marked and others looked up.
     pub fn lcc(&self, threads: usize) -> f64 {
         let mut order: Vec<u32> = (0..self.vertices as u32).collect();
         order.sort_unstable_by_key(|vertex| std::cmp::Reverse(self.both.of(*vertex).len()));
@@ -327,27 +327,22 @@ impl Twins {
         );
         let lists: Vec<(Vec<u32>, u32)> =
             lists.into_iter().map(|list| list.into_inner().expect("no thread panics")).collect();
-        let counts = each(
-            threads,
-            self.vertices,
-            || vec![0_u64; self.vertices],
-            |counts, rank| {
-                for second in &lists[rank].0 {
-                    let mut rest = lists[rank].0.iter().peekable();
-                    for third in &lists[*second as usize].0 {
-                        while rest.next_if(|one| *one < third).is_some() {}
-                        if rest.peek() == Some(&third) {
-                            counts[rank] += 1;
-                            counts[*second as usize] += 1;
-                            counts[*third as usize] += 1;
-                        }
-                    }
+        let make = || (vec![0_u64; self.vertices], vec![false; self.vertices]);
+        let counts = each(threads, self.vertices, make, |(counts, marks), rank| {
+            let (list, _) = &lists[rank];
+            list.iter().for_each(|one| marks[*one as usize] = true);
+            for second in list {
+                for third in lists[*second as usize].0.iter().filter(|third| marks[**third as usize]) {
+                    counts[rank] += 1;
+                    counts[*second as usize] += 1;
+                    counts[*third as usize] += 1;
                 }
-            },
-        );
+            }
+            list.iter().for_each(|one| marks[*one as usize] = false);
+        });
         let value = |rank: usize| {
             let (around, triangles) =
-                (f64::from(lists[rank].1), counts.iter().map(|counts| counts[rank]).sum::<u64>());
+                (f64::from(lists[rank].1), counts.iter().map(|(counts, _)| counts[rank]).sum::<u64>());
             if around < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (around * (around - 1.0)) }
         };
         (0..self.vertices).map(value).sum()
