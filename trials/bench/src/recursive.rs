@@ -55,7 +55,9 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
         pairs::run(&subject, &ours, report)?;
     }
     if is_chosen("paths") {
-        for subject in [subject::power_law(), subject::rmat(scale)] {
+        // A matrix that is named is meant alone.
+        let with_power_law = !names.iter().any(|name| name.starts_with("rmat"));
+        for subject in with_power_law.then(subject::power_law).into_iter().chain([subject::rmat(scale)]) {
             paths::run(&subject, ours::Ours::load(&subject)?, report)?;
         }
     }

@@ -76,7 +76,8 @@ pub fn run(subject: &Subject, ours: Ours, report: &mut Report) -> Result<Ours, S
     }
     let question = questions(subject, MEMORY_SOURCES).remove(0);
     let mut session = ours.session();
-    memory(&mut session, subject, &question, report)?;
+    memory(&mut session, subject, &question, ("chosen", ""), report)?;
+    memory(&mut session, subject, &question, ("nTkMS(1)", "CYPHER recursive = `nTkMS(1)` "), report)?;
     checked(&mut session, subject, &question, report)?;
     few(&mut session, &question, report)?;
     tight(&mut session, &question, report);
@@ -104,12 +105,13 @@ fn memory(
     session: &mut Session,
     subject: &Subject,
     question: &Question,
+    (policy, hint): (&str, &str),
     report: &mut Report,
 ) -> Result<(), String> {
     let before = resident_bytes().unwrap_or(0);
     let params = params! { "s" => sources_of(question) };
     let fault = |error| told(&error);
-    let mut result = session.query(&format!("PROFILE {}", text(READ)), params).map_err(fault)?;
+    let mut result = session.query(&format!("PROFILE {hint}{}", text(READ)), params).map_err(fault)?;
     let mut peak = before;
     while result.next_batch().map_err(fault)?.is_some() {
         peak = peak.max(resident_bytes().unwrap_or(0));
@@ -118,7 +120,7 @@ fn memory(
     let words = plan.split("at most ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let bytes = words.and_then(|word| word.parse::<f64>().ok()).unwrap_or(f64::INFINITY);
     report.figure(
-        &format!("bytes a vertex, {MEMORY_SOURCES} sources with paths"),
+        &format!("bytes a vertex, {MEMORY_SOURCES} sources with paths, {policy}"),
         &format!("{bytes:.1}"),
         &format!("under {BYTES_PER_VERTEX_MAX}"),
         bytes < BYTES_PER_VERTEX_MAX,
