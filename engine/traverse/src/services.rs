@@ -39,8 +39,11 @@ pub enum Service {
     Degree,
 }
 
-/// Services by name, with the parameters each takes.
-const SERVICES: [(&str, Service, &[(&str, &str)]); 2] = [
+/// A service: its name, and its parameters with what each is.
+type Offered = (&'static str, Service, &'static [(&'static str, &'static str)]);
+
+/// All services.
+const SERVICES: [Offered; 2] = [
     (
         "tinker.search",
         Service::Search,
@@ -215,7 +218,7 @@ fn listed(parameters: &Parameters) -> Vec<Object> {
     let only = parameter(parameters, "service").and_then(Object::as_str);
     let verbose = parameter(parameters, "verbose") == Some(&Object::Bool(true));
     let chosen = SERVICES.iter().filter(|(name, ..)| only.is_none_or(|only| only == *name));
-    let described = |(name, _, takes): &(&str, Service, &[(&str, &str)])| {
+    let described = |(name, _, takes): &Offered| {
         let takes = takes.iter().map(|(name, what)| (Object::string(*name), Object::string(*what)));
         match verbose {
             false => Object::string(*name),
