@@ -1,10 +1,12 @@
-//! Datalog: full answers, what single facts cost that go, questions with bound values; each beside a plain search.
+//! Datalog: full answers, what single facts cost that go, questions with bound values, programs kept over a graph; each beside a plain
+//! search.
 //!
 //! The shapes are those of K-Pg's tables 2, 3, 4 and 11. Programs written by hand on `timely` and `differential-dataflow` are the example
 //! `datalog_twins` of this room; where it is built, it is run.
 
 mod analysis;
 mod closure;
+mod kept;
 mod questions;
 mod twin;
 
@@ -16,7 +18,7 @@ use rules::{Bounds, Change, Evaluation};
 use std::path::Path;
 
 /// Parts by name.
-const PARTS: [&str; 4] = ["closure", "questions", "graspan", "polonius"];
+const PARTS: [&str; 6] = ["closure", "large", "questions", "kept", "graspan", "polonius"];
 
 /// Measures all of it, or the parts that were named.
 pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
@@ -25,8 +27,14 @@ pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
     if has("closure") {
         closure::run(report)?;
     }
+    if has("large") {
+        closure::large(report)?;
+    }
     if has("questions") {
         questions::run(report)?;
+    }
+    if has("kept") {
+        kept::run(report)?;
     }
     if has("graspan") {
         analysis::graspan(report)?;

@@ -30,8 +30,10 @@ const KPG: [(&str, [f64; 3]); 3] = [
     ("random", [18.29, 15.58, 20.08]),
 ];
 
-fn loaded(edges: &Edges) -> Result<Session, String> {
-    let mut session = Database::open(MEMORY, Options::default()).map_err(fault)?.session();
+/// A database in memory with these edges, vertices found by `id`.
+pub fn loaded(edges: &Edges) -> Result<(Database, Session), String> {
+    let database = Database::open(MEMORY, Options::default()).map_err(fault)?;
+    let mut session = database.session();
     let mut ask = |text: &str, params: Params| {
         session.query(text, params).and_then(|result| result.finish()).map_err(fault)
     };
@@ -43,7 +45,7 @@ fn loaded(edges: &Edges) -> Result<Session, String> {
         let text = "UNWIND $rows AS row MATCH (a:V {id: row[0]}), (b:V {id: row[1]}) CREATE (a)-[:E]->(b)";
         ask(text, params! { "rows" => rows })?;
     }
-    Ok(session)
+    Ok((database, session))
 }
 
 /// How many are of the generation of each vertex.
@@ -70,7 +72,7 @@ pub fn run(report: &mut Report) -> Result<(), String> {
             "grid-150" => grid(150),
             _ => random(10_000, 100_000),
         };
-        let mut session = loaded(&edges)?;
+        let (_database, mut session) = loaded(&edges)?;
         let (forth, back) = (twin::lists(&edges), twin::lists(&twin::backwards(&edges)));
         let peers = if title == "random" { HashMap::new() } else { peers(title, &edges) };
         let bound = edges.iter().map(|(a, b)| a.max(b) + 1).max().unwrap_or(0);
