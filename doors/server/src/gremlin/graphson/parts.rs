@@ -48,10 +48,8 @@ impl JsonWriter<'_> {
     fn metrics(&mut self, all: &TraversalMetrics, part: &Metrics, is_first: bool) -> Written {
         let long = |count: u64| Object::Long(i64::try_from(count).unwrap_or(i64::MAX));
         let named = |name: &'static str, value: Object| (Object::string(name), value);
-        let counts = vec![
-            named("traverserCount", long(part.traversers)),
-            named("elementCount", long(part.elements)),
-        ];
+        let counts =
+            vec![named("traverserCount", long(part.traversers)), named("elementCount", long(part.elements))];
         let mut notes = vec![named("percentDur", Object::Double(all.percent(part)))];
         if is_first {
             notes.push(named("plan", Object::string(all.text.as_str())));
