@@ -118,20 +118,13 @@ pub(crate) fn changes_of(
             }
         }
         (Atom::Edge { direction, from, to, .. }, Resolved::Edge(Some(types))) => {
-            let admits = |source, target| foci.admits(*from, source) && foci.admits(*to, target);
-            for (edge, diff) in touched.moved.iter().filter(|(edge, _)| is_of(*edge, types)) {
-                let row = |from, to| {
-                    Row::new([Value::Edge(Arc::new(*edge)), Value::Vertex(from), Value::Vertex(to)])
-                };
-                let (source, target) = (edge.source, edge.target);
-                if *direction != Direction::In && admits(source, target) {
-                    found.push((row(source, target), *diff));
-                }
-                let is_met_back =
-                    *direction == Direction::In || (*direction == Direction::Both && source != target);
-                if is_met_back && admits(target, source) {
-                    found.push((row(target, source), *diff));
-                }
+            let moved = touched.moved.iter().filter(|(edge, _)| is_of(*edge, types));
+            for (edge, diff) in moved {
+                let ends =
+                    ways(edge, *direction).filter(|(a, b)| foci.admits(*from, *a) && foci.admits(*to, *b));
+                found.extend(ends.map(|(a, b)| {
+                    (Row::new([Value::Edge(Arc::new(*edge)), Value::Vertex(a), Value::Vertex(b)]), *diff)
+                }));
             }
         }
         (Atom::Attribute { is_vertex, attribute, .. }, names) => {
@@ -515,14 +508,12 @@ impl Run<'_> {
     }
 }
 
-fn ways(edge: &EdgeRef, direction: Direction) -> Vec<(VertexId, VertexId)> {
-    let (forth, back) = ((edge.source, edge.target), (edge.target, edge.source));
-    match direction {
-        Direction::Out => vec![forth],
-        Direction::In => vec![back],
-        Direction::Both if edge.source == edge.target => vec![forth],
-        Direction::Both => vec![forth, back],
-    }
+/// The ends of an edge as it is met in this direction: a loop once, any other in both directions twice.
+fn ways(edge: &EdgeRef, direction: Direction) -> impl Iterator<Item = (VertexId, VertexId)> {
+    let is_back_new = direction == Direction::In || edge.source != edge.target;
+    let forth = (direction != Direction::In).then_some((edge.source, edge.target));
+    let back = (direction != Direction::Out && is_back_new).then_some((edge.target, edge.source));
+    forth.into_iter().chain(back)
 }
 
 /// Do slots that occur twice get the same value?
