@@ -13,10 +13,10 @@ pub(crate) mod texts;
 pub(crate) mod told;
 mod walked;
 
+pub use crate::session::gremlin_script::Script;
 pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Measures, Started};
 pub use shown::{ShownEdge, ShownVertex};
-pub use crate::session::gremlin_script::Script;
 pub use terminal::Ended;
 pub(crate) use walked::{Bounds, Walked};
 

@@ -103,7 +103,8 @@ pub mod waker;
 pub use accounts::{AccountOptions, Level};
 pub use context::Context;
 pub use graph::{
-    Graph, GraphBuilder, GraphError, Placing, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo, VertexOptions,
+    Graph, GraphBuilder, GraphError, Placing, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo,
+    VertexOptions,
 };
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
 pub use held::Held;

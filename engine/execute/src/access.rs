@@ -8,8 +8,8 @@ use crate::ExecuteError;
 use crate::expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use store::Snapshot;
 use transact::{Mode, ReadSet, Transaction};
 

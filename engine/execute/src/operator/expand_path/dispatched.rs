@@ -87,11 +87,7 @@ pub(super) fn fits(plan: &Expansion) -> bool {
     let is_one_path = plan.selector == Selector::AnyShortest;
     let each_end_once = is_one_path || (plan.distinct_ends && !plan.keep_edges);
     let source_counts = plan.mode != PathMode::Acyclic || plan.hops.min == 0;
-    plan.to.is_none()
-        && plan.predicate.is_none()
-        && plan.hops.min <= 1
-        && each_end_once
-        && source_counts
+    plan.to.is_none() && plan.predicate.is_none() && plan.hops.min <= 1 && each_end_once && source_counts
 }
 
 impl Dispatched {
@@ -138,7 +134,9 @@ impl Dispatched {
 
     /// Are the ends themselves looked at, or only counted?
     fn lists_ends(&self) -> bool {
-        self.plan.keep_to || self.plan.keep_edges || self.bound.as_ref().is_some_and(|bound| !bound.labels.is_any())
+        self.plan.keep_to
+            || self.plan.keep_edges
+            || self.bound.as_ref().is_some_and(|bound| !bound.labels.is_any())
     }
 
     fn begin(&mut self, batch: Batch, context: &Context<'_, Rows>) -> Try<Option<Job>> {
