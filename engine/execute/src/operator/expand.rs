@@ -327,7 +327,7 @@ impl Expand {
             if let Some(to) = self.plan.to {
                 if let Some(to) = batch.column(to).vertex(self.row) {
                     self.take_between(bound, from, to, rows)?;
-                    worked_on(from, 1, turn.context);
+                    worked_on(from, self.row, 1, turn.context);
                     turn.has_enough(batch, self.row, rows.len() > before);
                 }
                 self.next_row();
@@ -341,7 +341,7 @@ impl Expand {
                 false => self.take_ends(bound, from, rows, rows_max)?,
             };
             looked += seen + 1;
-            worked_on(from, seen, turn.context);
+            worked_on(from, self.row, seen, turn.context);
             if turn.has_enough(batch, self.row, rows.len() > before) || done {
                 self.next_row();
             }
@@ -384,7 +384,7 @@ impl Expand {
             let (begin, end) = (place as usize, list.len().min(place as usize + self.rounds.share));
             let (start, gathered) = (list.as_ptr(), list.len());
             looked += end - begin + 1;
-            worked_on(from, end - begin, turn.context);
+            worked_on(from, row, end - begin, turn.context);
             for far in &list[begin..end] {
                 let far = VertexId::from_dense(*far);
                 if bound.labels.is_any() || bound.labels.admits_end(far, &bound.snapshot)? {
