@@ -2,11 +2,13 @@
 //!
 //! `DISTINCT` below a test costs an exchange where several executors found the rows; above it, it sees what is left. A test looks at the
 //! columns that are kept alone, so which comes first changes no answer (of columns that are only carried, any row's will do, as there is no
-//! sort below). It pays where rows hardly repeat: the ends of a search that tells each end once, from a few rows. And the answer of a
-//! sub-query that is only asked whether there is one needs no `DISTINCT` at its top. Cost: one estimate for each such search.
+//! sort below). It pays where rows hardly repeat and a test is little work: the ends of a search that tells each end once, from a few rows.
+//! And the answer of a sub-query that is only asked whether there is one needs no `DISTINCT` at its top. Cost: some estimates for each such
+//! search.
 
 use crate::algebra::*;
 use crate::estimate::{Known, known};
+use crate::rewrite::scopes::TINY_WORK;
 use crate::statistics::Planning;
 
 /// Searches from more rows than these are likely to meet the same ends.
@@ -52,7 +54,7 @@ fn swap(plan: &mut Plan, planning: &dyn Planning) -> bool {
     let (ApplyKind::Semi | ApplyKind::Anti, Plan::Distinct(distinct)) = (&test.kind, &test.input) else {
         return false;
     };
-    if !pays(&distinct.input, planning) {
+    if !hardly_repeats(&distinct.input, planning) || work(test, planning) >= TINY_WORK {
         return false;
     }
     let Plan::Distinct(mut distinct) = test.input.take() else { return false };
@@ -62,7 +64,25 @@ fn swap(plan: &mut Plan, planning: &dyn Planning) -> bool {
     true
 }
 
-fn pays(plan: &Plan, planning: &dyn Planning) -> bool {
+/// Rows that all operators of a test yield together for one row.
+fn work(test: &Apply, planning: &dyn Planning) -> f64 {
+    let outer = known(&test.input, planning, &Known::one_row());
+    work_of(&test.inner, planning, &outer) / outer.rows.max(1.0)
+}
+
+fn work_of(plan: &Plan, planning: &dyn Planning, outer: &Known) -> f64 {
+    let (mut at, mut sum) = (Some(plan), 0.0);
+    while let Some(plan) = at {
+        sum += known(plan, planning, outer).rows;
+        if let Plan::Apply(node) = plan {
+            sum += work_of(&node.inner, planning, &known(&node.input, planning, outer));
+        }
+        at = plan.input();
+    }
+    sum
+}
+
+fn hardly_repeats(plan: &Plan, planning: &dyn Planning) -> bool {
     let mut at = plan;
     while let Plan::Filter(test) = at {
         at = &test.input

@@ -18,7 +18,7 @@ const INLINE_WORK: f64 = 512.0;
 /// part, and many rows make longer batches.
 const INSTANCE_WORK_IN_TURNS: f64 = 65_536.0;
 /// Work for one row up to which an instance costs more than all that it could end.
-const TINY_WORK: f64 = 16.0;
+pub(crate) const TINY_WORK: f64 = 16.0;
 /// Work for one row from which on it pays to end it early.
 const MUCH_WORK: f64 = 512.0;
 /// Rows of work in all rounds of a loop from which on its rounds span executors: such a round costs some microseconds more.
