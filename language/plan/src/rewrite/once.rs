@@ -1,8 +1,9 @@
 //! Rewrite `once`: a sub-query that reads nothing of its row is run once, not for each row, and joined to all of them.
 //!
-//! Sound where nothing is written, and where it neither calls a procedure nor computes what differs between two computations. Only where several rows are
-//! expected, since a join costs a dataflow of its own, and not within another sub-query, whose rows share their instance with others' rows.
-//! Its answer is held while the rows pass. Cost: one estimate of the whole plan, if there is such a sub-query.
+//! Sound where nothing is written, and where it neither calls a procedure nor computes what differs between two computations. Only where several
+//! rows are expected, since a join costs a dataflow of its own, and not within another sub-query, whose rows share their instance with others.
+//! Its answer is held while the rows pass: not where it is long, or where a LIMIT may have enough of its first rows. Cost: two estimates for
+//! each such sub-query.
 
 use crate::algebra::*;
 use crate::estimate::estimate;
@@ -16,18 +17,30 @@ use crate::statistics::Planning;
 /// Rows from which on one run is better than one a row.
 const ROWS_MIN: f64 = 2.0;
 
+/// Rows of an answer that are better made again than held.
+const HELD_ROWS_MAX: f64 = (1 << 20) as f64;
+
 /// Joins what reads nothing of its row, in a plan that writes nothing.
 pub(crate) fn once(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
     if plan.any(&mut |node| matches!(node, Plan::Apply(node) if node.imports.is_empty())) && !plan.writes() {
-        join_from(plan, planning, names)
+        join_from(plan, planning, names, false)
     }
 }
 
-fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
+/// `few` says that a LIMIT above may have enough early.
+fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mut few: bool) {
     let mut at = plan;
     loop {
+        few = match at {
+            Plan::Limit(_) => true,
+            // These have seen all rows before they hand on the first.
+            Plan::Sort(_) | Plan::Aggregate(_) => false,
+            _ => few,
+        };
         if let Plan::Apply(node) = at
             && reads_nothing(node)
+            && (!matches!(node.kind, ApplyKind::Inner(_))
+                || !few && estimate(&node.inner, planning) <= HELD_ROWS_MAX)
             && estimate(&node.input, planning) >= ROWS_MIN
             && let Some(build) = answer(node, names)
         {
@@ -35,11 +48,11 @@ fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
         }
         match at {
             Plan::Join(node) => {
-                join_from(&mut node.build, planning, names);
+                join_from(&mut node.build, planning, names, false);
                 at = &mut node.probe
             }
             Plan::Union(node) => {
-                join_from(&mut node.left, planning, names);
+                join_from(&mut node.left, planning, names, few);
                 at = &mut node.right
             }
             line => match line.input_mut() {
