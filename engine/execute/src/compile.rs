@@ -190,7 +190,7 @@ impl Compiler {
     }
 
     fn line(&mut self, plan: &Plan, required: &VarSet, only_count: bool) -> Result<Feed, ExecuteError> {
-        let outer = self.current;
+        let outer = (self.current, self.hurries, self.spot);
         let first = self.node_count;
         let mut line = vec![(plan, required.clone(), only_count)];
         while let Some((plan, required, only_count)) = line.last()
@@ -216,7 +216,8 @@ impl Compiler {
             self.asking = if has_input { Asking::Given(feed) } else { Asking::Nothing };
             feed = Feed::Rows(self.node(plan, &required)?);
         }
-        self.current = outer;
+        // Whose sub-query this was goes on with what is said of itself.
+        (self.current, self.hurries, self.spot) = outer;
         Ok(feed)
     }
 
