@@ -107,6 +107,10 @@ pub(crate) trait FanOut: Send {
     fn recycle(&mut self) -> bool {
         false
     }
+    /// Bytes that are charged for what it holds.
+    fn charged(&self) -> usize {
+        0
+    }
 }
 
 /// What a breaker or fan-out may ask for.
@@ -197,8 +201,12 @@ pub(crate) trait Stage: Send {
     fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()>;
     /// A slice of work: rows, if there are any, and whether the batch is exhausted.
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)>;
-    /// Drops what it is at; true if it may then begin again.
+    /// Drops what it is at; true if it may then begin again. What [`charged`](Self::charged) falls by, the caller gives back.
     fn drop_work(&mut self) -> bool;
+    /// Bytes that are charged for what it holds.
+    fn charged(&self) -> usize {
+        0
+    }
 }
 
 /// A [`FanOut`] as a stage.
@@ -228,6 +236,9 @@ impl<F: FanOut> Stage for FanStage<F> {
     }
     fn drop_work(&mut self) -> bool {
         self.filling.drop_work()
+    }
+    fn charged(&self) -> usize {
+        self.filling.fan.charged()
     }
 }
 
@@ -261,6 +272,9 @@ impl<S: Stage> Stage for Counted<S> {
     }
     fn drop_work(&mut self) -> bool {
         self.stage.drop_work()
+    }
+    fn charged(&self) -> usize {
+        self.stage.charged()
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         let (rows, progress) = self.stage.slice(turn)?;

@@ -4,11 +4,12 @@
 mod support;
 
 use model::Direction;
-use plan::algebra::{ApplyKind, ExpandPath};
+use plan::algebra::{ApplyKind, ExpandPath, Intersect, IntersectArm};
 use plan::pattern::{PathMode, Selector};
 use plan::{LabelExpr, Plan, Var};
 use support::build::*;
-use support::{Graph, TwinVertex, engine, read};
+use support::{Graph, TwinVertex, drain, engine, read, start};
+use tanglewood_execute::{Access, ExecuteOptions};
 
 /// Everybody knows everybody: walks of length eight number in the billions.
 fn clique() -> Graph {
@@ -92,4 +93,28 @@ fn a_limit_for_each_row_stops_the_work_below() {
         support::build::compare(plan::expr::BinaryOperator::Equal, var(2), int(5)),
     );
     assert_eq!(rows(inner, ApplyKind::Semi, 0), 40);
+}
+
+#[test]
+fn what_a_dropped_stage_was_charged_for_is_given_back() {
+    let arm = |from| IntersectArm {
+        from: Var(from),
+        types: vec!["R".into()],
+        direction: Direction::Out,
+        once: false,
+    };
+    let met = Intersect {
+        input: out(argument(&[0]), 0, 1),
+        arms: vec![arm(0), arm(1)],
+        to: Var(2),
+        labels: LabelExpr::Any,
+    };
+    // Every row's test is over at the first answer, while the lists that it met are still held.
+    let outer = unwind(scan(Plan::Unit, 0, "A"), range(1, 500), 5);
+    let plan = apply(outer, Plan::Intersect(Box::new(met)), &[0], ApplyKind::Semi);
+    let graph = clique();
+    let options = ExecuteOptions { batch_rows: 1, bytes_max: 1 << 20, ..ExecuteOptions::default() };
+    let access = Access::Read(graph.engine.snapshot());
+    let mut rows = start(1, access, count(plan, 9), &[Var(9)], options).unwrap();
+    assert_eq!(drain(&mut rows).unwrap()[0][0].as_int(), Some(20_000));
 }

@@ -77,6 +77,9 @@ impl FanOut for CountMatches {
         self.charged = self.charged.max(bytes);
         Ok(progress)
     }
+    fn charged(&self) -> usize {
+        self.charged
+    }
     fn columns(&mut self) -> Vec<Column> {
         vec![Column::Int(std::mem::take(&mut self.counts), Nulls::none())]
     }

@@ -296,6 +296,9 @@ impl FanOut for ExpandPath {
         self.edges.clear();
         true
     }
+    fn charged(&self) -> usize {
+        self.charged
+    }
     fn columns(&mut self) -> Vec<Column> {
         let mut columns = Vec::new();
         if self.plan.keep_edges {

@@ -220,6 +220,9 @@ impl FanOut for ExpandPattern {
         Ok(Progress::Done)
     }
 
+    fn charged(&self) -> usize {
+        self.charged
+    }
     fn columns(&mut self) -> Vec<Column> {
         let (edges, rounds) = (std::mem::take(&mut self.edges), std::mem::take(&mut self.rounds));
         let mut columns = Vec::new();

@@ -257,7 +257,7 @@ impl Inline {
             return Ok(output);
         }
         if progress == Progress::More {
-            self.stages.drop_work(&self.plan.line);
+            turn.context.release(self.stages.drop_work(&self.plan.line));
         }
         let passed = self.plan.hurries.then(|| self.passed()).filter(|passed| !passed.is_empty());
         if !self.begin_more(turn.here)? {
@@ -287,8 +287,12 @@ impl Stage for Inline {
         }
         self.output = None;
         self.held.clear();
-        // What it charged for it gives back with the next.
+        self.lists.clear();
+        self.charged = 0;
         true
+    }
+    fn charged(&self) -> usize {
+        self.charged + self.stages.charged()
     }
 }
 

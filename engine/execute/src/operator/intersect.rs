@@ -268,6 +268,9 @@ impl FanOut for Intersect {
         self.charged = self.charged.max(bytes);
         Ok(progress)
     }
+    fn charged(&self) -> usize {
+        self.charged
+    }
     fn columns(&mut self) -> Vec<Column> {
         vec![Column::Vertex(std::mem::take(&mut self.far), Nulls::none())]
     }

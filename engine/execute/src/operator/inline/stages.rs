@@ -87,14 +87,20 @@ impl Stages {
         (self.at, self.done) = (0, done);
         self.stages[0].begin(argument, self.done.as_ref(), here)
     }
-    /// Drops all that is under way.
-    pub(crate) fn drop_work(&mut self, line: &Line) {
-        // Stages behind the one that works have nothing.
+    /// Drops all that is under way; returns the bytes that were charged for it, which the caller gives back.
+    pub(crate) fn drop_work(&mut self, line: &Line) -> usize {
+        let before = self.charged();
+        // Stages behind the one that works are at nothing.
         for (stage, make) in self.stages[..=self.at].iter_mut().zip(&line.makers) {
             if !stage.drop_work() {
                 *stage = make();
             }
         }
+        before - self.charged()
+    }
+    /// Bytes that are charged for what the stages hold.
+    pub(crate) fn charged(&self) -> usize {
+        self.stages.iter().map(|stage| stage.charged()).sum()
     }
     /// A slice of work: rows that came out, and whether no more will of this batch.
     pub(crate) fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {

@@ -59,6 +59,7 @@ impl MergeInline {
             self.close.matched(&rows);
         }
         if progress == Progress::Done {
+            context.release(stages.charged());
             self.stages = None;
         }
         Ok(())
