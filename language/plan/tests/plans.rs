@@ -539,6 +539,16 @@ fn steps_and_tests() {
     let passes = || subquery(SubqueryKind::Exists, &[b], passes.clone());
     matched("afar_by_index", table(), knows.clone().so_that(passes()), &[a, b]);
     matched("afar_not_for_few", table(), knows.clone().so_that(named(a, "Bea")).so_that(passes()), &[a, b]);
+    // Few rows meet what comes from afar: they are held for it to be looked up, but where they stand in order they look it up themselves.
+    let lives = PatternText::default().vertex(a, "").vertex(b, "Person").edge(r, a, b, "LIVES", In);
+    let lives = lives.so_that(passes());
+    let cities = PatternText::default().vertex(a, "City").over(Plan::Unit);
+    let keys = vec![SortKey { expr: Expr::property(a, "age"), descending: false, order: KeyOrder::Total }];
+    let sorted = Plan::Sort(Box::new(Sort { input: cities.clone(), keys, limit: None }));
+    for (name, input) in [("afar_to_few", cities), ("afar_to_sorted", sorted)] {
+        let query = table().query(columns(lives.clone().over(input), &[a, b]), &[a, b]);
+        check_with(name, &FIGURES.replace("City 100", "City 10"), query);
+    }
     let walk = |input: Plan, from: Var, min: u32, max: u32| {
         Plan::ExpandPath(Box::new(ExpandPath {
             input,

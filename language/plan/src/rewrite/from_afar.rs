@@ -3,8 +3,9 @@
 //! Where each of many rows has its neighbours fetched and each neighbour is tested by a walk of its own, the vertices that pass may be found
 //! at once from the other end of that walk (by an index, say), each once, and the edges back from them lead to the rows. Sound because
 //! the test reads nothing but the neighbour: the rows it leaves are the pairs of a row and an edge whose far end is one of those, and a
-//! join on the near end gives just these pairs. Only on the main line of a plan, since a join costs a dataflow of its own. Cost: the
-//! patterns of such tests are ordered once more.
+//! join on the near end gives just these pairs. A join keeps the order of the rows that look up, not of those that are held: rows that were
+//! sorted look up. Only on the main line of a plan, since a join costs a dataflow of its own. Cost: the patterns of such tests are ordered
+//! once more.
 
 use crate::algebra::*;
 use crate::error::PlanError;
@@ -88,7 +89,8 @@ fn turn(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) -> Resu
         below = &mut filter.input;
     }
     let rows = below.input_mut().expect("a step has an input").take();
-    let (build, probe) = if near <= work { (rows, back) } else { (back, rows) };
+    let is_sorted = rows.any(&mut |node| matches!(node, Plan::Sort(_)));
+    let (build, probe) = if near <= work && !is_sorted { (rows, back) } else { (back, rows) };
     let on = match &*below {
         Plan::Expand(step) => vec![step.from],
         _ => Vec::new(),
