@@ -10,7 +10,7 @@ use plan::algebra::{Intersect, IntersectArm};
 use plan::{Expr, Plan, Var};
 use support::build::*;
 use support::twin::Row;
-use support::{drain, random_graph, same, sorted, start, twin};
+use support::{drain, engine, random_graph, same, sorted, start, twin};
 use tanglewood_execute::{Access, ExecuteOptions};
 use world::chance::Chance;
 
@@ -63,4 +63,38 @@ fn every_way_meets_the_same_vertices() {
         return check(seed.parse().unwrap());
     }
     (0..CASES).for_each(check);
+}
+
+/// Lists that take more than one slice of work, in which every vertex stands twice.
+#[test]
+fn parallel_edges_count_once_from_slice_to_slice() {
+    const LEAVES: usize = 9_000;
+    let engine = engine();
+    let transaction = engine.begin(transact::Mode::Write);
+    let knows = transaction.edge_type("R").unwrap();
+    let hubs = [0; 2].map(|_| transaction.create_vertex(&[], Vec::new()).unwrap());
+    for _ in 0..LEAVES {
+        let leaf = transaction.create_vertex(&[], Vec::new()).unwrap();
+        for hub in hubs {
+            transaction.create_edge(hub, leaf, knows, Vec::new()).unwrap();
+            transaction.create_edge(leaf, hub, knows, Vec::new()).unwrap();
+        }
+    }
+    transaction.commit().unwrap();
+    let hub = |at: usize| Expr::literal(Value::list(vec![Value::Int(hubs[at].0 as i64)]));
+    for (once, times) in [([true, true], 1), ([true, false], 2), ([false, false], 4)] {
+        let arm = |at: usize| IntersectArm {
+            from: Var(at as u32),
+            types: vec!["R".into()],
+            direction: Direction::Both,
+            once: once[at],
+        };
+        let input = ids(ids(Plan::Unit, 0, hub(0)), 1, hub(1));
+        let met = Intersect { input, arms: vec![arm(0), arm(1)], to: Var(2), labels: label("") };
+        let access = Access::Read(engine.snapshot());
+        let plan = count(Plan::Intersect(Box::new(met)), 3);
+        let found = start(1, access, plan, &[Var(3)], ExecuteOptions::default())
+            .and_then(|mut rows| drain(&mut rows));
+        assert_eq!(found.unwrap()[0][0].as_int(), Some((LEAVES * times) as i64), "{once:?}");
+    }
 }

@@ -4,7 +4,8 @@
 //! from row to row is held as a table, the shortest of the others is walked, and any left are searched. By group, for two arms of which
 //! one has few vertices in the batch: its neighbours are walked once, from each of them the other edge back, and whoever is met there is
 //! looked up among the rows. Invariant: both give a row the same vertices, once for each combination of edges; rows keep their order.
-//! Cost: by row, the shortest list that is not held; by group, the lists of the few vertices and one look-up for each edge back.
+//! Cost: by row, the shortest list that is not held (put in order first where parallel edges count once); by group, the lists of the few
+//! vertices and one look-up for each edge back.
 
 mod grouped;
 mod held;
@@ -55,6 +56,8 @@ struct Intersect {
     /// What was decided for the current row, and the place in the list that is walked; empty if nothing was.
     parts: Vec<Part>,
     cursor: usize,
+    /// The list that is walked, in order, where its arm takes parallel edges once and it is not held.
+    in_order: Vec<u32>,
     /// Row and vertex, where the batch is done by group: all of them, and how many have gone out.
     pairs: Option<(Vec<(u32, u32)>, usize)>,
     scratch: Vec<u32>,
@@ -68,8 +71,9 @@ impl Intersect {
         batch.column(self.from[arm]).vertex(row).map(VertexId::dense)
     }
 
-    /// Decides who is walked for the current row, and fills the tables of those that are held.
-    fn decide(&mut self, bound: &Bound, batch: &Batch, values: &[u32]) -> Try<usize> {
+    /// Decides who is walked for the current row, and fills the tables of those that are held. Where `one` is enough, parallel edges need
+    /// not be told apart.
+    fn decide(&mut self, bound: &Bound, batch: &Batch, values: &[u32], one: bool) -> Try<usize> {
         let mut looked = 0;
         let stays = |arm: usize, value: u32| {
             let next = self.row + 1;
@@ -103,6 +107,14 @@ impl Intersect {
         {
             parts[walked.0] = Part::Searched;
             parts[shorter] = Part::Walked;
+            walked.0 = shorter;
+        }
+        let (walked, vertex) = (walked.0, values[walked.0]);
+        self.in_order.clear();
+        if self.node.arms[walked].once && !one && !self.held[walked].is_of(vertex) {
+            self.in_order.extend_from_slice(bound.lists[walked].of(vertex, &mut self.scratch)?);
+            self.in_order.sort_unstable();
+            looked += self.in_order.len();
         }
         self.parts = parts;
         Ok(looked)
@@ -121,15 +133,21 @@ impl Intersect {
         let mut scratch = std::mem::take(&mut self.scratch);
         let list = match self.held[walked].is_of(values[walked]) {
             true => self.held[walked].list(),
+            false if !self.in_order.is_empty() => &self.in_order,
             false => bound.lists[walked].of(values[walked], &mut scratch)?,
         };
         let (begin, before) = (self.cursor, rows.len());
+        let is_once = self.node.arms[walked].once;
         while let Some(candidate) = list.get(self.cursor).copied() {
             let is_enough = rows.len() >= rows_max || one && rows.len() > before;
             if is_enough || self.cursor - begin > LOOKS_PER_SLICE_MAX {
                 break;
             }
             self.cursor += 1;
+            // Where it matters the list is in order, and parallel edges stand side by side.
+            if is_once && self.cursor > 1 && list[self.cursor - 2] == candidate {
+                continue;
+            }
             let mut times = 1;
             for (arm, part) in self.parts.iter().enumerate() {
                 let met = match part {
@@ -143,12 +161,6 @@ impl Intersect {
                 if times == 0 {
                     break;
                 }
-            }
-            if times > 0 && self.node.arms[walked].once {
-                let edges = bound.lists[walked].between(values[walked], candidate, &mut self.found)?;
-                // parallel edges are rare: only then it is worth a look whether this one is the first
-                let is_first = edges == 1 || !list[..self.cursor - 1].contains(&candidate);
-                times *= usize::from(is_first);
             }
             let vertex = VertexId::from_dense(candidate);
             if times > 0 && bound.labels.admits_end(vertex, &bound.snapshot)? {
@@ -185,7 +197,7 @@ impl Intersect {
             let mut is_done = !is_bound;
             if is_bound {
                 if self.parts.is_empty() {
-                    looked += self.decide(bound, batch, &values)?;
+                    looked += self.decide(bound, batch, &values, turn.takes_one())?;
                 }
                 let (seen, done) = self.walk(bound, &values, rows, rows_max, turn.takes_one())?;
                 looked += seen + 1;
@@ -217,7 +229,8 @@ impl Intersect {
 
     fn bytes(&self) -> usize {
         let pairs = self.pairs.as_ref().map_or(0, |(pairs, _)| pairs.capacity() * size_of::<(u32, u32)>());
-        self.held.iter().map(Held::bytes).sum::<usize>() + pairs
+        let in_order = self.in_order.capacity() * size_of::<u32>();
+        self.held.iter().map(Held::bytes).sum::<usize>() + in_order + pairs
     }
 }
 
@@ -296,6 +309,7 @@ pub(crate) fn compile(
         row: 0,
         parts: Vec::new(),
         cursor: 0,
+        in_order: Vec::new(),
         pairs: None,
         scratch: Vec::new(),
         found: Vec::new(),
