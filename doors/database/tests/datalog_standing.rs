@@ -277,3 +277,21 @@ fn facts_are_charged_to_the_tenant() {
     let refused = run(&format!("CREATE STANDING QUERY more FOR TENANT small AS {closure}")).unwrap_err();
     assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
 }
+
+/// Arguments for which there is no room are an error to who gives them, not a reader that is never told anything.
+#[test]
+fn arguments_without_room_are_refused() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).and_then(|result| result.rows());
+    run("CREATE TENANT small SET MEMORY '2MB'").unwrap();
+    run("UNWIND range(1, 400) AS i CREATE (:P {i: i})").unwrap();
+    run("MATCH (a:P), (b:P) WHERE b.i = a.i + 1 CREATE (a)-[:NEXT]->(b)").unwrap();
+    run("CREATE STANDING QUERY theirs FOR TENANT small AS DATALOG {
+        tc(a, b) :- P.i(a, i), i <= $n, NEXT(a, b). tc(a, c) :- tc(a, b), NEXT(b, c). ?- tc(a, b). }")
+    .unwrap();
+    let upto = |n: i64| params! { "n" => n };
+    let _reader = Reader::new(&database, "theirs", &upto(3));
+    let refused = database.subscribe("theirs", &upto(400), None, true).map(drop).unwrap_err();
+    assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
+}

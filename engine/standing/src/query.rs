@@ -172,7 +172,8 @@ impl Query {
         let outcome = caught(|| work.kept.advance(&turn, arguments));
         let changes = outcome.map_err(|error| self.fail(error)).ok();
         self.charge();
-        changes
+        // What ended for want of room has nobody left to tell, and nothing to go on from.
+        changes.filter(|_| self.work.is_ok())
     }
     fn tell(&mut self, place: u64, time_micros: u64, changes: Changes) {
         self.place = place;
