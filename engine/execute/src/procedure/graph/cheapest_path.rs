@@ -114,7 +114,7 @@ impl Draw for CheapestPath {
         let source = settings.source.ok_or_else(|| wrong("`source` is the node that paths begin at"))?;
         let (types, environment) = (Arc::new(settings.types), &turn.here.environment);
         let walk = Arc::new(Walk::new(&snapshot, &types, settings.direction, None, environment));
-        let weights = EdgeWeights { snapshot: snapshot.clone(), key: settings.weight };
+        let weights = EdgeWeights { snapshot: snapshot.clone(), key: settings.weight, walk: walk.clone() };
         let weigh: Weigh = Box::new(move |edge, _, _| weights.reader().weight(edge));
         let graph = Passing { walk: walk.clone(), snapshot, filter: settings.filter };
         let target = settings.target.map(VertexId::dense);

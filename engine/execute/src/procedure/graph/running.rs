@@ -320,7 +320,8 @@ impl Running {
                 Phase::PageRank(Box::new(Given::new(job, count)))
             }
             Question::Sssp => {
-                let weights = EdgeWeights { snapshot: self.snapshot.clone(), key: settings.weight };
+                let (snapshot, walk) = (self.snapshot.clone(), self.along.clone());
+                let weights = EdgeWeights { snapshot, key: settings.weight, walk };
                 let job = Cheapest::new(field(), source, weights)?;
                 let bound = job.bound();
                 Phase::Sssp(Box::new(Given::new(job, bound)))

@@ -12,27 +12,38 @@ pub(super) struct EdgeWeights {
     pub(super) snapshot: Snapshot,
     /// None: each edge weighs one.
     pub(super) key: Option<KeyId>,
+    /// What fails if a weight cannot be read.
+    pub(super) walk: Arc<Walk>,
 }
 
 /// Reads them.
-pub(super) struct EdgeWeightReader<'a>(Option<EdgePropertyReader<'a>>);
+pub(super) struct EdgeWeightReader<'a> {
+    properties: Option<EdgePropertyReader<'a>>,
+    walk: &'a Walk,
+}
 
 impl Weights for EdgeWeights {
     type Reader<'a> = EdgeWeightReader<'a>;
     fn reader(&self) -> EdgeWeightReader<'_> {
-        EdgeWeightReader(self.key.map(|key| EdgePropertyReader::new(&self.snapshot, key)))
+        let properties = self.key.map(|key| EdgePropertyReader::new(&self.snapshot, key));
+        EdgeWeightReader { properties, walk: &self.walk }
     }
 }
 
 impl ReadWeight for EdgeWeightReader<'_> {
-    /// An edge that does not say so weighs no number, which ends the search with an error that names it.
+    /// An edge that does not say so weighs no number, which ends the search with an error that names it. Where it cannot be read the walk
+    /// fails, and so does the search.
     #[inline]
     fn weight(&mut self, edge: u64) -> f64 {
-        let Some(reader) = &mut self.0 else { return 1.0 };
+        let Some(reader) = &mut self.properties else { return 1.0 };
         match reader.get(EdgeId(edge)) {
             Ok(PropertyRef::Float(weight)) => weight,
             Ok(PropertyRef::Int(weight)) => weight as f64,
-            _ => f64::NAN,
+            Ok(_) => f64::NAN,
+            Err(error) => {
+                self.walk.or_fail::<()>(Err(error));
+                f64::NAN
+            }
         }
     }
 }
