@@ -223,6 +223,10 @@ impl Running {
             (Phase::List(list), _) => {
                 // Who comes while another lists has nothing to do.
                 let Some(mut list) = list.try_lock() else { return Ok(Turn::Idle) };
+                // Nor has who comes when it was just over: what is begun is begun once.
+                if !Arc::ptr_eq(&phase, &self.phase.read()) {
+                    return Ok(Turn::More);
+                }
                 if self.list(&mut list)? {
                     *self.phase.write() = Arc::new(self.begin(&mut list)?);
                 }
