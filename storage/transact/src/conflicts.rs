@@ -7,8 +7,9 @@
 //! must be tried again. Indexes change so rarely that one place stands for all of them: who searched an index that is dropped is
 //! told by no later write.
 //! A commit of very many keys is kept as it is, a list of its own, and sorted when somebody who began before it asks: mostly nobody does, and then it
-//! has cost nothing but memory.
-//! Cost: one look-up a key read, and one more for each large commit since; memory bounded by [`WRITTEN_KEYS_MAX`].
+//! has cost nothing but memory. Who read more than it wrote is asked for its keys instead.
+//! Cost: one look-up a key read, and one more for each large commit since, but never more than keys are remembered; memory bounded by
+//! [`WRITTEN_KEYS_MAX`].
 
 use crate::reads::{IndexRange, Inner, Key, KeyState};
 use model::compare::OrderKey;
@@ -37,6 +38,9 @@ impl Large {
     fn wrote_any(&mut self, read: &Inner, kinds: u16) -> bool {
         if self.kinds & kinds == 0 {
             return false;
+        }
+        if self.keys.len() < read.keys.len() {
+            return self.keys.iter().any(|key| read.keys.contains(key));
         }
         if !self.is_sorted {
             self.keys.sort_unstable();
@@ -230,6 +234,26 @@ mod tests {
         assert!(conflicts.validate(&reads(1_000_001), 2).is_err(), "what is left is still known");
         conflicts.forget_until(4);
         assert_eq!(conflicts.len(), 0);
+    }
+
+    #[test]
+    fn who_read_more_than_large_commits_wrote_is_judged_alike() {
+        let mut conflicts = Conflicts::starting_at(0);
+        let large = LARGE_KEYS_MIN as u64;
+        conflicts.record(1, writes(0..large));
+        conflicts.record(2, writes(10 * large..11 * large));
+        for (read, base, is_valid) in [
+            (large..4 * large, 0, true),
+            (large - 1..4 * large, 0, false),
+            (large - 1..4 * large, 1, true),
+            (7 * large..10 * large, 1, true),
+            (7 * large..10 * large + 1, 1, false),
+            (7 * large..10 * large + 1, 2, true),
+        ] {
+            let keys = read.clone().map(|id| Key::vertex(VertexId(id))).collect();
+            let reads = Inner { keys, ..Inner::default() };
+            assert_eq!(conflicts.validate(&reads, base).is_ok(), is_valid, "{read:?} since {base}");
+        }
     }
 
     #[test]
