@@ -1,10 +1,10 @@
 //! What large commits cost: groups of random new edges on a graph of a million vertices and ten million edges, in memory.
 //!
 //! `cargo run --release -p tanglewood-transact --example changes -- [GROUPS] [CHANGES]`: prints the time a group takes to be written into a
-//! transaction and to be committed, median and worst, and checks that all edges are there.
+//! transaction and to be committed, median and worst, and checks that all edges are there, at both ends.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs)]
 
-use model::{LabelSetId, VertexId};
+use model::{Direction, LabelSetId, VertexId};
 use store::Bulk;
 use tanglewood_transact::{Mode, OpenOptions, open};
 use world::chance::Chance;
@@ -53,5 +53,11 @@ fn main() {
     println!("{groups} groups of {changes} new edges");
     println!("written into a transaction: {}", median_and_worst(&mut written));
     println!("committed: {}", median_and_worst(&mut committed));
-    assert_eq!(engine.snapshot().statistics().edges() as usize, EDGES + groups * changes);
+    let snapshot = engine.snapshot();
+    for direction in [Direction::Out, Direction::In] {
+        let lists = snapshot.adjacency(&[edge_type], direction);
+        let degrees = (0..snapshot.vertex_bound()).map(|vertex| lists.degree(vertex).unwrap() as usize);
+        assert_eq!(degrees.sum::<usize>(), EDGES + groups * changes, "{direction:?}");
+    }
+    assert_eq!(snapshot.statistics().edges() as usize, EDGES + groups * changes);
 }
