@@ -63,7 +63,7 @@ pub struct Occasion {
 pub const LANE_SOURCES_MIN: usize = 4;
 /// Walks that end sooner seldom meet, so lanes have little to share.
 pub const LANE_HOPS_MIN: u32 = 3;
-/// Bytes a vertex costs in a search in lanes: three words, which are narrow for few sources, and its places in two lists.
+/// What a vertex costs in a search in lanes: so many words, of one byte for few sources, of eight for more; and bytes, its places in two lists.
 const LANES_WORDS_PER_VERTEX: u64 = 3;
 const LANES_LISTS_BYTES_PER_VERTEX: u64 = 8;
 const FEW_LANES_MAX: u64 = 8;
