@@ -36,7 +36,7 @@ fn vanish(database: &Database, server: &Server, text: &str, way: &str) -> u64 {
         "half closed" => client.socket.shutdown(Shutdown::Write).unwrap(),
         _ => client.socket.shutdown(Shutdown::Both).unwrap(),
     }
-    let took_ms = within(1_000, way, || database.running().is_empty());
+    let took_ms = within(5_000, way, || database.running().is_empty());
     if way == "reset" {
         // PULL failed, or RESET was met before it began.
         let answers: Vec<Answer> = (0..3).map(|_| client.next()).collect();
@@ -47,7 +47,7 @@ fn vanish(database: &Database, server: &Server, text: &str, way: &str) -> u64 {
         assert!(ended && answers[2].is_success(), "{answers:?}");
     }
     if way == "half closed" {
-        within(1_000, "the slot of a client that only stopped writing", || server.connections() == 0);
+        within(5_000, "the slot of a client that only stopped writing", || server.connections() == 0);
     }
     drop(client);
     within(5_000, "the slot", || server.connections() == 0);
