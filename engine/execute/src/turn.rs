@@ -103,7 +103,8 @@ pub(crate) trait FanOut: Send {
     fn is_round(&self) -> bool {
         false
     }
-    /// Forgets what it was at; true if it may then serve another scope instance.
+    /// Forgets what it was at; true if it may then serve another scope instance. What [`charged`](Self::charged) falls by is given
+    /// back for it.
     fn recycle(&mut self) -> bool {
         false
     }
@@ -379,7 +380,9 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
             early.done = None;
         }
         self.wanted = (self.hurries || self.early.is_some()).then_some(EARLY_ROWS_FIRST);
-        self.filling.drop_work() && self.here.environment.is_reading()
+        // All that was charged has been given back: what is kept for later rows would be held without a charge.
+        let serves = self.filling.drop_work() && self.filling.fan.charged() == 0;
+        serves && self.here.environment.is_reading()
     }
 }
 

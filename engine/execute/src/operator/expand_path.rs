@@ -288,8 +288,8 @@ impl FanOut for ExpandPath {
         progress
     }
     fn recycle(&mut self) -> bool {
-        // What is charged for the search is given back with the next.
-        (self.search, self.lanes) = (None, None);
+        // The caller gives it back.
+        (self.search, self.lanes, self.charged) = (None, None, 0);
         self.found.clear();
         self.ends.clear();
         self.lengths.clear();

@@ -344,7 +344,8 @@ impl Operator<Rows> for Inlined {
         if let Some(early) = &mut self.inline.early {
             early.done = None;
         }
-        self.inline.drop_work() && self.here.environment.is_reading()
+        // All that was charged has been given back: what stages keep for later rows would be held without a charge.
+        self.inline.drop_work() && self.inline.charged() == 0 && self.here.environment.is_reading()
     }
 }
 
