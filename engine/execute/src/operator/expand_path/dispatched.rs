@@ -69,6 +69,8 @@ pub(super) struct Dispatched {
     has_invited: bool,
     /// Rows that are handed on together: a few at first where few may be enough, so that who has enough says so between two levels.
     wanted: usize,
+    /// Nothing came of the last slice.
+    gave_nothing: bool,
     answers: Answers,
     /// The run that is handed on, and how much of it and of all ends was.
     given: (usize, u64, usize),
@@ -110,6 +112,7 @@ impl Dispatched {
             is_mine: false,
             has_invited: false,
             wanted: if hurries { EARLY_ROWS_FIRST } else { usize::MAX },
+            gave_nothing: false,
             answers: Answers::default(),
             given: (0, 0, 0),
             given_edges: 0,
@@ -198,9 +201,14 @@ impl Dispatched {
             while self.hand_on(&job, context)? {
                 let may_be_enough = self.wanted < self.here.environment.batch_rows;
                 self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+                self.gave_nothing = false;
                 if may_be_enough || context.should_yield() {
                     return Ok(Flow::Again);
                 }
+            }
+            // Slices grow also while there is nothing to hand on.
+            if std::mem::take(&mut self.gave_nothing) {
+                self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
             }
             let Some(worker) = &mut self.worker else { return Ok(Flow::Ready) };
             let mut work = Work::new(EDGES_PER_SLICE.min(EDGES_PER_ROW.saturating_mul(self.wanted as u64)));
@@ -210,6 +218,7 @@ impl Dispatched {
                 return Err(failure);
             }
             let turn = outcome?;
+            self.gave_nothing = turn != Turn::Idle;
             self.account(&job, context)?;
             match turn {
                 Turn::Done if self.answers.is_empty() => self.leave(&job),
