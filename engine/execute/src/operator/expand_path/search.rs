@@ -15,8 +15,10 @@ use std::sync::Arc;
 
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
-/// Edges a slice visits for each answer that is asked for, so that who asks for few gets them early.
+/// Edges a slice visits at first for each answer that is asked for, so that who asks for few gets them early.
 const EDGES_PER_ANSWER: u64 = 8;
+/// How many times more after each slice without any.
+const EDGES_GROWTH: u64 = 2;
 
 type Along = Arc<Walk>;
 
@@ -64,6 +66,8 @@ pub(super) struct Search {
     /// An end that does not count: the source, where no vertex may repeat.
     excluded: Option<u32>,
     keeps_paths: bool,
+    /// Edges a slice visits for each answer that is asked for, where answers may come early.
+    edges_per_answer: u64,
 }
 
 enum Form {
@@ -141,6 +145,7 @@ impl Search {
             given: None,
             excluded: None,
             keeps_paths: true,
+            edges_per_answer: EDGES_PER_ANSWER,
         }
     }
     /// The search that the plan asks for.
@@ -179,7 +184,8 @@ impl Search {
         let excluded =
             (distinct && by_distance && plan.mode == PathMode::Acyclic && plan.hops.min > 0).then_some(from);
         let (walk, against) = (Some(walks.along), Some(walks.against));
-        Ok(Search { walk, against, form, given, excluded, keeps_paths: plan.keep_edges })
+        let (keeps_paths, edges_per_answer) = (plan.keep_edges, EDGES_PER_ANSWER);
+        Ok(Search { walk, against, form, given, excluded, keeps_paths, edges_per_answer })
     }
 
     /// The way it walks.
@@ -189,7 +195,11 @@ impl Search {
 
     /// A slice of work: appends at most about `rows_max` answers.
     pub(super) fn step(&mut self, found: &mut Found, rows_max: usize) -> Try<Progress> {
+        let before = found.ends.len();
         let outcome = self.advance(found, rows_max);
+        if found.ends.len() == before {
+            self.edges_per_answer = (self.edges_per_answer * EDGES_GROWTH).min(EDGES_PER_SLICE);
+        }
         let failure = self.walk.iter().chain(&self.against).find_map(|walk| walk.take_failure());
         let progress = match (outcome, failure) {
             (_, Some(failure)) => return Err(failure),
@@ -215,7 +225,14 @@ impl Search {
     }
 
     fn advance(&mut self, found: &mut Found, rows_max: usize) -> Result<Progress, PathError> {
-        let mut work = Work::new(EDGES_PER_SLICE.min(EDGES_PER_ANSWER.saturating_mul(rows_max as u64)));
+        let edges = match &self.form {
+            Form::Reach(_) | Form::Trails { .. } | Form::Guided { .. } => {
+                EDGES_PER_SLICE.min(self.edges_per_answer.saturating_mul(rows_max as u64))
+            }
+            // They have no answer before most of the work is done.
+            _ => EDGES_PER_SLICE,
+        };
+        let mut work = Work::new(edges);
         match &mut self.form {
             Form::Over => Ok(Progress::Done),
             Form::Point(vertex) => {
