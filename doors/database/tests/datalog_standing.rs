@@ -295,3 +295,35 @@ fn arguments_without_room_are_refused() {
     let refused = database.subscribe("theirs", &upto(400), None, true).map(drop).unwrap_err();
     assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
 }
+
+/// To Datalog `1` and `1.0` are two values, also where they are arguments.
+#[test]
+fn readers_of_one_and_of_one_point_nought_are_two() {
+    let folder = TemporaryFolder::new("datalog-kinds").unwrap();
+    let history = Some(tanglewood_database::History::Forever);
+    let database =
+        Database::open(folder.path(), Options { executors: Some(1), history, ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).unwrap().rows().unwrap();
+    run("CREATE (:P {x: 1, n: 'whole'}), (:P {x: 1.0, n: 'float'})");
+    run("CREATE STANDING QUERY named AS DATALOG { named(n) :- P.x(a, $x), P.n(a, n). ?- named(n). }");
+    run("CREATE STANDING QUERY held AS DATALOG { held(x) :- P.x(a, x), P.n(a, 'whole'). ?- held(x). }");
+    let of = |x: Value| Reader::new(&database, "named", &params! { "x" => x });
+    let place = database.snapshot().place();
+    let (mut whole, mut float) = (of(Value::Int(1)), of(Value::Float(1.0)));
+    let mut held = Reader::new(&database, "held", &Params::new());
+    [&mut whole, &mut float, &mut held].into_iter().for_each(|reader| reader.read_to(place));
+    assert_eq!(whole.rows.keys().collect::<Vec<_>>(), [&shown(&Value::from("whole"))]);
+    assert_eq!(float.rows.keys().collect::<Vec<_>>(), [&shown(&Value::from("float"))]);
+    run("MATCH (p:P {n: 'whole'}) SET p.x = 1.0");
+    let now = database.snapshot().place();
+    [&mut whole, &mut float, &mut held].into_iter().for_each(|reader| reader.read_to(now));
+    assert_eq!((whole.rows.len(), float.rows.len()), (0, 2));
+    assert_eq!(held.rows.keys().collect::<Vec<_>>(), [&shown(&Value::Float(1.0))]);
+    // Of one whose arguments were not known then, the change is the difference of two answers.
+    run("CREATE STANDING QUERY late AS DATALOG { late(x) :- P.x(a, x), P.n(a, $n). ?- late(x). }");
+    let subscription = database.subscribe("late", &params! { "n" => "whole" }, Some(place), false).unwrap();
+    let mut late = Reader { subscription, rows: Rows::from([(shown(&Value::Int(1)), 1)]), place };
+    late.read_to(now);
+    assert_eq!(late.rows.keys().collect::<Vec<_>>(), [&shown(&Value::Float(1.0))]);
+}

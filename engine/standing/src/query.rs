@@ -7,7 +7,7 @@ use crate::StandingError;
 use crate::follower::{Follower, Step};
 use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
-use crate::network::{Changes, Turn, consolidate};
+use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
@@ -22,6 +22,7 @@ use world::clock::monotonic_ns;
 
 /// Those who gave the same arguments.
 struct Readers {
+    arguments: Row,
     queues: Vec<Weak<Queue>>,
     /// The commit from which on changes for these arguments are remembered.
     since: u64,
@@ -74,6 +75,7 @@ pub(crate) struct Query {
     pub held: Option<Held>,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
+    /// By the key of their arguments, as [`Kept::key_of`] has it.
     readers: HashMap<Row, Readers>,
     /// Arguments that nobody reads, and that are not withdrawn yet.
     lingering: usize,
@@ -180,8 +182,8 @@ impl Query {
         if changes.is_empty() {
             return;
         }
-        for (arguments, changes) in self.by_arguments(&changes) {
-            let Some(readers) = self.readers.get_mut(&arguments) else { continue };
+        for (key, changes) in self.by_arguments(&changes) {
+            let Some(readers) = self.readers.get_mut(&key) else { continue };
             let changes = Arc::new(changes);
             readers.queues.retain(|queue| {
                 let Some(queue) = queue.upgrade() else { return false };
@@ -197,11 +199,16 @@ impl Query {
             self.remembered_from = oldest.place;
         }
     }
+    fn key_of(&self, arguments: &Row) -> Row {
+        self.work.as_ref().map_or_else(|_| arguments.clone(), |work| work.kept.key_of(arguments))
+    }
+    /// By the key of the arguments that they belong to.
     fn by_arguments(&self, changes: &Changes) -> HashMap<Row, Changes> {
         let mut found: HashMap<Row, Changes> = HashMap::default();
         if let Ok(work) = &self.work {
             for (row, diff) in changes {
-                found.entry(work.kept.arguments_of(row)).or_default().push((row.clone(), *diff));
+                let key = work.kept.key_of(&work.kept.arguments_of(row));
+                found.entry(key).or_default().push((row.clone(), *diff));
             }
         }
         found
@@ -245,6 +252,7 @@ impl Query {
             return Err(StandingError::Unreached { from, newest: self.place });
         }
         let since = self.admit(&arguments, follower)?;
+        let key = self.key_of(&arguments);
         let queue = Arc::new(Queue::default());
         queue.begin(from.unwrap_or(self.place));
         match from {
@@ -252,7 +260,7 @@ impl Query {
             None => {}
             Some(from) if from >= since => {
                 for one in self.remembered.iter().filter(|one| one.place > from) {
-                    if let Some(changes) = self.by_arguments(&one.changes).remove(&arguments) {
+                    if let Some(changes) = self.by_arguments(&one.changes).remove(&key) {
                         queue.changes(one.place, one.time_micros, Arc::new(changes));
                     }
                 }
@@ -264,7 +272,7 @@ impl Query {
                 }
             }
         }
-        if let Some(readers) = self.readers.get_mut(&arguments) {
+        if let Some(readers) = self.readers.get_mut(&key) {
             // Those who went are forgotten here too: changes may never come.
             readers.queues.retain(|queue| queue.strong_count() > 0);
             readers.queues.push(Arc::downgrade(&queue));
@@ -273,7 +281,8 @@ impl Query {
     }
     /// Makes sure that the network works for these arguments; the commit from which on their changes are remembered.
     fn admit(&mut self, arguments: &Row, follower: &mut Follower) -> Result<u64, StandingError> {
-        if let Some(readers) = self.readers.get(arguments) {
+        let key = self.key_of(arguments);
+        if let Some(readers) = self.readers.get(&key) {
             return Ok(readers.since.max(self.remembered_from));
         }
         let mut since = self.remembered_from;
@@ -285,7 +294,8 @@ impl Query {
                 return Err(self.failure().cloned().unwrap_or(StandingError::Failed(String::new())));
             }
         }
-        self.readers.insert(arguments.clone(), Readers { queues: Vec::new(), since, left_ns: None });
+        let arguments = arguments.clone();
+        self.readers.insert(key, Readers { arguments, queues: Vec::new(), since, left_ns: None });
         Ok(since)
     }
     /// Withdraws arguments that nobody has read for [`LINGER_NS`].
@@ -297,10 +307,10 @@ impl Query {
         }
         self.withdrawn_ns = now_ns;
         let mut left: Vec<(u64, Row)> = Vec::new();
-        for (arguments, readers) in &mut self.readers {
+        for (key, readers) in &mut self.readers {
             match readers.queues.iter().any(|queue| queue.strong_count() > 0) {
                 true => readers.left_ns = None,
-                false => left.push((*readers.left_ns.get_or_insert(now_ns), arguments.clone())),
+                false => left.push((*readers.left_ns.get_or_insert(now_ns), key.clone())),
             }
         }
         left.sort_unstable_by_key(|(left_ns, _)| *left_ns);
@@ -308,10 +318,8 @@ impl Query {
         let over = left.partition_point(|(left_ns, _)| is_over(*left_ns));
         let over = over.max(left.len().saturating_sub(LINGERING_MAX));
         self.lingering = left.len() - over;
-        let unread: Vec<Row> = left.into_iter().take(over).map(|(_, arguments)| arguments).collect();
-        unread.iter().for_each(|arguments| {
-            self.readers.remove(arguments);
-        });
+        let unread = left.iter().take(over).filter_map(|(_, key)| self.readers.remove(key));
+        let unread: Vec<Row> = unread.map(|readers| readers.arguments).collect();
         if !self.parameters.is_empty() && !unread.is_empty() {
             follower.tick += 1;
             let gone = unread.into_iter().map(|arguments| (arguments, -1)).collect();
@@ -335,7 +343,7 @@ impl Query {
         let kept = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
         let mut changes = self.answer(arguments);
         changes.extend(kept.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
-        consolidate(&mut changes);
+        work.kept.consolidate(&mut changes);
         Ok(changes)
     }
 
@@ -344,7 +352,7 @@ impl Query {
         let Ok(work) = &self.work else { return };
         let arguments: Changes = match self.parameters.is_empty() {
             true => vec![(Row::unit(), 1)],
-            false => self.readers.keys().map(|arguments| (arguments.clone(), 1)).collect(),
+            false => self.readers.values().map(|readers| (readers.arguments.clone(), 1)).collect(),
         };
         match work.anew(&follower.view, follower.tick, &arguments) {
             Ok(kept) => {
@@ -353,7 +361,7 @@ impl Query {
                     changes.extend(kept.answer(row));
                     changes.extend(self.answer(row).into_iter().map(|(row, count)| (row, -count)));
                 }
-                consolidate(&mut changes);
+                kept.consolidate(&mut changes);
                 if let Ok(work) = &mut self.work {
                     work.kept = kept;
                 }

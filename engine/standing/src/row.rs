@@ -27,6 +27,11 @@ impl Row {
     pub(crate) fn pick(&self, columns: &[usize]) -> Row {
         Row::new(columns.iter().map(|column| self.0[*column].clone()))
     }
+    /// The same row where values of two types are never one: behind each value stands whether it is a whole number.
+    pub(crate) fn exact(&self) -> Row {
+        let is_whole = |value: &Value| Value::Bool(matches!(value, Value::Int(_)));
+        Row::new(self.0.iter().flat_map(|value| [value.clone(), is_whole(value)]))
+    }
     /// Its columns, then those of the other.
     pub(crate) fn join(&self, other: &[Value]) -> Row {
         Row::new(self.0.iter().chain(other).cloned())
