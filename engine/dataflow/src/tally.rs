@@ -247,6 +247,7 @@ mod tests {
         assert!(tally.called(1, NO_TABLET, monotonic_ns()));
         let longest = |vertex: usize| tally.vertices[vertex].longest_ns;
         assert!(longest(0) < 10_000_000, "{} ns of a call that slept", longest(0));
-        assert!(longest(1) >= 3_000_000, "{} ns of a call that worked for 3 ms", longest(1));
+        // The clock of the thread and that of the machine need not agree to the nanosecond.
+        assert!(longest(1) >= 2_900_000, "{} ns of a call that worked for 3 ms", longest(1));
     }
 }
