@@ -8,13 +8,13 @@
 //! ```
 //!
 //! A row of the loop is what is kept of the outer row, and the vertex where the round begins. RepeatOpen numbers the rows of its iteration
-//! and keeps them; the inner rows carry the number, by which RepeatTurn finds the row again, puts the new vertex into it, and sends it on
-//! to the next round, or out, or both. Where ends count once, each iteration remembers those it met. Which iteration runs first is the
+//! and gives them to RepeatTurn beside the inner plan, so that they go with the iteration however it ends; the inner rows carry the number,
+//! by which RepeatTurn finds the row again, puts the new vertex into it, and sends it on to the next round, or out, or both. Where ends count once, each iteration remembers those it met. Which iteration runs first is the
 //! scope's policy: depth first, a few ends are found before the first round is over; then rounds are opened in small pieces that grow.
 //! Cost beside the inner plan: a copy of a row a round, and a hash or a bit for each end remembered.
 //!
 //! Where the plan says so and the body takes row by row, the loop is *wide*: a round spans all executors, rows of it go to who has less to do,
-//! and ends that were met are remembered once for all. The number of a row says on which executor its round began.
+//! and ends that were met are remembered once for all. There RepeatOpen keeps the rows in a table, and the number of a row says on which executor its round began.
 
 use super::apply::{arguments, options, writes};
 use super::distinct::Distinct;
@@ -45,7 +45,7 @@ const PIECE_ROWS_GROWTH: usize = 4;
 /// Rows of an iteration in pieces, each with the number of its first row.
 type Pieces = Vec<(usize, Batch)>;
 
-/// The rows of each live iteration, by executor and tag.
+/// The rows of each live iteration of a wide loop, by executor and tag.
 #[derive(Default)]
 struct States(Mutex<HashMap<(usize, Tag), Pieces, FixedState>>);
 
@@ -124,6 +124,10 @@ impl RepeatOpen {
             let piece = crate::columns::piece(batch, self.place, self.piece_rows);
             self.place += piece.len();
             if self.place >= batch.len() {
+                if !self.plan.wide {
+                    // RepeatTurn pays for what it keeps.
+                    context.release(batch.bytes());
+                }
                 self.waiting.pop_front();
                 self.place = 0;
             }
@@ -148,9 +152,11 @@ impl RepeatOpen {
         let numbers = Column::Int(numbers, Nulls::none());
         let mut argument = Batch::new(vec![numbers], rows.len());
         self.plan.imports.iter().for_each(|at| argument.push_carried(rows.column(*at).clone()));
-        if !self.plan.merges {
+        if self.plan.wide && !self.plan.merges {
             let mut states = self.plan.states.0.lock();
             states.entry((context.executor(), context.tag())).or_default().push((first, rows));
+        } else if !self.plan.merges {
+            context.send_to(self.plan.arguments, Rows(rows));
         }
         (0..self.plan.arguments).for_each(|output| context.send_to(output, Rows(argument.clone())));
         Ok(())
@@ -171,10 +177,16 @@ impl Operator<Rows> for RepeatOpen {
     }
 }
 
+/// Where RepeatTurn gets the rows of its iteration.
+const ROWS_PORT: usize = 1;
+
 /// Ends rounds.
 struct RepeatTurn {
     plan: Arc<Loop>,
     met: Option<Arc<Mutex<Distinct>>>,
+    /// The iteration's rows, unless the loop is wide, and how many they are.
+    parts: Pieces,
+    count: usize,
     /// The iteration's rows that were looked at last, and the number of the first.
     part: Option<(usize, Batch)>,
 }
@@ -187,10 +199,13 @@ impl RepeatTurn {
         {
             return (*first, rows.clone());
         }
-        let states = self.plan.states.0.lock();
-        let parts = states.get(&(number >> EXECUTOR_SHIFT, context.tag())).map_or(&[][..], Vec::as_slice);
-        let at = parts.partition_point(|(first, _)| *first <= number) - 1;
-        let part = parts[at].clone();
+        let find = |parts: &Pieces| parts[parts.partition_point(|(first, _)| *first <= number) - 1].clone();
+        let part = if self.plan.wide {
+            let states = self.plan.states.0.lock();
+            find(&states[&(number >> EXECUTOR_SHIFT, context.tag())])
+        } else {
+            find(&self.parts)
+        };
         self.part = Some(part.clone());
         part
     }
@@ -239,7 +254,14 @@ impl RepeatTurn {
 }
 
 impl Operator<Rows> for RepeatTurn {
-    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        if port == ROWS_PORT {
+            context.charge(batch.bytes())?;
+            let first = (context.executor() << EXECUTOR_SHIFT) + self.count;
+            self.count += batch.len();
+            self.parts.push((first, batch));
+            return Ok(Flow::Ready);
+        }
         if self.plan.merges {
             let numbers = vec![0; batch.len()];
             self.turn(&Batch::default(), numbers, batch, context)?;
@@ -268,8 +290,6 @@ impl Operator<Rows> for RepeatTurn {
         if self.plan.wide {
             self.plan.states.0.lock().retain(|(_, other), _| *other != tag);
             self.plan.met.0.lock().remove(&tag);
-        } else {
-            self.plan.states.0.lock().remove(&(context.executor(), tag));
         }
         Ok(Flow::Ready)
     }
@@ -343,7 +363,7 @@ pub(crate) fn compile(
         known.get().cloned().expect("set before the graph is finished")
     };
     let options_inside = compiler.options(1).in_scope(scope);
-    let open = compiler.vertex("RepeatOpen", options_inside.clone(), move || {
+    let open = compiler.vertex("RepeatOpen", options_inside, move || {
         let plan = get(&at_open);
         let piece_rows = match (plan.piece_rows, plan.in_pieces) {
             (Some(rows), _) => rows,
@@ -360,10 +380,17 @@ pub(crate) fn compile(
     let outside = compiler.inside.replace(inside);
     let around = std::mem::replace(&mut compiler.wide, wide.then_some(scope));
     let inner = compiler.plan(&node.inner, &[row, repeat.next].into_iter().collect());
-    let turn = compiler.vertex("RepeatTurn", options_inside, move || {
+    let merges = repeat.distinct && layout.len() == 1;
+    let gives_rows = !merges && !wide;
+    let options_of_turn = compiler.options(1 + usize::from(gives_rows)).in_scope(scope);
+    let turn = compiler.vertex("RepeatTurn", options_of_turn, move || {
         let plan = get(&at_turn);
-        RepeatTurn { plan, met: None, part: None }
+        RepeatTurn { plan, met: None, parts: Vec::new(), count: 0, part: None }
     });
+    if gives_rows {
+        // It is there before the first inner row is.
+        compiler.builder.connect(open, count, turn, ROWS_PORT, Route::Local);
+    }
     (compiler.inside, compiler.wide) = (outside, around);
     let inner = inner?;
     compiler.builder.connect(inner.vertex, inner.output, turn, 0, Route::Local);
@@ -383,7 +410,7 @@ pub(crate) fn compile(
         row: Compiler::position(&inner.layout, row)?,
         next: Compiler::position(&inner.layout, repeat.next)?,
         distinct: repeat.distinct,
-        merges: repeat.distinct && layout.len() == 1,
+        merges,
         in_pieces: node.scope.order == InstanceOrder::Dfs,
         piece_rows: node.scope.rows.map(|rows| rows as usize),
         wide,
