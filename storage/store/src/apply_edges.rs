@@ -19,6 +19,8 @@ use crate::edge_set::pack;
 use crate::pager::Pager;
 use crate::statistics::Counter;
 use crate::table::Lane;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use model::schema::SchemaTarget;
 use model::{EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
 use std::sync::Arc;
@@ -60,16 +62,33 @@ pub(crate) fn run_length(changes: &[Change]) -> usize {
     if length < RUN_MIN { 0 } else { length }
 }
 
-/// Differences of counters; few are met in a row.
+/// Differences of counters. Mostly the next is that of the last again, or of the one before.
 #[derive(Default)]
-struct Counts(Vec<(Counter, i64)>);
+struct Counts {
+    last: [Option<(Counter, i64)>; 2],
+    sums: HashMap<Counter, i64, FixedState>,
+}
 
 impl Counts {
     fn add(&mut self, counter: Counter, difference: i64) {
-        match self.0.iter_mut().find(|(other, _)| *other == counter) {
-            Some((_, sum)) => *sum += difference,
-            None => self.0.push((counter, difference)),
+        for (other, sum) in self.last.iter_mut().flatten() {
+            if *other == counter {
+                *sum += difference;
+                return;
+            }
         }
+        let [newer, older] = self.last;
+        self.last = [Some((counter, difference)), newer];
+        self.hand_on(older);
+    }
+    fn hand_on(&mut self, sum: Option<(Counter, i64)>) {
+        if let Some((counter, difference)) = sum {
+            *self.sums.entry(counter).or_default() += difference;
+        }
+    }
+    fn into_sums(mut self) -> impl Iterator<Item = (Counter, i64)> {
+        self.last.into_iter().for_each(|sum| self.hand_on(sum));
+        self.sums.into_iter()
     }
 }
 
@@ -93,7 +112,7 @@ impl Draft<'_> {
             let chunk = self.chunk(here[0].vertex())?;
             take_ends(chunk, pager, here, &steps, &mut counts)?;
         }
-        counts.0.into_iter().for_each(|(counter, difference)| self.count(counter, difference));
+        counts.into_sums().for_each(|(counter, difference)| self.count(counter, difference));
         Ok(())
     }
 }
