@@ -327,3 +327,28 @@ fn readers_of_one_and_of_one_point_nought_are_two() {
     late.read_to(now);
     assert_eq!(late.rows.keys().collect::<Vec<_>>(), [&shown(&Value::Float(1.0))]);
 }
+
+/// One commit that changes many vertices is looked through once, not once for each value that is sought.
+#[test]
+fn many_changed_vertices_are_found_by_value() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).unwrap().rows().unwrap();
+    run("CREATE INDEX FOR (p:P) ON (p.x)");
+    run("CREATE INDEX FOR (q:Q) ON (q.x)");
+    run("UNWIND range(1, 4000) AS i CREATE (:P {x: i}), (:R {x: -i})");
+    run("CREATE STANDING QUERY same AS DATALOG { same(x) :- P.x(a, x), Q.x(b, x). ?- same(x). }");
+    let mut reader = Reader::new(&database, "same", &Params::new());
+    run("MATCH (r:R) WITH collect(r) AS all UNWIND range(1, 4000) AS i CREATE (:Q {x: -i})");
+    run("MATCH (r:R) SET r:P");
+    reader.read_to(database.snapshot().place());
+    assert_eq!(reader.rows.len(), 4_000);
+    run("MATCH (p:P) SET p.x = -p.x");
+    run("MATCH (q:Q) WHERE q.x % 2 = 0 SET q.x = -q.x");
+    reader.read_to(database.snapshot().place());
+    assert_eq!(reader.rows.len(), 4_000);
+    run("MATCH (p:P) WHERE p.x < 0 REMOVE p:P");
+    run("MATCH (q:Q) WHERE q.x > 3000 DELETE q");
+    reader.read_to(database.snapshot().place());
+    assert_eq!(reader.rows.len(), 1_500);
+}

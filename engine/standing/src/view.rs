@@ -6,6 +6,8 @@
 //!
 //! Ticks number the commits (and other events) in the order in which the queries see them; see `runner`.
 
+mod values;
+
 use crate::StandingError;
 use crate::table::{HashMap, HashSet};
 use model::schema::IndexId;
@@ -15,6 +17,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use store::{AdjacencyView, Catalog, Change, LabelFilter, Snapshot};
 use transact::CommitRecord;
+use values::ChangedValues;
 
 /// Number of an event, in the order in which queries see them.
 pub(crate) type Tick = u64;
@@ -75,6 +78,7 @@ pub(crate) struct View {
     /// Knows every name that the delta may use.
     newest: Snapshot,
     delta: Delta,
+    changed: ChangedValues,
     /// Made when first asked for.
     adjacency: Mutex<HashMap<(Vec<EdgeTypeId>, Direction), AdjacencyView>>,
 }
@@ -94,7 +98,8 @@ fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
 
 impl View {
     pub fn new(base: Snapshot) -> View {
-        View { newest: base.clone(), base, delta: Delta::default(), adjacency: Mutex::default() }
+        let (delta, changed) = (Delta::default(), ChangedValues::default());
+        View { newest: base.clone(), base, delta, changed, adjacency: Mutex::default() }
     }
     /// The snapshot that knows the newest names.
     pub fn newest(&self) -> &Snapshot {
@@ -108,11 +113,13 @@ impl View {
     pub fn rebase(&mut self) {
         self.base = self.newest.clone();
         self.delta = Delta::default();
+        self.changed.forget();
         self.adjacency.get_mut().clear();
     }
 
     /// Takes up the changes of one commit, which are seen from `tick` on.
     pub fn absorb(&mut self, tick: Tick, record: &Arc<CommitRecord>) -> Result<Touched, StandingError> {
+        self.changed.forget();
         let (mut touched, mut known) = (Touched::default(), Vec::new());
         // What became of each edge: in this order, for its first change says what was and its last what is.
         let mut fates: Vec<(EdgeRef, usize, bool)> = Vec::new();
@@ -399,8 +406,7 @@ impl View {
     ) -> Result<Vec<VertexId>, StandingError> {
         let Some(index) = index else { return self.scan(filter, tick) };
         let mut found = self.base.seek(index, std::slice::from_ref(value))?;
-        found.extend(self.delta.properties.keys().filter(|(_, other)| *other == key).map(|(id, _)| *id));
-        found.extend(self.delta.vertices.keys());
+        self.changed_to(key, value, &mut found)?;
         found.sort_unstable();
         found.dedup();
         Ok(found)
