@@ -1,4 +1,4 @@
-//! From object to object: scans, edges, properties, maps of them, paths, selections.
+//! From object to object: along edges, to their ends, to properties and maps of them; all other steps of this kind are handed on.
 
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
