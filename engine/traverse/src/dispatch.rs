@@ -257,7 +257,7 @@ fn count(state: &mut State, traverser: &Traverser) -> Outcome<()> {
         State::Total(total) => *total,
         _ => 0,
     };
-    *state = State::Total(crate::groups::counted(before, traverser.bulk)?);
+    *state = State::Total(crate::number::counted(before, traverser.bulk)?);
     Ok(())
 }
 

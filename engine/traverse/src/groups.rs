@@ -5,7 +5,7 @@ use crate::convert::elements_of;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::{Machine, operate};
-use crate::number::{Arithmetic, Number, calculate, times};
+use crate::number::{Arithmetic, Number, calculate, counted, times};
 use crate::sides::Ordered;
 use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::Traverser;
@@ -27,12 +27,13 @@ impl Machine {
     }
     pub(crate) fn add_to_counts(
         &self,
-        counts: &mut Ordered<u64>,
+        counts: &mut Ordered<i64>,
         by: &By,
         traverser: &Traverser,
     ) -> Outcome<()> {
         if let Some(key) = self.by(by, traverser)? {
-            *counts.at(&key) += traverser.bulk;
+            let count = counts.at(&key);
+            *count = counted(*count, traverser.bulk)?;
         }
         Ok(())
     }
@@ -201,12 +202,6 @@ fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
     Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
 }
 
-/// So many more; beyond what clients' numbers hold it is an error, not another number.
-pub(crate) fn counted(before: i64, more: u64) -> Outcome<i64> {
-    let total = i64::try_from(more).ok().and_then(|more| before.checked_add(more));
-    total.ok_or_else(|| TraverseError::Limit("there are more than 2^63 - 1 traversers to count".into()))
-}
-
 /// One object of many, each with how often it is there.
 pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
     if reduce == Reduce::Count {
@@ -259,7 +254,7 @@ fn best<'a>(all: impl Iterator<Item = &'a (Object, u64)>, wanted: Ordering) -> O
 }
 
 fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Object>> {
-    let (mut sum, mut count, mut decimal) = (None::<Object>, 0u64, false);
+    let (mut sum, mut count, mut decimal) = (None::<Object>, 0, false);
     for (object, times_there) in all {
         let wide = match Number::of(object) {
             Some(Number::Whole(number, 128)) => {
@@ -281,7 +276,7 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
             Some(sum) => calculate("mean", Arithmetic::Add, &sum, &part)?,
             None => part,
         });
-        count += times_there;
+        count = counted(count, *times_there)?;
     }
     let Some(sum) = sum else { return Ok(None) };
     let count = if decimal {

@@ -132,7 +132,11 @@ impl Machine {
     }
     /// A moment between two turns, nested ones included.
     pub(crate) fn pause(&self) -> Outcome<()> {
-        self.graph.pause(self.waiting())
+        self.pause_holding(0)
+    }
+    /// The same within a turn that has found so many already.
+    pub(crate) fn pause_holding(&self, found: usize) -> Outcome<()> {
+        self.graph.pause(self.waiting().saturating_add(found))
     }
 
     /// What a value given to a step is for this traverser: none where a traversal yields nothing.
@@ -252,7 +256,7 @@ pub(crate) fn operate(operator: Token, left: &Object, right: &Object) -> Outcome
         Token::Min | Token::Max => left.clone(),
         Token::And => Object::Bool(truth(left)? && truth(right)?),
         Token::Or => Object::Bool(truth(left)? || truth(right)?),
-        Token::AddAll => crate::sides::add_all(left, right),
+        Token::AddAll => crate::sides::add_all(left, right)?,
         _ => right.clone(),
     })
 }

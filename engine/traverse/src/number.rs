@@ -204,12 +204,18 @@ fn divided(a: Decimal, b: Decimal) -> Option<Decimal> {
     Some(result)
 }
 
+/// So many more; beyond what clients' numbers hold it is an error, not another number.
+pub(crate) fn counted(before: i64, more: u64) -> Outcome<i64> {
+    let total = i64::try_from(more).ok().and_then(|more| before.checked_add(more));
+    total.ok_or_else(|| TraverseError::Limit("there are more than 2^63 - 1 traversers to count".into()))
+}
+
 /// The number of times something is there, as a factor.
 pub fn times(step: &'static str, number: &Object, count: u64) -> Outcome<Object> {
     match count {
         1 => Ok(number.clone()),
         _ => {
-            let wide = calculate(step, Arithmetic::Multiply, number, &Object::Long(count as i64))?;
+            let wide = calculate(step, Arithmetic::Multiply, number, &Object::Long(counted(0, count)?))?;
             match (Number::of(number), Number::of(&wide)) {
                 (Some(Number::Whole(_, bits)), Some(Number::Whole(product, _))) => Ok(whole(product, bits)),
                 (Some(Number::Float(_, 32)), Some(product)) => Ok(Object::Float(product.as_f64() as f32)),

@@ -4,6 +4,7 @@ use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::{Machine, operate};
+use crate::number::counted;
 use crate::step::{Body, By, Name, Program, Step};
 use crate::subgraph::Part;
 use crate::traverser::Traverser;
@@ -45,7 +46,7 @@ enum Side {
     /// Groups.
     Groups(Ordered<Vec<Traverser>>, Body),
     /// Counts.
-    Counts(Ordered<u64>),
+    Counts(Ordered<i64>),
     /// A tree.
     Tree(Vec<(Object, Object)>),
     /// Edges with their ends.
@@ -93,9 +94,9 @@ impl Sides {
 }
 
 /// All elements of both.
-pub(crate) fn add_all(left: &Object, right: &Object) -> Object {
+pub(crate) fn add_all(left: &Object, right: &Object) -> Outcome<Object> {
     let added = |object: &Object| crate::convert::elements_of(object).unwrap_or_else(|| vec![object.clone()]);
-    match (left, right) {
+    Ok(match (left, right) {
         (Object::Map(pairs), Object::Map(more)) => {
             let mut all = Ordered::<Object>::default();
             for (key, value) in pairs.iter().chain(more.iter()) {
@@ -104,18 +105,34 @@ pub(crate) fn add_all(left: &Object, right: &Object) -> Object {
             Object::map(all.items)
         }
         (Object::Set(elements), _) => crate::convert::set_of(elements.iter().cloned().chain(added(right))),
-        (Object::Bulk(_), _) => {
+        (Object::Bulk(elements), _) => {
             let mut bag = Ordered::<u64>::default();
-            added(left).iter().chain(&added(right)).for_each(|element| *bag.at(element) += 1);
+            let more = match right {
+                Object::Bulk(more) => more.to_vec(),
+                other => added(other).into_iter().map(|element| (element, 1)).collect(),
+            };
+            for (element, count) in elements.iter().chain(&more) {
+                put_in_bag(&mut bag, element, *count)?;
+            }
             Object::Bulk(Arc::new(bag.items))
         }
         _ => Object::list(added(left).into_iter().chain(added(right)).collect()),
-    }
+    })
 }
 
 /// Counts as a map.
-pub(crate) fn counts_map(counts: &Ordered<u64>) -> Object {
-    Object::map(counts.items.iter().map(|(key, count)| (key.clone(), Object::Long(*count as i64))).collect())
+pub(crate) fn counts_map(counts: &Ordered<i64>) -> Object {
+    Object::map(counts.items.iter().map(|(key, count)| (key.clone(), Object::Long(*count))).collect())
+}
+
+/// Puts an object into a bag so many times.
+fn put_in_bag(bag: &mut Ordered<u64>, object: &Object, count: u64) -> Outcome<()> {
+    let known = bag.at(object);
+    *known = counted(0, known.saturating_add(count))? as u64;
+    match bag.items.len() > COLLECTION_MAX {
+        true => Err(TraverseError::Limit(format!("aggregate keeps more than {COLLECTION_MAX} objects"))),
+        false => Ok(()),
+    }
 }
 
 impl Machine {
@@ -161,7 +178,8 @@ impl Machine {
                         || Side::Counts(Ordered::default()),
                         |kept| {
                             if let Side::Counts(counts) = kept {
-                                *counts.at(&key) += traverser.bulk;
+                                let count = counts.at(&key);
+                                *count = counted(*count, traverser.bulk)?;
                             }
                             Ok(())
                         },
@@ -218,15 +236,7 @@ impl Machine {
             name,
             || Side::Bag(Ordered::default()),
             |side| match side {
-                Side::Bag(bag) => {
-                    *bag.at(&object) += traverser.bulk;
-                    match bag.items.len() > COLLECTION_MAX {
-                        true => Err(TraverseError::Limit(format!(
-                            "aggregate keeps more than {COLLECTION_MAX} objects"
-                        ))),
-                        false => Ok(()),
-                    }
-                }
+                Side::Bag(bag) => put_in_bag(bag, &object, traverser.bulk),
                 Side::Value(value, operator) => put(value, *operator, &object, traverser.bulk),
                 _ => Err(TraverseError::step("aggregate", format!("{name} is kept by another step"))),
             },
@@ -244,7 +254,7 @@ impl Machine {
         let mut bag = Ordered::<u64>::default();
         for traverser in all {
             if let Some(object) = self.by(by, traverser)? {
-                *bag.at(&object) += traverser.bulk;
+                put_in_bag(&mut bag, &object, traverser.bulk)?;
             }
         }
         let value = Side::Value(Object::Bulk(Arc::new(bag.items)), Some(Token::Assign));
@@ -339,7 +349,14 @@ fn map_of(tree: Vec<(Object, Object)>) -> Object {
 
 /// Puts an object to a given side effect.
 fn put(value: &mut Object, operator: Option<Token>, object: &Object, count: u64) -> Outcome<()> {
-    for _ in 0..count.min(COLLECTION_MAX as u64) {
+    // once or often is the same to these
+    let once = matches!(operator, Some(Token::Assign | Token::Min | Token::Max | Token::And | Token::Or));
+    let count = if once { count.min(1) } else { count };
+    if count > COLLECTION_MAX as u64 {
+        let message = format!("one object is put aside more than {COLLECTION_MAX} times");
+        return Err(TraverseError::Limit(message));
+    }
+    for _ in 0..count {
         match (operator, &mut *value) {
             (None | Some(Token::AddAll), Object::List(elements)) => {
                 Arc::make_mut(elements).push(object.clone())

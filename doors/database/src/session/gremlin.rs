@@ -114,9 +114,9 @@ impl Session {
             None => {
                 let measures = Measures::of(traversal);
                 let mut answer = self.walk(traversal, options, Some(measures.clone()))?;
-                let mut count = 0;
+                let mut count = 0_u64;
                 while let Some(some) = answer.next_objects()? {
-                    count += some.iter().map(|(_, bulk)| *bulk).sum::<u64>();
+                    count = some.iter().fold(count, |count, (_, bulk)| count.saturating_add(*bulk));
                 }
                 let parts = measures.take();
                 let took_us = (monotonic_ns() - begin_ns) / 1_000;
