@@ -6,6 +6,9 @@ pub const TRAVERSERS_MAX: usize = 5_000_000;
 /// Traversers that a step is given at a time: little enough that a `limit` behind it stops work early.
 pub const BATCH: usize = 256;
 
+/// Parts of the graph a scan goes through in one turn where it finds little: others on its executor have their turn between.
+pub const SCAN_PARTS: usize = 64;
+
 /// From so many waiting traversers on, equal ones are put together.
 pub const MERGE_FROM: usize = 512;
 

@@ -2,6 +2,7 @@
 
 use crate::error::Outcome;
 use crate::graph::Wanted;
+use crate::limits::SCAN_PARTS;
 use crate::machine::Machine;
 use crate::pipeline::{Stage, State};
 use crate::traverser::Traverser;
@@ -14,14 +15,7 @@ type Out<'a> = &'a mut Vec<Traverser>;
 impl Machine {
     pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let (mut found, mut next) = (Vec::new(), Some(cursor));
-        while let Some(cursor) = next {
-            next = self.graph.vertices(wanted, cursor, &mut found)?;
-            // who writes must not meet what it wrote
-            if !self.writes() && found.len() >= self.batch {
-                break;
-            }
-        }
+        let (found, next) = self.scan(cursor, |cursor, found| self.graph.vertices(wanted, cursor, found))?;
         for vertex in found {
             if self.sees_all() || self.sees_vertex(vertex)? {
                 out.push(traverser.to(Object::Vertex(vertex), self.keeps_path));
@@ -33,13 +27,7 @@ impl Machine {
 
     pub(crate) fn scan_edges(&self, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         let Some((traverser, cursor)) = scanned(stage) else { return Ok(()) };
-        let (mut found, mut next) = (Vec::new(), Some(cursor));
-        while let Some(cursor) = next {
-            next = self.graph.edges(cursor, &mut found)?;
-            if !self.writes() && found.len() >= self.batch {
-                break;
-            }
-        }
+        let (found, next) = self.scan(cursor, |cursor, found| self.graph.edges(cursor, found))?;
         for edge in found {
             if self.sees_all() || self.sees_edge(&edge)? {
                 out.push(traverser.to(Object::Edge(Arc::new(edge)), self.keeps_path));
@@ -47,6 +35,25 @@ impl Machine {
         }
         stage.state = next.map_or(State::Nothing, |cursor| State::Scan(traverser, cursor));
         Ok(())
+    }
+
+    /// What one turn finds, part by part, and where the next goes on.
+    fn scan<T>(
+        &self,
+        cursor: u64,
+        part: impl Fn(u64, &mut Vec<T>) -> Outcome<Option<u64>>,
+    ) -> Outcome<(Vec<T>, Option<u64>)> {
+        let (mut found, mut next, mut parts) = (Vec::new(), Some(cursor), 0);
+        while let Some(cursor) = next {
+            next = part(cursor, &mut found)?;
+            parts += 1;
+            self.pause_holding(found.len())?;
+            // who writes must not meet what it wrote
+            if !self.writes() && (found.len() >= self.batch || parts >= SCAN_PARTS) {
+                break;
+            }
+        }
+        Ok((found, next))
     }
 
     pub(crate) fn named_vertices(&self, ids: &[Object], traverser: &Traverser, out: Out<'_>) -> Outcome<()> {

@@ -6,7 +6,7 @@ use super::kept::{self, OWN_ID};
 use execute::program::Ended;
 use gremlin::{Cardinality, Object};
 use model::schema::SchemaTarget;
-use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
@@ -16,6 +16,9 @@ use world::clock::{monotonic_ns, wall_us};
 
 /// Pauses between two looks at the clock.
 const PAUSES_BETWEEN_LOOKS: u32 = 16;
+
+/// Lists of chunks that are kept for scans that go on.
+const SCANS_MAX: usize = 8;
 
 /// Bytes that a waiting traverser is charged.
 pub(super) const TRAVERSER_BYTES: usize = 128;
@@ -39,6 +42,8 @@ pub(crate) struct Walked {
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
+    /// Chunks to scan for vertices of these labels, as the view has them.
+    scans: RefCell<Vec<(Vec<Arc<str>>, Arc<[ChunkNo]>)>>,
 }
 
 struct Adjacent {
@@ -80,6 +85,7 @@ impl Walked {
             pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
+            scans: RefCell::default(),
         }
     }
     /// The graph now, own writes shown.
@@ -90,6 +96,7 @@ impl Walked {
             transaction.refresh().map_err(refused)?;
             *self.view.borrow_mut() = transaction.snapshot();
             self.adjacency.borrow_mut().clear();
+            self.scans.borrow_mut().clear();
         }
         Ok(self.view.borrow().clone())
     }
@@ -136,6 +143,7 @@ impl Walked {
         let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) else { return Ok(None) };
         let mut cursor = Some(0);
         while let Some(from) = cursor {
+            self.pause(0)?;
             let mut some = Vec::new();
             cursor = self.vertices(&Wanted::default(), from, &mut some)?;
             for vertex in some {
@@ -158,6 +166,19 @@ impl Walked {
             labels.iter().filter_map(|label| view.catalog().label(label)).map(LabelFilter::Has).collect();
         let (all, none) = (labels.is_empty(), known.is_empty());
         if all { Some(LabelFilter::Any) } else { (!none).then_some(LabelFilter::Or(known)) }
+    }
+    /// The chunks that may hold vertices of these labels, in order: listed once for all parts of a scan.
+    fn chunks(&self, view: &Snapshot, filter: &LabelFilter, labels: &[Arc<str>]) -> Arc<[ChunkNo]> {
+        let mut scans = self.scans.borrow_mut();
+        if let Some((_, chunks)) = scans.iter().find(|(known, _)| known == labels) {
+            return chunks.clone();
+        }
+        let chunks: Arc<[ChunkNo]> = view.scan_chunks(filter).into();
+        if scans.len() >= SCANS_MAX {
+            scans.clear();
+        }
+        scans.push((labels.to_vec(), chunks.clone()));
+        chunks
     }
     /// Vertices of an index, where one answers.
     fn sought(&self, view: &Snapshot, wanted: &Wanted) -> Outcome<Option<Vec<VertexId>>> {
@@ -218,8 +239,9 @@ impl Graph for Walked {
             };
             self.record(|reads| labels.iter().for_each(|label| reads.scan(*label)));
         }
-        let chunks = view.scan_chunks(&filter);
-        let Some(chunk) = chunks.iter().find(|chunk| u64::from(**chunk) >= cursor) else { return Ok(None) };
+        let chunks = self.chunks(&view, &filter, &wanted.labels);
+        let next = chunks.partition_point(|chunk| u64::from(*chunk) < cursor);
+        let Some(chunk) = chunks.get(next) else { return Ok(None) };
         view.scan_chunk(*chunk, &filter, found).map_err(unread)?;
         Ok(Some(u64::from(*chunk) + 1))
     }
@@ -244,14 +266,16 @@ impl Graph for Walked {
     fn edge_by_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
         let view = self.view()?;
         if let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) {
-            let (mut cursor, mut all) = (Some(0), Vec::new());
+            let (mut cursor, mut some) = (Some(0), Vec::new());
             while let Some(from) = cursor {
-                cursor = self.edges(from, &mut all)?;
-            }
-            for edge in all {
-                let value = view.edge_property(edge.id, key).map_err(unread)?;
-                if !value.is_null() && alike(&kept::to_object(&value), id) {
-                    return Ok(Some(edge));
+                self.pause(0)?;
+                some.clear();
+                cursor = self.edges(from, &mut some)?;
+                for edge in &some {
+                    let value = view.edge_property(edge.id, key).map_err(unread)?;
+                    if !value.is_null() && alike(&kept::to_object(&value), id) {
+                        return Ok(Some(*edge));
+                    }
                 }
             }
         }
