@@ -5,6 +5,7 @@
 //! - `tinker.degree.centrality`: how many edges lead to a vertex, or by `direction` away from it, or both.
 
 use crate::error::{Outcome, TraverseError};
+use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
 use crate::step::{Body, Given, Name};
 use crate::traverser::Traverser;
@@ -132,55 +133,78 @@ impl Machine {
         };
         let kind = parameter(parameters, "type").and_then(Object::as_str);
         let takes = |name: &str| kind.is_none_or(|kind| kind == name);
-        let mut found = Vec::new();
         if takes("Vertex") || takes("VertexProperty") {
-            self.search_vertices(wanted, [takes("Vertex"), takes("VertexProperty")], &mut found)?;
+            let given = out.len();
+            let mut give = |one| self.give(one, traverser, out);
+            self.search_vertices(wanted, [takes("Vertex"), takes("VertexProperty")], given, &mut give)?;
         }
         if takes("Edge") {
-            self.search_edges(wanted, &mut found)?;
+            self.search_edges(wanted, out.len(), &mut |one| self.give(one, traverser, out))?;
         }
-        out.extend(found.into_iter().map(|one| traverser.to(one, self.keeps_path)));
         Ok(())
     }
-    fn search_vertices(&self, wanted: &str, [own, meta]: [bool; 2], found: &mut Vec<Object>) -> Outcome<()> {
+    /// Gives one hit; says how many this turn has given.
+    fn give(&self, hit: Object, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<usize> {
+        if out.len() >= COLLECTION_MAX {
+            let message = format!("tinker.search finds more than {COLLECTION_MAX} properties");
+            return Err(TraverseError::Limit(message));
+        }
+        out.push(traverser.to(hit, self.keeps_path));
+        Ok(out.len())
+    }
+    fn search_vertices(
+        &self,
+        wanted: &str,
+        [own, meta]: [bool; 2],
+        mut given: usize,
+        give: Give<'_>,
+    ) -> Outcome<()> {
         let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
         while let Some(from) = cursor {
             some.clear();
             cursor = self.graph.vertices(&crate::graph::Wanted::default(), from, &mut some)?;
-            for vertex in &some {
+            for (at, vertex) in some.iter().enumerate() {
+                if at % CURSOR_ELEMENTS == 0 {
+                    self.pause_holding(given)?;
+                }
                 if !self.sees_vertex(*vertex)? {
                     continue;
                 }
                 for property in self.properties_of(&Object::Vertex(*vertex), &[])? {
                     let Object::VertexProperty(known) = &property else { continue };
                     if meta {
-                        let hits = known.meta.iter().filter(|(_, value)| contains(value, wanted));
-                        found.extend(hits.map(|(key, value)| of(&property, key, value)));
+                        for (key, value) in known.meta.iter().filter(|(_, value)| contains(value, wanted)) {
+                            given = give(of(&property, key, value))?;
+                        }
                     }
                     if own && contains(&known.value, wanted) {
-                        found.push(property);
+                        given = give(property)?;
                     }
                 }
             }
-            self.pause()?;
+            self.pause_holding(given)?;
         }
         Ok(())
     }
-    fn search_edges(&self, wanted: &str, found: &mut Vec<Object>) -> Outcome<()> {
+    fn search_edges(&self, wanted: &str, mut given: usize, give: Give<'_>) -> Outcome<()> {
         let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
         while let Some(from) = cursor {
             some.clear();
             cursor = self.graph.edges(from, &mut some)?;
-            for edge in &some {
+            for (at, edge) in some.iter().enumerate() {
+                if at % CURSOR_ELEMENTS == 0 {
+                    self.pause_holding(given)?;
+                }
                 if !self.sees_edge(edge)? {
                     continue;
                 }
                 let owner = Object::Edge(Arc::new(*edge));
                 let properties = self.graph.edge_properties(edge)?;
-                let hits = properties.iter().filter(|(_, value)| contains(value, wanted));
-                found.extend(hits.map(|(key, value)| of(&owner, key, value)));
+                for (key, value) in properties.iter().filter(|(_, value)| contains(value, wanted)) {
+                    given = give(of(&owner, key, value))?;
+                }
             }
-            self.pause()?;
+            self.pause_holding(given)?;
         }
         Ok(())
     }
@@ -204,6 +228,9 @@ impl Machine {
         Ok(edges.len() as i64)
     }
 }
+
+/// Gives a hit; says how many there are.
+type Give<'g> = &'g mut dyn FnMut(Object) -> Outcome<usize>;
 
 fn of(owner: &Object, key: &Name, value: &Object) -> Object {
     Object::Property(Arc::new(Property { owner: owner.clone(), key: key.clone(), value: value.clone() }))
