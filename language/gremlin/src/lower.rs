@@ -19,6 +19,8 @@ mod sides;
 mod source;
 mod test;
 
+pub(crate) use source::check_hints;
+
 use crate::shape::{Constant, constants};
 use crate::traversal::{Argument, Instruction, Traversal};
 use plan::algebra::{Extend, Filter, Sort, SortKey};

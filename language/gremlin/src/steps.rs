@@ -161,12 +161,14 @@ pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("write", "a server reads and writes no files for its clients"),
 ];
 
-/// Says whether each step of a traversal, nested ones included, is known and has as many arguments as it takes.
+/// Says whether each step of a traversal, nested ones included, is known and has as many arguments as it takes, and whether its hints
+/// are.
 pub fn check(traversal: &Traversal) -> Result<(), GremlinError> {
     if traversal.instruction_count() > INSTRUCTIONS_MAX {
         let message = format!("the traversal has more than {INSTRUCTIONS_MAX} steps");
         return Err(GremlinError::new(ErrorKind::Limit, message, Span::default()));
     }
+    crate::lower::check_hints(&traversal.source)?;
     check_at(traversal, 0)
 }
 

@@ -3,7 +3,9 @@
 //! `with('policy', 'DFS WITHIN BFS')` says which instance and operator of every scope runs first, `with('scopes', 'off')` that there are
 //! none, `with('recursive', 'nT1S')` how the sources of searched paths are shared out: the words are those of Cypher's hints.
 
+use crate::error::GremlinError;
 use crate::object::Object;
+use crate::span::Span;
 use crate::traversal::{Argument, Instruction};
 use plan::scope::{InstanceOrder, OperatorOrder, SCOPES_OFF, ScopeHint};
 
@@ -88,6 +90,44 @@ fn told(key: &str, value: Option<&Object>, hints: &mut Hints) -> Option<()> {
         _ => {}
     }
     Some(())
+}
+
+/// Says whether hints are what they can be, also where nothing is planned that would follow them.
+pub(crate) fn check_hints(source: &[Instruction]) -> Result<(), GremlinError> {
+    for instruction in source {
+        match (&*instruction.name, instruction.arguments.as_slice()) {
+            ("with", [Argument::Value(Object::String(key)), rest @ ..]) => {
+                check_hint(key, rest.first(), instruction.span)?;
+            }
+            ("withStrategies", arguments) => {
+                for argument in arguments {
+                    let Argument::Strategy(strategy) = argument else { continue };
+                    if &*strategy.name == "OptionsStrategy" {
+                        let mut options = strategy.options.iter();
+                        options
+                            .try_for_each(|(key, option)| check_hint(key, Some(option), instruction.span))?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_hint(key: &str, option: Option<&Argument>, span: Span) -> Result<(), GremlinError> {
+    let text = option.and_then(Argument::value).and_then(Object::as_str);
+    let is_switch = |text: &str| ["on", "off"].iter().any(|word| text.eq_ignore_ascii_case(word));
+    match key {
+        "policy" if text.and_then(policy).is_none() => {
+            let message = "the option `policy` is FIFO, BFS or DFS, or one of them WITHIN another";
+            Err(GremlinError::arguments(message, span))
+        }
+        "scopes" if !text.is_some_and(is_switch) => {
+            Err(GremlinError::arguments("the option `scopes` is on or off", span))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `DFS`, `BFS WITHIN DFS`, `FIFO WITHIN FIFO`.
