@@ -459,6 +459,60 @@ fn mistakes_and_limits_are_named() {
     assert!(message("g.V().property(list, 'k', 1)").contains("multi-properties"));
     assert!(message("g.V().out().map(x)").contains("neither a token nor bound"));
     assert!(message("g.withStrategies(ReadOnlyStrategy).addV()").contains("not read only"));
+    for gathered in ["groupCount()", "groupCount('a').cap('a')", "aggregate('a').cap('a')", "mean()"] {
+        for times in [63, 64] {
+            let text = format!("g.inject(0).repeat(union(identity(), identity())).times({times}).{gathered}");
+            assert!(message(&text).contains("2^63"), "{text}");
+        }
+    }
+}
+
+/// What a hint cannot be is told, whether a plan would follow it or the machine passes it over.
+#[test]
+fn hints_that_are_none_are_named() {
+    let mut session = session();
+    let machine = GremlinOptions { machine_only: true, ..GremlinOptions::default() };
+    let many = GremlinOptions { keeps_many: true, ..GremlinOptions::default() };
+    for options in [GremlinOptions::default(), machine, many] {
+        let mut told = |hint: &str| ask(&mut session, &format!("g.{hint}.V().count()"), &options);
+        for (hint, message) in [
+            ("with('policy', 'often')", "`policy` is FIFO, BFS or DFS"),
+            ("with('policy', 7)", "`policy` is FIFO, BFS or DFS"),
+            ("with('policy', 'DFS WITHIN')", "`policy` is FIFO, BFS or DFS"),
+            ("with('scopes', 'of')", "`scopes` is on or off"),
+            ("withStrategies(new OptionsStrategy(scopes: 'of'))", "`scopes` is on or off"),
+        ] {
+            let error = told(hint).unwrap_err();
+            assert!(error.message.contains(message), "{hint}: {error}");
+        }
+        for hint in ["with('policy', 'dfs within BFS')", "with('scopes', 'OFF')", "with('other', 'x')"] {
+            assert_eq!(told(hint).unwrap(), [Object::Long(0)], "{hint}");
+        }
+    }
+}
+
+/// A text that was first asked with bindings it cannot be kept for is kept for others.
+#[test]
+fn a_text_that_began_with_rare_bindings_is_kept_for_others() {
+    let mut session = ring();
+    let long: Vec<Object> = (0..1_000).map(Object::Int).collect();
+    let firsts = [Object::Int(0), Object::Long(1), Object::Bool(true), Object::list(long)];
+    for (at, first) in firsts.into_iter().enumerate() {
+        let text = format!("g.V().has('n', x).count().limit({})", at + 1);
+        let mut is_kept = |x: Object| {
+            let given = Bindings::from([("x".into(), x.into())]);
+            let script = session.gremlin_script(&text, &given, &GremlinOptions::default()).unwrap();
+            matches!(script, Script::Answer(_))
+        };
+        assert!(!is_kept(first.clone()) && !is_kept(Object::Int(5)), "{first}");
+        assert!(is_kept(Object::Int(6)) && is_kept(Object::Int(50)), "{first}");
+        // what comes once in a while displaces the rest for a while at most
+        let kept = (0..400).filter(|turn| match turn % 20 {
+            0 => is_kept(first.clone()),
+            _ => is_kept(Object::Int(2 + turn % 57)),
+        });
+        assert!(kept.count() > 300, "{first}");
+    }
 }
 
 /// What one turn of the machine cannot end: walks that grow without end, and products, nested where nothing is given out.

@@ -24,6 +24,7 @@ mod span;
 pub mod steps;
 pub mod token;
 pub mod traversal;
+mod weight;
 
 pub use error::{ErrorKind, GremlinError};
 pub use lower::{Lowered, ResultKind, Shape, lower};

@@ -14,6 +14,8 @@ use store::Snapshot;
 
 /// A traversal with more instructions is not worth keeping.
 const INSTRUCTIONS_MAX: usize = 1_000;
+/// Nor one that holds more bytes.
+const TRAVERSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// A traversal's plan.
 #[derive(Clone)]
@@ -46,7 +48,8 @@ impl Plans {
         (fresh && shape::is_same(&entry.made_for, traversal)).then_some(entry)
     }
     fn put(&self, hash: u64, entry: Entry) {
-        if entry.made_for.instruction_count() > INSTRUCTIONS_MAX {
+        let made_for = &entry.made_for;
+        if made_for.instruction_count() > INSTRUCTIONS_MAX || made_for.weight() > TRAVERSAL_BYTES_MAX {
             return;
         }
         let mut kept = self.kept.lock();

@@ -4,7 +4,10 @@
 //! stand nowhere else. Whether that is so is found out once, by parsing the text a second time with other values of the same kinds: where
 //! the two traversals are of one shape, a constant that changed is the binding whose other value it took. From then on the plan's
 //! parameters are filled from the bindings. Kept is the text itself, so that a hash that two texts share misleads nobody; and that a text
-//! is not worth it is kept too. Cost of a look-up: one hash of the text, and a look at each binding that is used.
+//! is not worth it with such bindings is kept too. Neither is for good: when bindings are not served for the 1st, 2nd, 4th, 8th, … time,
+//! what is kept gives way to what the text is found to be with these. So a text whose kinds of bindings alternate is not found out anew
+//! each time, and one that began with a rare kind is served soon. Cost of a look-up: one hash of the text, and a look at each binding that
+//! is used.
 
 use super::planned::PlannedTraversal;
 use crate::Params;
@@ -16,12 +19,15 @@ use model::Value;
 use parking_lot::Mutex;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use store::Snapshot;
 
 /// A longer text is not worth keeping.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Nor one with more bindings.
 const BINDINGS_MAX: usize = 64;
+/// Nor one that would keep more bytes of its bindings: their names, and the values it is kept for alone.
+const BINDING_BYTES_MAX: usize = 4 * 1024;
 
 /// Where a constant comes from.
 enum Source {
@@ -47,6 +53,8 @@ pub(crate) struct KeptText {
     text: Arc<str>,
     /// None where its bindings are more than constants, or the algebra cannot say it.
     known: Option<Known>,
+    /// How often it was asked with bindings that what is known does not serve.
+    missed: AtomicU32,
 }
 
 /// What is known of it.
@@ -74,7 +82,7 @@ pub(crate) enum Asked {
     Planned(Arc<KeptText>, Params),
     /// It is better parsed.
     Parsed,
-    /// It was not asked before, or not with such bindings.
+    /// What it is should be found out: it was not asked before, or not with such bindings.
     New,
 }
 
@@ -88,13 +96,14 @@ impl Texts {
         let Some(kept) = self.kept.lock().get(&hash(text)).cloned().filter(|kept| *kept.text == *text) else {
             return Asked::New;
         };
-        let Some(known) = &kept.known else { return Asked::Parsed };
+        let Some(known) = &kept.known else { return kept.misses() };
         if known.fixed.iter().any(|(name, value)| bindings.get(name).is_some_and(|given| given != value)) {
-            return Asked::Parsed;
+            return kept.misses();
         }
-        match known.params(bindings).filter(|_| known.plan.planned.is_fresh(snapshot)) {
+        match known.params(bindings) {
+            Some(_) if !known.plan.planned.is_fresh(snapshot) => Asked::New,
             Some(params) => Asked::Planned(kept, params),
-            None => Asked::New,
+            None => kept.misses(),
         }
     }
     /// Keeps what a text was found to be.
@@ -102,11 +111,13 @@ impl Texts {
         if text.len() > TEXT_BYTES_MAX {
             return;
         }
-        let mut kept = self.kept.lock();
+        let (mut kept, hash) = (self.kept.lock(), hash(text));
+        let before = kept.get(&hash).filter(|before| *before.text == *text);
+        let missed = before.map_or(0, |before| before.missed.load(Ordering::Relaxed)).into();
         if kept.len() >= PLANS_MAX {
             kept.clear();
         }
-        kept.insert(hash(text), Arc::new(KeptText { text: text.into(), known }));
+        kept.insert(hash, Arc::new(KeptText { text: text.into(), known, missed }));
     }
 }
 
@@ -114,6 +125,11 @@ impl KeptText {
     /// What is known of it; of one that was looked up with success, something is.
     pub fn known(&self) -> Option<&Known> {
         self.known.as_ref()
+    }
+    /// It was asked with bindings that are not served.
+    fn misses(&self) -> Asked {
+        let times = self.missed.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        if times.is_power_of_two() { Asked::New } else { Asked::Parsed }
     }
     /// As it was written.
     pub fn text(&self) -> &str {
@@ -133,6 +149,12 @@ impl Known {
             return None;
         }
         let others = others(bindings);
+        let is_fixed = |(name, _): &(&String, &Argument)| !others.iter().any(|(known, ..)| known == name);
+        let fixed: Vec<_> = bindings.iter().filter(is_fixed).collect();
+        let names: usize = bindings.keys().map(String::len).sum();
+        if names + fixed.iter().map(|(_, value)| value.weight()).sum::<usize>() > BINDING_BYTES_MAX {
+            return None;
+        }
         let again: Bindings = bindings
             .iter()
             .map(|(name, given)| {
@@ -147,14 +169,12 @@ impl Known {
             return None;
         }
         let sources = first.1.iter().zip(&second.1).map(|pair| source(pair, &others));
-        let is_fixed = |(name, _): &(&String, &Argument)| !others.iter().any(|(known, ..)| known == name);
-        let fixed = bindings.iter().filter(is_fixed).map(|(name, value)| (name.clone(), value.clone()));
         Some(Known {
             plan,
             terminal,
             timeout_ms: traversal.option("evaluationTimeout").and_then(Object::as_long),
             sources: sources.collect::<Option<_>>()?,
-            fixed: fixed.collect(),
+            fixed: fixed.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             names: bindings.keys().cloned().collect(),
         })
     }
