@@ -1,7 +1,8 @@
 //! Groups and their aggregates, kept up to date row by row.
 //!
-//! Counts and sums of numbers are kept as such (of floats exactly, so that one that goes leaves no trace); min and max keep the values in order; the others keep their values and are
-//! computed anew when the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
+//! Counts and sums of numbers are kept as such (of floats exactly, however large on the way, so that one that goes leaves no trace;
+//! infinities and NaN are kept as they are); min and max keep the values in order; the others keep their values and are computed anew when
+//! the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
 
 use crate::StandingError;
 use crate::network::Changes;
@@ -30,12 +31,9 @@ struct Sum {
     integer_count: isize,
     floats: ExactSum,
     float_count: isize,
-    /// What is no number, or too large to be added up without overflow on the way.
+    /// What is no number, infinities among it.
     others: BTreeMap<Row, isize>,
 }
-
-/// Floats below this are added up: more of them than there can be rows stay finite.
-const SUMMED_MAX: f64 = 1e290;
 
 impl Sum {
     fn update(&mut self, row: Row, diff: isize) {
@@ -44,7 +42,7 @@ impl Sum {
                 self.integers += i128::from(*int) * diff as i128;
                 self.integer_count += diff;
             }
-            Value::Float(float) if float.abs() < SUMMED_MAX => {
+            Value::Float(float) if float.is_finite() => {
                 let signed = if diff < 0 { -float } else { *float };
                 (0..diff.unsigned_abs()).for_each(|_| self.floats.add(signed));
                 self.float_count += diff;
@@ -190,5 +188,49 @@ impl Aggregate {
             }
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use world::chance::Chance;
+
+    /// Its twin: an aggregate over what is there now.
+    #[test]
+    fn a_sum_is_that_of_what_is_there_now() {
+        let seed = Chance::system_seed();
+        println!("seed {seed}");
+        let mut chance = Chance::seeded(seed);
+        for function in [AggregateFunction::Sum, AggregateFunction::Average] {
+            let call = AggregateCall { function, arguments: Vec::new(), distinct: false };
+            let (mut kept, mut there) = (Kept::new(&call), Vec::new());
+            for step in 0..2_000 {
+                if !there.is_empty() && chance.happens(0.5) {
+                    let value: Value = there.swap_remove(chance.index(there.len()));
+                    kept.update(Some(Row::new([value])), -1);
+                } else {
+                    let sign = if chance.happens(0.5) { -1.0 } else { 1.0 };
+                    let value = match chance.index(60) {
+                        0 => Value::Float(f64::INFINITY * sign),
+                        1 => Value::Float(f64::NAN),
+                        2..12 => Value::Int(chance.below(1 << 40) as i64),
+                        12..22 => Value::Float(chance.float()),
+                        _ => Value::Float(chance.float() * f64::MAX * sign),
+                    };
+                    there.push(value.clone());
+                    kept.update(Some(Row::new([value])), 1);
+                }
+                let mut right = Aggregator::new(function, false);
+                there.iter().try_for_each(|value| right.add(value.clone())).unwrap();
+                let values = [kept.value(&call).unwrap(), right.finish().unwrap()];
+                assert_eq!(
+                    Row::new(values[..1].to_vec()),
+                    Row::new(values[1..].to_vec()),
+                    "step {step}: {there:?}"
+                );
+            }
+        }
     }
 }
