@@ -143,6 +143,29 @@ fn a_transaction_sees_its_own_changes() {
 }
 
 #[test]
+fn cheapest_paths_of_a_chain_come_out_in_pieces() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    // Paths of half a million steps: many slices of them.
+    let last = 999_i64;
+    rows(&mut session, &format!("UNWIND range(0, {last}) AS k CREATE (:N {{k: k, next: k + 1}})"));
+    rows(&mut session, "MATCH (a:N), (b:N) WHERE b.k = a.next CREATE (a)-[:E]->(b)");
+    let mut ask = |settings: &str, rest: &str| {
+        let call = format!("CALL graph.cheapestPath({{source: a{settings}}}) YIELD node, path, cost");
+        rows(&mut session, &format!("MATCH (a:N {{k: 0}}), (z:N {{k: {last}}}) {call} RETURN {rest}"))
+    };
+    let sums =
+        "count(*), sum(length(path)), sum(toInteger(cost)), sum(last(nodes(path)).k), max(length(path))";
+    let sum = last * (last + 1) / 2;
+    assert_eq!(ask("", sums), [[last + 1, sum, sum, sum, last]]);
+    assert_eq!(ask(", direction: 'both', label: 'N'", sums), [[last + 1, sum, sum, sum, last]]);
+    assert_eq!(ask("", "length(path) LIMIT 3"), [[0], [1], [2]]);
+    assert_eq!(ask(", target: z", sums), [[1, last, last, last, last]]);
+    assert_eq!(ask(", target: a", sums), [[1, 0, 0, 0, 0]]);
+    assert_eq!(ask(", target: z, direction: 'in'", "count(*)"), [[0]]);
+}
+
+#[test]
 fn budgets_and_time_limits_end_a_call() {
     let database = database(2);
     let mut session = database.session();

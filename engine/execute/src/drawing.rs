@@ -24,6 +24,10 @@ pub(crate) trait Draw: Send {
     ) -> Try<(usize, Progress)>;
     /// The new columns of the values since the last call.
     fn columns(&mut self) -> Vec<Column>;
+    /// Bytes that are charged for what it and its cursor hold.
+    fn charged(&self) -> usize {
+        0
+    }
 }
 
 /// Runs a [`Draw`].
@@ -75,5 +79,8 @@ impl<D: Draw> FanOut for Drawing<D> {
     }
     fn columns(&mut self) -> Vec<Column> {
         self.draw.columns()
+    }
+    fn charged(&self) -> usize {
+        self.draw.charged()
     }
 }

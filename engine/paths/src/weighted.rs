@@ -7,6 +7,7 @@
 //! Cost: O(edges · log) time, a hash entry per touched vertex, a heap entry per improvement.
 
 use crate::adjacency::{Adjacency, EdgeScratch};
+use crate::algorithms::{ReadWeight, Weights};
 use crate::error::PathError;
 use crate::frontier::checked_sources;
 use crate::path::Path;
@@ -15,6 +16,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 #[derive(Clone, Copy)]
 struct Touched {
@@ -48,10 +50,10 @@ impl PartialEq for Candidate {
 }
 impl Eq for Candidate {}
 
-/// See the module's head. `W` gives the weight of an edge: `(edge, from, to)`.
+/// See the module's head.
 pub struct WeightedShortest<A, W> {
     graph: A,
-    weight: W,
+    weights: Arc<W>,
     source: u32,
     target: Option<u32>,
     touched: HashMap<u32, Touched, FixedState>,
@@ -66,15 +68,15 @@ pub struct WeightedShortest<A, W> {
     scratch: EdgeScratch,
 }
 
-impl<A: Adjacency, W: Fn(u64, u32, u32) -> f64> WeightedShortest<A, W> {
+impl<A: Adjacency, W: Weights> WeightedShortest<A, W> {
     /// From `source` to `target`, or to every vertex.
-    pub fn new(graph: A, source: u32, target: Option<u32>, weight: W) -> Result<Self, PathError> {
+    pub fn new(graph: A, source: u32, target: Option<u32>, weights: W) -> Result<Self, PathError> {
         let bound = graph.vertex_bound();
         checked_sources(&[source, target.unwrap_or(source)], bound)?;
         let start = Touched { cost: 0.0, predecessor: source, edge: 0, is_settled: false };
         Ok(WeightedShortest {
             graph,
-            weight,
+            weights: Arc::new(weights),
             source,
             target,
             touched: [(source, start)].into_iter().collect(),
@@ -90,12 +92,14 @@ impl<A: Adjacency, W: Fn(u64, u32, u32) -> f64> WeightedShortest<A, W> {
 
     /// Goes on until the work is over or the search has ended.
     pub fn step(&mut self, work: &mut Work<'_>) -> Result<Progress, PathError> {
+        let weights = self.weights.clone();
+        let mut reader = weights.reader();
         while !self.is_done {
             if work.is_over() {
                 return if self.graph.failure() { Err(PathError::GraphFailed) } else { Ok(Progress::More) };
             }
             match self.current {
-                Some(near) => self.expand(near, work)?,
+                Some(near) => self.expand(near, &mut reader, work)?,
                 None => self.settle_next(work),
             }
         }
@@ -118,8 +122,13 @@ impl<A: Adjacency, W: Fn(u64, u32, u32) -> f64> WeightedShortest<A, W> {
         self.current = Some(candidate);
     }
 
-    fn expand(&mut self, near: Candidate, work: &mut Work<'_>) -> Result<(), PathError> {
-        let WeightedShortest { graph, weight, touched, heap, scratch, edge_cursor, source, .. } = self;
+    fn expand(
+        &mut self,
+        near: Candidate,
+        reader: &mut impl ReadWeight,
+        work: &mut Work<'_>,
+    ) -> Result<(), PathError> {
+        let WeightedShortest { graph, touched, heap, scratch, edge_cursor, source, .. } = self;
         let (neighbours, edges) = graph.edges(near.vertex, scratch);
         let end = *edge_cursor + work.piece(neighbours.len() - *edge_cursor);
         for at in *edge_cursor..end {
@@ -131,7 +140,7 @@ impl<A: Adjacency, W: Fn(u64, u32, u32) -> f64> WeightedShortest<A, W> {
             if graph.has_edge_predicate() && !graph.admits_edge(edge, near.vertex, far) {
                 continue;
             }
-            let added = weight(edge, near.vertex, far);
+            let added = reader.weight(edge);
             if added.is_nan() || added < 0.0 {
                 let failed = graph.failure();
                 return Err(if failed {

@@ -287,8 +287,8 @@ fn weighted_paths_are_the_cheapest_of_all() {
         let case = Case::random(seed, 6, 8);
         let chance = &mut Chance(seed ^ 0xD1357);
         let source = chance.below(case.vertices as u64) as u32;
-        let weight = move |edge: u64, _: u32, _: u32| Chance(edge ^ seed).below(4) as f64 / 2.0;
-        let cost = |path: &Path| path.edges.iter().map(|&edge| weight(edge, 0, 0)).sum::<f64>();
+        let weight = move |edge: u64| Chance(edge ^ seed).below(4) as f64 / 2.0;
+        let cost = |path: &Path| path.edges.iter().map(|&edge| weight(edge)).sum::<f64>();
         let mut twin: BTreeMap<u32, f64> = BTreeMap::new();
         for path in case.paths(source, case.vertices, PathMode::Acyclic) {
             let least = twin.entry(*path.vertices.last().unwrap()).or_insert(f64::INFINITY);

@@ -201,7 +201,7 @@ fn a_failing_graph_is_never_a_short_answer() {
         assert_eq!(from.step(&mut work), failed);
         let mut trails = Trails::new(graph(), 0, any, PathMode::Trail).unwrap();
         assert_eq!(trails.fill(&mut work, &mut TrailBatch::ends_only(), usize::MAX), failed);
-        let mut weighted = WeightedShortest::new(graph(), 0, None, |_, _, _| 1.0).unwrap();
+        let mut weighted = WeightedShortest::new(graph(), 0, None, |_| 1.0).unwrap();
         assert_eq!(weighted.step(&mut work), failed);
     }
     let one = std::sync::Arc::new(Failing(Csr::undirected(2000, &edges), AtomicU32::new(1)));
@@ -219,7 +219,7 @@ fn wrong_questions_are_refused() {
     let beyond = Reach::new(&graph, &[3], Hops::any(), directed, Keep::Ends).err();
     assert_eq!(beyond, Some(PathError::VertexOutOfBounds { vertex: 3, bound: 3 }));
     for weight in [-1.0, f64::NAN] {
-        let mut search = WeightedShortest::new(&graph, 0, None, |_, _, _| weight).unwrap();
+        let mut search = WeightedShortest::new(&graph, 0, None, move |_| weight).unwrap();
         assert!(matches!(search.step(&mut Work::unlimited()), Err(PathError::BadWeight { edge: 0, .. })));
     }
     let mut none = Reach::new(&graph, &[], Hops::any(), Orientation::Undirected, Keep::Ends).unwrap();

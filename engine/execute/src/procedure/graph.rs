@@ -15,8 +15,10 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::expression::Compiled;
 use crate::liveness::VarSet;
+use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
+use dataflow::Context;
 use model::{Batch, Column};
 use running::{Helper, Output, Running};
 use settings::Settings;
@@ -100,7 +102,7 @@ impl Draw for Alone {
         let snapshot = turn.here.snapshot().clone();
         let settings = Settings::read(self.asked.question, arguments.first(), &snapshot)?;
         let running = Running::new(self.asked.question, settings, snapshot, &turn.here.environment);
-        self.charge(running.bytes_min(), turn)?;
+        recharge(&mut self.charged, running.bytes_min(), turn.context)?;
         Ok((running, Helper::New(0)))
     }
     fn draw(
@@ -113,25 +115,27 @@ impl Draw for Alone {
         let outcome = running.step(helper, room, &mut self.output)?;
         let is_done = outcome == paths::Turn::Done;
         let bytes = if is_done { 0 } else { running.bytes().max(running.bytes_min()) };
-        self.charge(bytes, turn)?;
+        recharge(&mut self.charged, bytes, turn.context)?;
         let progress = if is_done { Progress::Done } else { Progress::More };
         Ok((self.output.count() - before, progress))
     }
     fn columns(&mut self) -> Vec<Column> {
         picked(&self.asked, self.output.take())
     }
+    fn charged(&self) -> usize {
+        self.charged
+    }
 }
 
-impl Alone {
-    fn charge(&mut self, bytes: usize, turn: &mut Turn<'_, '_>) -> Try<()> {
-        if bytes > self.charged {
-            turn.context.charge(bytes - self.charged)?;
-        } else {
-            turn.context.release(self.charged - bytes);
-        }
-        self.charged = bytes;
-        Ok(())
+/// What is charged becomes this much.
+fn recharge(charged: &mut usize, bytes: usize, context: &mut Context<'_, Rows>) -> Try<()> {
+    if bytes > *charged {
+        context.charge(bytes - *charged)?;
+    } else {
+        context.release(*charged - bytes);
     }
+    *charged = bytes;
+    Ok(())
 }
 
 pub(crate) fn compile(

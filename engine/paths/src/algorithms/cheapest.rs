@@ -34,6 +34,23 @@ pub trait ReadWeight {
     fn weight(&mut self, edge: u64) -> f64;
 }
 
+impl<F: Fn(u64) -> f64 + Send + Sync> Weights for F {
+    type Reader<'a>
+        = &'a F
+    where
+        F: 'a;
+    fn reader(&self) -> &F {
+        self
+    }
+}
+
+impl<F: Fn(u64) -> f64> ReadWeight for &F {
+    #[inline]
+    fn weight(&mut self, edge: u64) -> f64 {
+        self(edge)
+    }
+}
+
 /// Edges whose weights are looked at for the width of bins.
 const SAMPLED_EDGES: usize = 1024;
 /// Width of a bin, in average weights divided by average edges a vertex.

@@ -3,8 +3,9 @@
 //! One search a row (Dijkstra), stepped in slices; ends come out as they are settled, so that whoever takes few pays for few. One executor
 //! works on it; all distances at once and on all executors, without paths, are `graph.sssp`.
 
+use super::recharge;
 use super::settings::{Settings, wrong};
-use super::weights::EdgeWeights;
+use super::weights::{EdgeWeights, Members, Within};
 use crate::ExecuteError;
 use crate::adjacency::Walk;
 use crate::compile::Compiler;
@@ -13,11 +14,10 @@ use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
-use model::{Batch, Column, EdgeId, Nulls, Path, Value, VertexId};
-use paths::algorithms::{ReadWeight, Weights};
-use paths::{Adjacency, EdgeScratch, WeightedShortest, Work};
+use model::{Batch, Column, EdgeId, EdgeRef, Nulls, Path, Value, VertexId};
+use paths::{WeightedShortest, Work};
 use std::sync::Arc;
-use store::{LabelFilter, Snapshot};
+use store::LabelFilter;
 
 /// Its name.
 pub(crate) const NAME: &str = "graph.cheapestPath";
@@ -25,53 +25,24 @@ pub(crate) const NAME: &str = "graph.cheapestPath";
 const KNOWN: &[&str] = &["source", "target", "weight", "types", "direction", "label"];
 /// Edges one slice visits; one costs a look at its weight.
 const EDGES_PER_SLICE: u64 = 4_096;
-
-/// A walk over vertices that pass.
-struct Passing {
-    walk: Arc<Walk>,
-    snapshot: Snapshot,
-    filter: LabelFilter,
-}
-
-impl Adjacency for Passing {
-    fn vertex_bound(&self) -> u32 {
-        self.walk.vertex_bound()
-    }
-    fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
-        self.walk.neighbours(vertex, scratch)
-    }
-    fn edges<'a>(&'a self, vertex: u32, scratch: &'a mut EdgeScratch) -> (&'a [u32], &'a [u64]) {
-        self.walk.edges(vertex, scratch)
-    }
-    fn degree(&self, vertex: u32) -> u32 {
-        self.walk.degree(vertex)
-    }
-    fn admits_vertex(&self, vertex: u32) -> bool {
-        let passes = || self.snapshot.passes(VertexId::from_dense(vertex), &self.filter);
-        self.filter == LabelFilter::Any || self.walk.or_fail(passes())
-    }
-    fn failure(&self) -> bool {
-        self.walk.failure()
-    }
-}
-
-type Weigh = Box<dyn Fn(u64, u32, u32) -> f64 + Send>;
+/// Bytes of one step of a path.
+const STEP_BYTES: usize = size_of::<VertexId>() + size_of::<EdgeRef>();
 
 /// The search of one row.
 struct Cheapest {
-    search: WeightedShortest<Passing, Weigh>,
+    search: WeightedShortest<Within, EdgeWeights>,
     walk: Arc<Walk>,
     target: Option<u32>,
     is_over: bool,
 }
 
 impl Cheapest {
-    fn path(&self, end: u32) -> Value {
-        let Some(found) = self.search.path(end) else { return Value::Null };
+    fn path(&self, end: u32) -> Option<Path> {
+        let found = self.search.path(end)?;
         let vertices: Vec<VertexId> = found.vertices.into_iter().map(VertexId::from_dense).collect();
         let steps = vertices.windows(2).zip(found.edges);
         let edges = steps.map(|(ends, edge)| self.walk.edge(EdgeId(edge), ends[0], ends[1])).collect();
-        Value::Path(Arc::new(Path { vertices, edges }))
+        Some(Path { vertices, edges })
     }
 }
 
@@ -82,18 +53,40 @@ struct CheapestPath {
     nodes: Vec<VertexId>,
     paths: Vec<Value>,
     costs: Vec<f64>,
+    /// Steps of the paths that wait.
+    steps: usize,
     charged: usize,
 }
 
 impl CheapestPath {
-    fn charge(&mut self, bytes: usize, turn: &mut Turn<'_, '_>) -> Try<()> {
-        if bytes > self.charged {
-            turn.context.charge(bytes - self.charged)?;
-        } else {
-            turn.context.release(self.charged - bytes);
+    fn keep(&mut self, cursor: &Cheapest, end: u32, cost: f64) {
+        self.nodes.push(VertexId::from_dense(end));
+        self.costs.push(cost);
+        if self.keeps_paths() {
+            let path = cursor.path(end);
+            self.steps += path.as_ref().map_or(0, |path| path.edges.len());
+            self.paths.push(path.map_or(Value::Null, |path| Value::Path(Arc::new(path))));
         }
-        self.charged = bytes;
-        Ok(())
+    }
+    fn keeps_paths(&self) -> bool {
+        self.picks.contains(&1)
+    }
+    /// Takes ends that are settled: how many, and whether no more are. Where paths are read, those are built until a slice's steps are
+    /// reached.
+    fn drain(&mut self, cursor: &mut Cheapest, room: usize) -> (usize, bool) {
+        let at_once = if self.keeps_paths() { 1 } else { room };
+        let (mut ends, mut costs, mut taken) = (Vec::new(), Vec::new(), 0);
+        let steps_max = self.steps + EDGES_PER_SLICE as usize;
+        while taken < room && self.steps < steps_max {
+            if cursor.search.drain_ends(&mut ends, &mut costs, at_once) == 0 {
+                return (taken, true);
+            }
+            taken += ends.len();
+            for (end, cost) in ends.drain(..).zip(costs.drain(..)) {
+                self.keep(cursor, end, cost);
+            }
+        }
+        (taken, false)
     }
 }
 
@@ -115,10 +108,13 @@ impl Draw for CheapestPath {
         let (types, environment) = (Arc::new(settings.types), &turn.here.environment);
         let walk = Arc::new(Walk::new(&snapshot, &types, settings.direction, None, environment));
         let weights = EdgeWeights { snapshot: snapshot.clone(), key: settings.weight, walk: walk.clone() };
-        let weigh: Weigh = Box::new(move |edge, _, _| weights.reader().weight(edge));
-        let graph = Passing { walk: walk.clone(), snapshot, filter: settings.filter };
+        let members = match settings.filter {
+            LabelFilter::Any => Members::All,
+            filter => Members::Passing(snapshot, filter),
+        };
+        let graph = Within { walk: walk.clone(), members };
         let target = settings.target.map(VertexId::dense);
-        let search = WeightedShortest::new(graph, source.dense(), target, weigh)?;
+        let search = WeightedShortest::new(graph, source.dense(), target, weights)?;
         Ok(Cheapest { search, walk, target, is_over: false })
     }
     fn draw(
@@ -129,34 +125,37 @@ impl Draw for CheapestPath {
     ) -> Try<(usize, Progress)> {
         if !cursor.is_over {
             let outcome = cursor.search.step(&mut Work::new(EDGES_PER_SLICE));
-            if let Some(failure) = cursor.walk.take_failure() {
-                return Err(failure);
-            }
+            cursor.walk.take_failure().map_or(Ok(()), Err)?;
             cursor.is_over = outcome? == paths::Progress::Done;
         }
-        let (mut ends, mut costs) = (Vec::new(), Vec::new());
-        let drained = cursor.search.drain_ends(&mut ends, &mut costs, room);
-        let is_wanted = |end: u32| cursor.target.is_none_or(|target| target == end);
-        let mut taken = 0;
-        for (end, cost) in ends.into_iter().zip(costs).filter(|(end, _)| is_wanted(*end)) {
-            taken += 1;
-            self.nodes.push(VertexId::from_dense(end));
-            self.costs.push(cost);
-            if self.picks.contains(&1) {
-                self.paths.push(cursor.path(end));
+        let (taken, is_empty) = match cursor.target {
+            None => self.drain(cursor, room),
+            Some(_) if !cursor.is_over => (0, false),
+            Some(target) => {
+                let cost = cursor.search.cost(target);
+                cost.into_iter().for_each(|cost| self.keep(cursor, target, cost));
+                (usize::from(cost.is_some()), true)
             }
-        }
-        let is_done = cursor.is_over && drained < room;
-        self.charge(if is_done { 0 } else { cursor.search.bytes() }, turn)?;
+        };
+        // Paths read the graph, too.
+        cursor.walk.take_failure().map_or(Ok(()), Err)?;
+        let is_done = cursor.is_over && is_empty;
+        let search_bytes = if is_done { 0 } else { cursor.search.bytes() };
+        let bytes = search_bytes + self.paths.len() * size_of::<Path>() + self.steps * STEP_BYTES;
+        recharge(&mut self.charged, bytes, turn.context)?;
         Ok((taken, if is_done { Progress::Done } else { Progress::More }))
     }
     fn columns(&mut self) -> Vec<Column> {
+        self.steps = 0;
         let mut columns = [
             Some(Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none())),
             Some(Column::Any(std::mem::take(&mut self.paths))),
             Some(Column::Float(std::mem::take(&mut self.costs), Nulls::none())),
         ];
         self.picks.iter().filter_map(|at| columns[*at].take()).collect()
+    }
+    fn charged(&self) -> usize {
+        self.charged
     }
 }
 
@@ -190,6 +189,7 @@ pub(crate) fn compile(
             nodes: Vec::new(),
             paths: Vec::new(),
             costs: Vec::new(),
+            steps: 0,
             charged: 0,
         })
     };

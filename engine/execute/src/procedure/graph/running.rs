@@ -3,7 +3,7 @@
 
 use super::Question;
 use super::settings::Settings;
-use super::weights::{EdgeWeights, Within};
+use super::weights::{EdgeWeights, Members, Within};
 use crate::ExecuteError;
 use crate::access::Environment;
 use crate::adjacency::Walk;
@@ -305,7 +305,10 @@ impl Running {
         let source = settings.source.map_or(0, VertexId::dense);
         Ok(match self.question {
             Question::Bfs => {
-                let members = (!all).then(|| Within::bits(self.along.vertex_bound(), vertices()));
+                let members = match all {
+                    true => Members::All,
+                    false => Within::bits(self.along.vertex_bound(), vertices()),
+                };
                 let within = |walk: &Along| Within { walk: walk.clone(), members: members.clone() };
                 let (hops, policy) =
                     (Hops::new(0, Hops::UNBOUNDED), DispatchPolicy::all_threads_one_source());

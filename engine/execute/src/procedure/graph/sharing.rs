@@ -3,7 +3,7 @@
 
 use super::running::{Helper, Output, Running};
 use super::settings::Settings;
-use super::{Asked, picked};
+use super::{Asked, picked, recharge};
 use crate::rows::Rows;
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
@@ -81,7 +81,7 @@ impl Shared {
             let running = Running::new(question, settings, snapshot, &self.here.environment);
             let (batch, at) = (batch.clone(), *row as u32);
             *row += 1;
-            self.charge(running.bytes_min(), context)?;
+            recharge(&mut self.charged, running.bytes_min(), context)?;
             let job = Job { batch, row: at, running, workers: AtomicUsize::new(1) };
             self.job = Some((Arc::new(job), Helper::New(number)));
             (self.is_mine, self.has_called) = (true, false);
@@ -122,22 +122,13 @@ impl Shared {
         if !self.is_mine {
             return Ok(());
         }
-        self.charge(job.running.bytes().max(job.running.bytes_min()), context)?;
+        let bytes = job.running.bytes().max(job.running.bytes_min());
+        recharge(&mut self.charged, bytes, context)?;
         if !self.has_called && job.running.edges_visited() > EDGES_ALONE_MAX {
             self.has_called = true;
             self.jobs.open.lock().push(job.clone());
             context.invite_peers();
         }
-        Ok(())
-    }
-
-    fn charge(&mut self, bytes: usize, context: &mut Context<'_, Rows>) -> Try<()> {
-        if bytes > self.charged {
-            context.charge(bytes - self.charged)?;
-        } else {
-            context.release(self.charged - bytes);
-        }
-        self.charged = bytes;
         Ok(())
     }
 
@@ -147,7 +138,7 @@ impl Shared {
             let (workers, edges) = (job.workers.load(Relaxed), job.running.edges_visited());
             let told = format!("workers {workers}, edges visited {edges}");
             self.here.environment.told.lock().insert(self.node, told);
-            self.charge(0, context)?;
+            recharge(&mut self.charged, 0, context)?;
         }
         self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
         self.job = None;

@@ -1,11 +1,11 @@
 //! What edges weigh: a property of them, or one each; and a graph narrowed to some vertices.
 
 use crate::adjacency::Walk;
-use model::{EdgeId, KeyId};
+use model::{EdgeId, KeyId, VertexId};
 use paths::algorithms::{ReadWeight, Weights};
 use paths::{Adjacency, EdgeScratch};
 use std::sync::Arc;
-use store::{EdgePropertyReader, PropertyRef, Snapshot};
+use store::{EdgePropertyReader, LabelFilter, PropertyRef, Snapshot};
 
 /// See the module's head.
 pub(super) struct EdgeWeights {
@@ -52,16 +52,25 @@ impl ReadWeight for EdgeWeightReader<'_> {
 #[derive(Clone)]
 pub(super) struct Within {
     pub(super) walk: Arc<Walk>,
-    /// A bit each; none: all.
-    pub(super) members: Option<Arc<[u64]>>,
+    pub(super) members: Members,
+}
+
+/// Who they are.
+#[derive(Clone)]
+pub(super) enum Members {
+    All,
+    /// A bit each.
+    Bits(Arc<[u64]>),
+    /// Those that pass, which is looked up for each.
+    Passing(Snapshot, LabelFilter),
 }
 
 impl Within {
-    /// The bits of these vertices.
-    pub(super) fn bits(bound: u32, vertices: impl Iterator<Item = u32>) -> Arc<[u64]> {
+    /// These vertices, as bits.
+    pub(super) fn bits(bound: u32, vertices: impl Iterator<Item = u32>) -> Members {
         let mut bits = vec![0; (bound as usize).div_ceil(64)];
         vertices.for_each(|vertex| bits[vertex as usize / 64] |= 1 << (vertex % 64));
-        bits.into()
+        Members::Bits(bits.into())
     }
 }
 
@@ -84,8 +93,13 @@ impl Adjacency for Within {
     }
     #[inline(always)]
     fn admits_vertex(&self, vertex: u32) -> bool {
-        let is_in = |bits: &Arc<[u64]>| bits[vertex as usize / 64] >> (vertex % 64) & 1 == 1;
-        self.members.as_ref().is_none_or(is_in)
+        match &self.members {
+            Members::All => true,
+            Members::Bits(bits) => bits[vertex as usize / 64] >> (vertex % 64) & 1 == 1,
+            Members::Passing(snapshot, filter) => {
+                self.walk.or_fail(snapshot.passes(VertexId::from_dense(vertex), filter))
+            }
+        }
     }
     fn failure(&self) -> bool {
         self.walk.failure()
