@@ -75,7 +75,7 @@ fn main() {
     let sum = |value: &dyn Fn(usize) -> f64| (0..count).map(value).sum::<f64>();
     run("components", || Components::new(directed()), |job| sum(&|at| f64::from(job.value(at))));
     run("page rank", || PageRank::new(directed(), 0.85, 20), |job| sum(&|at| job.value(at).powi(2)));
-    let labels = || Propagation::new(undirected(), &first, 10);
+    let labels = || Propagation::new(undirected(), first.clone(), 10);
     run("labels", labels, |job| sum(&|at| job.value(at) as f64));
     run("clustering", || Clustering::new(undirected()), |job| sum(&|at| job.value(at)));
     run("clustering, directed", || Clustering::new(directed()), |job| sum(&|at| job.value(at)));

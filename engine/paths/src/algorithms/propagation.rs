@@ -2,7 +2,7 @@
 //!
 //! Idea: all at once, round by round; of several most frequent labels the smallest; in a directed graph neighbours count once for each
 //! direction in which there is an edge (LDBC Graphalytics, section 2.3.5, after Raghavan, Albert and Kumara). Labels are handled by
-//! their rank among all, so that counting is an array. Where few labels changed, only the neighbours of those vertices are counted again;
+//! their rank among all, so that counting is an array; ranks of labels that lie far apart are looked up by all workers first. Where few labels changed, only the neighbours of those vertices are counted again;
 //! where none did, the rest of the rounds change nothing. Invariant: a round reads only labels of the round before: changes are gathered,
 //! and made when all have counted. Cost: every edge once a round and direction, less once it settles; a word a vertex, and one a
 //! vertex and worker.
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Words of 64 vertices in a range.
 const MORSEL: usize = 16;
+/// Members in a range while ranks are looked up.
+const RANK_MORSEL: usize = 1024;
 /// Neighbours are sought out where those of changed vertices are at most one in so many of all edges.
 const FEW_CHANGES: u64 = 4;
 /// Words of bits for each label, at most, while labels are ranked without sorting them.
@@ -28,6 +30,8 @@ const SPAN_MAX: u64 = 1;
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Position among members: the rank of the label that it begins with is looked up.
+    Rank,
     /// Position among words of vertices: labels around each are counted.
     Count,
     /// Position among lists of changes: they are made.
@@ -65,6 +69,8 @@ pub struct Propagation<A> {
     names: Vec<i64>,
     /// By vertex, the rank of its label.
     labels: Vec<AtomicU32>,
+    /// Labels that the members begin with, while their ranks are not all known.
+    unranked: RwLock<Arc<Vec<i64>>>,
     /// Bits of members, and of those that are counted in this round.
     members: Vec<u64>,
     active: Vec<AtomicU64>,
@@ -80,20 +86,24 @@ impl<A: Adjacency> Propagation<A> {
     ///
     /// # Panics
     /// If there are not as many labels as members.
-    pub fn new(field: Field<A>, first: &[i64], rounds: u32) -> Propagation<A> {
+    pub fn new(field: Field<A>, first: Vec<i64>, rounds: u32) -> Propagation<A> {
         assert_eq!(first.len(), field.members.len(), "every member begins with a label");
-        let (names, ranks) = ranked(first);
+        let (names, ranks) = ranked(&first);
         let labels: Vec<AtomicU32> = (0..field.bound()).map(|_| AtomicU32::new(0)).collect();
         let mut members = vec![0_u64; field.bound().div_ceil(64)];
-        for (vertex, rank) in field.members.iter().zip(ranks) {
-            labels[*vertex as usize].store(rank, Relaxed);
+        for vertex in &field.members {
             members[*vertex as usize / 64] |= 1 << (vertex % 64);
         }
+        for (vertex, rank) in field.members.iter().zip(ranks.iter().flatten()) {
+            labels[*vertex as usize].store(*rank, Relaxed);
+        }
+        let unranked = if ranks.is_some() { Vec::new() } else { first };
         Propagation {
             active: members.iter().copied().map(AtomicU64::new).collect(),
             members,
             names,
             labels,
+            unranked: RwLock::new(Arc::new(unranked)),
             handed_in: Mutex::default(),
             changes: RwLock::default(),
             rounds_left: AtomicU32::new(rounds),
@@ -115,6 +125,14 @@ impl<A: Adjacency> Propagation<A> {
     #[inline(always)]
     fn label(&self, vertex: u32) -> u32 {
         self.labels[vertex as usize].load(Relaxed)
+    }
+
+    /// Looks up the rank of the label that a member begins with.
+    fn rank(&self, position: usize, unranked: &[i64], work: &mut Work<'_>) {
+        let rank = self.names.partition_point(|name| *name < unranked[position]);
+        self.labels[self.field.members[position] as usize].store(rank as u32, Relaxed);
+        // As many looks as edges would be.
+        work.charge(self.names.len().ilog2() as usize);
     }
 
     /// A piece of the list on the side that is looked at; it, and whether there are more.
@@ -245,10 +263,10 @@ impl<A: Adjacency> Propagation<A> {
     }
 }
 
-/// Different labels, rising, and the rank of each of these among them.
-fn ranked(first: &[i64]) -> (Vec<i64>, Vec<u32>) {
+/// Different labels, rising, and the rank of each of these among them; no ranks where each must be looked up.
+fn ranked(first: &[i64]) -> (Vec<i64>, Option<Vec<u32>>) {
     if first.is_sorted_by(|one, next| one < next) {
-        return (first.to_vec(), (0..first.len() as u32).collect());
+        return (first.to_vec(), Some((0..first.len() as u32).collect()));
     }
     let least = first.iter().min().copied().unwrap_or(0);
     let span = first.iter().map(|label| label.wrapping_sub(least) as u64).max().unwrap_or(0);
@@ -256,9 +274,7 @@ fn ranked(first: &[i64]) -> (Vec<i64>, Vec<u32>) {
         let mut names = first.to_vec();
         names.sort_unstable();
         names.dedup();
-        let rank = |label: &i64| names.partition_point(|other| other < label) as u32;
-        let ranks = first.iter().map(rank).collect();
-        return (names, ranks);
+        return (names, None);
     }
     // A bit for each number that a label could be, and how many there are before each word.
     let mut words = vec![(0_u64, 0_u32); span as usize / 64 + 1];
@@ -279,7 +295,7 @@ fn ranked(first: &[i64]) -> (Vec<i64>, Vec<u32>) {
         rank + (bits & ((1 << (place(*label) % 64)) - 1)).count_ones()
     };
     let ranks = first.iter().map(rank).collect();
-    (names, ranks)
+    (names, Some(ranks))
 }
 
 impl<A: Adjacency> Staged for Propagation<A> {
@@ -287,12 +303,19 @@ impl<A: Adjacency> Staged for Propagation<A> {
     type Own = Own;
 
     fn first(&self) -> Option<Stretch<Kind>> {
-        self.counting()
+        match self.unranked.read().len() {
+            0 => self.counting(),
+            count => Some(Stretch { kind: Kind::Rank, count, morsel: RANK_MORSEL }),
+        }
     }
     fn work(&self, kind: Kind, range: &mut Range<usize>, own: &mut Own, work: &mut Work<'_>) {
-        let changes = self.changes.read().clone();
+        let (changes, unranked) = (self.changes.read().clone(), self.unranked.read().clone());
         while range.start < range.end && !work.is_over() {
             let is_done = match kind {
+                Kind::Rank => {
+                    self.rank(range.start, &unranked, work);
+                    true
+                }
                 Kind::Count => self.count_word(range.start, own, work),
                 Kind::Change | Kind::ChangeAndTell => {
                     self.change(&changes[range.start], kind == Kind::ChangeAndTell, own, work)
@@ -311,6 +334,10 @@ impl<A: Adjacency> Staged for Propagation<A> {
     }
     fn next(&self, kind: Kind) -> Option<Stretch<Kind>> {
         match kind {
+            Kind::Rank => {
+                *self.unranked.write() = Arc::default();
+                self.counting()
+            }
             Kind::Count => self.changing(),
             Kind::Change | Kind::ChangeAndTell => {
                 *self.changes.write() = Arc::default();
@@ -324,7 +351,8 @@ impl<A: Adjacency> Staged for Propagation<A> {
     fn bytes(&self) -> usize {
         let words = (self.members.capacity() + self.active.capacity()) * 8;
         let changes: usize = self.changes.read().iter().map(|some| some.capacity() * 8).sum();
-        let vertices = self.names.capacity() * 8 + self.labels.capacity() * 4;
+        let unranked = self.unranked.read().capacity() * 8;
+        let vertices = self.names.capacity() * 8 + self.labels.capacity() * 4 + unranked;
         self.field.bytes() + vertices + words + changes + self.held.load(Relaxed)
     }
 }
@@ -349,7 +377,8 @@ mod tests {
             names.dedup();
             let ranks: Vec<u32> =
                 first.iter().map(|label| names.partition_point(|name| name < label) as u32).collect();
-            assert_eq!(ranked(first), (names, ranks), "{first:?}");
+            let (found, of_each) = ranked(first);
+            assert_eq!((found, of_each.as_ref().unwrap_or(&ranks)), (names, &ranks), "{first:?}");
         }
     }
 }

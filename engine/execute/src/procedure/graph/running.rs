@@ -193,13 +193,15 @@ impl Running {
         Running { question, settings, snapshot, along, against, phase }
     }
 
-    /// Bytes it holds at least once it works: to be charged before.
+    /// Bytes it holds at least in what comes next: to be charged before.
     pub(super) fn bytes_min(&self) -> usize {
-        let per_vertex = match self.question {
-            Question::Bfs => 1,
-            Question::Sssp | Question::Wcc => 8,
-            Question::Cdlp => 16,
-            Question::PageRank | Question::Lcc => 28,
+        let per_vertex = match (self.question, &**self.phase.read()) {
+            // The list, which may be half empty; the members, their labels, those sorted, and ranks twice.
+            (Question::Cdlp, Phase::List(_)) => 60,
+            (Question::Bfs, _) => 1,
+            (Question::Sssp | Question::Wcc, _) => 8,
+            (Question::Cdlp, _) => 16,
+            (Question::PageRank | Question::Lcc, _) => 28,
         };
         self.snapshot.vertex_bound() as usize * per_vertex
     }
@@ -318,7 +320,7 @@ impl Running {
             }
             Question::Cdlp => {
                 let first: Vec<i64> = found.iter().map(|(_, label)| *label).collect();
-                let job = Propagation::new(field(), &first, settings.rounds);
+                let job = Propagation::new(field(), first, settings.rounds);
                 Phase::Cdlp(Box::new(Given::new(job, count)))
             }
             Question::Lcc => Phase::Lcc(Box::new(Given::new(Clustering::new(field()), count))),
