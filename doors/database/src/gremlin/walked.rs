@@ -42,9 +42,11 @@ pub(crate) struct Walked {
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
-    /// Chunks to scan for vertices of these labels, as the view has them.
-    scans: RefCell<Vec<(Vec<Arc<str>>, Arc<[ChunkNo]>)>>,
+    scans: RefCell<Vec<Scan>>,
 }
+
+/// Labels, and the chunks of the view that may hold vertices of one of them.
+type Scan = (Vec<Arc<str>>, Arc<[ChunkNo]>);
 
 struct Adjacent {
     types: Vec<Arc<str>>,
