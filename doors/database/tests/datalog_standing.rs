@@ -291,9 +291,18 @@ fn arguments_without_room_are_refused() {
         tc(a, b) :- P.i(a, i), i <= $n, NEXT(a, b). tc(a, c) :- tc(a, b), NEXT(b, c). ?- tc(a, b). }")
     .unwrap();
     let upto = |n: i64| params! { "n" => n };
-    let _reader = Reader::new(&database, "theirs", &upto(3));
+    let mut reader = Reader::new(&database, "theirs", &upto(3));
     let refused = database.subscribe("theirs", &upto(400), None, true).map(drop).unwrap_err();
     assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
+    // Whoever read before is told as before.
+    run("MATCH (a:P {i: 10}), (b:P {i: 1}) CREATE (b)-[:NEXT]->(a)").unwrap();
+    reader.read_to(database.snapshot().place());
+    let theirs = expected(
+        &mut session,
+        "MATCH (a:P)-[:NEXT*]->(b) WHERE a.i <= 3 RETURN DISTINCT a, b",
+        Params::new(),
+    );
+    assert_eq!(reader.rows, theirs);
 }
 
 /// To Datalog `1` and `1.0` are two values, also where they are arguments.

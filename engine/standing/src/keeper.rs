@@ -117,10 +117,7 @@ impl Keeper {
         let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
         query.payer = payer;
         query.held = self.ledger.as_ref().map(|ledger| ledger(payer));
-        query.charge();
-        if let Some(error) = query.failure() {
-            return Err(error.clone());
-        }
+        query.charge()?;
         query.used_ns = monotonic_ns() - begin_ns;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
@@ -216,7 +213,8 @@ impl Keeper {
         let mut inner = self.places[at].lock();
         // So that the view is that of the query's newest commit.
         inner.turn(&self.engine);
-        let Inner { follower, queries, .. } = &mut *inner;
+        let Inner { follower, queries, spent } = &mut *inner;
+        let begin_ns = monotonic_ns();
         let query = queries.get_mut(name).ok_or_else(|| no_such(name))?;
         let given =
             |name: &Name| argument(name).ok_or_else(|| StandingError::MissingArgument(name.to_string()));
@@ -224,13 +222,17 @@ impl Keeper {
         if let Some(follower) = follower.as_mut() {
             query.withdraw(follower);
         }
-        match (follower, query.failure()) {
+        let outcome = match (follower, query.failure()) {
             (_, Some(error)) => Err(error.clone()),
             (None, None) => Err(no_such(name)),
             (Some(follower), None) => {
                 query.subscribe(Row::new(arguments), from, snapshot, follower, &self.engine)
             }
-        }
+        };
+        let took_ns = monotonic_ns() - begin_ns;
+        query.used_ns += took_ns;
+        *spent.entry(query.payer).or_insert(0) += took_ns;
+        outcome
     }
 
     /// Time that turns of a place have spent since this was asked last: payers and nanoseconds.

@@ -139,17 +139,20 @@ impl Query {
     pub fn bytes(&self) -> usize {
         self.work.as_ref().map_or(0, |work| work.kept.bytes())
     }
-    /// Counts these bytes on the account of who pays; without room there it ends.
-    pub fn charge(&mut self) {
+    /// Counts its bytes on the account of who pays.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn charge(&mut self) -> Result<(), StandingError> {
         let bytes = self.bytes() as u64;
         let outcome = self.held.as_mut().map_or(Ok(()), |held| held.set(bytes));
-        if let Err((level, limit)) = outcome {
+        outcome.map_err(|(level, limit)| {
             let what = match level {
                 Level::Machine => "memory of all queries, in bytes,",
                 _ => "memory of the tenant, in bytes,",
             };
-            self.fail(StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) });
-        }
+            StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
+        })
     }
     /// Who reads it now.
     pub fn subscribers(&self) -> usize {
@@ -162,20 +165,55 @@ impl Query {
         if step.place <= self.place {
             return;
         }
-        if let Some(changes) = self.feed(view, step.tick, Some(step), &Changes::new()) {
-            self.tell(step.place, step.time_micros, changes);
+        match self.feed(view, step.tick, Some(step), &Changes::new()) {
+            Ok(changes) => self.tell(step.place, step.time_micros, changes),
+            Err(error) => self.fail(error),
         }
     }
-    /// Takes a tick through the network; an error ends the query.
-    fn feed(&mut self, view: &View, tick: Tick, step: Option<&Step>, arguments: &Changes) -> Option<Changes> {
-        let Ok(work) = &mut self.work else { return None };
+    /// Takes a tick through the network. After an error what is kept is of no use any more.
+    fn feed(
+        &mut self,
+        view: &View,
+        tick: Tick,
+        step: Option<&Step>,
+        arguments: &Changes,
+    ) -> Result<Changes, StandingError> {
+        let work = self.work.as_mut().map_err(|error| error.clone())?;
         let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
-        let outcome = caught(|| work.kept.advance(&turn, arguments));
-        let changes = outcome.map_err(|error| self.fail(error)).ok();
-        self.charge();
-        // What ended for want of room has nobody left to tell, and nothing to go on from.
-        changes.filter(|_| self.work.is_ok())
+        let changes = caught(|| work.kept.advance(&turn, arguments))?;
+        self.charge()?;
+        Ok(changes)
+    }
+    /// Makes anew what is kept, for those who read: their answers stay what they are. An error ends the query.
+    fn renew(&mut self, view: &View, tick: Tick) {
+        let arguments = self.given();
+        if self.work.is_err() {
+            return;
+        }
+        let Ok(Work { definition, kept }) =
+            std::mem::replace(&mut self.work, Err(StandingError::Failed(String::new())))
+        else {
+            return;
+        };
+        // Not two of them at once.
+        drop(kept);
+        let begun = caught(|| definition.begin(&Turn { view, tick, touched: None }, Some(&arguments)));
+        self.work = begun.map(|(_, kept)| Work { definition, kept });
+        let outcome = match &self.work {
+            Ok(_) => self.charge(),
+            Err(error) => Err(error.clone()),
+        };
+        if let Err(error) = outcome {
+            self.fail(error);
+        }
+    }
+    /// The arguments of those who read.
+    fn given(&self) -> Changes {
+        match self.parameters.is_empty() {
+            true => vec![(Row::unit(), 1)],
+            false => self.readers.values().map(|readers| (readers.arguments.clone(), 1)).collect(),
+        }
     }
     fn tell(&mut self, place: u64, time_micros: u64, changes: Changes) {
         self.place = place;
@@ -290,8 +328,10 @@ impl Query {
             since = self.place;
             follower.tick += 1;
             let given = vec![(arguments.clone(), 1)];
-            if self.feed(&follower.view, follower.tick, None, &given).is_none() {
-                return Err(self.failure().cloned().unwrap_or(StandingError::Failed(String::new())));
+            if let Err(error) = self.feed(&follower.view, follower.tick, None, &given) {
+                // Those who read already have asked for nothing new.
+                self.renew(&follower.view, follower.tick);
+                return Err(error);
             }
         }
         let arguments = arguments.clone();
@@ -323,7 +363,9 @@ impl Query {
         if !self.parameters.is_empty() && !unread.is_empty() {
             follower.tick += 1;
             let gone = unread.into_iter().map(|arguments| (arguments, -1)).collect();
-            self.feed(&follower.view, follower.tick, None, &gone);
+            if let Err(error) = self.feed(&follower.view, follower.tick, None, &gone) {
+                self.fail(error);
+            }
         }
     }
     fn answer(&self, arguments: &Row) -> Changes {
@@ -350,10 +392,7 @@ impl Query {
     /// The graph was replaced as a whole: the answers are computed anew, and what differs is told as one change.
     pub fn replace(&mut self, follower: &Follower) {
         let Ok(work) = &self.work else { return };
-        let arguments: Changes = match self.parameters.is_empty() {
-            true => vec![(Row::unit(), 1)],
-            false => self.readers.values().map(|readers| (readers.arguments.clone(), 1)).collect(),
-        };
+        let arguments = self.given();
         match work.anew(&follower.view, follower.tick, &arguments) {
             Ok(kept) => {
                 let mut changes = Changes::new();

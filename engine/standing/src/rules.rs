@@ -191,7 +191,9 @@ impl RulesKeeper {
         }
         let began = turn.tick - u64::from(turn.touched.is_some());
         let before = GraphFacts::new(turn.view, began, self.evaluation.program());
-        self.deadline.set(RULES_COMMIT_SECONDS_MAX);
+        // Who gives arguments waits for a first answer.
+        let is_asked = turn.touched.is_none() && arguments.iter().any(|(_, count)| *count > 0);
+        self.deadline.set(if is_asked { RULES_FIRST_SECONDS_MAX } else { RULES_COMMIT_SECONDS_MAX });
         self.evaluation.change_over(&moved, &before)?;
         let told = self.evaluation.difference(self.question);
         // Once in a very long while this evaluates everything anew.
