@@ -361,3 +361,25 @@ fn many_changed_vertices_are_found_by_value() {
     reader.read_to(database.snapshot().place());
     assert_eq!(reader.rows.len(), 1_500);
 }
+
+/// Of two programs on one account that together have no room, neither ends the other.
+#[test]
+fn a_neighbour_on_the_account_ends_nobody() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).and_then(|result| result.rows());
+    run("CREATE TENANT small SET MEMORY '64MB'").unwrap();
+    run("UNWIND range(1, 3000) AS i CREATE (:P {i: i})").unwrap();
+    for name in ["one", "other"] {
+        let text = "DATALOG { p(a, i) :- P.i(a, i). ?- p(a, i). }";
+        run(&format!("CREATE STANDING QUERY {name} FOR TENANT small AS {text}")).unwrap();
+    }
+    let bytes = database.standing()[0].bytes;
+    run(&format!("ALTER TENANT small SET MEMORY '{}KB'", bytes / 1_024 * 7 / 4)).unwrap();
+    let mut readers = ["one", "other"].map(|name| Reader::new(&database, name, &Params::new()));
+    run("UNWIND range(1, 600) AS i CREATE (:P {i: i})").unwrap();
+    for reader in &mut readers {
+        reader.read_to(database.snapshot().place());
+        assert_eq!(reader.rows.len(), 3_600);
+    }
+}

@@ -154,6 +154,13 @@ impl Query {
             StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
         })
     }
+    /// Likewise; where there is room but for what others hold at this moment, it is counted and goes on.
+    fn count(&mut self) -> Result<(), StandingError> {
+        self.charge().or_else(|error| match error {
+            StandingError::TooLarge { limit, .. } if self.bytes() <= limit => Ok(()),
+            error => Err(error),
+        })
+    }
     /// Who reads it now.
     pub fn subscribers(&self) -> usize {
         let queues = self.readers.values().flat_map(|readers| &readers.queues);
@@ -182,7 +189,7 @@ impl Query {
         let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
         let changes = caught(|| work.kept.advance(&turn, arguments))?;
-        self.charge()?;
+        self.count()?;
         Ok(changes)
     }
     /// Makes anew what is kept, for those who read: their answers stay what they are. An error ends the query.
@@ -201,7 +208,7 @@ impl Query {
         let begun = caught(|| definition.begin(&Turn { view, tick, touched: None }, Some(&arguments)));
         self.work = begun.map(|(_, kept)| Work { definition, kept });
         let outcome = match &self.work {
-            Ok(_) => self.charge(),
+            Ok(_) => self.count(),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = outcome {
