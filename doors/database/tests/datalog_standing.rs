@@ -383,3 +383,26 @@ fn a_neighbour_on_the_account_ends_nobody() {
         assert_eq!(reader.rows.len(), 3_600);
     }
 }
+
+/// NaN is one value to a program, although an index finds none.
+#[test]
+fn what_equals_nothing_is_found_beside_an_index() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut run = |text: &str| session.query(text, Params::new()).unwrap().rows().unwrap();
+    run("CREATE INDEX FOR (p:P) ON (p.x)");
+    run("CREATE INDEX FOR (q:Q) ON (q.x)");
+    run("CREATE (:P {x: 0.0 / 0.0}), (:Q {x: 0.0 / 0.0}), (:Q {x: 0.0 / 0.0})");
+    run("CREATE STANDING QUERY same AS DATALOG { same(a) :- P.x(a, x), Q.x(b, x). ?- same(a). }");
+    let mut reader = Reader::new(&database, "same", &Params::new());
+    for (change, count) in [
+        ("MATCH (q:Q) WITH q LIMIT 1 DELETE q", 1),
+        ("CREATE (:P {x: 0.0 / 0.0})", 2),
+        ("MATCH (q:Q) DELETE q", 0),
+        ("CREATE (:Q {x: 0.0 / 0.0})", 2),
+    ] {
+        run(change);
+        reader.read_to(database.snapshot().place());
+        assert_eq!(reader.rows.len(), count, "{change}");
+    }
+}

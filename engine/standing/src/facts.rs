@@ -138,6 +138,8 @@ impl<'a> GraphFacts<'a> {
         found: &mut Vec<Word>,
     ) -> Result<(), RulesError> {
         let value = words.value(word);
+        // What equals nothing, such as NaN, no index finds; here it is one value, as in every other look-up.
+        let index = index.filter(|_| model::compare::equals(&value, &value) == Some(true));
         for vertex in self.view.candidates(filter, index, key, &value, self.tick).map_err(lost)? {
             // 1 and 1.0 are two values here, and one to an index.
             let own = self.property(vertex, filter, key)?;
