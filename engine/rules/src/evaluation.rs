@@ -467,6 +467,10 @@ impl<'a> Evaluation<'a> {
             + self.plan_bytes
             + (waiting + read) * size_of::<u32>()
     }
+    /// Bytes of the values that facts have or had: they grow until the evaluation begins anew.
+    pub fn value_bytes(&self) -> usize {
+        self.words.bytes()
+    }
     /// Now and then: is there room for more, and does anybody want an end?
     pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {
         if self.derived < self.looked_at + LOOK_EVERY {

@@ -141,6 +141,10 @@ impl Kept {
             Kept::Rules(rules) => rules.bytes(),
         }
     }
+    /// Does it keep more of the past than of the present, and is to be made anew?
+    pub fn is_worn(&self) -> bool {
+        matches!(self, Kept::Rules(rules) if rules.is_worn())
+    }
     /// Rows of all answers, equal ones counted once.
     pub fn rows(&self) -> usize {
         match self {

@@ -173,7 +173,12 @@ impl Query {
             return;
         }
         match self.feed(view, step.tick, Some(step), &Changes::new()) {
-            Ok(changes) => self.tell(step.place, step.time_micros, changes),
+            Ok(changes) => {
+                self.tell(step.place, step.time_micros, changes);
+                if self.work.as_ref().is_ok_and(|work| work.kept.is_worn()) {
+                    self.renew(view, step.tick);
+                }
+            }
             Err(error) => self.fail(error),
         }
     }

@@ -85,6 +85,8 @@ pub(crate) struct RulesKeeper {
     graph: Vec<RelationNo>,
     /// Where it has parameters.
     arguments: Option<Arguments>,
+    /// Bytes of values from which on it is to begin anew: most of them are of the past.
+    worn_bytes: usize,
 }
 
 /// Arguments as facts.
@@ -167,7 +169,8 @@ impl RulesKeeper {
             width,
             index: evaluation.index_first(question, width),
         });
-        Ok(RulesKeeper { deadline, evaluation, question, graph, arguments })
+        let worn_bytes = (bytes_max / 2).max(evaluation.value_bytes().saturating_mul(2));
+        Ok(RulesKeeper { deadline, evaluation, question, graph, arguments, worn_bytes })
     }
     /// What a commit changes of the answer, and arguments that come or go.
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
@@ -217,6 +220,10 @@ impl RulesKeeper {
                 facts.map(|fact| (Row::new(fact), 1)).collect()
             }
         }
+    }
+    /// Values are never forgotten: is it time to begin anew?
+    pub fn is_worn(&self) -> bool {
+        self.evaluation.value_bytes() > self.worn_bytes
     }
     /// Bytes of what it keeps.
     pub fn bytes(&self) -> usize {
