@@ -477,8 +477,12 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         self.looked_at = self.derived;
+        self.look_around(0)
+    }
+    /// Does anybody want an end, and is there room for so many words that were read?
+    pub(crate) fn look_around(&self, read: usize) -> Result<(), RulesError> {
         (self.look)()?;
-        if self.bytes() > self.words.bytes_max {
+        if self.bytes() + read * size_of::<Word>() > self.words.bytes_max {
             return Err(out_of_memory(self.words.bytes_max));
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::Evaluation;
 use crate::error::RulesError;
+use crate::limits::LOOK_EVERY;
 use crate::source::Over;
 use datalog::{RelationNo, Source, Term};
 use model::Value;
@@ -54,13 +55,20 @@ impl Evaluation<'_> {
             }
             self.is_copied[relation] = true;
             let arity = self.relations[relation].arity;
-            keys.clear();
-            source.keys(relation, &mut self.words, &mut keys)?;
-            for key in &keys {
-                facts.clear();
-                source.read(relation, (0, *key), &mut self.words, &mut facts)?;
-                for fact in facts.chunks_exact(arity) {
-                    self.give_words(relation, fact)?;
+            let (mut part, mut is_more) = (0, true);
+            while is_more {
+                keys.clear();
+                is_more = source.keys(relation, part, &mut self.words, &mut keys)?;
+                part += 1;
+                for (at, key) in keys.iter().enumerate() {
+                    if at % LOOK_EVERY == 0 {
+                        self.look_around(keys.capacity() + facts.capacity())?;
+                    }
+                    facts.clear();
+                    source.read(relation, (0, *key), &mut self.words, &mut facts)?;
+                    for fact in facts.chunks_exact(arity) {
+                        self.give_words(relation, fact)?;
+                    }
                 }
             }
         }

@@ -183,7 +183,7 @@ impl<'a> Run<'a, '_> {
             return Ok(moved.state(row) & mask != 0);
         }
         let Some(source) = self.ground.over.filter(|_| mask & state::STABLE != 0) else { return Ok(false) };
-        self.ground.turns += 1;
+        self.turn()?;
         source.holds(relation, fact, self.ground.words)
     }
     /// Goes on from each fact of a relation that is read: those of the graph before the change. Those that came with it are in its table.
@@ -205,6 +205,8 @@ impl<'a> Run<'a, '_> {
         let mut facts = std::mem::take(&mut self.ground.buffers[at]);
         facts.clear();
         let column = moved.indexes[index].columns()[0];
+        // Also where nothing is found: an empty answer takes its time.
+        self.turn()?;
         source.read(relation, (column, word), self.ground.words, &mut facts)?;
         let is_last = at + 1 == self.plan.steps.len();
         for fact in facts.chunks_exact(moved.arity) {
@@ -267,6 +269,11 @@ impl<'a> Run<'a, '_> {
             }
         }
         Ok(())
+    }
+    #[inline]
+    fn turn(&mut self) -> Result<(), RulesError> {
+        self.ground.turns += 1;
+        if self.ground.turns >= LOOK_EVERY_TURNS { self.look() } else { Ok(()) }
     }
     /// Does anybody want an end, and is there room for what was found?
     #[cold]

@@ -14,11 +14,18 @@ pub trait Source {
     fn serves(&self, relation: RelationNo, column: usize) -> bool;
     /// Number of facts of a relation, about.
     fn size(&self, relation: RelationNo) -> usize;
-    /// Appends the values that facts of a relation have in their first column, each once; there may be some without facts.
+    /// Appends the values that facts of a relation have in their first column, each once; there may be some without facts. They come
+    /// in parts of a bounded size, numbered from 0 on: true where there is another.
     ///
     /// # Errors
     /// The graph could not be read.
-    fn keys(&self, relation: RelationNo, words: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError>;
+    fn keys(
+        &self,
+        relation: RelationNo,
+        part: usize,
+        words: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<bool, RulesError>;
     /// Appends the facts that have this value in a column that is served: the words of each, each fact once.
     ///
     /// # Errors

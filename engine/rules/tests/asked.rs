@@ -28,10 +28,20 @@ impl Source for Edges {
     fn size(&self, _: RelationNo) -> usize {
         self.edges.len()
     }
-    fn keys(&self, _: RelationNo, _: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError> {
-        self.note(None);
-        found.extend(self.edges.iter().map(|edge| edge[0] as Word).collect::<BTreeSet<Word>>());
-        Ok(())
+    fn keys(
+        &self,
+        _: RelationNo,
+        part: usize,
+        _: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<bool, RulesError> {
+        if part == 0 {
+            self.note(None);
+        }
+        let keys: BTreeSet<Word> = self.edges.iter().map(|edge| edge[0] as Word).collect();
+        let half = keys.len() / 2;
+        found.extend(keys.into_iter().skip(part * half).take(if part == 0 { half } else { usize::MAX }));
+        Ok(part == 0)
     }
     fn read(
         &self,
@@ -107,10 +117,11 @@ fn what_cannot_be_asked_is_copied() {
         fn keys(
             &self,
             relation: RelationNo,
+            part: usize,
             words: &mut Words,
             found: &mut Vec<Word>,
-        ) -> Result<(), RulesError> {
-            self.0.keys(relation, words, found)
+        ) -> Result<bool, RulesError> {
+            self.0.keys(relation, part, words, found)
         }
         fn read(
             &self,

@@ -2,7 +2,7 @@
 
 use model::Value;
 use std::cell::Cell;
-use tanglewood_rules::{Bounds, Evaluation, RulesError};
+use tanglewood_rules::{Bounds, Evaluation, RulesError, Source, Word, Words};
 
 /// Outcome of a program with these facts of `n`, how often it was looked at, and the most bytes of its tables.
 fn outcome(text: &str, count: i64, bytes_max: usize, looks_max: u64) -> (Result<(), RulesError>, usize) {
@@ -77,4 +77,48 @@ fn the_longest_rule_has_room_on_the_stack() {
     let text =
         format!("q(1). p(x) :- {}, y = {}x. ?- p(x).", vec!["q(x)"; 255].join(", "), "x + ".repeat(999));
     assert_eq!(outcome(&text, 0, usize::MAX, u64::MAX).0, Ok(()));
+}
+
+/// A graph of vertices without end, in parts of this size, and without any facts.
+struct Barren(usize);
+
+impl Source for Barren {
+    fn serves(&self, _: usize, column: usize) -> bool {
+        column == 0
+    }
+    fn size(&self, _: usize) -> usize {
+        0
+    }
+    fn keys(&self, _: usize, _: usize, _: &mut Words, found: &mut Vec<Word>) -> Result<bool, RulesError> {
+        found.extend(0..self.0 as Word);
+        Ok(true)
+    }
+    fn read(&self, _: usize, _: (usize, Word), _: &mut Words, _: &mut Vec<Word>) -> Result<(), RulesError> {
+        Ok(())
+    }
+}
+
+/// Whoever only reads, and finds nothing, is looked at and counted too.
+#[test]
+fn reading_in_vain_can_be_ended() {
+    for text in ["p(x) :- E(x, y), E(y, x). ?- p(x).", "p(x, y) :- E(x, k), E(y, k). ?- p(x, y)."] {
+        for (part, looks_max, bytes_max) in [(64, 100, usize::MAX), (1 << 20, u64::MAX, 1 << 20)] {
+            let looks = Cell::new(0);
+            let look = move || {
+                looks.set(looks.get() + 1);
+                if looks.get() > looks_max {
+                    Err(RulesError::Cancelled("enough".to_string()))
+                } else {
+                    Ok(())
+                }
+            };
+            let program = datalog::compile(text).expect("a program");
+            let bounds = Bounds { bytes_max, look: Box::new(look) };
+            let mut evaluation = Evaluation::new(program, |_| None, bounds).expect("it starts");
+            let found = evaluation.evaluate_over(&Barren(part));
+            let is_full = is_too_large(&found, bytes_max);
+            assert!(is_full != matches!(found, Err(RulesError::Cancelled(_))), "{text}: {found:?}");
+            assert_eq!(is_full, bytes_max < usize::MAX, "{text}: {found:?}");
+        }
+    }
 }

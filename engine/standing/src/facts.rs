@@ -8,7 +8,7 @@ use crate::view::{Tick, Touched, View};
 use ::rules::{Change, RulesError, Source, Word, Words};
 use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
 use model::schema::{IndexId, SchemaTarget};
-use model::{Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
+use model::{ChunkNo, Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter};
@@ -30,6 +30,8 @@ pub(crate) struct GraphFacts<'a> {
     relations: Vec<Known>,
     /// By relation: can it be asked by its second column?
     serves_second: Vec<bool>,
+    /// By relation: where vertices are that it may begin with.
+    chunks: Vec<OnceCell<Vec<ChunkNo>>>,
     scratch: RefCell<Vec<u32>>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> GraphFacts<'a> {
             tick,
             relations: program.relations.iter().map(known).collect(),
             serves_second: program.relations.iter().map(serves).collect(),
+            chunks: program.relations.iter().map(|_| OnceCell::new()).collect(),
             scratch: RefCell::default(),
         }
     }
@@ -201,13 +204,23 @@ impl Source for GraphFacts<'_> {
         };
         usize::try_from(count).unwrap_or(usize::MAX)
     }
-    fn keys(&self, relation: RelationNo, words: &mut Words, found: &mut Vec<Word>) -> Result<(), RulesError> {
+    fn keys(
+        &self,
+        relation: RelationNo,
+        part: usize,
+        words: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<bool, RulesError> {
         let filter = match &self.relations[relation] {
-            Known::Nothing => return Ok(()),
+            Known::Nothing => return Ok(false),
             Known::Label(filter) | Known::VertexProperty(filter, ..) => filter,
             Known::EdgeType(..) | Known::EdgeProperty(..) => &LabelFilter::Any,
         };
-        self.words_of(self.view.scan(filter, self.tick).map_err(lost)?, words, found)
+        let chunks = self.chunks[relation].get_or_init(|| self.view.scan_chunks(filter));
+        let (chunk, mut vertices) = (chunks.get(part).copied(), Vec::new());
+        self.view.scan_chunk(chunk, filter, self.tick, &mut vertices).map_err(lost)?;
+        self.words_of(vertices, words, found)?;
+        Ok(chunk.is_some())
     }
     fn read(
         &self,

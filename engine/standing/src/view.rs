@@ -11,7 +11,7 @@ mod values;
 use crate::StandingError;
 use crate::table::{HashMap, HashSet};
 use model::schema::IndexId;
-use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
+use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -381,18 +381,39 @@ impl View {
     /// Vertices that pass the filter.
     pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StandingError> {
         let mut found = Vec::new();
-        for chunk in self.base.scan_chunks(filter) {
-            self.base.scan_chunk(chunk, filter, &mut found)?;
+        for chunk in self.scan_chunks(filter).into_iter().map(Some).chain([None]) {
+            self.scan_chunk(chunk, filter, tick, &mut found)?;
         }
-        if !self.delta.vertices.is_empty() {
-            found.retain(|vertex| !self.delta.vertices.contains_key(vertex));
-            for vertex in self.delta.vertices.keys() {
+        Ok(found)
+    }
+    /// Where in the base vertices may be that pass the filter.
+    pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
+        self.base.scan_chunks(filter)
+    }
+    /// Appends the vertices that pass the filter: those of a chunk that are as in the base, or, where none is named, all others.
+    pub fn scan_chunk(
+        &self,
+        chunk: Option<ChunkNo>,
+        filter: &LabelFilter,
+        tick: Tick,
+        found: &mut Vec<VertexId>,
+    ) -> Result<(), StandingError> {
+        let changed = &self.delta.vertices;
+        let Some(chunk) = chunk else {
+            for vertex in changed.keys() {
                 if self.passes(*vertex, filter, tick)? {
                     found.push(*vertex);
                 }
             }
+            return Ok(());
+        };
+        let before = found.len();
+        self.base.scan_chunk(chunk, filter, found)?;
+        if !changed.is_empty() {
+            let own = found.split_off(before);
+            found.extend(own.into_iter().filter(|vertex| !changed.contains_key(vertex)));
         }
-        Ok(found)
+        Ok(())
     }
     /// Vertices among which are all that pass the filter and of which the property equals `value`, at this tick or any other since
     /// the base: through the index, if there is one.
