@@ -1,7 +1,8 @@
 //! Rules to plans: for each start the order of the steps, and the indexes they need.
 //!
 //! The order is greedy: tests as soon as they can be made; then the atom known by all its columns; then, of those with a bound column, the
-//! one of the smallest relation; a whole relation only where nothing is bound.
+//! one of the smallest relation, of which those that nothing was derived for yet count as the largest; a whole relation only where nothing is
+//! bound.
 
 use crate::error::RulesError;
 use crate::plan::{Formula, Operand, Plan, Role, Shape, Step};
@@ -30,6 +31,8 @@ pub(crate) struct Surroundings<'a> {
     pub parameters: &'a dyn Fn(&str) -> Option<Value>,
     /// Relations of the component.
     pub own: &'a [RelationNo],
+    /// Is it derived by rules? Then it may be empty only until there is something to derive it from.
+    pub is_derived: &'a dyn Fn(RelationNo) -> bool,
     /// Relations of which facts are read where they are asked for, and from whom.
     pub read: &'a dyn Fn(RelationNo) -> Over<'a>,
     /// Relations that are asked as the graph cannot be asked: by a value without an index, or whole inside a rule.
@@ -189,7 +192,11 @@ impl Making<'_, '_> {
         let cost = |literal: &Literal| match literal {
             Literal::Holds(atom) => {
                 let key = self.key(atom).len();
-                (key == 0, self.would_copy(atom), self.size(atom.relation), atom.terms.len() - key)
+                let size = match self.size(atom.relation) {
+                    0 if (self.around.is_derived)(atom.relation) => usize::MAX,
+                    size => size,
+                };
+                (key == 0, self.would_copy(atom), size, atom.terms.len() - key)
             }
             _ => (true, true, usize::MAX, usize::MAX),
         };

@@ -224,8 +224,9 @@ impl<'a> Evaluation<'a> {
     ) -> Result<crate::plan::Plan, RulesError> {
         let Evaluation { program, relations, words, parameters, is_read, .. } = self;
         let read = |relation: RelationNo| over.filter(|_| is_read[relation]);
-        let mut around =
-            Surroundings { relations, words, parameters: &**parameters, own, read: &read, whole };
+        let is_derived = |relation: RelationNo| program.relations[relation].source == datalog::Source::Rules;
+        let (parameters, is_derived, read) = (&**parameters, &is_derived, &read);
+        let mut around = Surroundings { relations, words, parameters, own, is_derived, read, whole };
         let plan = plan(&program.rules[rule], start, &mut around)?;
         // A long rule has a plan from each of its parts.
         (self.look)()?;
