@@ -81,6 +81,13 @@ pub fn estimates(plan: &Plan, planning: &dyn Planning) -> Vec<f64> {
     rows
 }
 
+/// Rows that all operators of a plan yield together, run inside an `Apply` over rows of which `outer` is known.
+pub(crate) fn work(plan: &Plan, planning: &dyn Planning, outer: &Known) -> f64 {
+    let mut rows = Vec::new();
+    Estimator { planning, rows: Some(&mut rows) }.measure(plan, outer);
+    rows.iter().sum()
+}
+
 /// What is known of a plan's rows, run inside an `Apply` over rows of which `outer` is known.
 pub(crate) fn known(plan: &Plan, planning: &dyn Planning, outer: &Known) -> Known {
     Estimator { planning, rows: None }.measure(plan, outer)

@@ -7,7 +7,7 @@
 //! search.
 
 use crate::algebra::*;
-use crate::estimate::{Known, known};
+use crate::estimate::{Known, known, work};
 use crate::rewrite::scopes::TINY_WORK;
 use crate::statistics::Planning;
 
@@ -54,7 +54,7 @@ fn swap(plan: &mut Plan, planning: &dyn Planning) -> bool {
     let (ApplyKind::Semi | ApplyKind::Anti, Plan::Distinct(distinct)) = (&test.kind, &test.input) else {
         return false;
     };
-    if !hardly_repeats(&distinct.input, planning) || work(test, planning) >= TINY_WORK {
+    if !hardly_repeats(&distinct.input, planning) || work_a_row(test, planning) >= TINY_WORK {
         return false;
     }
     let Plan::Distinct(mut distinct) = test.input.take() else { return false };
@@ -65,21 +65,9 @@ fn swap(plan: &mut Plan, planning: &dyn Planning) -> bool {
 }
 
 /// Rows that all operators of a test yield together for one row.
-fn work(test: &Apply, planning: &dyn Planning) -> f64 {
+fn work_a_row(test: &Apply, planning: &dyn Planning) -> f64 {
     let outer = known(&test.input, planning, &Known::one_row());
-    work_of(&test.inner, planning, &outer) / outer.rows.max(1.0)
-}
-
-fn work_of(plan: &Plan, planning: &dyn Planning, outer: &Known) -> f64 {
-    let (mut at, mut sum) = (Some(plan), 0.0);
-    while let Some(plan) = at {
-        sum += known(plan, planning, outer).rows;
-        if let Plan::Apply(node) = plan {
-            sum += work_of(&node.inner, planning, &known(&node.input, planning, outer));
-        }
-        at = plan.input();
-    }
-    sum
+    work(&test.inner, planning, &outer) / outer.rows.max(1.0)
 }
 
 fn hardly_repeats(plan: &Plan, planning: &dyn Planning) -> bool {
