@@ -67,26 +67,10 @@ impl Evaluation<'_> {
         queue: &mut VecDeque<(RelationNo, Row)>,
         over: Over<'_>,
     ) -> Result<(), RulesError> {
-        let Some(source) = over else { return Ok(()) };
-        let (mut keys, mut facts) = (Vec::new(), Vec::new());
         let arity = self.relations[relation].arity;
-        let (mut part, mut is_more) = (0, true);
-        while is_more {
-            keys.clear();
-            is_more = source.keys(relation, part, &mut self.words, &mut keys)?;
-            part += 1;
-            for (at, key) in keys.iter().enumerate() {
-                if at % LOOK_EVERY == 0 {
-                    self.look_around(keys.capacity() + facts.capacity())?;
-                }
-                source.read(relation, (0, *key), &mut self.words, &mut facts)?;
-                if facts.len() >= BLOCK_FACTS * arity {
-                    self.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)?;
-                    facts.clear();
-                }
-            }
-        }
-        self.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)
+        self.each_block_read(relation, over, &mut |evaluation, facts| {
+            evaluation.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)
+        })
     }
     /// Finds what follows from each start, and writes it down.
     fn block<'f>(

@@ -2,8 +2,9 @@
 
 use crate::Evaluation;
 use crate::error::RulesError;
-use crate::limits::LOOK_EVERY;
+use crate::limits::{BLOCK_FACTS, LOOK_EVERY};
 use crate::source::Over;
+use crate::words::Word;
 use datalog::{RelationNo, Source, Term};
 use model::Value;
 
@@ -47,31 +48,44 @@ impl Evaluation<'_> {
     }
     /// Takes these relations' facts out of the graph: they are looked up in a way that the graph cannot be asked in.
     pub(crate) fn copy(&mut self, wanted: Vec<RelationNo>, over: Over<'_>) -> Result<(), RulesError> {
-        let Some(source) = over else { return Ok(()) };
-        let (mut keys, mut facts) = (Vec::new(), Vec::new());
         for relation in wanted {
-            if !std::mem::take(&mut self.is_read[relation]) {
+            if over.is_none() || !std::mem::take(&mut self.is_read[relation]) {
                 continue;
             }
             self.is_copied[relation] = true;
             let arity = self.relations[relation].arity;
-            let (mut part, mut is_more) = (0, true);
-            while is_more {
-                keys.clear();
-                is_more = source.keys(relation, part, &mut self.words, &mut keys)?;
-                part += 1;
-                for (at, key) in keys.iter().enumerate() {
-                    if at % LOOK_EVERY == 0 {
-                        self.look_around(keys.capacity() + facts.capacity())?;
-                    }
+            self.each_block_read(relation, over, &mut |evaluation, facts| {
+                facts.chunks_exact(arity).try_for_each(|fact| evaluation.give_words(relation, fact))
+            })?;
+        }
+        Ok(())
+    }
+    /// All facts of a relation that is read, a block at a time.
+    pub(crate) fn each_block_read(
+        &mut self,
+        relation: RelationNo,
+        over: Over<'_>,
+        take: &mut dyn FnMut(&mut Evaluation, &[Word]) -> Result<(), RulesError>,
+    ) -> Result<(), RulesError> {
+        let Some(source) = over else { return Ok(()) };
+        let (mut keys, mut facts) = (Vec::new(), Vec::new());
+        let block = BLOCK_FACTS * self.relations[relation].arity;
+        let (mut part, mut is_more) = (0, true);
+        while is_more {
+            keys.clear();
+            is_more = source.keys(relation, part, &mut self.words, &mut keys)?;
+            part += 1;
+            for (at, key) in keys.iter().enumerate() {
+                if at % LOOK_EVERY == 0 {
+                    self.look_around(keys.capacity() + facts.capacity())?;
+                }
+                source.read(relation, (0, *key), &mut self.words, &mut facts)?;
+                if facts.len() >= block {
+                    take(self, &facts)?;
                     facts.clear();
-                    source.read(relation, (0, *key), &mut self.words, &mut facts)?;
-                    for fact in facts.chunks_exact(arity) {
-                        self.give_words(relation, fact)?;
-                    }
                 }
             }
         }
-        Ok(())
+        take(self, &facts)
     }
 }
