@@ -68,7 +68,7 @@ impl Evaluation<'_> {
         over: Over<'_>,
     ) -> Result<(), RulesError> {
         let arity = self.relations[relation].arity;
-        self.each_block_read(relation, over, &mut |evaluation, facts| {
+        self.each_block_read(relation, over, |evaluation, facts| {
             evaluation.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)
         })
     }

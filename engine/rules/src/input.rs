@@ -54,7 +54,7 @@ impl Evaluation<'_> {
             }
             self.is_copied[relation] = true;
             let arity = self.relations[relation].arity;
-            self.each_block_read(relation, over, &mut |evaluation, facts| {
+            self.each_block_read(relation, over, |evaluation, facts| {
                 facts.chunks_exact(arity).try_for_each(|fact| evaluation.give_words(relation, fact))
             })?;
         }
@@ -65,7 +65,7 @@ impl Evaluation<'_> {
         &mut self,
         relation: RelationNo,
         over: Over<'_>,
-        take: &mut dyn FnMut(&mut Evaluation, &[Word]) -> Result<(), RulesError>,
+        mut take: impl FnMut(&mut Self, &[Word]) -> Result<(), RulesError>,
     ) -> Result<(), RulesError> {
         let Some(source) = over else { return Ok(()) };
         let (mut keys, mut facts) = (Vec::new(), Vec::new());
