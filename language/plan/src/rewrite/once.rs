@@ -31,12 +31,7 @@ pub(crate) fn once(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'
 fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mut few: bool) {
     let mut at = plan;
     loop {
-        few = match at {
-            Plan::Limit(_) => true,
-            // These have seen all rows before they hand on the first.
-            Plan::Sort(_) | Plan::Aggregate(_) => false,
-            _ => few,
-        };
+        few = at.few_below(few);
         if let Plan::Apply(node) = at
             && reads_nothing(node)
             && (!matches!(node.kind, ApplyKind::Inner(_))

@@ -49,12 +49,7 @@ impl Choosing {
     fn walk(&mut self, plan: &mut Plan, few: bool) -> f64 {
         let own = self.rows.get(self.next).copied().unwrap_or(0.0);
         self.next += 1;
-        let few = match plan {
-            Plan::Limit(_) => true,
-            // These have seen all rows before they hand on the first.
-            Plan::Sort(_) | Plan::Aggregate(_) => false,
-            _ => few,
-        };
+        let few = plan.few_below(few);
         if let (Plan::Limit(node), true) = (&mut *plan, self.off) {
             node.scope = Scope::off(ScopeReason::Off);
         }
