@@ -446,6 +446,14 @@ pub(crate) trait Intake: Send {
     fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome;
 }
 
+/// A batch that waits for the rows before it to be worked off, and what it was charged: to be released with it.
+pub(crate) fn charged(batch: Batch, context: &mut Context<'_, Rows>) -> Try<(Batch, usize)> {
+    let batch = batch.flatten();
+    let bytes = batch.bytes();
+    context.charge(bytes)?;
+    Ok((batch, bytes))
+}
+
 /// Runs an [`Intake`].
 pub(crate) struct TakingIn<I> {
     intake: I,

@@ -20,7 +20,7 @@ use crate::liveness::VarSet;
 use crate::operator::hold;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Intake, TakingIn, Try};
+use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, Tag, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -180,10 +180,7 @@ impl Intake for ApplyOpen {
             self.waiting.push_back((batch, 0));
             return Ok(());
         }
-        let batch = batch.flatten();
-        let bytes = batch.bytes();
-        context.charge(bytes)?;
-        self.waiting.push_back((batch, bytes));
+        self.waiting.push_back(charged(batch, context)?);
         Ok(())
     }
     fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome {

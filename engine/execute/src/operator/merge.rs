@@ -25,7 +25,7 @@ use crate::operator::set::{self, Changes};
 use crate::operator::write::Dirty;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Intake, TakingIn, Try};
+use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -89,10 +89,7 @@ impl MergeOpen {
 
 impl Intake for MergeOpen {
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
-        let batch = batch.flatten();
-        let bytes = batch.bytes();
-        context.charge(bytes)?;
-        self.waiting.push_back((batch, bytes));
+        self.waiting.push_back(charged(batch, context)?);
         Ok(())
     }
     fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome {

@@ -11,7 +11,7 @@ use crate::operator::apply::ScopeRows;
 use crate::operator::inline::{Line, Stages};
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Intake, Progress, TakingIn, Try, Turn};
+use crate::turn::{Here, Intake, Progress, TakingIn, Try, Turn, charged};
 use dataflow::{Context, Flow, Outcome, VertexOptions};
 use model::Batch;
 use std::collections::VecDeque;
@@ -93,10 +93,7 @@ impl MergeInline {
 impl Intake for MergeInline {
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         if !batch.is_empty() {
-            let batch = batch.flatten();
-            let bytes = batch.bytes();
-            context.charge(bytes)?;
-            self.waiting.push_back((batch, bytes));
+            self.waiting.push_back(charged(batch, context)?);
         }
         Ok(())
     }
