@@ -159,7 +159,7 @@ impl View {
                     touched.edge_properties.push((*edge, *key));
                 }
                 Change::DefineName(_) | Change::CreateIndex(_) | Change::DropIndex(_) => {}
-                Change::CreateConstraint(_) | Change::DropConstraint(_) => {}
+                Change::CreateConstraint(_) | Change::DropConstraint(_) | Change::SetEntry { .. } => {}
             }
         }
         touched.vertices.sort_unstable();

@@ -116,6 +116,9 @@ impl<'a> Draft<'a> {
             }
             Change::CreateConstraint(definition) => self.catalog.add_constraint(definition),
             Change::DropConstraint(name) => self.catalog.drop_constraint(name),
+            Change::SetEntry { kind, name, content } => {
+                self.catalog.entries.set(*kind, name, content.as_ref())
+            }
         }
     }
 

@@ -1,6 +1,7 @@
-//! The catalogue of one snapshot: names and numbers, indexes, constraints.
+//! The catalogue of one snapshot: names and numbers, indexes, constraints, entries of the doors.
 
 use crate::StoreError;
+use crate::entries::Entries;
 use crate::names::NameTable;
 use model::schema::{ConstraintDefinition, IndexDefinition, IndexId, SchemaTarget};
 use model::{EdgeTypeId, KeyId, LabelId, LabelSetId};
@@ -12,6 +13,7 @@ pub struct Catalog {
     pub(crate) names: Arc<NameTable>,
     pub(crate) indexes: Arc<Vec<IndexDefinition>>,
     pub(crate) constraints: Arc<Vec<ConstraintDefinition>>,
+    pub(crate) entries: Entries,
 }
 
 impl Catalog {
@@ -74,6 +76,11 @@ impl Catalog {
     /// The constraint of this name.
     pub fn constraint(&self, name: &str) -> Option<&ConstraintDefinition> {
         self.constraints.iter().find(|constraint| constraint.name == name)
+    }
+
+    /// What the doors keep: users, tenants, standing queries.
+    pub fn entries(&self) -> &Entries {
+        &self.entries
     }
 
     pub(crate) fn add_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
+use crate::entries::{EntryKind, decode_content};
 use crate::names::NameDefinition;
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, IndexId, SchemaTarget};
@@ -79,6 +80,15 @@ pub enum Change {
     CreateConstraint(ConstraintDefinition),
     /// The constraint of this name goes.
     DropConstraint(String),
+    /// An entry of the catalogue takes this content, or goes where there is none.
+    SetEntry {
+        /// What it is about.
+        kind: EntryKind,
+        /// Its name.
+        name: Arc<str>,
+        /// Its content from now on.
+        content: Option<Arc<[u8]>>,
+    },
 }
 
 impl Change {
@@ -161,6 +171,15 @@ fn encode(change: &Change, writer: &mut Writer) {
             writer.byte(12);
             writer.text(name);
         }
+        Change::SetEntry { kind, name, content } => {
+            writer.byte(if content.is_some() { 13 } else { 14 });
+            writer.byte(kind.0);
+            writer.text(name);
+            if let Some(content) = content {
+                writer.size(content.len());
+                writer.raw(content);
+            }
+        }
     }
 }
 
@@ -190,6 +209,11 @@ fn decode(reader: &mut Reader<'_>) -> Result<Change, StoreError> {
         10 => Change::DropIndex(IndexId(reader.uint32()?)),
         11 => Change::CreateConstraint(decode_constraint(reader)?),
         12 => Change::DropConstraint(reader.text()?.to_string()),
+        tag @ (13 | 14) => {
+            let (kind, name) = (EntryKind(reader.byte()?), reader.text()?.into());
+            let content = if tag == 13 { Some(decode_content(reader)?) } else { None };
+            Change::SetEntry { kind, name, content }
+        }
         _ => return Err(reader.fail("unknown kind of change")),
     })
 }

@@ -11,6 +11,7 @@ use crate::change::{
 };
 use crate::chunk::ChunkMeta;
 use crate::directory::{Cell, Directory};
+use crate::entries::Entries;
 use crate::index::Index;
 use crate::index_bytes::{decode_entries, encode_entries, encode_run};
 use crate::index_leaf::{LEAF_ENTRIES_MAX, Leaf};
@@ -28,7 +29,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWMF";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// A manifest of this version has no entries at its end.
+const VERSION_WITHOUT_ENTRIES: u8 = 2;
 /// Delta entries of an index leaf that a manifest carries; a leaf with more is written as a new run instead.
 const LEAF_DELTA_MAX: usize = 64;
 
@@ -116,6 +119,7 @@ impl Snapshot {
             write_meta(&cell.meta, &mut writer);
             writer.raw(&blob.0);
         }
+        root.catalog.entries.encode(&mut writer);
         Ok(Written { manifest: writer.seal(), chunks, runs })
     }
     /// The snapshot a manifest describes; chunks and index runs are read from `source` on first touch.
@@ -138,7 +142,8 @@ impl Snapshot {
         options: StoreOptions,
     ) -> Result<Snapshot, StoreError> {
         let reader = &mut Reader::checked(manifest, "manifest")?;
-        if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
+        let (magic, version) = (reader.raw(4)?, reader.byte()?);
+        if magic != MAGIC || !(VERSION_WITHOUT_ENTRIES..=VERSION).contains(&version) {
             return Err(reader.fail("not a manifest of a known version"));
         }
         let place = reader.uint()?;
@@ -166,6 +171,9 @@ impl Snapshot {
             let meta = read_meta(reader, &catalog)?;
             let blob = read_blob(reader)?;
             directory.set(number, Arc::new(Cell::stored(Arc::new(meta), blob, &pager)));
+        }
+        if version > VERSION_WITHOUT_ENTRIES {
+            catalog.entries = Entries::decode(reader)?;
         }
         reader.finish()?;
         let layers = LayerCache::default();

@@ -45,6 +45,8 @@ pub enum StoreError {
         /// The two edges.
         edges: (EdgeId, EdgeId),
     },
+    /// A catalogue entry would pass a limit; the text says which.
+    EntryRefused(&'static str),
     /// A named limit of the store is reached.
     Full(&'static str),
     /// The chunk already has its final place and cannot take this.
@@ -77,6 +79,7 @@ impl StoreError {
             StoreError::ConstraintExists(_) => "store.constraint_exists",
             StoreError::BadName(_) => "store.bad_name",
             StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. } => "store.not_unique",
+            StoreError::EntryRefused(_) => "store.entry_refused",
             StoreError::Full(_) => "store.full",
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
             StoreError::Outdated(_) => "store.outdated",
@@ -93,6 +96,7 @@ impl StoreError {
                 "find the duplicates and change one of them"
             }
             StoreError::Outdated(_) => "import again",
+            StoreError::EntryRefused(_) => "shorten it, or drop others first",
             StoreError::Full(_) => "split the graph over more shards",
             _ => "the statement met a graph other than the one it was checked against; report this",
         }
@@ -120,6 +124,7 @@ impl fmt::Display for StoreError {
             StoreError::EdgesNotUnique { index, edges: (a, b) } => {
                 write!(f, "edges {a:?} and {b:?} hold the same values in unique index {}", index.0)
             }
+            StoreError::EntryRefused(why) => write!(f, "the catalogue does not take this: {why}"),
             StoreError::Full(limit) => write!(f, "limit reached: {limit}"),
             StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),
             StoreError::Outdated(what) => write!(f, "the graph changed while the import was built: {what}"),

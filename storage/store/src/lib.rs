@@ -7,7 +7,7 @@
 //! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
 //! (what is in memory); `index`, `index_leaf`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
-//! [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
+//! [`entries`] (what doors keep in the catalogue); [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
 pub mod adjacency;
 pub mod allocator;
@@ -26,6 +26,7 @@ mod delta;
 mod directory;
 mod edge_list;
 mod edge_set;
+pub mod entries;
 pub mod error;
 pub mod filter;
 mod fold;
@@ -61,6 +62,7 @@ pub use catalog::Catalog;
 pub use change::Change;
 pub use column::PropertyRef;
 pub use directory::{BlobKey, ChunkSource};
+pub use entries::{Entries, EntryKind};
 pub use error::StoreError;
 pub use filter::LabelFilter;
 pub use index_edges::EdgeRange;

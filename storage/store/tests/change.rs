@@ -44,6 +44,12 @@ fn samples() -> Vec<Change> {
         }),
         Change::DropConstraint("typed".into()),
         Change::DropIndex(IndexId(1)),
+        Change::SetEntry {
+            kind: EntryKind::USER,
+            name: "ada".into(),
+            content: Some([7u8, 8].as_slice().into()),
+        },
+        Change::SetEntry { kind: EntryKind::STANDING, name: "hot".into(), content: None },
     ]
 }
 

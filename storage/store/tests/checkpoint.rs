@@ -163,6 +163,22 @@ fn flipped_bits_are_errors() {
     }
 }
 
+/// Before there were entries of the catalogue, manifests ended before them.
+#[test]
+fn manifests_without_entries_are_read() {
+    let mut pair = Pair::new(options());
+    grow(&mut pair, &mut Chance(5), 10);
+    let blobs = Arc::new(Blobs::default());
+    let mut manifest = blobs.checkpoint(&pair.store.current());
+    manifest.truncate(manifest.len() - 4);
+    assert_eq!((manifest[4], manifest.pop()), (3, Some(0)), "there are no entries");
+    manifest[4] = 2;
+    manifest.extend_from_slice(&crc32fast::hash(&manifest).to_le_bytes());
+    let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();
+    assert!(opened.catalog().entries().is_empty());
+    assert_eq!(blobs.checkpoint(&opened)[4], 3);
+}
+
 /// As a clever forger would: the checksum is right, the content is not. No panic, whatever it says.
 #[test]
 fn forged_bytes_never_panic() {

@@ -69,6 +69,8 @@ impl FootprintWriter<'_> {
                 self.key(Key::catalogue());
                 Ok(())
             }
+            // No transaction reads entries.
+            Change::SetEntry { .. } => Ok(()),
         }
     }
 

@@ -144,8 +144,8 @@ impl Built {
             return Err(StoreError::Outdated("indexes or constraints were made or dropped"));
         }
         let mut draft = Draft::new(current);
-        let names = draft.catalog.names.clone();
-        draft.catalog = Catalog { names, ..self.catalog.clone() };
+        let (names, entries) = (draft.catalog.names.clone(), draft.catalog.entries.clone());
+        draft.catalog = Catalog { names, entries, ..self.catalog.clone() };
         self.catch_up(current, &draft.catalog)?;
         draft.indexes = self.indexes.clone();
         self.merge(current)?;
