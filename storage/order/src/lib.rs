@@ -13,10 +13,13 @@
 //! are refined by the oracle, which knows what the vectors imply and never contradicts itself or them. A place is one number in
 //! a total order that extends both.
 //!
+//! [`kronos`] is the general form: an ordering service for events of any program, which knows no stamps and searches a graph.
+//!
 //! Reading order: [`Stamp`], [`Gatekeeper`] and [`Gatekeepers`] with [`Tau`], [`Oracle`], [`Recent`] (who conflicts with whom), [`Bank`].
 
 mod bank;
 mod gatekeepers;
+pub mod kronos;
 mod oracle;
 mod recent;
 mod stamp;

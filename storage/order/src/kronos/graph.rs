@@ -1,0 +1,380 @@
+//! The event dependency graph: events in a slab, edges, references, levels, and what can be collected.
+//!
+//! ```text
+//!   slot      0        1        2        3
+//!           level 0  level 1  free     level 2        an edge leads from a lower level to a higher one
+//!           refs 1   refs 0            refs 3         slot 1 has no reference: slot 0, before it, keeps it
+//! ```
+//!
+//! Invariants, asserted by [`EventGraph::check`]: an edge leads to a higher level; an event counts the edges that lead to it; an event
+//! without references and without such edges is free; a name fits one generation of its slot.
+//! Cost: 32 bytes an event, 4 to 8 an edge.
+
+use super::lists::{List, Lists};
+use super::search::Search;
+use super::{EVENTS_LARGEST, EventId, EventOrder, KronosError};
+use foldhash::fast::FixedState;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+const SEGMENT_EVENTS: usize = 1 << 14;
+/// Marks a free slot in place of its count of predecessors.
+const FREE: u32 = u32::MAX;
+
+/// How much a graph may hold. A replica of it must have the same limits, since they decide what is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphLimits {
+    /// Events at once; at most [`EVENTS_LARGEST`].
+    pub events_max: u32,
+    /// Edges at once.
+    pub edges_max: u64,
+}
+
+impl Default for GraphLimits {
+    fn default() -> Self {
+        // About 4 GiB at 32 bytes an event and 8 an edge, with the references of sessions beside them.
+        GraphLimits { events_max: 64 << 20, edges_max: 128 << 20 }
+    }
+}
+
+/// What a graph holds and did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GraphCounts {
+    /// Events that live.
+    pub events: u64,
+    /// Edges between them.
+    pub edges: u64,
+    /// References held.
+    pub references: u64,
+    /// Events created since the beginning.
+    pub created: u64,
+    /// Events collected since the beginning.
+    pub collected: u64,
+    /// Searches made by calls that change the graph.
+    pub searches: u64,
+    /// Events visited by them.
+    pub visited: u64,
+}
+
+/// Events and which of them happens before which.
+#[derive(Clone, Debug)]
+pub struct EventGraph {
+    pub(super) limits: GraphLimits,
+    nonce: u32,
+    segments: Vec<Box<[Event]>>,
+    slots: u32,
+    /// Free slots; the last one is taken first.
+    free: Vec<u32>,
+    lists: Lists,
+    pub(super) search: Search,
+    counts: GraphCounts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    level: i64,
+    generation: u32,
+    references: u32,
+    /// Edges that lead here, or [`FREE`].
+    predecessors: u32,
+    after: List,
+}
+
+impl EventGraph {
+    /// An empty graph. Graphs whose names should not be mistaken for each other's get different nonces.
+    pub fn new(nonce: u32, limits: GraphLimits) -> EventGraph {
+        EventGraph {
+            limits: GraphLimits { events_max: limits.events_max.min(EVENTS_LARGEST), ..limits },
+            nonce,
+            segments: Vec::new(),
+            slots: 0,
+            free: Vec::new(),
+            lists: Lists::default(),
+            search: Search::default(),
+            counts: GraphCounts::default(),
+        }
+    }
+
+    /// New events, each with one reference, concurrent with all others.
+    pub fn create_events(&mut self, count: u32) -> Result<Vec<EventId>, KronosError> {
+        if self.counts.events + u64::from(count) > u64::from(self.limits.events_max) {
+            return Err(KronosError::TooManyEvents { max: self.limits.events_max });
+        }
+        let fresh = u64::from(count).saturating_sub(self.free.len() as u64);
+        if u64::from(self.slots) + fresh > u64::from(EVENTS_LARGEST) {
+            return Err(KronosError::TooManyEvents { max: EVENTS_LARGEST });
+        }
+        self.counts.created += u64::from(count);
+        self.counts.events += u64::from(count);
+        self.counts.references += u64::from(count);
+        Ok((0..count).map(|_| self.create()).collect())
+    }
+
+    fn create(&mut self) -> EventId {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            if (self.slots as usize).is_multiple_of(SEGMENT_EVENTS) {
+                let free = Event {
+                    level: 0,
+                    generation: self.nonce,
+                    references: 0,
+                    predecessors: FREE,
+                    after: List::default(),
+                };
+                self.segments.push(vec![free; SEGMENT_EVENTS].into());
+            }
+            self.slots += 1;
+            self.slots - 1
+        });
+        let event = self.event_mut(slot);
+        (event.level, event.references, event.predecessors) = (0, 1, 0);
+        EventId::new(slot, event.generation)
+    }
+
+    /// One more reference to each. An event may be named several times.
+    pub fn acquire_refs(&mut self, events: &[EventId]) -> Result<(), KronosError> {
+        for (at, id) in events.iter().enumerate() {
+            let gained = self.slot(*id).and_then(|slot| {
+                let event = self.event_mut(slot);
+                event.references = event.references.checked_add(1).ok_or(KronosError::References(*id))?;
+                Ok(())
+            });
+            if let Err(error) = gained {
+                events[..at].iter().for_each(|id| self.event_mut(id.slot()).references -= 1);
+                return Err(error);
+            }
+        }
+        self.counts.references += events.len() as u64;
+        Ok(())
+    }
+
+    /// One reference less to each; collects what nobody can name any more and nothing before it pins. Returns how many were collected.
+    pub fn release_refs(&mut self, events: &[EventId]) -> Result<u64, KronosError> {
+        for (at, id) in events.iter().enumerate() {
+            let lost = self.generation_slot(*id).and_then(|slot| {
+                let event = self.event_mut(slot);
+                event.references = event.references.checked_sub(1).ok_or(KronosError::References(*id))?;
+                Ok(())
+            });
+            if let Err(error) = lost {
+                events[..at].iter().for_each(|id| self.event_mut(id.slot()).references += 1);
+                // With no reference before the call it is the name that is wrong, not the count.
+                return Err(self.slot(*id).err().unwrap_or(error));
+            }
+        }
+        self.counts.references -= events.len() as u64;
+        let before = self.counts.collected;
+        events.iter().for_each(|id| self.collect_from(id.slot()));
+        Ok(self.counts.collected - before)
+    }
+
+    /// How the first event of each pair stands to the second.
+    pub fn query_order(&mut self, pairs: &[(EventId, EventId)]) -> Result<Vec<EventOrder>, KronosError> {
+        let mut search = std::mem::take(&mut self.search);
+        let answers = pairs.iter().map(|(this, that)| self.query_with(&mut search, *this, *that)).collect();
+        self.search = search;
+        answers
+    }
+
+    /// The same for one pair, with a memory of the caller's, so that several threads may ask at once.
+    pub fn query_with(
+        &self,
+        search: &mut Search,
+        this: EventId,
+        that: EventId,
+    ) -> Result<EventOrder, KronosError> {
+        let (a, b) = self.pair(this, that)?;
+        Ok(self.order_of(search, a, b))
+    }
+
+    pub(super) fn order_of(&self, search: &mut Search, a: u32, b: u32) -> EventOrder {
+        if search.reaches(self, a, b) {
+            EventOrder::Before
+        } else if search.reaches(self, b, a) {
+            EventOrder::After
+        } else {
+            EventOrder::Concurrent
+        }
+    }
+
+    /// What it holds and did.
+    pub fn counts(&self) -> GraphCounts {
+        GraphCounts { searches: self.search.searches(), visited: self.search.visited(), ..self.counts }
+    }
+    /// The limits that it was made with.
+    pub fn limits(&self) -> GraphLimits {
+        self.limits
+    }
+    /// References that are held to an event by whoever holds them.
+    pub fn references(&self, id: EventId) -> Result<u32, KronosError> {
+        Ok(self.event(self.slot(id)?).references)
+    }
+    /// Bytes of events, edges and the memory of searches.
+    pub fn bytes(&self) -> usize {
+        self.segments.len() * SEGMENT_EVENTS * size_of::<Event>()
+            + self.free.capacity() * 4
+            + self.lists.bytes()
+            + self.search.bytes()
+    }
+
+    /// The slots of two events that can be named.
+    pub(super) fn pair(&self, this: EventId, that: EventId) -> Result<(u32, u32), KronosError> {
+        let (a, b) = (self.slot(this)?, self.slot(that)?);
+        if a == b { Err(KronosError::Same(this)) } else { Ok((a, b)) }
+    }
+
+    /// The slot of an event that somebody holds a reference to.
+    pub(super) fn slot(&self, id: EventId) -> Result<u32, KronosError> {
+        let slot = self.generation_slot(id)?;
+        if self.event(slot).references == 0 { Err(KronosError::Released(id)) } else { Ok(slot) }
+    }
+
+    /// The slot of an event that lives.
+    fn generation_slot(&self, id: EventId) -> Result<u32, KronosError> {
+        let slot = id.slot();
+        if slot >= self.slots {
+            return Err(KronosError::Unknown(id));
+        }
+        let event = self.event(slot);
+        let age = |generation: u32| generation.wrapping_sub(self.nonce);
+        match age(id.generation()).cmp(&age(event.generation)) {
+            std::cmp::Ordering::Less => Err(KronosError::Released(id)),
+            std::cmp::Ordering::Equal if event.predecessors != FREE => Ok(slot),
+            _ => Err(KronosError::Unknown(id)),
+        }
+    }
+
+    /// An edge between two concurrent events. Raises levels where it must.
+    pub(super) fn connect(&mut self, search: &mut Search, from: u32, to: u32) -> Result<(), KronosError> {
+        if self.counts.edges >= self.limits.edges_max {
+            return Err(KronosError::TooManyEdges { max: self.limits.edges_max });
+        }
+        let mut list = self.event(from).after;
+        self.lists.push(&mut list, to);
+        self.event_mut(from).after = list;
+        self.event_mut(to).predecessors += 1;
+        self.counts.edges += 1;
+        let (low, high) = (self.level(from), self.level(to));
+        if low >= high {
+            if self.predecessors(from) == 0 {
+                self.event_mut(from).level = high - 1;
+            } else {
+                self.raise(search, to, low + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the last edge of an event back; levels stay, since they still hold.
+    pub(super) fn disconnect(&mut self, from: u32, to: u32) {
+        let mut list = self.event(from).after;
+        let last = self.lists.pop(&mut list);
+        debug_assert_eq!(last, Some(to), "edges are taken back in reverse order");
+        self.event_mut(from).after = list;
+        self.event_mut(to).predecessors -= 1;
+        self.counts.edges -= 1;
+    }
+
+    /// Raises an event to a level, and those behind it above it. Goes by their old levels, upward, so that each is raised once.
+    fn raise(&mut self, search: &mut Search, event: u32, level: i64) {
+        if self.successors(event).iter().all(|after| self.level(*after) > level) {
+            return self.event_mut(event).level = level;
+        }
+        // An event keeps its old level until its turn, since the old levels are the order of turns.
+        let mut wanted = HashMap::<u32, i64, FixedState>::default();
+        let mut open = BinaryHeap::from([(Reverse(self.level(event)), event)]);
+        wanted.insert(event, level);
+        while let Some((_, event)) = open.pop() {
+            let level = wanted[&event];
+            self.event_mut(event).level = level;
+            for &after in self.successors(event) {
+                let old = self.level(after);
+                if old <= level {
+                    let above = wanted.entry(after).or_insert_with(|| {
+                        open.push((Reverse(old), after));
+                        level + 1
+                    });
+                    *above = (*above).max(level + 1);
+                }
+            }
+        }
+        search.add_visited(wanted.len());
+    }
+
+    /// Collects an event and those behind it, as far as nobody can name them and nothing before pins them.
+    fn collect_from(&mut self, slot: u32) {
+        let mut open = vec![slot];
+        while let Some(slot) = open.pop() {
+            let event = *self.event(slot);
+            if event.references > 0 || event.predecessors != 0 {
+                continue;
+            }
+            for &after in self.lists.targets(&event.after) {
+                let behind =
+                    &mut self.segments[after as usize / SEGMENT_EVENTS][after as usize % SEGMENT_EVENTS];
+                behind.predecessors -= 1;
+                if behind.predecessors == 0 && behind.references == 0 {
+                    open.push(after);
+                }
+            }
+            self.counts.edges -= event.after.len() as u64;
+            self.counts.events -= 1;
+            self.counts.collected += 1;
+            let mut list = event.after;
+            self.lists.clear(&mut list);
+            let generation = event.generation.wrapping_add(1);
+            let free = Event { level: 0, generation, references: 0, predecessors: FREE, after: list };
+            *self.event_mut(slot) = free;
+            // A slot whose generations are used up is not given again: its names would repeat.
+            if generation != self.nonce {
+                self.free.push(slot);
+            }
+        }
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.slots as usize
+    }
+    pub(super) fn level(&self, slot: u32) -> i64 {
+        self.event(slot).level
+    }
+    pub(super) fn predecessors(&self, slot: u32) -> u32 {
+        self.event(slot).predecessors
+    }
+    pub(super) fn successors(&self, slot: u32) -> &[u32] {
+        self.lists.targets(&self.event(slot).after)
+    }
+    fn event(&self, slot: u32) -> &Event {
+        &self.segments[slot as usize / SEGMENT_EVENTS][slot as usize % SEGMENT_EVENTS]
+    }
+    fn event_mut(&mut self, slot: u32) -> &mut Event {
+        &mut self.segments[slot as usize / SEGMENT_EVENTS][slot as usize % SEGMENT_EVENTS]
+    }
+
+    /// Asserts what the head of this file promises. Goes through everything.
+    ///
+    /// # Panics
+    /// If an invariant does not hold.
+    pub fn check(&self) {
+        let (mut events, mut edges, mut references) = (0, 0, 0);
+        let mut leading_to = vec![0_u32; self.slots()];
+        let live = |slot: &u32| self.predecessors(*slot) != FREE;
+        for slot in (0..self.slots).filter(live) {
+            events += 1;
+            references += u64::from(self.event(slot).references);
+            for &after in self.successors(slot) {
+                assert!(self.level(after) > self.level(slot), "an edge leads to a higher level");
+                leading_to[after as usize] += 1;
+                edges += 1;
+            }
+        }
+        for slot in (0..self.slots).filter(live) {
+            assert_eq!(leading_to[slot as usize], self.predecessors(slot), "edges to slot {slot}");
+            assert!(
+                leading_to[slot as usize] > 0 || self.event(slot).references > 0,
+                "slot {slot} is garbage"
+            );
+        }
+        let counted = (self.counts.events, self.counts.edges, self.counts.references);
+        assert_eq!((events, edges, references), counted, "events, edges, references");
+    }
+}
