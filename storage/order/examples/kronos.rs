@@ -26,7 +26,9 @@ fn main() {
     println!("assign_order      {:8.1} M/s, fresh pairs, one a call", PAIRS as f64 / seconds / 1e6);
     let chain = &events[2 * PAIRS..2 * PAIRS + CHAIN];
     let (_, seconds) = timed(|| {
-        chain.windows(2).for_each(|pair| drop(graph.assign_order(&[must(pair[0], pair[1])]).expect("a chain")));
+        chain
+            .windows(2)
+            .for_each(|pair| drop(graph.assign_order(&[must(pair[0], pair[1])]).expect("a chain")));
     });
     println!("assign_order      {:8.1} M/s, a chain", CHAIN as f64 / seconds / 1e6);
     let mut search = Search::default();
@@ -36,7 +38,10 @@ fn main() {
         }
     });
     println!("query_order       {:8.1} ns, pairs", seconds / PAIRS as f64 * 1e9);
-    println!("memory            {:8.1} bytes an event, with orders", graph.bytes() as f64 / f64::from(EVENTS));
+    println!(
+        "memory            {:8.1} bytes an event, with orders",
+        graph.bytes() as f64 / f64::from(EVENTS)
+    );
     let (_, seconds) = timed(|| {
         graph.release_refs(&chain[1..]).expect("held");
         assert_eq!(graph.release_refs(&chain[..1]), Ok(CHAIN as u64));

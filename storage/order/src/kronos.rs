@@ -15,17 +15,30 @@
 //! Cost: creation and release are constant for each event; a question searches only the events between its two, by levels;
 //! collection costs as much as it collects.
 //!
-//! Reading order: [`EventGraph`] (the calls), `lists` (the edges), [`Search`] (the search).
+//! Reading order: [`EventGraph`] (the calls), `lists` (the edges), [`Search`] (the search); then [`Machine`], which adds sessions, retries and
+//! stamps and is what replicas run, [`Command`] and [`Answer`], `snapshot`.
 
 mod batch;
+mod command;
 mod graph;
 mod lists;
+mod machine;
 mod search;
+mod session;
+mod snapshot;
+mod stamps;
 
 pub use batch::{Assigned, Constraint, Direction, Refused, Strength};
+pub use command::{
+    ANSWER_ITEMS_MAX, ANSWERS_MAX, Answer, BATCH_MAX, Command, EXPIRED_REFERENCES_MAX, Entry, Failure,
+    LEASE_MAX_MS, LEASE_MIN_MS, SESSIONS_MAX, SHARED_SESSION, SessionId, StampConstraint, StampError,
+};
 pub use graph::{EventGraph, GraphCounts, GraphLimits};
+pub use machine::Machine;
 pub use search::Search;
+pub use snapshot::SnapshotError;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The most events that may live at once, whatever the limits say: slots are 32 bits, and one value marks a free slot.
@@ -34,7 +47,7 @@ pub const EVENTS_LARGEST: u32 = u32::MAX - 1;
 /// The name of an event: its slot and the generation of that slot. A name is never given twice.
 ///
 /// The first generation of a graph is a number of its own (its *nonce*), so a name from another graph is most likely unknown here.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct EventId(pub u64);
 
 impl EventId {
@@ -56,7 +69,7 @@ impl fmt::Display for EventId {
 }
 
 /// How two events stand to each other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum EventOrder {
     /// The first happens before the second.
     Before,
@@ -78,7 +91,7 @@ impl EventOrder {
 }
 
 /// Why a call was refused. Nothing of a refused call has happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum KronosError {
     /// No event of this graph ever had this name.
     Unknown(EventId),
@@ -125,5 +138,7 @@ impl fmt::Display for KronosError {
 
 impl std::error::Error for KronosError {}
 
+#[cfg(test)]
+mod machine_tests;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@
 //! concurrent with any more is forgotten; the last one forgotten of a chain leaves its past to those that follow it.
 
 use crate::stamp::{Stamp, merge};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
@@ -31,14 +32,14 @@ pub enum First {
 }
 
 /// The events of one epoch that were asked about.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Oracle {
     chains: Vec<Chain>,
     events: usize,
     decisions: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Chain {
     /// By counter.
     events: VecDeque<Event>,
@@ -46,7 +47,7 @@ struct Chain {
     forgotten: Box<[u64]>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Event {
     counter: u64,
     past: Box<[u64]>,
@@ -97,10 +98,7 @@ impl Oracle {
         }
         self.register(this);
         self.register(that);
-        match prefer {
-            First::This => self.decide(this, that),
-            First::That => self.decide(that, this),
-        }
+        self.decide(this, that, prefer, &mut |_, _, _| {});
         prefer
     }
 
@@ -130,24 +128,41 @@ impl Oracle {
         past
     }
 
-    fn register(&mut self, stamp: &Stamp) {
+    /// Remembers an event; false where it was known.
+    fn register(&mut self, stamp: &Stamp) -> bool {
         let past = self.past(stamp);
         let chain = &mut self.chains[stamp.gatekeeper];
         let counter = stamp.counter();
         assert!(counter > chain.forgotten[stamp.gatekeeper], "{stamp} was forgotten");
-        if let Err(at) = chain.events.binary_search_by_key(&counter, |event| event.counter) {
+        let place = chain.events.binary_search_by_key(&counter, |event| event.counter);
+        if let Err(at) = place {
             chain.events.insert(at, Event { counter, past });
             self.events += 1;
         }
+        place.is_err()
     }
 
-    /// From now on one event comes before the other, and so does all before it before all behind.
-    fn decide(&mut self, before: &Stamp, after: &Stamp) {
+    /// From now on the preferred event comes before the other, and so does all before it before all behind. Tells the chain, the counter
+    /// and the old past of each event whose past grows.
+    fn decide(
+        &mut self,
+        this: &Stamp,
+        that: &Stamp,
+        first: First,
+        note: &mut impl FnMut(usize, u64, &[u64]),
+    ) {
+        let (before, after) = match first {
+            First::This => (this, that),
+            First::That => (that, this),
+        };
         let past = self.past(before);
         debug_assert!(past[after.gatekeeper] < after.counter(), "a circle");
-        for chain in &mut self.chains {
+        for (number, chain) in self.chains.iter_mut().enumerate() {
             let behind = chain.events.partition_point(|event| event.past[after.gatekeeper] < after.counter());
-            chain.events.iter_mut().skip(behind).for_each(|event| merge(&mut event.past, &past));
+            for event in chain.events.iter_mut().skip(behind) {
+                note(number, event.counter, &event.past);
+                merge(&mut event.past, &past);
+            }
         }
         self.decisions += 1;
     }
@@ -162,6 +177,8 @@ impl Chain {
         }
     }
 }
+
+pub(crate) mod batch;
 
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,12 @@
 //! Invariant: the vector of a stamp is causal. Whoever knows the stamp number `c` of a gatekeeper knows all that this stamp knew, because
 //! clocks are only ever told whole. So one component decides: `a` comes before `b` if and only if `b` knows the counter of `a`.
 
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
 /// A refinable timestamp. Stamps of different gatekeepers may be concurrent: then [`Stamp::compare`] answers nothing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Stamp {
     pub(crate) epoch: u64,
     pub(crate) gatekeeper: usize,
@@ -15,6 +16,11 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// A stamp as it came over a network; nothing where its parts do not fit together.
+    pub fn from_parts(epoch: u64, gatekeeper: usize, vector: Vec<u64>) -> Option<Stamp> {
+        let fits = vector.get(gatekeeper).is_some_and(|counter| *counter > 0);
+        fits.then(|| Stamp { epoch, gatekeeper, vector: vector.into() })
+    }
     /// The age of the bank that it was given in; all stamps of one epoch come before those of the next.
     pub fn epoch(&self) -> u64 {
         self.epoch

@@ -6,10 +6,11 @@
 
 use super::graph::EventGraph;
 use super::{EventId, EventOrder, KronosError};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Which of the two events of a constraint shall come first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Direction {
     /// The first happens before the second.
     Before,
@@ -18,7 +19,7 @@ pub enum Direction {
 }
 
 /// How much a constraint insists.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Strength {
     /// The batch is refused if the order cannot be had.
     Must,
@@ -27,7 +28,7 @@ pub enum Strength {
 }
 
 /// One pair of a batch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Constraint {
     /// The first event.
     pub this: EventId,
@@ -40,7 +41,7 @@ pub struct Constraint {
 }
 
 /// What holds of a pair after its batch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Assigned {
     /// The order that holds, for ever.
     pub order: Direction,
@@ -49,7 +50,7 @@ pub struct Assigned {
 }
 
 /// Why a batch was refused. Nothing of it was assigned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Refused {
     /// The constraint at this position is a `must`, and the opposite order holds, by earlier orders or by the batch itself.
     Contradiction {

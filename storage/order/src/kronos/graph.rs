@@ -12,8 +12,10 @@
 
 use super::lists::{List, Lists};
 use super::search::Search;
+use super::snapshot::SnapshotError;
 use super::{EVENTS_LARGEST, EventId, EventOrder, KronosError};
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -22,7 +24,7 @@ const SEGMENT_EVENTS: usize = 1 << 14;
 const FREE: u32 = u32::MAX;
 
 /// How much a graph may hold. A replica of it must have the same limits, since they decide what is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GraphLimits {
     /// Events at once; at most [`EVENTS_LARGEST`].
     pub events_max: u32,
@@ -80,6 +82,34 @@ struct Event {
     after: List,
 }
 
+/// A graph without its slots, for a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(super) struct GraphImage {
+    nonce: u32,
+    limits: GraphLimits,
+    slots: u32,
+    free: Vec<u32>,
+    created: u64,
+    collected: u64,
+}
+
+/// One slot of a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SlotImage {
+    /// Counted from the nonce, so that it is a small number.
+    generation: u32,
+    live: bool,
+    references: u32,
+    level: i64,
+    successors: Vec<u32>,
+}
+
+impl Event {
+    fn free(generation: u32) -> Event {
+        Event { level: 0, generation, references: 0, predecessors: FREE, after: List::default() }
+    }
+}
+
 impl EventGraph {
     /// An empty graph. Graphs whose names should not be mistaken for each other's get different nonces.
     pub fn new(nonce: u32, limits: GraphLimits) -> EventGraph {
@@ -113,14 +143,7 @@ impl EventGraph {
     fn create(&mut self) -> EventId {
         let slot = self.free.pop().unwrap_or_else(|| {
             if (self.slots as usize).is_multiple_of(SEGMENT_EVENTS) {
-                let free = Event {
-                    level: 0,
-                    generation: self.nonce,
-                    references: 0,
-                    predecessors: FREE,
-                    after: List::default(),
-                };
-                self.segments.push(vec![free; SEGMENT_EVENTS].into());
+                self.segments.push(vec![Event::free(self.nonce); SEGMENT_EVENTS].into());
             }
             self.slots += 1;
             self.slots - 1
@@ -165,6 +188,15 @@ impl EventGraph {
         let before = self.counts.collected;
         events.iter().for_each(|id| self.collect_from(id.slot()));
         Ok(self.counts.collected - before)
+    }
+
+    /// Releases so many references to a slot that are known to be held.
+    pub(super) fn release_all(&mut self, slot: u32, count: u32) {
+        let event = self.event_mut(slot);
+        debug_assert!(event.references >= count, "only held references are released");
+        event.references -= count;
+        self.counts.references -= u64::from(count);
+        self.collect_from(slot);
     }
 
     /// How the first event of each pair stands to the second.
@@ -322,8 +354,7 @@ impl EventGraph {
             let mut list = event.after;
             self.lists.clear(&mut list);
             let generation = event.generation.wrapping_add(1);
-            let free = Event { level: 0, generation, references: 0, predecessors: FREE, after: list };
-            *self.event_mut(slot) = free;
+            *self.event_mut(slot) = Event::free(generation);
             // A slot whose generations are used up is not given again: its names would repeat.
             if generation != self.nonce {
                 self.free.push(slot);
@@ -348,6 +379,74 @@ impl EventGraph {
     }
     fn event_mut(&mut self, slot: u32) -> &mut Event {
         &mut self.segments[slot as usize / SEGMENT_EVENTS][slot as usize % SEGMENT_EVENTS]
+    }
+
+    pub(super) fn image(&self) -> GraphImage {
+        GraphImage {
+            nonce: self.nonce,
+            limits: self.limits,
+            slots: self.slots,
+            free: self.free.clone(),
+            created: self.counts.created,
+            collected: self.counts.collected,
+        }
+    }
+    pub(super) fn slot_image(&self, slot: u32) -> SlotImage {
+        let event = self.event(slot);
+        SlotImage {
+            generation: event.generation.wrapping_sub(self.nonce),
+            live: event.predecessors != FREE,
+            references: event.references,
+            level: event.level,
+            successors: self.successors(slot).to_vec(),
+        }
+    }
+
+    /// The graph of an image, with all slots free; each is then set once, from so many bytes in all.
+    pub(super) fn from_image(image: GraphImage, bytes: usize) -> Result<EventGraph, SnapshotError> {
+        // A slot takes a byte and more, so that damage cannot ask for memory without bound.
+        if image.slots as usize > bytes
+            || image.slots > EVENTS_LARGEST
+            || image.free.iter().any(|slot| *slot >= image.slots)
+        {
+            return Err(SnapshotError("its slots are out of bounds".into()));
+        }
+        let mut graph = EventGraph::new(image.nonce, image.limits);
+        (graph.slots, graph.free) = (image.slots, image.free);
+        let segments = (image.slots as usize).div_ceil(SEGMENT_EVENTS);
+        graph.segments =
+            (0..segments).map(|_| vec![Event::free(image.nonce); SEGMENT_EVENTS].into()).collect();
+        (graph.counts.created, graph.counts.collected) = (image.created, image.collected);
+        Ok(graph)
+    }
+    pub(super) fn set_slot(&mut self, slot: u32, image: &SlotImage) -> Result<(), SnapshotError> {
+        if image.successors.iter().any(|after| *after >= self.slots || *after == slot) {
+            return Err(SnapshotError(format!("an edge of slot {slot} leads out of bounds")));
+        }
+        let mut list = List::default();
+        image.successors.iter().for_each(|after| self.lists.push(&mut list, *after));
+        let generation = image.generation.wrapping_add(self.nonce);
+        let event = self.event_mut(slot);
+        (event.generation, event.references, event.level) = (generation, image.references, image.level);
+        (event.predecessors, event.after) = (if image.live { 0 } else { FREE }, list);
+        self.counts.events += u64::from(image.live);
+        self.counts.edges += image.successors.len() as u64;
+        self.counts.references += u64::from(image.references);
+        Ok(())
+    }
+    /// Counts the edges to each event, when all slots are set.
+    pub(super) fn finish_image(&mut self) -> Result<(), SnapshotError> {
+        for slot in 0..self.slots {
+            let list = self.event(slot).after;
+            for at in 0..list.len() {
+                let after = self.lists.targets(&list)[at];
+                if self.level(after) <= self.level(slot) || self.predecessors(after) == FREE {
+                    return Err(SnapshotError(format!("the edge from slot {slot} to {after} leads nowhere")));
+                }
+                self.event_mut(after).predecessors += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Asserts what the head of this file promises. Goes through everything.
