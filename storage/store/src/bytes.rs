@@ -28,6 +28,15 @@ pub(crate) fn check_depth(value: &Value) -> Result<(), StoreError> {
     }
 }
 
+/// In debug builds, and so in tests: what a writer made must be what the reader of the same structure takes.
+pub(crate) fn debug_read_back<T>(read: impl FnOnce() -> Result<T, StoreError>) {
+    if cfg!(debug_assertions)
+        && let Err(error) = read()
+    {
+        panic!("what was encoded does not decode: {error}");
+    }
+}
+
 /// Appends to a buffer.
 #[derive(Default, Debug)]
 pub(crate) struct Writer {

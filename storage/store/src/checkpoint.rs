@@ -6,16 +6,13 @@
 
 use crate::bytes::{Reader, Writer};
 use crate::catalog::Catalog;
-use crate::change::{
-    decode_constraint, decode_index, decode_name, encode_constraint, encode_index, encode_name,
-};
+use crate::change::{decode_constraint, decode_name, encode_constraint, encode_name};
 use crate::chunk::ChunkMeta;
 use crate::directory::{Cell, Directory};
 use crate::entries::Entries;
 use crate::index::Index;
-use crate::index_bytes::{decode_entries, encode_entries, encode_run};
-use crate::index_leaf::{LEAF_ENTRIES_MAX, Leaf};
-use crate::index_run::{Entry, IndexRun, RunKnown};
+use crate::index_manifest::{IndexBlobs, read_index, write_index};
+use crate::index_run::IndexRun;
 use crate::names::NameCounts;
 use crate::page::Page;
 use crate::pager::Pager;
@@ -32,8 +29,6 @@ const MAGIC: &[u8; 4] = b"TWMF";
 const VERSION: u8 = 3;
 /// A manifest of this version has no entries at its end.
 const VERSION_WITHOUT_ENTRIES: u8 = 2;
-/// Delta entries of an index leaf that a manifest carries; a leaf with more is written as a new run instead.
-const LEAF_DELTA_MAX: usize = 64;
 
 /// A checkpoint that was written and is not yet known to be durable.
 #[must_use = "what was written is forgotten unless it is kept"]
@@ -101,7 +96,8 @@ impl Snapshot {
         root.catalog.constraints.iter().for_each(|definition| encode_constraint(definition, &mut writer));
         writer.size(root.indexes.len());
         for (_, index) in &root.indexes {
-            write_index(index, &ahead, &mut writer, write, &mut runs)?;
+            let mut blobs = IndexBlobs { ahead: &ahead, write: &mut *write, runs: &mut runs };
+            write_index(index, &mut writer, &mut blobs)?;
         }
         write_counts(&root.statistics, &mut writer);
         writer.size(root.directory.iter().count());
@@ -120,7 +116,14 @@ impl Snapshot {
             writer.raw(&blob.0);
         }
         root.catalog.entries.encode(&mut writer);
-        Ok(Written { manifest: writer.seal(), chunks, runs })
+        let manifest = writer.seal();
+        self.demand_readable(&manifest)?;
+        Ok(Written { manifest, chunks, runs })
+    }
+    /// A manifest that would not open must not replace one that does: it is read back before anybody believes it.
+    fn demand_readable(&self, manifest: &[u8]) -> Result<(), StoreError> {
+        let read = Snapshot::read_manifest(manifest, Pager::new(None), self.root.options);
+        read.map(|_| ()).map_err(|error| StoreError::NotReadBack(error.to_string().into()))
     }
     /// The snapshot a manifest describes; chunks and index runs are read from `source` on first touch.
     pub fn open(
@@ -224,80 +227,6 @@ fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
     IndexStatistics { index: *id, entries: index.entry_count(), distinct: index.distinct_estimate() }
 }
 
-fn write_index<E: From<StoreError>>(
-    index: &Index,
-    ahead: &HashMap<usize, BlobKey>,
-    writer: &mut Writer,
-    write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
-    runs: &mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
-) -> Result<(), E> {
-    encode_index(&index.definition, writer);
-    writer.size(index.leaves().count());
-    for leaf in index.leaves() {
-        encode_entries(std::iter::once(&leaf.first), writer);
-        write_leaf(leaf, ahead, writer, write, runs)?;
-    }
-    Ok(())
-}
-
-fn write_leaf<E: From<StoreError>>(
-    leaf: &Leaf,
-    ahead: &HashMap<usize, BlobKey>,
-    writer: &mut Writer,
-    write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
-    runs: &mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
-) -> Result<(), E> {
-    let is_whole = leaf.delta_len() <= LEAF_DELTA_MAX;
-    let written = || ahead.get(&(Arc::as_ptr(&leaf.page) as usize)).copied();
-    let (known, blob) = match (is_whole, leaf.page.blob().or_else(written)) {
-        (true, Some(blob)) => (leaf.page.known, blob),
-        (true, None) => {
-            let blob = write(&encode_run(&*leaf.page.read()?))?;
-            runs.push((leaf.page.clone(), blob));
-            (leaf.page.known, blob)
-        }
-        (false, _) => {
-            let run = leaf.merged_run()?;
-            (RunKnown::of(&run, leaf.page.known.width), write(&encode_run(&run))?)
-        }
-    };
-    writer.uint(known.len);
-    writer.uint(known.distinct);
-    writer.raw(&blob.0);
-    for delta in [&leaf.added, &leaf.removed] {
-        let entries: Vec<&Entry> = delta.iter().filter(|_| is_whole).collect();
-        encode_entries(entries.into_iter(), writer);
-    }
-    Ok(())
-}
-
-fn read_index(
-    reader: &mut Reader<'_>,
-    catalog: &mut Catalog,
-    pager: &Arc<Pager>,
-) -> Result<(IndexId, Arc<Index>), StoreError> {
-    let definition = decode_index(reader)?;
-    catalog.add_index(&definition)?;
-    let (id, width, mut leaves) = (definition.id, definition.keys.len(), Vec::<Leaf>::new());
-    for _ in 0..reader.count()? {
-        let mut first = decode_entries(reader)?;
-        let (Some(first), true) = (first.pop(), first.is_empty()) else {
-            return Err(reader.fail("an index leaf has one first entry"));
-        };
-        if leaves.last().is_some_and(|last| last.first >= first) {
-            return Err(reader.fail("index leaves do not rise"));
-        }
-        let (len, distinct, blob) = (reader.uint()?, reader.uint()?, read_blob(reader)?);
-        let (added, removed) = (decode_entries(reader)?, decode_entries(reader)?);
-        if removed.len() as u64 > len || len > LEAF_ENTRIES_MAX as u64 || distinct > len {
-            return Err(reader.fail("index leaf outside its bounds"));
-        }
-        let page = Page::stored(blob, RunKnown { len, distinct, width }, pager);
-        leaves.push(Leaf::over(first, page).with_delta(added, removed));
-    }
-    Ok((id, Arc::new(Index::of_leaves(definition, leaves, pager))))
-}
-
 fn write_counts(statistics: &Statistics, writer: &mut Writer) {
     writer.size(statistics.counts.len());
     for (counter, count) in statistics.counts.iter() {
@@ -363,7 +292,7 @@ fn read_meta(reader: &mut Reader<'_>, catalog: &Catalog) -> Result<ChunkMeta, St
     Ok(meta)
 }
 
-fn read_blob(reader: &mut Reader<'_>) -> Result<BlobKey, StoreError> {
+pub(crate) fn read_blob(reader: &mut Reader<'_>) -> Result<BlobKey, StoreError> {
     let bytes = reader.raw(size_of::<BlobKey>())?;
     Ok(BlobKey(bytes.try_into().expect("a blob key is as long as what was read")))
 }

@@ -1,7 +1,7 @@
 //! Chunks as bytes and back (docs/formats/chunk.md, "Chunk"). A delta is folded before it is written.
 
 use crate::StoreError;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, Writer, debug_read_back};
 use crate::chunk::{Base, ChunkRead};
 use crate::column_bytes::{decode_column, encode_column};
 use crate::delta::SlotBits;
@@ -45,7 +45,10 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
         writer.uint(key.0 as u64);
         encode_column(column, &mut writer);
     }
-    writer.seal()
+    let bytes = writer.seal();
+    let known = BaseKnown { slot_bound: chunk.meta().slot_bound, live: chunk.meta().live };
+    debug_read_back(|| decode(&bytes, known));
+    bytes
 }
 
 /// Inverse of [`encode`]; `known` is what the manifest says of the chunk.

@@ -55,6 +55,8 @@ pub enum StoreError {
     Outdated(&'static str),
     /// A request this store does not serve.
     Unsupported(&'static str),
+    /// What was just encoded does not decode: a fault of this program, found before anything was given up for it.
+    NotReadBack(Box<str>),
 }
 
 impl StoreError {
@@ -84,6 +86,7 @@ impl StoreError {
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
             StoreError::Outdated(_) => "store.outdated",
             StoreError::Unsupported(_) => "store.unsupported",
+            StoreError::NotReadBack(_) => "store.not_read_back",
         }
     }
     /// What a person may do about it.
@@ -98,6 +101,7 @@ impl StoreError {
             StoreError::Outdated(_) => "import again",
             StoreError::EntryRefused(_) => "shorten it, or drop others first",
             StoreError::Full(_) => "split the graph over more shards",
+            StoreError::NotReadBack(_) => "nothing is lost: every commit is in the log; report this",
             _ => "the statement met a graph other than the one it was checked against; report this",
         }
     }
@@ -129,6 +133,7 @@ impl fmt::Display for StoreError {
             StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),
             StoreError::Outdated(what) => write!(f, "the graph changed while the import was built: {what}"),
             StoreError::Unsupported(what) => write!(f, "not supported: {what}"),
+            StoreError::NotReadBack(what) => write!(f, "what was written could not be read back: {what}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Index runs and deltas as bytes and back (docs/formats/chunk.md, "Index run").
 
 use crate::StoreError;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, Writer, debug_read_back};
 use crate::column_bytes::{decode_ints, decode_texts, encode_ints, encode_texts};
 use crate::index_run::{Entry, IndexKey, IndexRun, RunKeys};
 use model::Value;
@@ -29,7 +29,9 @@ pub(crate) fn encode_run(run: &IndexRun) -> Vec<u8> {
         }
     }
     run.vertices.iter().for_each(|vertex| writer.uint(*vertex as u64));
-    writer.seal()
+    let bytes = writer.seal();
+    debug_read_back(|| decode_run(&bytes));
+    bytes
 }
 
 pub(crate) fn decode_run(bytes: &[u8]) -> Result<IndexRun, StoreError> {

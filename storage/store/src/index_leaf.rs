@@ -16,10 +16,13 @@ use std::sync::Arc;
 
 /// Entries of a new leaf.
 pub(crate) const LEAF_ENTRIES: usize = 4096;
-/// Entries above which a folded leaf is cut in two: what a fold copies at most, and with it the longest stop of a commit.
+/// Entries above which a folded leaf is cut: what a fold copies at most, and with it the longest stop of a commit. No longer run is made, in
+/// memory or on disk.
 pub(crate) const LEAF_ENTRIES_MAX: usize = 2 * LEAF_ENTRIES;
 /// Part of its run that a leaf's delta may be as long as: a sixteenth.
 const DELTA_SHARE: usize = 16;
+/// Entries of the longest run that is read: earlier versions wrote a run and its delta as one, without cutting it.
+pub(crate) const LEAF_ENTRIES_READ_MAX: usize = LEAF_ENTRIES_MAX + LEAF_ENTRIES_MAX / DELTA_SHARE;
 /// Bytes of an entry in a delta, in a persistent tree with older versions.
 const ENTRY_BYTES: usize = 128;
 
@@ -82,23 +85,29 @@ impl Leaf {
             None => Ok(IndexRun::build(self.entries()?)),
         }
     }
-    /// The leaves that come of folding: one, two where it would be too long, none where it would be empty.
+    /// The leaves that come of folding: one, several where it would be too long, none where it would be empty.
     pub(crate) fn fold(&self) -> Result<Vec<Leaf>, StoreError> {
+        let (pager, width) = (self.page.pager(), self.page.known.width);
+        let runs = self.folded_runs()?.into_iter();
+        Ok(runs.map(|(first, run)| Leaf::new(first, run, width, pager)).collect())
+    }
+    /// The runs that come of folding, none longer than [`LEAF_ENTRIES_MAX`], each with the first entry of its leaf.
+    pub(crate) fn folded_runs(&self) -> Result<Vec<(Entry, IndexRun)>, StoreError> {
         let run = self.merged_run()?;
         if run.len() == 0 {
             return Ok(Vec::new());
         }
         // The first leaf took what came before its first.
-        let (pager, first) = (self.page.pager(), self.first.clone().min(run.entry(0)));
-        let width = self.page.known.width;
-        Ok(match run.len() {
-            len if len <= LEAF_ENTRIES_MAX => vec![Leaf::new(first, run, width, pager)],
-            len => {
-                let (left, right) = (run.slice(0..len / 2), run.slice(len / 2..len));
-                let middle = right.entry(0);
-                vec![Leaf::new(first, left, width, pager), Leaf::new(middle, right, width, pager)]
-            }
-        })
+        let first = self.first.clone().min(run.entry(0));
+        let (len, parts) = (run.len(), run.len().div_ceil(LEAF_ENTRIES_MAX));
+        if parts == 1 {
+            return Ok(vec![(first, run)]);
+        }
+        let part = |at: usize| run.slice(len * at / parts..len * (at + 1) / parts);
+        let mut runs: Vec<(Entry, IndexRun)> = (0..parts).map(part).map(|run| (run.entry(0), run)).collect();
+        runs[0].0 = first;
+        debug_assert!(runs.iter().all(|(_, run)| run.len() <= LEAF_ENTRIES_MAX));
+        Ok(runs)
     }
     /// All entries, in order.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, StoreError> {

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
-//! (what is in memory); `index`, `index_leaf`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
+//! (what is in memory); `index`, `index_leaf`, `index_manifest`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
 //! [`entries`] (what doors keep in the catalogue); [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
 
 pub mod adjacency;
@@ -37,6 +37,7 @@ mod index_estimate;
 mod index_gather;
 mod index_keep;
 mod index_leaf;
+mod index_manifest;
 mod index_merge;
 mod index_online;
 mod index_range;

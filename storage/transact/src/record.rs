@@ -15,6 +15,7 @@ pub(crate) fn encode(record: &CommitRecord) -> Vec<u8> {
     let mut changes = Vec::new();
     Change::encode_all(&record.changes, &mut changes);
     bytes.extend_from_slice(&changes);
+    debug_assert!(decode(record.place, &bytes).is_ok(), "a record that could not be replayed");
     bytes
 }
 
