@@ -1,13 +1,14 @@
 //! One command says yes or no: `cargo xtask check`.
 //!
 //! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
-//! they fail. No dependency, so that it builds in a second.
+//! they fail. [`mutants`] asks how much the tests notice. No dependency, so that it builds in a second.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "a developer's tool, outside the house"
 )]
 
+mod mutants;
 mod rooms;
 mod tidy;
 
@@ -22,6 +23,7 @@ cargo xtask COMMAND
   check --slow    the same, and the long soak tests
   tidy            only the house rules: import table, sizes, banned words, links
   fmt             formats every file
+  mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         ["check"] => check(false),
         ["check", "--slow"] => check(true),
         ["tidy"] => step("house rules", || tidy::run(&root())),
+        ["mutants", options @ ..] => mutants::run(&root(), options),
         ["fmt"] => cargo(&["fmt", "--all"]),
         _ => {
             eprint!("{USAGE}");
