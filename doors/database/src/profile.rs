@@ -128,15 +128,27 @@ fn attach(tree: &mut PlanDescription, profile: &[NodeProfile]) {
     tree.children.iter_mut().for_each(|child| attach(child, profile));
 }
 
-/// A plan as the map that Bolt sends.
+/// Operators above one another that [`plan_value`] tells: each is a map in a list, and values have a depth.
+const PLAN_LEVELS_MAX: usize = model::nested::VALUE_DEPTH_MAX / 2 - 4;
+
+/// A plan as the map that Bolt sends. What lies deeper than a value may is left out; the text of the plan has all of it.
 pub fn plan_value(plan: &PlanDescription) -> Value {
+    plan_within(plan, PLAN_LEVELS_MAX)
+}
+
+fn plan_within(plan: &PlanDescription, levels: usize) -> Value {
     let mut arguments: Vec<(&str, Value)> =
         plan.arguments.iter().map(|(name, value)| (*name, value.as_str().into())).collect();
     arguments.extend(plan.estimated_rows.map(|rows| ("EstimatedRows", Value::Float(rows))));
+    let children: &[PlanDescription] = if levels == 0 { &[] } else { &plan.children };
+    if children.len() < plan.children.len() {
+        arguments.push(("Omitted", "operators below this one: see EXPLAIN as text".into()));
+    }
+    let children = children.iter().map(|child| plan_within(child, levels - 1)).collect();
     Value::map([
         ("operatorType", format!("{}@neo4j", plan.name).into()),
         ("args", Value::map(arguments)),
         ("identifiers", Value::list(plan.identifiers.iter().map(|name| name.as_str().into()).collect())),
-        ("children", Value::list(plan.children.iter().map(plan_value).collect())),
+        ("children", Value::list(children)),
     ])
 }

@@ -25,13 +25,14 @@ fn value(json: Json) -> Result<Value, String> {
             None => number.as_f64().ok_or_else(|| format!("{number} is too large"))?.into(),
         },
         Json::String(text) => text.into(),
-        Json::Array(items) => Value::list(items.into_iter().map(value).collect::<Result<_, _>>()?),
-        Json::Object(pairs) => Value::map(
-            pairs
-                .into_iter()
-                .map(|(key, json)| Ok((key, value(json)?)))
-                .collect::<Result<Vec<_>, String>>()?,
-        ),
+        Json::Array(items) => {
+            let items = items.into_iter().map(value).collect::<Result<_, _>>()?;
+            Value::try_list(items).map_err(|error| error.to_string())?
+        }
+        Json::Object(pairs) => {
+            let pairs = pairs.into_iter().map(|(key, json)| Ok((key, value(json)?)));
+            Value::try_map(pairs.collect::<Result<Vec<_>, String>>()?).map_err(|error| error.to_string())?
+        }
     })
 }
 

@@ -8,7 +8,6 @@ use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
 use crate::row::Row;
 use crate::shape::{Step, StepKind, StepNo};
 use model::Value;
-use std::sync::Arc;
 
 enum Operator {
     Arguments,
@@ -136,7 +135,6 @@ fn unwound(input: &Changes, list: &Evaluator) -> Result<Changes, StandingError> 
         match list {
             Value::Null => {}
             Value::List(list) => {
-                let list: &Arc<Vec<Value>> = &list;
                 found.extend(list.iter().map(|value| (row.join(std::slice::from_ref(value)), *diff)));
             }
             single => found.push((row.join(&[single]), *diff)),

@@ -7,6 +7,10 @@ use crate::id::{EdgeRef, NO_VERTEX, VertexId};
 use crate::value::Value;
 use std::sync::Arc;
 
+/// Longer texts, in bytes, are kept as values of their own: copying them into a buffer, and once for each row that repeats them, would
+/// cost a batch many times what it holds.
+pub const LONG_TEXT_BYTES: usize = 16 << 10;
+
 /// Which rows are null; empty means none is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nulls {
@@ -47,7 +51,10 @@ impl Texts {
     /// Appends one row.
     pub fn push(&mut self, text: &str) {
         self.bytes.push_str(text);
-        self.ends.push(u32::try_from(self.bytes.len()).expect("a batch holds less than 4 GiB of text"));
+        self.ends.push(
+            u32::try_from(self.bytes.len())
+                .expect("a batch holds less than 4 GiB of text: rows times LONG_TEXT_BYTES"),
+        );
     }
     /// Text of `row`.
     #[inline]
@@ -270,7 +277,9 @@ impl ColumnBuilder {
             (Column::Bool(rows, _), Value::Bool(value)) => rows.push(value),
             (Column::Int(rows, _), Value::Int(value)) => rows.push(value),
             (Column::Float(rows, _), Value::Float(value)) => rows.push(value),
-            (Column::Text(rows, _), Value::String(value)) => rows.push(&value),
+            (Column::Text(rows, _), Value::String(value)) if value.len() <= LONG_TEXT_BYTES => {
+                rows.push(&value)
+            }
             (Column::Vertex(rows, _), Value::Vertex(value)) => rows.push(value),
             (Column::Edge(rows, _), Value::Edge(value)) => rows.push(*value),
             (column, value) => {
@@ -283,7 +292,7 @@ impl ColumnBuilder {
     /// Appends text without an allocation of its own.
     pub fn push_text(&mut self, text: &str) {
         match &mut self.column {
-            Some(Column::Text(rows, _)) => rows.push(text),
+            Some(Column::Text(rows, _)) if text.len() <= LONG_TEXT_BYTES => rows.push(text),
             _ => self.push(Value::string(text)),
         }
     }
@@ -298,7 +307,7 @@ fn empty_like(value: &Value) -> Column {
         Value::Bool(_) => Column::Bool(Vec::new(), Nulls::none()),
         Value::Int(_) => Column::Int(Vec::new(), Nulls::none()),
         Value::Float(_) => Column::Float(Vec::new(), Nulls::none()),
-        Value::String(_) => Column::Text(Texts::default(), Nulls::none()),
+        Value::String(text) if text.len() <= LONG_TEXT_BYTES => Column::Text(Texts::default(), Nulls::none()),
         Value::Vertex(_) => Column::Vertex(Vec::new(), Nulls::none()),
         Value::Edge(_) => Column::Edge(Vec::new(), Nulls::none()),
         _ => Column::Any(Vec::new()),

@@ -13,6 +13,8 @@ use std::hash::{Hash, Hasher};
 pub fn equals(a: &Value, b: &Value) -> Option<bool> {
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => None,
+        (Value::List(x), Value::List(y)) if x.is_same(y) && x.extent().equals_itself => Some(true),
+        (Value::Map(x), Value::Map(y)) if x.is_same(y) && x.extent().equals_itself => Some(true),
         (Value::List(x), Value::List(y)) => equals_all(x.len() == y.len(), x.iter().zip(y.iter())),
         (Value::Map(x), Value::Map(y)) => {
             let same_keys = x.len() == y.len() && x.keys().eq(y.keys());
@@ -130,6 +132,8 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
             .then(order_floats(x.x, y.x))
             .then(order_floats(x.y, y.y))
             .then(order_floats(x.z.unwrap_or(0.0), y.z.unwrap_or(0.0))),
+        (Value::List(x), Value::List(y)) if x.is_same(y) => Ordering::Equal,
+        (Value::Map(x), Value::Map(y)) if x.is_same(y) => Ordering::Equal,
         (Value::List(x), Value::List(y)) => order_lists(x, y),
         (Value::Map(x), Value::Map(y)) => x.keys().cmp(y.keys()).then_with(|| {
             x.values()

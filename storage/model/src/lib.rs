@@ -3,13 +3,14 @@
 //! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine.
 //! This room knows no storage, no query language and no clock; every other room speaks its words.
 //!
-//! Reading order: [`id`] (what is pointed at), [`value`], [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
+//! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
 //! grouping), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
 
 pub mod batch;
 pub mod column;
 pub mod compare;
 pub mod id;
+pub mod nested;
 pub mod point;
 pub mod schema;
 pub mod temporal;
@@ -21,4 +22,5 @@ pub use id::{
     CHUNK_SLOTS, ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX,
     Slot, VertexId,
 };
+pub use nested::{ListValue, MapValue, ValueTooLarge};
 pub use value::{Map, Path, Value, ValueType};

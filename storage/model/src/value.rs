@@ -3,6 +3,7 @@
 //! Strings, lists, maps and paths are shared, never copied. Null is a value, as in Cypher; a property that is null is absent.
 
 use crate::id::{EdgeRef, VertexId};
+use crate::nested::{ListValue, MapValue, ValueTooLarge, extent_of};
 use crate::temporal::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,9 +42,9 @@ pub enum Value {
     /// A point in one of four coordinate systems.
     Point(Arc<Point>),
     /// A list; elements may differ in type.
-    List(Arc<Vec<Value>>),
+    List(ListValue),
     /// A map from names to values.
-    Map(Arc<Map>),
+    Map(MapValue),
     /// A vertex of the graph.
     Vertex(VertexId),
     /// An edge of the graph.
@@ -129,13 +130,37 @@ impl Value {
     pub fn string(text: impl Into<Arc<str>>) -> Value {
         Value::String(text.into())
     }
-    /// A list of values.
+    /// A list of values that are known to be small: names, numbers, vertices, or a list or map of those. What an outside input can
+    /// nest or enlarge goes through [`Value::try_list`].
+    ///
+    /// # Panics
+    /// If the list would pass a limit of [`crate::nested`].
     pub fn list(values: Vec<Value>) -> Value {
-        Value::List(Arc::new(values))
+        Value::try_list(values).expect("the elements of this list are small values")
     }
-    /// A map from pairs; the last of equal keys wins.
+    /// A list of any values.
+    ///
+    /// # Errors
+    /// [`ValueTooLarge`] if the list would pass a limit of [`crate::nested`].
+    pub fn try_list(values: Vec<Value>) -> Result<Value, ValueTooLarge> {
+        ListValue::new(values).map(Value::List)
+    }
+    /// A map from pairs whose values are known to be small; the last of equal keys wins.
+    ///
+    /// # Panics
+    /// If the map would pass a limit of [`crate::nested`].
     pub fn map<K: Into<Arc<str>>>(pairs: impl IntoIterator<Item = (K, Value)>) -> Value {
-        Value::Map(Arc::new(pairs.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+        Value::try_map(pairs).expect("the values of this map are small values")
+    }
+    /// A map from pairs of any values; the last of equal keys wins.
+    ///
+    /// # Errors
+    /// [`ValueTooLarge`] if the map would pass a limit of [`crate::nested`].
+    pub fn try_map<K: Into<Arc<str>>>(
+        pairs: impl IntoIterator<Item = (K, Value)>,
+    ) -> Result<Value, ValueTooLarge> {
+        let entries = pairs.into_iter().map(|(key, value)| (key.into(), value)).collect();
+        MapValue::new(entries).map(Value::Map)
     }
     /// An edge as a value.
     pub fn edge(edge: EdgeRef) -> Value {
@@ -190,16 +215,12 @@ impl Value {
         }
     }
     /// Bytes this value holds on the heap, shared parts counted in full: what a query's byte budget is charged.
+    /// It does not walk lists and maps.
     pub fn heap_bytes(&self) -> usize {
         match self {
             Value::String(text) => text.len() + 16,
             Value::Bytes(bytes) => bytes.len() + 16,
-            Value::List(list) => {
-                40 + list.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>()
-            }
-            Value::Map(map) => {
-                40 + map.iter().map(|(key, value)| key.len() + 72 + value.heap_bytes()).sum::<usize>()
-            }
+            Value::List(_) | Value::Map(_) => usize::try_from(extent_of(self).bytes).unwrap_or(usize::MAX),
             Value::Path(path) => 64 + path.vertices.len() * 8 + path.edges.len() * size_of::<EdgeRef>(),
             Value::DateTime(_) | Value::Duration(_) | Value::Point(_) | Value::Edge(_) => 56,
             _ => 0,

@@ -5,7 +5,6 @@
 
 use crate::StoreError;
 use crate::apply_edges::{hold, run_length};
-use crate::bytes::check_depth;
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::chunk::{Base, Chunk, ChunkRead};
@@ -216,7 +215,6 @@ impl<'a> Draft<'a> {
         let vertex = delta_of(chunk, pager, outside(properties)).altered_mut(slot);
         vertex.life = Life::Born;
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
-            check_depth(value)?;
             set_property(&mut vertex.properties, *key, value.clone());
         }
         self.count(Counter::Vertices(labels), 1);
@@ -265,7 +263,6 @@ impl<'a> Draft<'a> {
     }
     fn set_property(&mut self, id: VertexId, key: KeyId, value: &Value) -> Result<(), StoreError> {
         let pager = &self.from.pager;
-        check_depth(value)?;
         let (_, _, labels) = self.existing(id)?;
         let speaks_of = |index: &IndexDefinition| index.keys.contains(&key);
         let before = self.index_keys(id, labels, speaks_of)?;
@@ -298,7 +295,6 @@ impl<'a> Draft<'a> {
         let delta = delta_of(source, pager, outside(properties));
         delta.list_mut(source_slot, Lane::out(edge_type)).added.insert(at_source);
         if !properties.is_empty() {
-            properties.iter().try_for_each(|(_, value)| check_depth(value))?;
             hold(delta, &edge, properties);
         }
         self.count(Counter::Out(edge_type, source_labels), 1);
@@ -344,7 +340,6 @@ impl<'a> Draft<'a> {
     }
     fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {
         let pager = &self.from.pager;
-        check_depth(value)?;
         let edge_type = edge.id.edge_type();
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
             return Err(StoreError::NoEdge(edge.id));

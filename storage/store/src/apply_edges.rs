@@ -11,7 +11,6 @@
 
 use crate::StoreError;
 use crate::apply::Draft;
-use crate::bytes::check_depth;
 use crate::change::Change;
 use crate::chunk::{Chunk, ChunkRead};
 use crate::delta::{Delta, Overrides, outside, set_property};
@@ -133,7 +132,6 @@ fn step(change: &Change) -> Result<Step<'_>, StoreError> {
         (None, None) if edge.source.chunk() != edge.id.chunk() => return Err(StoreError::NoEdge(edge.id)),
         _ => {}
     }
-    properties.into_iter().flatten().try_for_each(|(_, value)| check_depth(value))?;
     Ok(Step { edge, properties })
 }
 

@@ -4,29 +4,11 @@
 //! it has seen that the bytes are there, so corrupt input costs an error and no memory.
 
 use crate::StoreError;
+use model::nested::VALUE_DEPTH_MAX;
 use model::temporal::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use model::value::{Path, Point};
-use model::{EdgeId, EdgeRef, Map, Value, VertexId};
+use model::{EdgeId, EdgeRef, Map, MapValue, Value, VertexId};
 use std::sync::Arc;
-
-/// Nesting a stored value may have; deeper is taken for corruption (and would threaten the stack).
-const VALUE_DEPTH_MAX: usize = 128;
-
-/// Fails where a value is nested too deep to be read back; asked before it is taken into a snapshot or a log.
-pub(crate) fn check_depth(value: &Value) -> Result<(), StoreError> {
-    fn fits(value: &Value, depth: usize) -> bool {
-        match value {
-            Value::List(list) => depth > 1 && list.iter().all(|value| fits(value, depth - 1)),
-            Value::Map(map) => depth > 1 && map.values().all(|value| fits(value, depth - 1)),
-            _ => depth > 0,
-        }
-    }
-    if fits(value, VALUE_DEPTH_MAX) {
-        Ok(())
-    } else {
-        Err(StoreError::Unsupported("values nested deeper than 128"))
-    }
-}
 
 /// In debug builds, and so in tests: what a writer made must be what the reader of the same structure takes.
 pub(crate) fn debug_read_back<T>(read: impl FnOnce() -> Result<T, StoreError>) {
@@ -296,8 +278,9 @@ impl<'a> Reader<'a> {
         let bytes = self.raw(len)?;
         std::str::from_utf8(bytes).map_err(|_| self.fail("text is not UTF-8"))
     }
+    /// A value; one that is nested too deep or too large is taken for corruption.
     pub(crate) fn value(&mut self) -> Result<Value, StoreError> {
-        self.value_within(VALUE_DEPTH_MAX)
+        self.value_within(VALUE_DEPTH_MAX + 1)
     }
     fn value_within(&mut self, depth: usize) -> Result<Value, StoreError> {
         let Some(depth) = depth.checked_sub(1) else { return Err(self.fail("value nested too deep")) };
@@ -314,7 +297,8 @@ impl<'a> Reader<'a> {
             }
             7 => {
                 let len = self.count()?;
-                Value::list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?)
+                let elements = (0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?;
+                Value::try_list(elements).map_err(|_| self.fail("list too large"))?
             }
             8 => {
                 let mut map = Map::new();
@@ -322,7 +306,7 @@ impl<'a> Reader<'a> {
                     let key: Arc<str> = self.text()?.into();
                     map.insert(key, self.value_within(depth)?);
                 }
-                Value::Map(Arc::new(map))
+                Value::Map(MapValue::new(map).map_err(|_| self.fail("map too large"))?)
             }
             9 => Value::Vertex(VertexId(self.uint()?)),
             10 => Value::edge(self.edge()?),

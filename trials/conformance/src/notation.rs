@@ -24,10 +24,13 @@ pub fn parameter(shape: &Shape) -> Result<Value, String> {
         Shape::Integer(value) => Value::Int(*value),
         Shape::Float(text) => Value::Float(text.parse().map_err(|error| format!("{text}: {error}"))?),
         Shape::Text(text) => text.as_str().into(),
-        Shape::List(items) => Value::list(items.iter().map(parameter).collect::<Result<_, _>>()?),
+        Shape::List(items) => {
+            let items = items.iter().map(parameter).collect::<Result<_, _>>()?;
+            Value::try_list(items).map_err(|error| error.to_string())?
+        }
         Shape::Map(map) => {
-            let entries = map.iter().map(|(key, value)| Ok((key.as_str().into(), parameter(value)?)));
-            Value::Map(std::sync::Arc::new(entries.collect::<Result<_, String>>()?))
+            let entries = map.iter().map(|(key, value)| Ok((key.as_str(), parameter(value)?)));
+            Value::try_map(entries.collect::<Result<Vec<_>, String>>()?).map_err(|error| error.to_string())?
         }
         other => return Err(format!("{other:?} cannot be a parameter")),
     })

@@ -5,6 +5,7 @@
 
 use gremlin::{Decimal, Instant, Object};
 use model::Value;
+use model::nested::{VALUE_DEPTH_MAX, extent_of};
 use std::sync::Arc;
 use traverse::Kept;
 
@@ -14,8 +15,15 @@ const KIND: &str = " kind";
 const VALUE: &str = " value";
 const MANY: &str = " many";
 
+/// Lists and maps within one another that a property may have: half of what a value may, so that rows and answers can hold it.
+const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
+
 /// An object as a value; none where the graph cannot keep it.
 pub(crate) fn to_value(object: &Object, keeps_many: bool) -> Option<Value> {
+    kept(object, keeps_many).filter(|value| extent_of(value).depth <= DEPTH_MAX)
+}
+
+fn kept(object: &Object, keeps_many: bool) -> Option<Value> {
     let plain = plain(object, keeps_many);
     match plain {
         Some(value) => Some(value),
@@ -35,9 +43,7 @@ fn plain(object: &Object, keeps_many: bool) -> Option<Value> {
         Object::String(text) => Value::String(text.clone()),
         Object::Binary(bytes) => Value::Bytes(bytes.clone()),
         Object::DateTime(instant) => instant.to_value(),
-        Object::List(elements) => {
-            Value::list(elements.iter().map(|element| to_value(element, keeps_many)).collect::<Option<_>>()?)
-        }
+        Object::List(elements) => list(elements, keeps_many)?,
         _ => return None,
     })
 }
@@ -51,17 +57,13 @@ fn narrowed(object: &Object) -> Option<Value> {
         Object::Float(number) => Value::Float(f64::from(*number)),
         Object::Char(letter) => Value::string(letter.to_string()),
         Object::Uuid(uuid) => Value::string(gremlin::object::uuid_text(**uuid)),
-        Object::Set(elements) => {
-            Value::list(elements.iter().map(|element| to_value(element, false)).collect::<Option<_>>()?)
-        }
+        Object::Set(elements) => list(elements, false)?,
         _ => return None,
     })
 }
 
 fn tagged(object: &Object) -> Option<Value> {
-    let list = |elements: &[Object]| {
-        Some(Value::list(elements.iter().map(|element| to_value(element, true)).collect::<Option<_>>()?))
-    };
+    let list = |elements: &[Object]| list(elements, true);
     let (kind, value) = match object {
         Object::Byte(number) => ("byte", Value::Int(i64::from(*number))),
         Object::Short(number) => ("short", Value::Int(i64::from(*number))),
@@ -84,7 +86,12 @@ fn tagged(object: &Object) -> Option<Value> {
         }
         _ => return None,
     };
-    Some(Value::map([(KIND, Value::string(kind)), (VALUE, value)]))
+    Value::try_map([(KIND, Value::string(kind)), (VALUE, value)]).ok()
+}
+
+fn list(elements: &[Object], keeps_many: bool) -> Option<Value> {
+    let elements = elements.iter().map(|element| to_value(element, keeps_many));
+    Value::try_list(elements.collect::<Option<_>>()?).ok()
 }
 
 /// A value as an object.
@@ -167,9 +174,9 @@ pub(crate) fn many_to_value(kept: &[Kept]) -> Option<Value> {
         for (key, value) in &one.meta {
             meta.push((key.clone(), to_value(value, true)?));
         }
-        all.push(Value::list(vec![to_value(&one.value, true)?, Value::map(meta)]));
+        all.push(Value::try_list(vec![to_value(&one.value, true)?, Value::try_map(meta).ok()?]).ok()?);
     }
-    Some(Value::map([(MANY, Value::list(all))]))
+    Value::try_map([(MANY, Value::try_list(all).ok()?)]).ok()
 }
 
 /// The values of a key.

@@ -9,7 +9,7 @@ use super::request::{Request, summary};
 use crate::cache::Planned;
 use crate::{Error, Params, QueryResult, Summary};
 use execute::{Access, Counters};
-use model::{Map, Value};
+use model::Value;
 use plan::Expr;
 use plan::statement::{BATCH_ROWS, InTransactions, OnError, ROWS_PARAMETER, Statement};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Session {
         let (mut done, mut waiting) = (Done::default(), Rows::new());
         while let Some(rows) = self.next_of(&mut stream)? {
             for row in 0..rows.len() {
-                waiting.push(Value::list(rows.row(row)));
+                waiting.push(Value::try_list(rows.row(row)).map_err(too_large)?);
                 if waiting.len() >= size {
                     self.run_batch(request, batches, &batch, std::mem::take(&mut waiting), &mut done)?;
                 }
@@ -79,22 +79,22 @@ impl Session {
         done: &mut Done,
     ) -> Result<(), Error> {
         if done.stopped {
-            done.keep_unrun(batches, rows, &status(false, false, None));
+            done.keep_unrun(batches, rows, &status(false, false, None))?;
             return done.check(request.bytes_max);
         }
-        let params = Arc::new(with_rows(&request.params, rows.clone()));
+        let params = Arc::new(with_rows(&request.params, rows.clone())?);
         match self.write_alone(&Request { planned: batch, params, ..request.again() }) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
                 done.place = Some(result.summary().place);
                 if batches.continues {
-                    done.keep(batches, result.rows()?, &status(true, true, None));
+                    done.keep(batches, result.rows()?, &status(true, true, None))?;
                 }
             }
             // Whoever ends the statement ends all of it.
             Err(error) if batches.on_error == OnError::Fail || is_end(&error) => return Err(error),
             Err(error) => {
-                done.keep_unrun(batches, rows, &status(true, false, Some(&error)));
+                done.keep_unrun(batches, rows, &status(true, false, Some(&error)))?;
                 done.stopped = batches.on_error == OnError::Break;
                 done.failure = Some(error);
             }
@@ -117,7 +117,7 @@ impl Session {
         let (mut columns, mut kept, mut counters) = (Vec::new(), Vec::new(), done.counters);
         let mut place = done.place.unwrap_or_else(|| snapshot.place());
         if batches.continues {
-            let params = Arc::new(with_rows(&request.params, done.kept));
+            let params = Arc::new(with_rows(&request.params, done.kept)?);
             let follow = Request { planned: &own, params, ..request.again() };
             let mut result = match own.writes {
                 true => self.write_alone(&follow)?,
@@ -141,25 +141,26 @@ impl Session {
 }
 
 impl Done {
-    fn keep(&mut self, batches: &InTransactions, rows: Vec<Vec<Value>>, status: &Value) {
+    fn keep(&mut self, batches: &InTransactions, rows: Vec<Vec<Value>>, status: &Value) -> Result<(), Error> {
         for mut row in rows {
             row.extend(batches.reports.then(|| status.clone()));
             self.bytes += 32 + row.iter().map(|value| value.heap_bytes() as u64).sum::<u64>();
-            self.kept.push(Value::list(row));
+            self.kept.push(Value::try_list(row).map_err(too_large)?);
         }
+        Ok(())
     }
     /// Rows of a batch that was not run, or failed: what it would have returned is null.
-    fn keep_unrun(&mut self, batches: &InTransactions, rows: Rows, status: &Value) {
+    fn keep_unrun(&mut self, batches: &InTransactions, rows: Rows, status: &Value) -> Result<(), Error> {
         if !batches.continues {
-            return;
+            return Ok(());
         }
-        let plan::StatementKind::Query { columns, .. } = &batches.batch.kind else { return };
+        let plan::StatementKind::Query { columns, .. } = &batches.batch.kind else { return Ok(()) };
         let rows = rows.into_iter().map(|row| {
             let mut row = if let Value::List(row) = row { row.to_vec() } else { Vec::new() };
             row.resize(columns.len(), Value::Null);
             row
         });
-        self.keep(batches, rows.collect(), status);
+        self.keep(batches, rows.collect(), status)
     }
     fn check(&self, bytes_max: u64) -> Result<(), Error> {
         too_much(self.bytes, bytes_max)
@@ -180,14 +181,19 @@ fn too_much(bytes: u64, bytes_max: u64) -> Result<(), Error> {
         .hint("return fewer rows, or none"))
 }
 
+fn too_large(error: model::ValueTooLarge) -> Error {
+    Error::new("Neo.ClientError.General.LimitExceeded", format!("the rows behind IN TRANSACTIONS: {error}"))
+        .hint(error.hint())
+}
+
 fn part(statement: &Statement, snapshot: &Snapshot) -> Planned {
     Planned::new(statement.clone(), statement.writes(), snapshot)
 }
 
-fn with_rows(params: &Params, rows: Rows) -> Params {
+fn with_rows(params: &Params, rows: Rows) -> Result<Params, Error> {
     let mut params = params.clone();
-    params.insert(ROWS_PARAMETER.into(), Value::list(rows));
-    params
+    params.insert(ROWS_PARAMETER.into(), Value::try_list(rows).map_err(too_large)?);
+    Ok(params)
 }
 
 fn batch_size(size: Option<&Expr>, params: &Params) -> Result<usize, Error> {
@@ -214,7 +220,7 @@ fn status(started: bool, committed: bool, error: Option<&Error>) -> Value {
         ("transactionId", Value::Null),
         ("errorMessage", error.map(|error| error.message.as_str()).into()),
     ];
-    Value::Map(Arc::new(entries.into_iter().map(|(key, value)| (Arc::from(key), value)).collect::<Map>()))
+    Value::map(entries)
 }
 
 fn add(sum: &mut Counters, more: &Counters) {

@@ -38,7 +38,7 @@ pub(super) fn finished(result: &QueryResult, has_sent: bool, telling: &Telling<'
     }
     let stats = statistics(summary);
     if !stats.is_empty() {
-        metadata.insert("stats".into(), Value::Map(Arc::new(stats)));
+        metadata.insert("stats".into(), Value::map(stats));
     }
     if let Some(plan) = &summary.plan {
         metadata.insert(if summary.profiled { "profile" } else { "plan" }.into(), database::plan_value(plan));

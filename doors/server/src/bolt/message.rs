@@ -1,6 +1,6 @@
 //! What client and server say to each other: requests parsed, answers written.
 
-use super::packstream::{Packer, Unpacker, Unreadable};
+use super::packstream::{Field, Packer, Unpacker, Unreadable};
 use super::structure::{pack, pack_map};
 use super::{Version, gql};
 use database::Error;
@@ -54,42 +54,52 @@ impl Request {
     pub fn parse(bytes: &[u8]) -> Result<Request, Unreadable> {
         let mut unpacker = Unpacker::new(bytes);
         let (tag, fields) = unpacker.structure()?;
-        let fields = (0..fields).map(|_| unpacker.value()).collect::<Result<Vec<_>, _>>()?;
+        let mut fields = (0..fields).map(|_| unpacker.field().map(Some)).collect::<Result<Vec<_>, _>>()?;
         if !unpacker.is_empty() {
             return Err(Unreadable::Malformed("bytes after the end of the message"));
         }
-        let map = |at: usize| match fields.get(at) {
-            Some(Value::Map(map)) => Ok(map.clone()),
-            None | Some(Value::Null) => Ok(Arc::default()),
-            Some(_) => Err(Unreadable::Malformed("expected a map")),
-        };
         Ok(match tag {
-            0x01 => Request::Hello(map(0)?),
-            0x6A => Request::Logon(map(0)?),
+            0x01 => Request::Hello(map(&mut fields, 0)?),
+            0x6A => Request::Logon(map(&mut fields, 0)?),
             0x6B => Request::Logoff,
             0x02 => Request::Goodbye,
             0x0F => Request::Reset,
-            0x10 => match fields.first() {
-                Some(Value::String(text)) => Request::Run(text.clone(), map(1)?, map(2)?),
+            0x10 => match field(&mut fields, 0) {
+                Some(Field::Value(Value::String(text))) => {
+                    Request::Run(text, map(&mut fields, 1)?, map(&mut fields, 2)?)
+                }
                 _ => return Err(Unreadable::Malformed("RUN without a text")),
             },
-            0x2F => Request::Discard(map(0)?),
-            0x3F => Request::Pull(map(0)?),
-            0x11 => Request::Begin(map(0)?),
+            0x2F => Request::Discard(map(&mut fields, 0)?),
+            0x3F => Request::Pull(map(&mut fields, 0)?),
+            0x11 => Request::Begin(map(&mut fields, 0)?),
             0x12 => Request::Commit,
             0x13 => Request::Rollback,
             0x66 => {
-                let bookmarks = match fields.get(1) {
-                    Some(Value::List(bookmarks)) => bookmarks.to_vec(),
+                let bookmarks = match field(&mut fields, 1) {
+                    Some(Field::Value(Value::List(bookmarks))) => bookmarks.to_vec(),
                     _ => Vec::new(),
                 };
                 // 4.3 sent the name of a database in place of the map.
-                let extra = map(2).unwrap_or_default();
-                Request::Route(Box::new(Routing { context: map(0)?, bookmarks, extra }))
+                let extra = map(&mut fields, 2).unwrap_or_default();
+                Request::Route(Box::new(Routing { context: map(&mut fields, 0)?, bookmarks, extra }))
             }
             0x54 => Request::Telemetry,
             _ => return Err(Unreadable::Malformed("unknown message")),
         })
+    }
+}
+
+fn field(fields: &mut [Option<Field>], at: usize) -> Option<Field> {
+    fields.get_mut(at).and_then(Option::take)
+}
+
+/// A field that is a map; an absent one is empty.
+fn map(fields: &mut [Option<Field>], at: usize) -> Result<Arc<Map>, Unreadable> {
+    match field(fields, at) {
+        Some(Field::Map(map)) => Ok(Arc::new(map)),
+        None | Some(Field::Value(Value::Null)) => Ok(Arc::default()),
+        Some(_) => Err(Unreadable::Malformed("expected a map")),
     }
 }
 

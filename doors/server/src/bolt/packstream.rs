@@ -3,11 +3,18 @@
 //! Reading is for hostile input: every length is checked against what is there, depth and sizes have limits, nothing is
 //! allocated on the word of the sender.
 
-use model::Value;
+use model::nested::{VALUE_DEPTH_MAX, VALUE_PARTS_MAX};
+use model::{Map, Value, ValueTooLarge};
 use std::sync::Arc;
 
-/// Lists and maps within each other that a message may hold.
-pub const NESTING_DEPTH_MAX: usize = 256;
+/// A field of a message.
+#[derive(Clone, Debug)]
+pub enum Field {
+    /// A map: the parameters of a statement, or what else a message tells by name. Its values may be as deep as any value.
+    Map(Map),
+    /// Anything else.
+    Value(Value),
+}
 
 /// What was wrong with bytes that should have been a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +25,18 @@ pub enum Unreadable {
     Refused(&'static str),
 }
 
-use Unreadable::Malformed;
+use Unreadable::{Malformed, Refused};
+
+impl From<ValueTooLarge> for Unreadable {
+    fn from(error: ValueTooLarge) -> Unreadable {
+        Refused(match error {
+            ValueTooLarge::Deep => "a parameter is nested deeper than 128 lists and maps; flatten it",
+            ValueTooLarge::Wide => "a message holds more than 16777216 values; send it in parts",
+        })
+    }
+}
+
+const _: () = assert!(VALUE_DEPTH_MAX == 128 && VALUE_PARTS_MAX == 16_777_216, "the texts above say these");
 
 /// Writes values.
 #[derive(Debug, Default)]
@@ -102,12 +120,14 @@ impl Packer {
 #[derive(Debug)]
 pub struct Unpacker<'a> {
     bytes: &'a [u8],
+    /// Values read so far: each takes many times the byte that it may be sent in.
+    values: usize,
 }
 
 impl<'a> Unpacker<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Unpacker<'a> {
-        Unpacker { bytes }
+        Unpacker { bytes, values: 0 }
     }
     /// Was everything read?
     pub fn is_empty(&self) -> bool {
@@ -135,10 +155,30 @@ impl<'a> Unpacker<'a> {
     }
     /// Any value; structures are temporal values and points.
     pub fn value(&mut self) -> Result<Value, Unreadable> {
-        self.value_within(NESTING_DEPTH_MAX)
+        // One level more than lists and maps may have: what is in the innermost.
+        self.value_within(VALUE_DEPTH_MAX + 1)
+    }
+    /// A field of a message.
+    pub fn field(&mut self) -> Result<Field, Unreadable> {
+        let len = match self.bytes.first() {
+            Some(marker @ 0xA0..=0xAF) => {
+                self.byte()?;
+                (marker & 0x0F) as usize
+            }
+            Some(marker @ 0xD8..=0xDA) => {
+                self.byte()?;
+                self.size(1 << (marker - 0xD8))?
+            }
+            _ => return Ok(Field::Value(self.value()?)),
+        };
+        Ok(Field::Map(self.pairs_of(len, VALUE_DEPTH_MAX + 1)?.into_iter().collect()))
     }
     fn value_within(&mut self, depth: usize) -> Result<Value, Unreadable> {
-        let depth = depth.checked_sub(1).ok_or(Malformed("lists and maps are nested too deeply"))?;
+        let depth = depth.checked_sub(1).ok_or(ValueTooLarge::Deep)?;
+        self.values += 1;
+        if self.values > VALUE_PARTS_MAX {
+            return Err(ValueTooLarge::Wide.into());
+        }
         let marker = self.byte()?;
         Ok(match marker {
             0x00..=0x7F | 0xF0..=0xFF => Value::Int(marker as i8 as i64),
@@ -186,9 +226,12 @@ impl<'a> Unpacker<'a> {
         if len > self.bytes.len() {
             return Err(Malformed("the message ends within a list"));
         }
-        Ok(Value::list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?))
+        Ok(Value::try_list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?)?)
     }
     fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
+        Ok(Value::try_map(self.pairs_of(len, depth)?)?)
+    }
+    fn pairs_of(&mut self, len: usize, depth: usize) -> Result<Vec<(Arc<str>, Value)>, Unreadable> {
         let mut pairs = Vec::new();
         for _ in 0..len {
             let Value::String(key) = self.value_within(depth)? else {
@@ -196,7 +239,7 @@ impl<'a> Unpacker<'a> {
             };
             pairs.push((key, self.value_within(depth)?));
         }
-        Ok(Value::map(pairs))
+        Ok(pairs)
     }
 }
 

@@ -296,7 +296,7 @@ impl Aggregator {
             (State::Values(values), F::PercentileDisc) => {
                 percentile_disc(values.into_list(), self.percentile)
             }
-            (State::Values(values), _) => Value::list(values.into_list()),
+            (State::Values(values), _) => Value::try_list(values.into_list())?,
             (State::Numbers(numbers), function) => {
                 Value::Float(standard_deviation(&numbers, function == F::StDev))
             }

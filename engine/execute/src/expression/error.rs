@@ -125,6 +125,12 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
+impl From<model::ValueTooLarge> for EvalError {
+    fn from(error: model::ValueTooLarge) -> EvalError {
+        EvalError::new(ErrorClass::Limit, error.to_string()).with_hint(error.hint())
+    }
+}
+
 impl From<model::temporal::TemporalError> for EvalError {
     fn from(error: model::temporal::TemporalError) -> EvalError {
         EvalError::argument(error.to_string())

@@ -10,10 +10,9 @@ use buckets::Buckets;
 use foldhash::fast::FixedState;
 use model::batch::Carried;
 use model::compare::{equivalent, hash_value};
-use model::{Column, ColumnBuilder, Value, VertexId};
+use model::{Column, ColumnBuilder, ListValue, Value, VertexId};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
 
 mod buckets;
 
@@ -241,10 +240,10 @@ impl GroupTable {
         values: impl Iterator<Item = &'v Value>,
         groups: &mut Vec<u32>,
     ) {
-        let mut lists: Vec<(&'v Arc<Vec<Value>>, u32)> = Vec::new();
+        let mut lists: Vec<(&'v ListValue, u32)> = Vec::new();
         for (row, value) in values.enumerate() {
             let list = if let Value::List(list) = value { Some(list) } else { None };
-            let known = list.and_then(|list| lists.iter().find(|(held, _)| Arc::ptr_eq(held, list)));
+            let known = list.and_then(|list| lists.iter().find(|(held, _)| held.is_same(list)));
             let group = match known {
                 Some((_, group)) => *group,
                 None => {
@@ -381,7 +380,7 @@ fn is_key(held: &Value, key: &Carried, row: usize) -> bool {
             !key.is_null(row) && edge.id == values[key.at(row)].id
         }
         (held, Column::Any(values)) => match (held, &values[key.at(row)]) {
-            (Value::List(held), Value::List(list)) if Arc::ptr_eq(held, list) => true,
+            (Value::List(held), Value::List(list)) if held.is_same(list) => true,
             (held, value) => equivalent(held, value),
         },
         (held, Column::Constant(value, _)) => equivalent(held, value),

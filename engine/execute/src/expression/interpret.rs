@@ -6,7 +6,7 @@ use super::node::{Key, LabelTest, Node, ProjectionItem};
 use super::operators::{self, truth};
 use super::pattern;
 use super::scope::Scope;
-use model::{Batch, Map, Value, VertexId, temporal};
+use model::{Batch, Map, MapValue, Value, VertexId, temporal};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, Quantifier};
 use std::sync::Arc;
@@ -58,11 +58,11 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
         }),
         Node::Call(Function::Coalesce, arguments) => coalesce(arguments, frame, scope),
         Node::Call(function, arguments) => functions::call(*function, &all(arguments, frame, scope)?, scope),
-        Node::List(elements) => Ok(Value::list(all(elements, frame, scope)?)),
+        Node::List(elements) => Ok(Value::try_list(all(elements, frame, scope)?)?),
         Node::Map(entries) => {
             let entry = |(name, node): &(Arc<str>, Node)| Ok((name.clone(), value(node, frame, scope)?));
             let map: Map = entries.iter().map(entry).collect::<Result<_, EvalError>>()?;
-            Ok(Value::Map(Arc::new(map)))
+            Ok(Value::Map(MapValue::new(map)?))
         }
         Node::Index(subject, index) => {
             let (subject, index) = (value(subject, frame, scope)?, value(index, frame, scope)?);
@@ -241,7 +241,7 @@ fn slice(
         other => Err(EvalError::wrong_type("[from..to]", "Integer bounds", other)),
     };
     let (Some(from), Some(to)) = (place(&from)?, place(&to)?) else { return Ok(Value::Null) };
-    Ok(Value::list(list.get(from..to).unwrap_or(&[]).to_vec()))
+    Ok(Value::try_list(list.get(from..to).unwrap_or(&[]).to_vec())?)
 }
 
 fn case(
@@ -290,7 +290,7 @@ fn comprehension(
         });
     }
     frame.locals.truncate(local);
-    Ok(Value::list(kept))
+    Ok(Value::try_list(kept)?)
 }
 
 fn quantified(
@@ -347,5 +347,5 @@ fn map_projection(
             }
         }
     }
-    Ok(Value::Map(Arc::new(map)))
+    Ok(Value::Map(MapValue::new(map)?))
 }

@@ -2,7 +2,7 @@
 
 use super::graph::Graph;
 use model::compare::GroupKey;
-use model::{KeyId, LabelId, Value};
+use model::{KeyId, LabelId, ListValue, Value};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, Name, Quantifier, UnaryOperator};
 use regex::Regex;
@@ -146,7 +146,7 @@ pub struct ConstantSet {
 
 impl ConstantSet {
     /// Prepares a list for being searched.
-    pub fn new(list: Arc<Vec<Value>>) -> ConstantSet {
+    pub fn new(list: ListValue) -> ConstantSet {
         let integers: Option<Vec<i64>> =
             list.iter().map(Value::as_int).collect::<Option<_>>().filter(|_| !list.is_empty());
         let text = |value: &Value| match value {

@@ -4,11 +4,10 @@ use super::error::{ErrorClass, EvalError};
 use super::functions::convert::text_of;
 use super::scope::Scope;
 use model::compare::{compare, equals};
-use model::{Value, temporal};
+use model::{ListValue, Value, temporal};
 use plan::expr::{BinaryOperator, UnaryOperator};
 use regex::{Regex, RegexBuilder};
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 /// Bytes a compiled regular expression may take: a pattern is user input.
 const REGEX_BYTES_MAX: usize = 4 << 20;
@@ -262,9 +261,11 @@ fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
         check_size("a List", elements(a) + elements(b), LIST_ELEMENTS_MAX)?;
     }
     Ok(match (a, b) {
-        (Value::List(x), Value::List(y)) => Value::list(x.iter().chain(y.iter()).cloned().collect()),
-        (Value::List(x), element) => Value::list(x.iter().chain([element]).cloned().collect()),
-        (element, Value::List(y)) => Value::list([element].into_iter().chain(y.iter()).cloned().collect()),
+        (Value::List(x), Value::List(y)) => Value::try_list(x.iter().chain(y.iter()).cloned().collect())?,
+        (Value::List(x), element) => Value::try_list(x.iter().chain([element]).cloned().collect())?,
+        (element, Value::List(y)) => {
+            Value::try_list([element].into_iter().chain(y.iter()).cloned().collect())?
+        }
         (Value::Duration(x), Value::Duration(y)) => Value::from(x.plus(y)?),
         (Value::Duration(duration), instant) | (instant, Value::Duration(duration))
             if temporal::is_instant(instant) =>
@@ -313,7 +314,7 @@ fn divide(a: &Value, b: &Value) -> Result<Value, EvalError> {
 ///
 /// # Errors
 /// Anything that is neither a list nor null.
-pub fn list_of(operation: &str, value: Value) -> Result<Option<Arc<Vec<Value>>>, EvalError> {
+pub fn list_of(operation: &str, value: Value) -> Result<Option<ListValue>, EvalError> {
     match value {
         Value::Null => Ok(None),
         Value::List(elements) => Ok(Some(elements)),

@@ -6,12 +6,12 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::Compiled;
+use crate::expression::{Compiled, EvalError};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
-use model::{Batch, Column, Map, Value};
+use model::{Batch, Column, Value};
 use records::Records;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -58,9 +58,11 @@ impl Open {
     fn next(&mut self) -> Result<Option<Value>, ExecuteError> {
         let Some(fields) = self.records.next()? else { return Ok(None) };
         let mut fields = fields.into_iter().map(Value::from);
-        let Some(titles) = &self.titles else { return Ok(Some(Value::list(fields.collect()))) };
+        let Some(titles) = &self.titles else {
+            return Ok(Some(Value::try_list(fields.collect()).map_err(EvalError::from)?));
+        };
         let entries = titles.iter().map(|title| (title.clone(), fields.next().unwrap_or_default()));
-        Ok(Some(Value::Map(Arc::new(entries.collect::<Map>()))))
+        Ok(Some(Value::try_map(entries).map_err(EvalError::from)?))
     }
 }
 

@@ -15,7 +15,7 @@
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::done::{Domains, number};
-use crate::expression::{Compiled, Layout};
+use crate::expression::{Compiled, EvalError, Layout};
 use crate::limits::MERGE_ROWS_MAX;
 use crate::liveness::VarSet;
 use crate::operator::apply::{self, ScopeRows};
@@ -121,10 +121,10 @@ impl Intake for MergeOpen {
 #[derive(PartialEq, Eq, Hash, Clone)]
 struct Ask(GroupKey);
 
-fn ask(shape: &Shape, ends: &[(Value, Value)]) -> Ask {
+fn ask(shape: &Shape, ends: &[(Value, Value)]) -> Result<Ask, EvalError> {
     let maps = shape.vertices.iter().chain(&shape.edges).cloned();
     let ends = ends.iter().flat_map(|(source, target)| [source.clone(), target.clone()]);
-    Ask(GroupKey(Value::list(maps.chain(ends).collect())))
+    Ok(Ask(GroupKey(Value::try_list(maps.chain(ends).collect())?)))
 }
 
 fn swapped(ends: &[(Value, Value)]) -> Vec<(Value, Value)> {
@@ -188,12 +188,12 @@ impl MergeClose {
         let shape = plan.creation.shape(outer, row, &mut self.here)?;
         let ends = plan.creation.ends(outer, row);
         check(&shape, &ends, &plan)?;
-        let ask_this = ask(&shape, &ends);
+        let ask_this = ask(&shape, &ends)?;
         let mut found = std::mem::take(&mut self.matches[row]);
         if found.is_empty() {
             if let Some(made) = self.made.get(&ask_this) {
                 found.push(made.clone());
-            } else if !ends.is_empty() && self.made.contains_key(&ask(&shape, &swapped(&ends))) {
+            } else if !ends.is_empty() && self.made.contains_key(&ask(&shape, &swapped(&ends))?) {
                 return Ok(false);
             }
         }

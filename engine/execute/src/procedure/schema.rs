@@ -103,8 +103,8 @@ pub(super) fn visualization(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let used: Vec<(LabelId, Value)> =
         used.filter_map(|label| Some((label, catalog.label_name(label)?.clone().into()))).collect();
     let map = |entries: &[(&str, &Value)]| {
-        let entries = entries.iter().map(|(key, value)| (Arc::from(*key), (*value).clone()));
-        Value::Map(Arc::new(entries.collect()))
+        let entries = entries.iter().map(|(key, value)| (*key, (*value).clone()));
+        Value::map(entries)
     };
     let nodes = used.iter().map(|(_, name)| map(&[("name", name)])).collect();
     let mut relationships = Vec::new();

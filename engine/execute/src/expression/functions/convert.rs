@@ -5,6 +5,7 @@ use crate::expression::error::EvalError;
 use model::Value;
 use model::temporal;
 use plan::Function;
+use std::collections::BTreeSet;
 
 pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError> {
     use Function as F;
@@ -114,6 +115,9 @@ pub fn float_text(float: f64) -> String {
 /// Most distinct element types that `valueType()` names of one list.
 const ELEMENT_TYPES_MAX: usize = 16;
 
+/// Longest name of the types of a list's elements, in bytes.
+const TYPE_BYTES_MAX: usize = 1_024;
+
 /// The type of a value in Cypher's words.
 fn type_of(value: &Value) -> String {
     let name = match value {
@@ -145,9 +149,7 @@ fn element_types(elements: &[Value]) -> String {
     }
     let has_null = elements.iter().any(Value::is_null);
     let present = elements.iter().filter(|element| !element.is_null());
-    let mut types: Vec<String> = present.map(type_of).collect();
-    types.sort();
-    types.dedup();
+    let mut types: Vec<String> = present.map(type_of).collect::<BTreeSet<_>>().into_iter().collect();
     types.truncate(ELEMENT_TYPES_MAX);
     if types.is_empty() {
         return "NULL".to_string();
@@ -155,5 +157,7 @@ fn element_types(elements: &[Value]) -> String {
     if has_null {
         types.iter_mut().for_each(|name| *name = name.trim_end_matches(" NOT NULL").to_string());
     }
-    types.join(" | ")
+    let joined = types.join(" | ");
+    // Each level of nesting may name as many types as the one below, each as long: the name is cut where it would explode.
+    if joined.len() > TYPE_BYTES_MAX { "ANY".to_string() } else { joined }
 }

@@ -28,16 +28,16 @@ pub(super) fn call(function: Function, value: &Value, scope: &Scope<'_>) -> Resu
             let pairs = properties(value, scope)?;
             let mut names: Vec<Arc<str>> = pairs.into_iter().map(|(name, _)| name).collect();
             names.sort_unstable();
-            Value::list(names.into_iter().map(Value::String).collect())
+            Value::try_list(names.into_iter().map(Value::String).collect())?
         }
-        (F::Properties, value) => Value::map(properties(value, scope)?),
+        (F::Properties, value) => Value::try_map(properties(value, scope)?)?,
         (F::StartNode, Value::Edge(edge)) => Value::Vertex(edge.source),
         (F::EndNode, Value::Edge(edge)) => Value::Vertex(edge.target),
         (F::Nodes, Value::Path(path)) => {
-            Value::list(path.vertices.iter().copied().map(Value::Vertex).collect())
+            Value::try_list(path.vertices.iter().copied().map(Value::Vertex).collect())?
         }
         (F::Relationships, Value::Path(path)) => {
-            Value::list(path.edges.iter().copied().map(Value::edge).collect())
+            Value::try_list(path.edges.iter().copied().map(Value::edge).collect())?
         }
         (F::Length, Value::Path(path)) => Value::Int(path.edges.len() as i64),
         (F::Id | F::ElementId, other) => return Err(takes(function, "a Node or Relationship", other)),

@@ -16,8 +16,8 @@ pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError
         (F::Size, Value::String(text)) => Value::Int(text.chars().count() as i64),
         (F::Head, Value::List(list)) => list.first().cloned().unwrap_or_default(),
         (F::Last, Value::List(list)) => list.last().cloned().unwrap_or_default(),
-        (F::Tail, Value::List(list)) => Value::list(list.iter().skip(1).cloned().collect()),
-        (F::Reverse, Value::List(list)) => Value::list(list.iter().rev().cloned().collect()),
+        (F::Tail, Value::List(list)) => Value::try_list(list.iter().skip(1).cloned().collect())?,
+        (F::Reverse, Value::List(list)) => Value::try_list(list.iter().rev().cloned().collect())?,
         (F::Reverse, Value::String(text)) => Value::string(text.chars().rev().collect::<String>()),
         (F::IsEmpty, Value::List(list)) => Value::Bool(list.is_empty()),
         (F::IsEmpty, Value::Map(map)) => Value::Bool(map.is_empty()),
@@ -83,5 +83,5 @@ pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
             EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts, or unwind it")
         );
     }
-    Ok(Value::list(numbers.map(Value::Int).collect()))
+    Ok(Value::try_list(numbers.map(Value::Int).collect())?)
 }

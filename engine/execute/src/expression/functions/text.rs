@@ -78,7 +78,7 @@ fn split(whole: &str, delimiter: &Value) -> Result<Value, EvalError> {
         one => text(Function::Split, one)?.into_iter().collect(),
     };
     if delimiters.iter().any(|delimiter| delimiter.is_empty()) {
-        return Ok(Value::list(whole.chars().map(|letter| Value::string(letter.to_string())).collect()));
+        return Ok(Value::try_list(whole.chars().map(|letter| Value::string(letter.to_string())).collect())?);
     }
     let mut parts = Vec::new();
     let mut rest = whole;
@@ -91,5 +91,5 @@ fn split(whole: &str, delimiter: &Value) -> Result<Value, EvalError> {
         rest = &rest[at + length..];
     }
     parts.push(Value::string(rest));
-    Ok(Value::list(parts))
+    Ok(Value::try_list(parts)?)
 }
