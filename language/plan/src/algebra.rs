@@ -322,15 +322,18 @@ pub struct Unwind {
     pub variable: Var,
 }
 
-/// Pairs of rows that agree on `on` (a hash join); all pairs where `on` is empty. Both sides read the same enclosing argument.
+/// Pairs of rows that agree on `on` (a hash join); all pairs where `on` is empty. Both sides read the same enclosing argument, unless the
+/// build side is made `once`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Join {
     /// Built into the table: the smaller side.
     pub build: Plan,
     /// Streamed past it.
     pub probe: Plan,
-    /// Columns that both sides have and that must be equal.
+    /// Columns that both sides have and that must be equal, as `=` compares: null and NaN equal nothing.
     pub on: Vec<Var>,
+    /// The build side reads nothing of the enclosing argument, and is made once for all its rows.
+    pub once: bool,
 }
 
 /// Runs `inner` for each input row; `inner` starts from `Argument(imports)`.

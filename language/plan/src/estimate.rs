@@ -5,7 +5,7 @@
 
 use crate::algebra::*;
 use crate::cost;
-use crate::expr::{Expr, LabelExpr, Name, Var};
+use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, Var};
 use crate::functions::Function;
 use crate::labels::{Named, label_at};
 use crate::statistics::Planning;
@@ -196,14 +196,34 @@ impl Estimator<'_> {
     }
 
     fn join(&mut self, node: &Join, outer: &Known) -> Known {
-        let mut build = self.measure(&node.build, outer);
+        let alone = Known::one_row();
+        let mut build = self.measure(&node.build, if node.once { &alone } else { outer });
         let probe = self.measure(&node.probe, outer);
-        let same = |var: &Var| build.domain(self.planning, *var).unwrap_or(cost::LIST_LENGTH);
+        let same = |var: &Var| match self.key_share(node, *var, (&build, &probe)) {
+            Some(share) => 1.0 / share.max(1e-9),
+            None => build.domain(self.planning, *var).unwrap_or(cost::LIST_LENGTH),
+        };
         let domain: f64 = node.on.iter().map(same).product();
-        build.rows = build.rows * probe.rows / domain.max(1.0) / outer.rows.max(1.0);
+        let shared = if node.once { 1.0 } else { outer.rows.max(1.0) };
+        build.rows = build.rows * probe.rows / domain.max(1.0) / shared;
         build.labels.extend(probe.labels);
         build.vertices.extend(probe.vertices);
         build
+    }
+
+    /// Share of pairs that a computed key keeps: that of the equality it was.
+    fn key_share(&self, node: &Join, key: Var, (build, probe): (&Known, &Known)) -> Option<f64> {
+        let computed = |side: &Plan| match side {
+            Plan::Extend(node) => {
+                node.items.iter().find(|(var, _)| *var == key).map(|(_, expr)| expr.clone())
+            }
+            _ => None,
+        };
+        let (left, right) = (computed(&node.build)?, computed(&node.probe)?);
+        let equality = Expr::binary(BinaryOperator::Equal, left, right);
+        Some(cost::selectivity(self.planning, &equality, &|var| {
+            build.label(var).or_else(|| probe.label(var))
+        }))
     }
 
     /// A node with one input.

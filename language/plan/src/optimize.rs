@@ -15,6 +15,7 @@ use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
 use crate::rewrite::from_afar::from_afar;
 use crate::rewrite::intersect::intersect;
+use crate::rewrite::join_keys::join_keys;
 use crate::rewrite::join_runs::join_runs;
 use crate::rewrite::late_distinct::late_distinct;
 use crate::rewrite::late_projection::late_projection;
@@ -114,5 +115,7 @@ fn rewrite(
     long_shortest(plan, names)?;
     // What is left of sub-queries reads its row, or is run once.
     once(plan, planning, names);
+    // Joins have their inputs by now, and what is still scanned for each row is known.
+    join_keys(plan, planning, names);
     check(plan)
 }

@@ -184,7 +184,8 @@ fn starts_without_a_label() {
     matched("start_any_label_in", table(), one().so_that(list), &[a]);
     let old = Expr::binary(BinaryOperator::Greater, Expr::property(a, "age"), Expr::literal(90_i64));
     matched("start_any_label_range", table(), one().so_that(old), &[a]);
-    let rows = unwind(Plan::Unit, Expr::Parameter("names".into()), n);
+    // One name only: for several rows a join reads the graph once.
+    let rows = unwind(Plan::Unit, Expr::List(vec![Expr::Parameter("name".into())]), n);
     let by_row = Expr::binary(BinaryOperator::Equal, Expr::property(a, "name"), read(n));
     let plan = one().vertex(b, "").run(r, a, b, "", Out, trail(1, Some(3))).so_that(by_row).over(rows);
     check("start_any_label_for_each_row", table().query(columns(plan, &[a, b]), &[a, b]));

@@ -240,6 +240,8 @@ pub(crate) fn writes(plan: &Plan) -> bool {
 /// The inputs of a node that run in its own scope.
 pub(crate) fn inputs(plan: &Plan) -> Vec<&Plan> {
     match plan {
+        // What is made once starts outside.
+        Plan::Join(node) if node.once => vec![&node.probe],
         Plan::Join(node) => vec![&node.build, &node.probe],
         Plan::Union(node) => vec![&node.left, &node.right],
         other => other.input().into_iter().collect(),

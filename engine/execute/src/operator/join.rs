@@ -2,11 +2,15 @@
 //!
 //! The build side comes first, on whatever executors it comes to, into one place that the twins share; the first probes put it
 //! together into one batch with a table from hash to row, once, in slices, one twin at a time. A pair then costs two row numbers: output
-//! columns are the two sides' own, each behind a row map. Null joins with nothing.
+//! columns are the two sides' own, each behind a row map. Keys are compared as `=` does: null and NaN join with nothing.
+//!
+//! In a sub-query a build side that is made once stands outside of the scope: its rows come to a [`Collecting`] vertex, and the probes of
+//! all instances wait for its end.
 
 use crate::ExecuteError;
 use crate::columns::Gathering;
 use crate::compile::Compiler;
+use crate::done::Early;
 use crate::expression::{Layout, hash_columns};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
@@ -15,13 +19,16 @@ use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::batch::Carried;
-use model::compare::equivalent;
-use model::{Batch, Column};
+use model::compare::equals;
+use model::{Batch, Column, Value};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 struct Joining {
+    /// The build side stands outside of the scope.
+    once: bool,
     build_on: Vec<usize>,
     probe_on: Vec<usize>,
     build_width: usize,
@@ -45,6 +52,9 @@ struct Table {
 
 /// Rows linked into the table between two looks at the clock.
 const ROWS_LINKED_PER_LOOK: usize = 2_048;
+
+/// Candidates that are compared between two looks at the clock.
+const CANDIDATES_PER_LOOK: usize = 8_192;
 
 /// The table in the making: batches are moved into one, then their rows are linked. Any twin may go on with it.
 struct Building {
@@ -104,11 +114,24 @@ impl Table {
         Table { keys, heads, next: vec![END; len], rows }
     }
     fn link(&mut self, row: usize, hash: u64) {
-        if self.keys.iter().any(|key| key.is_null(row)) {
+        if self.keys.iter().any(|key| joins_nothing(key, row)) {
             return;
         }
         let head = self.heads.entry(hash).or_insert(END);
         self.next[row] = std::mem::replace(head, row as u32);
+    }
+}
+
+/// Is this key null, or NaN, of which a column may be full?
+fn joins_nothing(key: &Carried, row: usize) -> bool {
+    match key.column() {
+        Column::Float(floats, _) => key.is_null(row) || floats[key.at(row)].is_nan(),
+        Column::Any(values) => match &values[key.at(row)] {
+            Value::Null => true,
+            Value::Float(float) => float.is_nan(),
+            _ => false,
+        },
+        _ => key.is_null(row),
     }
 }
 
@@ -121,7 +144,34 @@ struct Built {
     batches: Mutex<Vec<Batch>>,
     building: Mutex<Option<Building>>,
     table: OnceLock<Table>,
+    /// All its rows have come.
+    complete: AtomicBool,
 }
+
+impl Built {
+    fn take(&self, batch: Batch, context: &mut Context<'_, Rows>) -> Outcome {
+        let batch = batch.flatten();
+        context.charge(batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW)?;
+        self.batches.lock().push(batch);
+        Ok(Flow::Ready)
+    }
+}
+
+/// Takes in a build side that stands outside of the scope of its probes.
+struct Collecting(Arc<Built>);
+
+impl Operator<Rows> for Collecting {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        self.0.take(batch, context)
+    }
+    fn on_completion(&mut self, _: usize, _: &mut Context<'_, Rows>) -> Outcome {
+        self.0.complete.store(true, Ordering::Release);
+        Ok(Flow::Ready)
+    }
+}
+
+/// The port on which a build side comes that is made for each instance, or outside of scopes.
+const BUILD: usize = 0;
 
 struct Join {
     plan: Arc<Joining>,
@@ -131,6 +181,8 @@ struct Join {
     row: usize,
     /// Next build row of the current probe row; none: not looked up yet.
     at: Option<u32>,
+    /// Outer rows that need no more.
+    early: Option<Early>,
 }
 
 impl Join {
@@ -138,6 +190,9 @@ impl Join {
     fn table(&self, context: &Context<'_, Rows>) -> Flow {
         if self.built.table.get().is_some() {
             return Flow::Ready;
+        }
+        if self.plan.once && !self.built.complete.load(Ordering::Acquire) {
+            return Flow::Waiting;
         }
         let Some(mut building) = self.built.building.try_lock() else { return Flow::Waiting };
         if self.built.table.get().is_some() {
@@ -162,11 +217,15 @@ impl Join {
         (self.row, self.at) = (0, None);
         self.probe = Some(batch);
     }
-    /// Appends pairs until there are enough, or the batch is done.
+    /// Appends pairs until there are enough, or the batch is done, or it is time for a look at the clock.
     fn pairs(&mut self, probe: &Batch, table: &Table, probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
-        while self.row < probe.len() && probe_rows.len() < self.plan.batch_rows {
+        for _ in 0..CANDIDATES_PER_LOOK {
+            if self.row == probe.len() || probe_rows.len() == self.plan.batch_rows {
+                return;
+            }
             let at = match self.at {
                 Some(at) => at,
+                None if self.early.as_ref().is_some_and(|early| early.is_done(probe, self.row)) => END,
                 None if table.keys.is_empty() => {
                     if table.rows.is_empty() {
                         END
@@ -187,6 +246,10 @@ impl Join {
             {
                 probe_rows.push(self.row as u32);
                 build_rows.push(at);
+                if self.early.as_ref().is_some_and(|early| early.once) {
+                    (self.row, self.at) = (self.row + 1, None);
+                    continue;
+                }
             }
             self.at = Some(match table.keys.is_empty() {
                 true if at as usize + 1 == table.rows.len() => END,
@@ -197,6 +260,9 @@ impl Join {
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(probe) = self.probe.take() else { return Ok(Flow::Ready) };
+        if let Some(early) = &mut self.early {
+            early.look_up(context.executor(), context.tag());
+        }
         let flow = self.table(context);
         if flow != Flow::Ready {
             self.probe = Some(probe);
@@ -236,17 +302,17 @@ fn same(probe: &Carried, row: usize, build: &Carried, at: usize) -> bool {
         (Column::Int(a, nulls), Column::Int(b, _)) => {
             !nulls.contains(probe.at(row)) && a[probe.at(row)] == b[build.at(at)]
         }
-        _ => !probe.is_null(row) && equivalent(&probe.get(row), &build.get(at)),
+        (Column::Text(a, _), Column::Text(b, _)) => {
+            !probe.is_null(row) && a.get(probe.at(row)) == b.get(build.at(at))
+        }
+        _ => equals(&probe.get(row), &build.get(at)) == Some(true),
     }
 }
 
 impl Operator<Rows> for Join {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        if port == 0 {
-            let batch = batch.flatten();
-            context.charge(batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW)?;
-            self.built.batches.lock().push(batch);
-            return Ok(Flow::Ready);
+        if port == BUILD && !self.plan.once {
+            return self.built.take(batch, context);
         }
         self.begin(batch);
         self.run(context)
@@ -259,24 +325,26 @@ impl Operator<Rows> for Join {
 fn columns(
     compiler: &Compiler,
     node: &plan::algebra::Join,
-    build: &Stream,
-    probe: &Stream,
+    (build, probe): (&Stream, &Stream),
+    once: bool,
     required: &VarSet,
 ) -> Result<(Joining, Layout), ExecuteError> {
-    let on: Vec<plan::Var> = compiler.row().into_iter().chain(node.on.iter().copied()).collect();
+    // What is made once belongs to no outer row.
+    let row = compiler.row().filter(|_| !once);
+    let on: Vec<plan::Var> = row.into_iter().chain(node.on.iter().copied()).collect();
     let positions = |stream: &Stream| -> Result<Vec<usize>, ExecuteError> {
         on.iter().map(|variable| Compiler::position(&stream.layout, *variable)).collect()
     };
     let (probe_carry, mut layout) = compiler.carry(&probe.layout, required);
-    let (mut build_carry, mut build_layout) = (Vec::new(), Vec::new());
+    let mut build_carry = Vec::new();
     for (at, variable) in build.layout.variables().iter().enumerate() {
         if required.contains(*variable) && layout.position(*variable).is_none() {
             build_carry.push(at);
-            build_layout.push(*variable);
             layout.push(*variable);
         }
     }
     let joining = Joining {
+        once,
         build_on: positions(build)?,
         probe_on: positions(probe)?,
         build_width: build.layout.len(),
@@ -287,19 +355,46 @@ fn columns(
     Ok((joining, layout))
 }
 
+/// The build side of a join in a scope, outside of it.
+fn collect(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Join,
+    below: &VarSet,
+) -> Result<(Stream, Arc<Built>), ExecuteError> {
+    let inside = compiler.inside.take();
+    let build = compiler.plan(&node.build, below);
+    let built = Arc::<Built>::default();
+    let build = build.inspect(|build| {
+        let options = VertexOptions { create_if_empty: true, ..compiler.options(1) };
+        let takes = built.clone();
+        let vertex = compiler.vertex("JoinBuild", options, move || Collecting(takes.clone()));
+        compiler.gather(build, vertex, 0);
+    });
+    compiler.inside = inside;
+    Ok((build?, built))
+}
+
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Join,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    let below = compiler.with_row(required.clone().with(node.on.iter().copied()));
-    let build = compiler.plan(&node.build, &below)?;
-    let probe = compiler.plan(&node.probe, &below)?;
-    let (joining, layout) = columns(compiler, node, &build, &probe, required)?;
+    let once = node.once && compiler.inside.is_some();
+    let below = required.clone().with(node.on.iter().copied());
+    // Inside a scope each instance builds its own table, unless one is made for all; outside, the twins share one.
+    let (build, shared) = if once {
+        let (build, built) = collect(compiler, node, &below)?;
+        (build, Some(built))
+    } else {
+        let below = compiler.with_row(below.clone());
+        (compiler.plan(&node.build, &below)?, compiler.inside.is_none().then(Arc::<Built>::default))
+    };
+    let probe = compiler.plan(&node.probe, &compiler.with_row(below))?;
+    let (joining, layout) = columns(compiler, node, (&build, &probe), once, required)?;
+    let early = compiler.early(&probe.layout);
     let plan = Arc::new(joining);
-    // Inside a scope each instance builds its own table; outside, the twins share one.
-    let shared = compiler.inside.is_none().then(Arc::<Built>::default);
-    let options = VertexOptions { port_order: 1, ..compiler.options(2) };
+    let probe_port = usize::from(!once);
+    let options = VertexOptions { port_order: probe_port, ..compiler.options(1 + probe_port) };
     let vertex = compiler.vertex("Join", options, move || Join {
         plan: plan.clone(),
         built: shared.clone().unwrap_or_default(),
@@ -307,9 +402,12 @@ pub(crate) fn compile(
         hashes: Vec::new(),
         row: 0,
         at: None,
+        early: early.clone(),
     });
-    compiler.connect(&Stream { fans_out: false, ..build }, vertex, 0);
+    if !once {
+        compiler.connect(&Stream { fans_out: false, ..build }, vertex, BUILD);
+    }
     let ordered = probe.ordered;
-    let parallel = compiler.connect(&probe, vertex, 1);
+    let parallel = compiler.connect(&probe, vertex, probe_port);
     Ok(Stream { vertex, output: 0, layout, parallel, ordered, fans_out: true })
 }

@@ -112,7 +112,12 @@ pub fn unwind(input: Plan, list: Expr, variable: u32) -> Plan {
     Plan::Unwind(Box::new(Unwind { input, list, variable: Var(variable) }))
 }
 pub fn join(build: Plan, probe: Plan, on: &[u32]) -> Plan {
-    Plan::Join(Box::new(Join { build, probe, on: on.iter().map(|variable| Var(*variable)).collect() }))
+    Plan::Join(Box::new(Join {
+        build,
+        probe,
+        on: on.iter().map(|variable| Var(*variable)).collect(),
+        once: false,
+    }))
 }
 pub fn argument(variables: &[u32]) -> Plan {
     Plan::Argument(variables.iter().map(|variable| Var(*variable)).collect())

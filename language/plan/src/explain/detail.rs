@@ -53,6 +53,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::Skip(node) => print.expr(&node.count),
         Plan::Limit(node) => print.expr(&node.count),
         Plan::Unwind(node) => format!("{} AS {}", print.expr(&node.list), print.var(node.variable)),
+        Plan::Join(node) if node.once => format!("{}, built once", print.vars(&node.on)),
         Plan::Join(node) => print.vars(&node.on),
         Plan::Apply(node) => apply(node, print),
         Plan::Union(node) => {

@@ -95,7 +95,7 @@ fn turn(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) -> Resu
         Plan::Expand(step) => vec![step.from],
         _ => Vec::new(),
     };
-    let joined = Plan::Join(Box::new(Join { build, probe, on }));
+    let joined = Plan::Join(Box::new(Join { build, probe, on, once: false }));
     tests.reverse();
     *plan = match tests.is_empty() {
         true => joined,

@@ -7,6 +7,7 @@ pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;
 pub(crate) mod from_afar;
 pub(crate) mod intersect;
+pub(crate) mod join_keys;
 pub(crate) mod join_runs;
 pub(crate) mod late_distinct;
 pub(crate) mod late_projection;

@@ -39,7 +39,7 @@ fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mu
             && estimate(&node.input, planning) >= ROWS_MIN
             && let Some(build) = answer(node, names)
         {
-            *at = Plan::Join(Box::new(Join { build, probe: node.input.take(), on: Vec::new() }));
+            *at = Plan::Join(Box::new(Join { build, probe: node.input.take(), on: Vec::new(), once: false }));
         }
         match at {
             Plan::Join(node) => {
@@ -106,7 +106,7 @@ fn answer(node: &mut Apply, names: &mut Names<'_>) -> Option<Plan> {
 }
 
 /// Without a row to start from, it starts from one of its own.
-fn start_alone(plan: &mut Plan) {
+pub(super) fn start_alone(plan: &mut Plan) {
     let mut at = plan;
     loop {
         match at {

@@ -22,7 +22,8 @@ pub fn run(graph: &Graph, plan: &Plan, outer: &Row) -> Vec<Row> {
         Plan::Argument(columns) => vec![columns.iter().map(|var| (*var, outer[var].clone())).collect()],
         Plan::Join(node) => {
             let (build, probe) = (run(graph, &node.build, outer), run(graph, &node.probe, outer));
-            let agree = |a: &Row, b: &Row| node.on.iter().all(|var| compare::equivalent(&a[var], &b[var]));
+            let equal = |a: &Row, b: &Row, var| compare::equals(&a[var], &b[var]) == Some(true);
+            let agree = |a: &Row, b: &Row| node.on.iter().all(|var| equal(a, b, var));
             let shared = |a: &Row, b: &Row| {
                 a.keys().all(|var| {
                     !b.contains_key(var) || node.on.contains(var) || compare::equivalent(&a[var], &b[var])

@@ -232,7 +232,7 @@ fn join(problem: &Problem<'_>, left: Built, right: Built) -> Built {
         (crate::estimate::estimate(&left.plan, planning), crate::estimate::estimate(&right.plan, planning));
     let (build, probe) = if a <= b { (left.plan, right.plan) } else { (right.plan, left.plan) };
     let mut built = Built {
-        plan: Plan::Join(Box::new(Join { build, probe, on })),
+        plan: Plan::Join(Box::new(Join { build, probe, on, once: false })),
         columns: left.columns.clone(),
         edges: left.edges,
     };

@@ -90,6 +90,8 @@ pub(super) struct Predicate {
     pub free: Vec<Var>,
     pub need: Set,
     pub share: f64,
+    /// Of an equality, what each of its sides needs, if each needs something.
+    pub sides: Option<(Set, Set)>,
 }
 
 impl Edge {
@@ -315,7 +317,15 @@ impl<'a> Problem<'a> {
         let free = expr.free_variables();
         let need = if free.is_empty() { INPUT } else { self.need(&free) };
         let share = cost::selectivity(self.planning, &expr, &|var| self.label(var)).max(1e-9);
-        self.predicates.push(Predicate { expr, free, need, share })
+        let sides = self.equal_sides(&expr);
+        self.predicates.push(Predicate { expr, free, need, share, sides })
+    }
+
+    /// What the sides of an equality need: between two parts that have one each, it can be the key of a join.
+    fn equal_sides(&self, expr: &Expr) -> Option<(Set, Set)> {
+        let Expr::Binary(BinaryOperator::Equal, a, b) = expr else { return None };
+        let (a, b) = (self.need(&a.free_variables()), self.need(&b.free_variables()));
+        (a != 0 && b != 0).then_some((a, b))
     }
 }
 

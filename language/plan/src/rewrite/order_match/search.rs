@@ -204,13 +204,18 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
     }
 }
 
-/// Share of joined rows left by the predicates that only both parts together complete.
+/// Share of joined rows left by the predicates that only both parts together complete, and that are tested on each joined row: equalities
+/// between the parts are keys of the join, see [`join_keys`](crate::rewrite::join_keys).
 fn tested_after(problem: &Problem<'_>, a: Set, b: Set) -> f64 {
     let inside = |need: Set, set: Set| need & !set == 0;
     let across = problem
         .predicates
         .iter()
-        .filter(|test| inside(test.need, a | b) && !inside(test.need, a) && !inside(test.need, b));
+        .filter(|test| inside(test.need, a | b) && !inside(test.need, a) && !inside(test.need, b))
+        .filter(|test| {
+            let between = |(x, y): (Set, Set)| inside(x, a) && inside(y, b) || inside(x, b) && inside(y, a);
+            !test.sides.is_some_and(between)
+        });
     across.map(|test| test.share).product::<f64>().max(1e-9)
 }
 
