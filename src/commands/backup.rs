@@ -11,8 +11,8 @@ use world::disk::{Disk, RealDisk};
 
 /// Copy a database into a folder, also while a server has it open
 ///
-/// Copies a database as it is after its last commit, the past that it keeps included; nobody who uses it waits. The copy is read back and
-/// checked; it is whole, or it is not there. `tanglewood check` checks it again, `tanglewood restore` makes a database of it.
+/// Copies a database as it is after its last commit, the past that it keeps included; nobody who uses it waits. The copy is read back,
+/// checked and opened; it is whole, or it is not there. `tanglewood check` checks it again, `tanglewood restore` makes a database of it.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood backup people.db backups/monday")]
 pub struct Backup {
@@ -31,14 +31,9 @@ impl Backup {
             return Err(Error::new(code, "a database in memory has no files").hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = durable::backup(&disk, &self.database, &self.target).map_err(explained)?;
+        let report = database::backup(&disk, &self.database, &self.target)?;
         show(&report)
     }
-}
-
-/// An error of the files, as it is told.
-pub fn explained(error: durable::DurableError) -> Error {
-    Error { hint: error.hint().map(str::to_string), ..Error::new(error.code(), error.to_string()) }
 }
 
 /// What was copied.

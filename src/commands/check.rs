@@ -1,6 +1,5 @@
 //! `tanglewood check`: is the database sound?
 
-use super::backup::explained;
 use super::{Exit, folder};
 use clap::Args;
 use database::Error;
@@ -15,7 +14,8 @@ const PROBLEMS_SHOWN_MAX: usize = 50;
 
 /// Read every byte of a database or a backup and say whether it is sound
 ///
-/// Reads every byte and compares every checksum; changes nothing. The exit code is 1 if something is damaged.
+/// Reads every byte, compares every checksum, opens it as it would be opened, and reads all that it holds; changes nothing. The exit code is
+/// 1 if something is damaged or it does not open.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood check people.db")]
 pub struct Check {
@@ -32,7 +32,7 @@ impl Check {
             return Err(error.hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = durable::verify(&disk, &self.database).map_err(explained)?;
+        let report = database::check(&disk, &self.database)?;
         let mut out = world::files::stdout();
         writeln!(
             out,

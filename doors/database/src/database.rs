@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::{PagingReport, Snapshot, StoreOptions};
-use transact::{BackupReport, Engine, OpenOptions, RecoveryReport, TransactError};
+use transact::{BackupReport, Engine, OpenOptions, RecoveryReport};
 use world::disk::{Disk, RealDisk};
 
 /// The name under which a database lives in memory and dies with the process.
@@ -204,7 +204,7 @@ impl Database {
             let code = "Tanglewood.ClientError.Backup.Memory";
             return Err(Error::new(code, "a database in memory has no files").hint("open a folder"));
         };
-        Ok(transact::backup(&self.inner.disk, path, folder.as_ref()).map_err(TransactError::from)?)
+        Ok(transact::backup(&self.inner.disk, path, folder.as_ref())?)
     }
     /// Queries running now.
     pub fn running(&self) -> Vec<RunningQuery> {
@@ -368,7 +368,7 @@ impl Database {
 /// There is no backup, or it is damaged; the folder is in use; the disk refuses.
 pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<BackupReport, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref()).map_err(TransactError::from)?)
+    Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref())?)
 }
 
 /// Bytes of a query's text that lists of running queries show.

@@ -4,14 +4,14 @@
 //! Idea: all its files are immutable or only grow, so nobody need be stopped. All files that `CURRENT` and the log consist of are opened
 //! first, which keeps their bytes even if they are removed; if `CURRENT` is still the same afterwards, the files opened belong together.
 //! Then they are copied as long as they were when they were opened: the end of the log is where a crash could have cut it.
-//! Invariant: the marker `BACKUP` is written last, after everything is durable and was read back without a flaw; a folder without it
-//! is no backup. `IDENTITY` is what a restored database gets last, so half of one is never opened.
+//! Invariant: the marker `BACKUP` is written last, after everything is durable, was read back without a flaw and was opened by the code that
+//! opens a database (the caller brings it); a folder without it is no backup. `IDENTITY` is what a restored database gets last, so half of one is never opened.
 //! Cost: every byte is read twice and written once.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use world::disk::{Disk, DiskError, DiskFile, OpenHow};
+use world::disk::{Disk, DiskError, DiskFile, OpenHow, OverlayDisk};
 
 use crate::checkpoints::blobs::blob_path;
 use crate::checkpoints::current::{CURRENT_NAME, Current};
@@ -45,13 +45,21 @@ pub struct BackupReport {
     pub bytes: u64,
 }
 
-/// Copies a database, open or not, into a folder that is missing or empty.
+/// Opens what a copy holds, as a database is opened, on a disk whose changes are forgotten: what this room cannot do, since it knows bytes alone.
+pub type Examine<'a> = &'a dyn Fn(Arc<dyn Disk>, &Path) -> DurableResult<()>;
+
+/// Copies a database, open or not, into a folder that is missing or empty. The copy counts once `examine` has opened it.
 ///
 /// # Errors
-/// There is no database; the folder is in use; the database is damaged; the disk refuses. Nothing is left behind then.
-pub fn backup(disk: &Arc<dyn Disk>, database: &Path, folder: &Path) -> DurableResult<BackupReport> {
+/// There is no database; the folder is in use; the database is damaged or does not open; the disk refuses. Nothing is left behind then.
+pub fn backup(
+    disk: &Arc<dyn Disk>,
+    database: &Path,
+    folder: &Path,
+    examine: Examine<'_>,
+) -> DurableResult<BackupReport> {
     let sources = gather(&**disk, database)?;
-    transfer(disk, folder, &sources, |disk, place| {
+    transfer(disk, folder, &sources, examine, |disk, place| {
         let body = sources.creation_id.to_le_bytes();
         replace_synced(disk, folder, BACKUP_NAME, &seal(Kind::Backup, place, &body))
     })
@@ -60,16 +68,31 @@ pub fn backup(disk: &Arc<dyn Disk>, database: &Path, folder: &Path) -> DurableRe
 /// Makes a database of a backup, in a folder that is missing or empty. The backup is read and checked whole before.
 ///
 /// # Errors
-/// There is no backup, or it is damaged; the folder is in use; the disk refuses. Nothing is left behind then.
-pub fn restore(disk: &Arc<dyn Disk>, backup: &Path, folder: &Path) -> DurableResult<BackupReport> {
+/// There is no backup, or it is damaged or does not open; the folder is in use; the disk refuses. Nothing is left behind then.
+pub fn restore(
+    disk: &Arc<dyn Disk>,
+    backup: &Path,
+    folder: &Path,
+    examine: Examine<'_>,
+) -> DurableResult<BackupReport> {
     if !is_backup(&**disk, backup)? {
         return Err(DurableError::NoBackup { path: backup.to_path_buf() });
     }
     demand_sound(backup, &verify(disk, backup)?)?;
     let sources = gather(&**disk, backup)?;
-    transfer(disk, folder, &sources, |disk, _| {
+    transfer(disk, folder, &sources, examine, |disk, _| {
         replace_synced(disk, folder, IDENTITY_NAME, &encode_identity(sources.creation_id))
     })
+}
+
+/// The disk with a backup, or what is to become one, as a database, and all changes kept apart.
+pub fn as_database(disk: &Arc<dyn Disk>, folder: &Path) -> DurableResult<Arc<dyn Disk>> {
+    let over: Arc<dyn Disk> = Arc::new(OverlayDisk::new(disk.clone()));
+    if !over.exists(&folder.join(IDENTITY_NAME))? {
+        let creation_id = if is_backup(&*over, folder)? { read_marker(&*over, folder)?.0 } else { 0 };
+        replace_synced(&*over, folder, IDENTITY_NAME, &encode_identity(creation_id))?;
+    }
+    Ok(over)
 }
 
 /// Is the folder a backup?
@@ -155,6 +178,7 @@ fn transfer(
     disk: &Arc<dyn Disk>,
     folder: &Path,
     sources: &Sources,
+    examine: Examine<'_>,
     mark: impl FnOnce(&dyn Disk, u64) -> DurableResult<()>,
 ) -> DurableResult<BackupReport> {
     if disk.exists(folder)? && !(disk.is_dir(folder)? && disk.list(folder)?.is_empty()) {
@@ -165,6 +189,7 @@ fn transfer(
         let read_back = crate::verify::verify_files(&**disk, folder)?;
         demand_sound(folder, &read_back)?;
         cut_tail(&**disk, folder, read_back.torn_tail_bytes)?;
+        examine(as_database(disk, folder)?, folder)?;
         mark(&**disk, read_back.last_place)?;
         Ok(BackupReport { place: read_back.last_place, ..report })
     });

@@ -35,7 +35,7 @@ mod testing;
 
 pub use anchor::{Anchor, CheckpointMark};
 pub use backing::{BackingStore, CheckpointSink, Record, Records};
-pub use backup::{BackupReport, backup, is_backup, restore};
+pub use backup::{BackupReport, Examine, as_database, backup, is_backup, restore};
 pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};
 pub use double::{Meddled, Meddler};

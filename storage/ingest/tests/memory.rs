@@ -94,7 +94,7 @@ fn measured(files: &Files, memory_bytes: Option<u64>) -> (usize, usize) {
     // Opened again, everything can be read.
     drop((snapshot, engine));
     let engine = open(&place.path().join("db"), None);
-    engine.snapshot().load_all().unwrap();
+    engine.snapshot().load_all(&mut Default::default()).unwrap();
     (most, engine.snapshot().memory().total_bytes())
 }
 

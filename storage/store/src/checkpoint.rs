@@ -22,7 +22,7 @@ use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions, chu
 use model::id::CHUNK_COUNT_MAX;
 use model::schema::IndexId;
 use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWMF";
@@ -116,6 +116,7 @@ impl Snapshot {
             writer.raw(&blob.0);
         }
         root.catalog.entries.encode(&mut writer);
+        root.names.carried().min(root.catalog.names.counts()).encode(&mut writer);
         let manifest = writer.seal();
         self.demand_readable(&manifest)?;
         Ok(Written { manifest, chunks, runs })
@@ -177,6 +178,14 @@ impl Snapshot {
         }
         if version > VERSION_WITHOUT_ENTRIES {
             catalog.entries = Entries::decode(reader)?;
+            let (carried, there) = (NameCounts::decode(reader)?, catalog.names.counts());
+            if carried.min(there) != carried {
+                return Err(reader.fail("records carry more names than there are"));
+            }
+            names.set_carried(carried);
+        } else {
+            // Nobody wrote down how many are carried: the next record carries them all once more.
+            names.set_carried(NameCounts::default());
         }
         reader.finish()?;
         let layers = LayerCache::default();
@@ -215,11 +224,17 @@ impl Snapshot {
         let runs = leaves.filter_map(|leaf| leaf.page.blob());
         chunks.chain(runs).collect()
     }
-    /// Loads every chunk and index run and checks its bytes; for a scrub, or to warm up.
-    pub fn load_all(&self) -> Result<(), StoreError> {
-        self.root.directory.iter().try_for_each(|(_, cell)| cell.chunk().map(|_| ()))?;
-        let mut leaves = self.root.indexes.iter().flat_map(|(_, index)| index.leaves());
-        leaves.try_for_each(|leaf| leaf.page.read().map(|_| ()))
+    /// Loads every chunk and index run and checks its bytes, but for blobs that were `seen` before; for a check, or to warm up.
+    pub fn load_all(&self, seen: &mut HashSet<BlobKey>) -> Result<(), StoreError> {
+        let mut is_new = |blob: Option<BlobKey>| blob.is_none_or(|blob| seen.insert(blob));
+        for (_, cell) in self.root.directory.iter().filter(|(_, cell)| is_new(cell.blob())) {
+            cell.chunk()?;
+        }
+        let leaves = self.root.indexes.iter().flat_map(|(_, index)| index.leaves());
+        for leaf in leaves.filter(|leaf| is_new(leaf.page.blob())) {
+            leaf.page.read()?;
+        }
+        Ok(())
     }
 }
 

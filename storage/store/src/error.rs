@@ -55,6 +55,8 @@ pub enum StoreError {
     Outdated(&'static str),
     /// A request this store does not serve.
     Unsupported(&'static str),
+    /// A label, edge type or property key has so many bytes, more than [`crate::names::NAME_BYTES_MAX`].
+    NameTooLong(usize),
     /// What was just encoded does not decode: a fault of this program, found before anything was given up for it.
     NotReadBack(Box<str>),
 }
@@ -86,6 +88,7 @@ impl StoreError {
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
             StoreError::Outdated(_) => "store.outdated",
             StoreError::Unsupported(_) => "store.unsupported",
+            StoreError::NameTooLong(_) => "store.name_too_long",
             StoreError::NotReadBack(_) => "store.not_read_back",
         }
     }
@@ -101,6 +104,7 @@ impl StoreError {
             StoreError::Outdated(_) => "import again",
             StoreError::EntryRefused(_) => "shorten it, or drop others first",
             StoreError::Full(_) => "split the graph over more shards",
+            StoreError::NameTooLong(_) => "names have at most 65,535 bytes; keep long text in a property",
             StoreError::NotReadBack(_) => "nothing is lost: every commit is in the log; report this",
             _ => "the statement met a graph other than the one it was checked against; report this",
         }
@@ -133,6 +137,9 @@ impl fmt::Display for StoreError {
             StoreError::ChunkMismatch(chunk) => write!(f, "chunk {chunk} was born with another label set"),
             StoreError::Outdated(what) => write!(f, "the graph changed while the import was built: {what}"),
             StoreError::Unsupported(what) => write!(f, "not supported: {what}"),
+            StoreError::NameTooLong(bytes) => {
+                write!(f, "a label, relationship type or property key of {bytes} bytes is too long")
+            }
             StoreError::NotReadBack(what) => write!(f, "what was written could not be read back: {what}"),
         }
     }

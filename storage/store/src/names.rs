@@ -1,12 +1,15 @@
 //! Names and their numbers: labels, edge types, property keys, and sets of labels.
 //!
 //! The interner is shared by all transactions and only grows: a number is handed out before the transaction that uses it commits,
-//! and stays valid whether or not it does. What is not yet durable ([`Names::undurable`]) is attached to the next committed
-//! record, so a replayed log defines every name before its first use. Readers see an immutable [`NameTable`].
+//! and stays valid whether or not it does. What no record carries yet ([`Names::undurable`]) is attached to the next committed
+//! record, so a replayed log defines every name before its first use. A checkpoint may hold names that no record carries, of transactions
+//! that were rolled back; it says how many are carried, so that the next record behind it still carries the others, and the past can be
+//! rebuilt without that checkpoint. Readers see an immutable [`NameTable`].
 //! Who looks for a label or edge type that is not known leaves a note ([`Missed`]): the name may come into being before the answer is
 //! used. Most new names nobody has looked for, and their first use concerns nobody else.
 
 use crate::StoreError;
+use crate::bytes::{Reader, Writer};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use model::id::EDGE_TYPE_COUNT_MAX;
@@ -22,6 +25,9 @@ pub const LABEL_COUNT_MAX: usize = 1 << 16;
 pub const KEY_COUNT_MAX: usize = 1 << 24;
 /// Label sets a store may know; each used one has at least one chunk, so there cannot be more than chunks.
 pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
+
+/// Bytes a name may have. Longer ones that earlier versions wrote are read.
+pub const NAME_BYTES_MAX: usize = 65_535;
 
 /// Names looked for in vain that are noted one by one; beyond these, every name counts as looked for.
 const MISSED_MAX: usize = 1 << 16;
@@ -233,7 +239,7 @@ impl NameTable {
             }
         }
     }
-    fn counts(&self) -> NameCounts {
+    pub(crate) fn counts(&self) -> NameCounts {
         NameCounts {
             labels: self.labels.items.len(),
             edge_types: self.edge_types.items.len(),
@@ -270,6 +276,28 @@ pub struct NameCounts {
     label_sets: usize,
 }
 
+impl NameCounts {
+    /// The smaller count of each kind.
+    pub(crate) fn min(self, other: NameCounts) -> NameCounts {
+        NameCounts {
+            labels: self.labels.min(other.labels),
+            edge_types: self.edge_types.min(other.edge_types),
+            keys: self.keys.min(other.keys),
+            label_sets: self.label_sets.min(other.label_sets),
+        }
+    }
+    pub(crate) fn encode(self, writer: &mut Writer) {
+        [self.labels, self.edge_types, self.keys, self.label_sets]
+            .into_iter()
+            .for_each(|count| writer.size(count));
+    }
+    pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<NameCounts, StoreError> {
+        let mut count = || reader.uint().map(|count| count as usize);
+        let (labels, edge_types, keys) = (count()?, count()?, count()?);
+        Ok(NameCounts { labels, edge_types, keys, label_sets: count()? })
+    }
+}
+
 impl Default for NameCounts {
     /// The counts of a new store, which knows the empty label set and nothing else.
     fn default() -> NameCounts {
@@ -300,12 +328,14 @@ impl Names {
     }
     /// Number of a label, handed out on first use.
     pub fn intern_label(&self, name: &str) -> Result<LabelId, StoreError> {
+        check_length(name)?;
         let number =
             self.intern(|table| &mut table.labels, |table| &table.labels, name, LABEL_COUNT_MAX, "labels")?;
         Ok(LabelId(number as u16))
     }
     /// Number of an edge type, handed out on first use.
     pub fn intern_edge_type(&self, name: &str) -> Result<EdgeTypeId, StoreError> {
+        check_length(name)?;
         let max = EDGE_TYPE_COUNT_MAX;
         let number =
             self.intern(|table| &mut table.edge_types, |table| &table.edge_types, name, max, "edge types")?;
@@ -313,6 +343,7 @@ impl Names {
     }
     /// Number of a property key, handed out on first use.
     pub fn intern_key(&self, name: &str) -> Result<KeyId, StoreError> {
+        check_length(name)?;
         let number =
             self.intern(|table| &mut table.keys, |table| &table.keys, name, KEY_COUNT_MAX, "property keys")?;
         Ok(KeyId(number))
@@ -368,6 +399,14 @@ impl Names {
         }
         Ok(())
     }
+    /// How many names records carry.
+    pub(crate) fn carried(&self) -> NameCounts {
+        self.inner.read().durable
+    }
+    /// So many of the names that a manifest defined are carried by records.
+    pub(crate) fn set_carried(&self, carried: NameCounts) {
+        self.inner.write().durable = carried;
+    }
     /// Definitions no committed record carries yet, and the mark to give to [`Names::mark_durable`] once one does.
     pub fn undurable(&self) -> (Vec<NameDefinition>, NameCounts) {
         let inner = self.inner.read();
@@ -381,4 +420,8 @@ impl Names {
         durable.keys = durable.keys.max(mark.keys);
         durable.label_sets = durable.label_sets.max(mark.label_sets);
     }
+}
+
+fn check_length(name: &str) -> Result<(), StoreError> {
+    if name.len() > NAME_BYTES_MAX { Err(StoreError::NameTooLong(name.len())) } else { Ok(()) }
 }

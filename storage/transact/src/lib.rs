@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), [`Feed`].
+//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `inspect` (checks and backups), [`Feed`].
 
 mod checkpoint;
 mod commit;
@@ -23,6 +23,7 @@ mod feed;
 mod flight;
 mod footprint;
 mod history;
+mod inspect;
 mod install;
 mod kept;
 mod open;
@@ -36,11 +37,12 @@ mod schema;
 mod transaction;
 
 pub use checkpoint::CheckpointReport;
-pub use durable::{BackupReport, backup, restore};
+pub use durable::{BackupReport, Problem, Report};
 pub use engine::{CommitCounts, Engine};
 pub use error::TransactError;
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use history::{History, Moment, Point};
+pub use inspect::{backup, check, restore};
 pub use install::Load;
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};
 pub use order::BankCounts;

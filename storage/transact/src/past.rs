@@ -274,7 +274,7 @@ impl Engine {
         Ok(snapshot)
     }
 
-    fn open_anchor(&self, anchor: &Anchor) -> Result<Snapshot, TransactError> {
+    pub(crate) fn open_anchor(&self, anchor: &Anchor) -> Result<Snapshot, TransactError> {
         if anchor.sequence == 0 {
             return Ok(Snapshot::empty(Arc::new(Names::new()), self.shared.store_options));
         }

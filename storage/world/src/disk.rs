@@ -8,12 +8,14 @@
 //! Cost: one virtual call per operation, which is nothing beside the system call.
 
 mod error;
+mod overlay;
 mod real;
 mod sim;
 
 use std::path::Path;
 
 pub use error::{DiskError, DiskResult};
+pub use overlay::OverlayDisk;
 pub use real::RealDisk;
 pub use sim::{Faults, SimDisk};
 

@@ -162,7 +162,7 @@ fn build(kind: Kind) -> Example {
         Kind::Left | Kind::Backup => drop(database),
     }
     if kind == Kind::Backup {
-        durable::backup(&shared, Path::new(FOLDER), Path::new(BACKUP)).expect("the disk has room");
+        transact::backup(&shared, Path::new(FOLDER), Path::new(BACKUP)).expect("the disk has room");
     }
     let disk = disk.kill();
     let is_inside = |path: &Path| path.starts_with(BACKUP) || kind != Kind::Backup;
@@ -244,7 +244,7 @@ fn damaged(old: &[u8], kind: u8, at: usize, with: &[u8], files: &[(PathBuf, Vec<
 fn read(example: &Example, disk: &Arc<dyn Disk>) -> Result<BTreeMap<u64, String>, String> {
     let folder = match example.kind {
         Kind::Backup => {
-            durable::restore(disk, Path::new(BACKUP), Path::new(RESTORED))
+            transact::restore(disk, Path::new(BACKUP), Path::new(RESTORED))
                 .map_err(|error| error.to_string())?;
             RESTORED
         }
@@ -265,7 +265,7 @@ fn read(example: &Example, disk: &Arc<dyn Disk>) -> Result<BTreeMap<u64, String>
 fn judge(example: &Example, disk: &SimDisk, path: &Path, what: &str) -> Fate {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let folder = if example.kind == Kind::Backup { BACKUP } else { FOLDER };
-    let verified = durable::verify(&shared, Path::new(folder));
+    let verified = transact::check(&shared, Path::new(folder));
     let is_sound = verified.as_ref().is_ok_and(|report| report.problems.is_empty());
     let found = match read(example, &shared) {
         Err(error) => {

@@ -6,6 +6,9 @@ use super::*;
 use crate::testing::{SMALL, shared, sim, with_every_byte_damaged};
 use crate::{BackingStore, CheckpointMark, LocalFolder, OpenMode, Problem};
 
+/// Finds that whatever was copied opens.
+const OPENS: fn(Arc<dyn Disk>, &Path) -> DurableResult<()> = |_, _| Ok(());
+
 fn database() -> (SimDisk, PathBuf, LocalFolder) {
     let (disk, root) = sim();
     let store = LocalFolder::open(shared(&disk), &root, OpenMode::CreateIfMissing, SMALL).unwrap();
@@ -51,7 +54,7 @@ fn a_backup_of_an_open_database_is_restored() {
         write(&store, &mut chance, commits);
         crate::header::write_synced(&disk, &root.join("users.json"), b"{}").unwrap();
         let (backup_at, restored_at) = (Path::new("/backups/monday"), Path::new("/restored"));
-        let report = backup(&shared(&disk), &root, backup_at).unwrap();
+        let report = backup(&shared(&disk), &root, backup_at, &OPENS).unwrap();
         assert_eq!(report.place, store.last_place(), "seed {seed}");
         let wanted = (store.anchors(), records(&store));
         write(&store, &mut chance, 20);
@@ -64,7 +67,7 @@ fn a_backup_of_an_open_database_is_restored() {
 
         // What was reported as done survives the power.
         let disk = disk.crash(seed);
-        assert_eq!(restore(&shared(&disk), backup_at, restored_at).unwrap().place, report.place);
+        assert_eq!(restore(&shared(&disk), backup_at, restored_at, &OPENS).unwrap().place, report.place);
         let disk = disk.crash(seed);
         let restored = LocalFolder::open(shared(&disk), restored_at, OpenMode::Existing, SMALL).unwrap();
         assert_eq!((restored.anchors(), records(&restored)), wanted, "seed {seed}");
@@ -82,7 +85,7 @@ fn nothing_is_left_of_what_did_not_succeed() {
     for step in 0.. {
         let last = disk.operations() + 1 + step;
         disk.set_faults(Faults { error_at: Some(last), ..Faults::default() });
-        let outcome = backup(&shared(&disk), &root, target);
+        let outcome = backup(&shared(&disk), &root, target, &OPENS);
         disk.set_faults(Faults::default());
         if disk.operations() < last {
             outcome.unwrap();
@@ -93,12 +96,18 @@ fn nothing_is_left_of_what_did_not_succeed() {
         assert!(outcome.is_err() && !disk.exists(target).unwrap(), "step {step}: {outcome:?}");
     }
     assert_eq!(
-        backup(&shared(&disk), &root, target).err(),
+        backup(&shared(&disk), &root, target, &OPENS).err(),
         Some(DurableError::InTheWay { path: target.to_path_buf() })
     );
     let nowhere = Path::new("/nowhere");
-    assert!(matches!(backup(&shared(&disk), nowhere, Path::new("/x")), Err(DurableError::NoDatabase { .. })));
-    assert!(matches!(restore(&shared(&disk), &root, Path::new("/x")), Err(DurableError::NoBackup { .. })));
+    assert!(matches!(
+        backup(&shared(&disk), nowhere, Path::new("/x"), &OPENS),
+        Err(DurableError::NoDatabase { .. })
+    ));
+    assert!(matches!(
+        restore(&shared(&disk), &root, Path::new("/x"), &OPENS),
+        Err(DurableError::NoBackup { .. })
+    ));
     assert!(!disk.exists(Path::new("/x")).unwrap());
 }
 
@@ -108,7 +117,7 @@ fn a_damaged_backup_is_not_restored_and_a_damaged_database_not_backed_up() {
     write(&store, &mut Chance::seeded(3), 12);
     store.close().unwrap();
     let target = Path::new("/backup");
-    backup(&shared(&disk), &root, target).unwrap();
+    backup(&shared(&disk), &root, target, &OPENS).unwrap();
     drop(store);
     // Only the backup is left, so that its bytes are those that are damaged.
     for folder in [root.join("data"), root.join("log"), root.clone()] {
@@ -118,10 +127,29 @@ fn a_damaged_backup_is_not_restored_and_a_damaged_database_not_backed_up() {
     }
     disk.remove(&root).unwrap();
     with_every_byte_damaged(&disk, |disk, path, offset| {
-        let restored = restore(&shared(disk), target, Path::new("/restored"));
+        let restored = restore(&shared(disk), target, Path::new("/restored"), &OPENS);
         let Err(error) = restored else { panic!("{path:?} {offset} was restored") };
         let is_named = matches!(&error, DurableError::Corrupt { .. } | DurableError::NewerFormat { .. });
         assert!(is_named, "{path:?} {offset}: {error}");
         assert!(!disk.exists(Path::new("/restored")).unwrap());
     });
+}
+
+/// What broke: a database that did not open was backed up and restored, and both were called sound.
+#[test]
+fn what_does_not_open_is_no_backup() {
+    let (disk, root, store) = database();
+    write(&store, &mut Chance::seeded(4), 12);
+    let target = Path::new("/backup");
+    let refuses = |over: Arc<dyn Disk>, folder: &Path| {
+        let opened = LocalFolder::open(over, folder, OpenMode::Existing, SMALL).unwrap();
+        assert_eq!(opened.last_place(), store.last_place(), "the copy is seen as a database");
+        Err(DurableError::corrupt(folder, 0, "it does not open"))
+    };
+    assert!(matches!(backup(&shared(&disk), &root, target, &refuses), Err(DurableError::Corrupt { .. })));
+    assert!(!disk.exists(target).unwrap());
+    backup(&shared(&disk), &root, target, &OPENS).unwrap();
+    let again = Path::new("/again");
+    assert!(restore(&shared(&disk), target, again, &refuses).is_err() && !disk.exists(again).unwrap());
+    assert!(is_backup(&disk, target).unwrap() && !disk.exists(&target.join(IDENTITY_NAME)).unwrap());
 }

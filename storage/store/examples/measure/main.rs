@@ -163,7 +163,7 @@ fn measure_checkpoint(snapshot: &Snapshot) {
     let opened = Snapshot::open(&manifest, blobs, StoreOptions::default()).unwrap();
     let open = millis(start);
     let start = Instant::now();
-    opened.load_all().unwrap();
+    opened.load_all(&mut Default::default()).unwrap();
     println!(
         "checkpoint: {written:.0} ms, {bytes} bytes; open {open:.2} ms ({} manifest bytes), load all {:.0} ms",
         manifest.len(),

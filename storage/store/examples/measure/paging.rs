@@ -70,7 +70,7 @@ pub fn compare(snapshot: &Snapshot, ids: &[u32]) {
     let blobs = Arc::new(Blobs::default());
     let manifest = crate::write(snapshot, &blobs);
     let whole = Snapshot::open(&manifest, blobs.clone(), StoreOptions::default()).unwrap();
-    whole.load_all().unwrap();
+    whole.load_all(&mut Default::default()).unwrap();
     let bytes = whole.memory().paging.page_bytes;
     let expected = kernels("no budget, loaded", &whole, ids, ids[0]);
     for (name, budget) in [("a quarter", bytes / 4), ("a half", bytes / 2), ("twice", bytes * 2)] {

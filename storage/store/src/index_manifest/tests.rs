@@ -136,7 +136,7 @@ fn an_index_that_grew_commit_by_commit_opens_at_every_size() {
             let blobs = Arc::new(Blobs::default());
             let written = snapshot.checkpoint::<StoreError>(&mut |bytes| Ok(blobs.write(bytes))).unwrap();
             let opened = Snapshot::open(written.manifest(), blobs, StoreOptions::default()).unwrap();
-            opened.load_all().unwrap();
+            opened.load_all(&mut Default::default()).unwrap();
             let range = opened.seek_range(IndexId(0), Bound::Unbounded, Bound::Unbounded).unwrap();
             assert_eq!(range.count() as u64, number, "unique: {unique}");
         }

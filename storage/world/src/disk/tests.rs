@@ -76,6 +76,32 @@ fn the_simulated_disk_does_what_every_disk_does() {
 }
 
 #[test]
+fn an_overlay_does_what_every_disk_does_and_leaves_what_is_below() {
+    let (below, folder) = sim_with_folder();
+    below.open(&folder.join("kept"), OpenHow::CreateNew).unwrap().append(b"below").unwrap();
+    below.open(&folder.join("gone"), OpenHow::CreateNew).unwrap().append(b"there").unwrap();
+    let (before, operations) = (below.contents(), below.operations());
+    let disk = OverlayDisk::new(Arc::new(below.clone()));
+    check_basics(&disk, &folder);
+    check_locks(&disk, &folder);
+    assert_eq!(disk.read_whole(&folder.join("kept")).unwrap(), b"below");
+    let file = disk.open(&folder.join("kept"), OpenHow::Write).unwrap();
+    file.truncate(2).unwrap();
+    file.append(b"!").unwrap();
+    assert_eq!(disk.read_whole(&folder.join("kept")).unwrap(), b"be!");
+    assert_eq!(disk.size(&folder.join("kept")).unwrap(), 3);
+    disk.rename(&folder.join("gone"), &folder.join("moved")).unwrap();
+    assert_eq!(disk.list(&folder).unwrap(), ["LOCK", "a", "kept", "moved"]);
+    assert_eq!(disk.read_whole(&folder.join("moved")).unwrap(), b"there");
+    assert!(!disk.exists(&folder.join("gone")).unwrap());
+    assert!(matches!(disk.read_whole(&folder.join("gone")), Err(DiskError::NotFound { .. })));
+    disk.remove(&folder.join("moved")).unwrap();
+    disk.open(&folder.join("kept"), OpenHow::Replace).unwrap();
+    assert_eq!(disk.size(&folder.join("kept")).unwrap(), 0);
+    assert_eq!((below.contents(), below.operations()), (before, operations), "below nothing has changed");
+}
+
+#[test]
 fn disks_can_be_shared_as_objects() {
     let disks: [Arc<dyn Disk>; 2] = [Arc::new(RealDisk), Arc::new(SimDisk::new())];
     assert!(disks.iter().all(|disk| !disk.exists(Path::new("/no such name here")).unwrap()));

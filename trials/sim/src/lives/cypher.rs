@@ -126,7 +126,7 @@ impl Run {
     /// The files as they lie there must be sound before anyone repairs anything.
     fn verify(&self) -> Result<(), String> {
         let copy: Arc<dyn Disk> = Arc::new(self.disk.copy());
-        match durable::verify(&copy, Path::new(FOLDER)) {
+        match transact::check(&copy, Path::new(FOLDER)) {
             Ok(report) if report.problems.is_empty() => Ok(()),
             Ok(report) => Err(format!("verify finds damage: {:?}", report.problems)),
             Err(_) if self.recorder.history_len() == 0 => Ok(()),

@@ -219,7 +219,7 @@ impl Soak {
     /// The files as they lie there, before anybody repairs anything.
     fn sound_files(&self, round: u64) {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = durable::verify(&disk, &self.path()).unwrap();
+        let report = transact::check(&disk, &self.path()).unwrap();
         assert!(report.problems.is_empty(), "round {round}: {:?}", report.problems);
     }
 
