@@ -1,0 +1,55 @@
+//! What ends a replica. A disk that failed once is not believed again: the process stops, and the other replicas go on.
+
+use durable::DurableError;
+use std::fmt;
+use world::disk::DiskError;
+
+/// Why a replica cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplicateError {
+    /// The log cannot be read or written.
+    Log(DurableError),
+    /// A snapshot file cannot be read or written.
+    Disk(DiskError),
+    /// A snapshot file or a record does not hold what was written to it.
+    Damaged(String),
+    /// The folder belongs to another replica, or to other members.
+    Foreign(String),
+    /// The replication library refused what should be possible.
+    Raft(String),
+}
+
+impl fmt::Display for ReplicateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplicateError::Log(error) => write!(f, "the replicated log: {error}"),
+            ReplicateError::Disk(error) => write!(f, "the replica's files: {error}"),
+            ReplicateError::Damaged(what) => write!(f, "the replica's files are damaged: {what}"),
+            ReplicateError::Foreign(what) => write!(f, "{what}"),
+            ReplicateError::Raft(what) => write!(f, "replication: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ReplicateError {}
+
+impl From<DurableError> for ReplicateError {
+    fn from(error: DurableError) -> ReplicateError {
+        ReplicateError::Log(error)
+    }
+}
+impl From<DiskError> for ReplicateError {
+    fn from(error: DiskError) -> ReplicateError {
+        ReplicateError::Disk(error)
+    }
+}
+impl From<raft::Error> for ReplicateError {
+    fn from(error: raft::Error) -> ReplicateError {
+        ReplicateError::Raft(error.to_string())
+    }
+}
+impl From<protobuf::ProtobufError> for ReplicateError {
+    fn from(error: protobuf::ProtobufError) -> ReplicateError {
+        ReplicateError::Damaged(error.to_string())
+    }
+}

@@ -1,0 +1,45 @@
+//! Who the replicas are: their ids and addresses. Part of the replicated state, so that all know the same members at the same entry.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The id of a replica; never 0.
+pub type ReplicaId = u64;
+
+/// The id of the replica that others reach at this address: the same on every machine and in every version (FNV-1a).
+pub fn replica_id(address: &str) -> ReplicaId {
+    let hash = address.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    hash.max(1)
+}
+
+/// Addresses by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Members(pub BTreeMap<ReplicaId, String>);
+
+impl Members {
+    /// The members with these addresses.
+    pub fn of<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Members {
+        Members(addresses.into_iter().map(|address| (replica_id(address), address.into())).collect())
+    }
+    /// Where a member is reached.
+    pub fn address(&self, id: ReplicaId) -> Option<&str> {
+        self.0.get(&id).map(String::as_str)
+    }
+}
+
+/// A change of the members. One at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemberChange {
+    /// A new replica, without a vote until it has caught up; then the leader gives it one.
+    Add {
+        /// Where it is reached.
+        address: String,
+    },
+    /// A replica leaves.
+    Remove {
+        /// Its address.
+        address: String,
+    },
+}
