@@ -20,10 +20,7 @@ fn a_graph_of_tinkerpop_is_read_and_asked() {
         let arguments = ["import", database, "--from", "graph.json", "--layout", "graphson"];
         place.run(&[&arguments[..], more].concat())
     };
-    let refused = import("plain.db", &[]).failed(1);
-    assert!(refused.contains("graph.json:1") && refused.contains("`place` has several values"), "{refused}");
-    assert!(!place.path().join("plain.db").exists(), "all of it or nothing");
-    let report = import("many.db", &["--gremlin-multi-properties"]).ok();
+    let report = import("many.db", &[]).ok();
     assert!(report.contains("vertices  3\nedges     1\n"), "{report}");
     let again = import("many.db", &["--gremlin-multi-properties"]).failed(1);
     assert!(again.contains("holds a graph already"), "{again}");
@@ -32,7 +29,7 @@ fn a_graph_of_tinkerpop_is_read_and_asked() {
                  g.V(1).properties('place').count();\ng.V(1).out('made').values('name');\n\
                  :gremlin\ng.V().order().by('name').id();\n:param who => 'vadas'\ng.V().has('name', who).count();\n\
                  :cypher\nMATCH (n) RETURN count(*) AS n;\n";
-    let out = place.run_with_input(&["shell", "many.db", "--gremlin-multi-properties"], input).ok();
+    let out = place.run_with_input(&["shell", "many.db"], input).ok();
     assert_eq!(out, "result\n2\nresult\nlop\nresult\n3\n1\n2\nresult\n1\nn\n3\n");
     let refused = place.run_with_input(&["shell", "many.db"], "g.V().nothing();").failed(1);
     assert!(refused.contains("nothing") && refused.contains("SyntaxError"), "{refused}");

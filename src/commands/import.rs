@@ -56,10 +56,9 @@ pub struct Import {
     /// twice the graph]
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     memory: Option<u64>,
-    /// With graphson: keep the file's ids, several values of a property, and properties of properties, as `serve
-    /// --gremlin-multi-properties` does
-    #[arg(long = "gremlin-multi-properties")]
-    multi_properties: bool,
+    /// Has no effect any more: the file's ids and all its values are always kept
+    #[arg(long = "gremlin-multi-properties", hide = true)]
+    _multi_properties: bool,
 }
 
 /// How files are laid out.
@@ -97,7 +96,7 @@ impl Import {
     }
 
     fn graphson(&self) -> GraphsonImport {
-        GraphsonImport { from: self.from.clone(), keeps_many: self.multi_properties }
+        GraphsonImport { from: self.from.clone() }
     }
     /// Beside the database, on the disk that has room for it.
     fn spill_folder(&self) -> Option<PathBuf> {

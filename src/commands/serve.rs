@@ -49,9 +49,9 @@ pub struct Serve {
     /// Another database that Gremlin clients may ask under this name of a traversal source; `g` is the first; may be given several times
     #[arg(long = "gremlin-source", value_name = "NAME=DB", requires = "gremlin", value_parser = named)]
     sources: Vec<(String, PathBuf)>,
-    /// Let Gremlin keep several values of a property, and properties of properties (to Cypher they look like maps)
-    #[arg(long = "gremlin-multi-properties", requires = "gremlin")]
-    multi_properties: bool,
+    /// Has no effect any more: Gremlin always keeps several values of a property
+    #[arg(long = "gremlin-multi-properties", requires = "gremlin", hide = true)]
+    _multi_properties: bool,
     /// Time a traversal may take where its client does not say, such as 30s
     #[arg(long, value_name = "TIME", requires = "gremlin", value_parser = units::duration)]
     gremlin_timeout: Option<Duration>,
@@ -113,7 +113,6 @@ impl Serve {
             manner: Manner {
                 sources: sources.into(),
                 gate: options.gate.clone(),
-                keeps_many: self.multi_properties,
                 timeout: self.gremlin_timeout,
             },
             tls: options.tls.clone(),

@@ -27,15 +27,15 @@ pub struct Shell {
     /// How rows are shown
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
-    /// Let Gremlin keep several values of a property, and properties of properties, as in `serve`
-    #[arg(long = "gremlin-multi-properties")]
-    multi_properties: bool,
+    /// Has no effect any more: Gremlin always keeps several values of a property
+    #[arg(long = "gremlin-multi-properties", hide = true)]
+    _multi_properties: bool,
 }
 
 impl Shell {
     pub fn run(self) -> Result<(), Exit> {
         let database = folder::open(&self.database, self.create, self.opening.options())?;
-        let options = ShellOptions { split, format: self.format.into(), keeps_many: self.multi_properties };
+        let options = ShellOptions { split, format: self.format.into() };
         let went_well = shell::run(&database, options)?;
         database.close()?;
         if went_well { Ok(()) } else { Err(Exit::Said) }

@@ -24,9 +24,6 @@ const LINE_BYTES_MAX: u64 = 256 << 20;
 pub struct GraphsonImport {
     /// The file.
     pub from: PathBuf,
-    /// Keep the file's ids, several values of a key, properties of properties and the widths of numbers: see
-    /// [`crate::gremlin::GremlinOptions::keeps_many`].
-    pub keeps_many: bool,
 }
 
 struct Loading<'d> {
@@ -58,7 +55,7 @@ impl Database {
     /// The file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's commit came between.
     pub fn import_graphson(&self, import: &GraphsonImport) -> Result<ImportReport, Error> {
         let began_ns = monotonic_ns();
-        if import.keeps_many && self.snapshot().statistics().vertices() > 0 {
+        if self.snapshot().statistics().vertices() > 0 {
             let code = "Neo.ClientError.Import.NotEmpty";
             let message =
                 "the database holds a graph already, and ids of the file could be those of its vertices";
@@ -120,19 +117,12 @@ impl Loading<'_> {
         let mut properties = self.own_id(&id)?;
         for (key, values) in line.get("properties").and_then(Json::as_object).into_iter().flatten() {
             let kept = values_of(values)?;
-            let value = match kept.as_slice() {
-                [] => continue,
-                [only] if !self.import.keeps_many && only.meta.is_empty() => self.value(key, &only.value)?,
-                _ if !self.import.keeps_many => {
-                    let message = format!(
-                        "`{key}` has several values, or values with properties; a graph keeps them for Gremlin where asked to"
-                    );
-                    return Err(Wrong(message));
-                }
-                many => kept::many_to_value(many)
-                    .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?,
-            };
-            properties.push((self.transaction.key(key)?, value));
+            if kept.is_empty() {
+                continue;
+            }
+            let value = kept::many_to_value(&kept)
+                .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?;
+            properties.push((self.key(key, &kept)?, value));
         }
         let vertex = self.transaction.create_vertex(&labels, properties)?;
         self.report.vertices += 1;
@@ -155,8 +145,9 @@ impl Loading<'_> {
                 };
                 for (key, value) in edge.get("properties").and_then(Json::as_object).into_iter().flatten() {
                     let value = typed(value, "g:Property").map_or(value, |property| &property["value"]);
-                    let value = self.value(key, &graphson::object(value)?)?;
-                    properties.push((self.transaction.key(key)?, value));
+                    let object = graphson::object(value)?;
+                    let value = self.value(key, &object)?;
+                    properties.push((self.key(key, &[Kept::plain(object)])?, value));
                 }
                 self.transaction.create_edge(source, target, kind, properties)?;
                 self.report.edges += 1;
@@ -173,13 +164,18 @@ impl Loading<'_> {
         })
     }
     fn own_id(&self, id: &Object) -> Result<Vec<(KeyId, Value)>, Wrong> {
-        if !self.import.keeps_many {
-            return Ok(Vec::new());
+        let key = self.key(kept::OWN_ID, &[Kept::plain(id.clone())])?;
+        Ok(vec![(key, self.value("id", id)?)])
+    }
+    /// The number of a key that is to hold these values.
+    fn key(&self, key: &str, values: &[Kept]) -> Result<KeyId, Wrong> {
+        for mark in kept::marks(key, values) {
+            self.transaction.key(&mark)?;
         }
-        Ok(vec![(self.transaction.key(kept::OWN_ID)?, self.value("id", id)?)])
+        Ok(self.transaction.key(key)?)
     }
     fn value(&self, key: &str, object: &Object) -> Result<Value, Wrong> {
-        let value = kept::to_value(object, self.import.keeps_many);
+        let value = kept::to_value(object);
         value.ok_or_else(|| Wrong(format!("`{key}` is a {}, which cannot be kept", object.type_name())))
     }
 }

@@ -33,9 +33,6 @@ use traverse::TraverseError;
 /// How a traversal is asked.
 #[derive(Clone, Debug, Default)]
 pub struct GremlinOptions {
-    /// Keep what TinkerPop's own graph keeps and the property graph does not: several values of a key, properties of properties, ids
-    /// that clients give, sets and the widths of numbers. Such values look like maps to Cypher. Off by default.
-    pub keeps_many: bool,
     /// Time it may take.
     pub timeout: Option<Duration>,
     /// Leave it to the traverser machine even where the algebra could say it: for tests that compare the two.
@@ -46,7 +43,6 @@ pub struct GremlinOptions {
 pub struct GremlinAnswer {
     pub(crate) source: Source,
     pub(crate) view: Snapshot,
-    pub(crate) keeps_many: bool,
     /// Place of the commit it made, if it made one.
     pub place: Option<u64>,
 }
@@ -85,12 +81,12 @@ impl GremlinAnswer {
     /// How a traversal ran as the answer.
     pub(crate) fn of_metrics(metrics: TraversalMetrics, view: Snapshot) -> GremlinAnswer {
         let objects = vec![(Object::Metrics(Arc::new(metrics)), 1)];
-        GremlinAnswer { source: Source::Ended(Some(objects)), view, keeps_many: false, place: None }
+        GremlinAnswer { source: Source::Ended(Some(objects)), view, place: None }
     }
     /// Text as the answer.
     pub(crate) fn of_text(text: String, view: Snapshot) -> GremlinAnswer {
         let objects = vec![(Object::string(text), 1)];
-        GremlinAnswer { source: Source::Ended(Some(objects)), view, keeps_many: false, place: None }
+        GremlinAnswer { source: Source::Ended(Some(objects)), view, place: None }
     }
     /// All objects, each as often as it is there.
     pub fn all(mut self) -> Result<Vec<Object>, Error> {

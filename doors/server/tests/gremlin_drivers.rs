@@ -37,8 +37,8 @@ fn database() -> Database {
     Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
 }
 
-fn serve(sources: Sources, keeps_many: bool) -> GremlinServer {
-    let manner = Manner { sources: sources.into(), gate: Gate::open(), keeps_many, timeout: None };
+fn serve(sources: Sources) -> GremlinServer {
+    let manner = Manner { sources: sources.into(), gate: Gate::open(), timeout: None };
     let (address, limits) = ("127.0.0.1:0".to_string(), Limits::default());
     GremlinServer::start(GremlinServeOptions { address, manner, tls: None, limits }).unwrap()
 }
@@ -50,7 +50,7 @@ fn text(bytes: &[u8]) -> String {
 /// Runs a driver's script against a fresh server; nothing may run or be open when it is gone.
 fn check(command: impl FnOnce(&str) -> Command) {
     let database = database();
-    let server = serve(Sources::from([("g".to_string(), database.clone())]), false);
+    let server = serve(Sources::from([("g".to_string(), database.clone())]));
     let output: Output = command(&server.address().port().to_string()).output().unwrap();
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
     print!("{}", text(&output.stdout));
@@ -135,11 +135,11 @@ fn features() {
     let mut sources = Sources::from([("ggraph".to_string(), database())]);
     for (name, file) in files {
         let database = database();
-        let import = GraphsonImport { from: data.join(file), keeps_many: true };
+        let import = GraphsonImport { from: data.join(file) };
         database.import_graphson(&import).unwrap();
         sources.insert(name.to_string(), database);
     }
-    let server = serve(sources, true);
+    let server = serve(sources);
     let folder = TemporaryFolder::new("features").unwrap();
     let report = folder.path().join("report.json");
     let output = Command::new("python3")

@@ -31,8 +31,6 @@ pub struct ShellOptions {
     pub split: fn(&str) -> Vec<Piece>,
     /// Format of results, until `:format` changes it.
     pub format: Format,
-    /// Are statements in Gremlin to keep what TinkerPop's own graph keeps? See [`database::gremlin::GremlinOptions::keeps_many`].
-    pub keeps_many: bool,
 }
 
 /// Talks until the input ends; false if a statement from a pipe failed.

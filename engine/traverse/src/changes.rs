@@ -62,7 +62,10 @@ impl Machine {
         let mut meta = Vec::new();
         for (key, value) in &set.meta {
             let (key, value) = (self.given(key, traverser)?, self.given(value, traverser)?);
-            if let (Some(Object::String(key)), Some(value)) = (key, value) {
+            // null is no value: a property that is set to it is not there
+            if let (Some(Object::String(key)), Some(value)) = (key, value)
+                && value != Object::Null
+            {
                 meta.push((key, value));
             }
         }
@@ -104,7 +107,7 @@ impl Machine {
         let mut keys: Vec<Object> = Vec::new();
         for mut setting in settings {
             // a key that is named again has several values
-            if setting.cardinality.is_none() && keys.contains(&setting.key) && self.graph.keeps_many() {
+            if setting.cardinality.is_none() && keys.contains(&setting.key) {
                 setting.cardinality = Some(Cardinality::List);
             }
             keys.push(setting.key.clone());
@@ -211,11 +214,7 @@ impl Machine {
                 _ => Ok(()),
             };
         }
-        let cardinality = setting.cardinality.unwrap_or_else(|| self.graph.default_cardinality());
-        if !self.graph.keeps_many() && (cardinality == Cardinality::List || !setting.meta.is_empty()) {
-            let message = "this graph keeps one value a property and no properties of properties: it was not opened with multi-properties";
-            return Err(TraverseError::step("property", message));
-        }
+        let cardinality = setting.cardinality.unwrap_or(Cardinality::Single);
         let new = Kept { value: setting.value, meta: setting.meta };
         let kept = match cardinality {
             Cardinality::Single => vec![new],
@@ -237,11 +236,6 @@ impl Machine {
     }
 
     fn put_meta(&self, property: &VertexProperty, key: &Name, value: &Object) -> Outcome<()> {
-        if !self.graph.keeps_many() {
-            let message =
-                "this graph keeps no properties of properties: it was not opened with multi-properties";
-            return Err(TraverseError::step("property", message));
-        }
         let mut all = self.graph.property(property.vertex, &property.key)?;
         if let Some(kept) = all.get_mut(property.place as usize) {
             kept.meta.retain(|(known, _)| known != key);

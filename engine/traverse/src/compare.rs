@@ -190,9 +190,23 @@ pub fn order(a: &Object, b: &Object) -> Ordering {
             Some(a.key.cmp(&b.key).then_with(|| order(&a.value, &b.value)))
         }
         (Object::Entry(a), Object::Entry(b)) => Some(order(&a.0, &b.0).then_with(|| order(&a.1, &b.1))),
+        (Object::Token(a), Object::Token(b)) => Some(token_order(*a, *b)),
         _ => comparable(a, b),
     };
     found.unwrap_or(Ordering::Equal)
+}
+
+/// Words are in order by their class, and within it as they are declared there.
+fn token_order(a: Token, b: Token) -> Ordering {
+    let place = |token: Token| match token {
+        Token::TLabel | Token::Out => 0,
+        Token::TId | Token::In => 1,
+        Token::TKey | Token::Both => 2,
+        Token::TValue => 3,
+        _ => 4,
+    };
+    let key = |token: Token| (token.class(), place(token), token.name());
+    key(a).cmp(&key(b))
 }
 
 /// Place of a type in the order of types.

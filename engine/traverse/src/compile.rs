@@ -5,19 +5,22 @@ mod branch;
 mod call;
 mod change;
 mod collect;
+mod liveness;
 mod modulate;
 mod pattern;
 mod source;
 mod walk;
 
+use liveness::{Around, Mentions};
 pub(crate) use pattern::named;
 pub use source::Setting;
 
 use crate::error::{Outcome, TraverseError};
 use crate::step::{Body, By, Given, Name, Program, Step};
 use gremlin::{Argument, Instruction, Object, Predicate, Token, Traversal};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What is compiled: a program, how it is set, and whether its traversers keep their paths.
@@ -29,25 +32,40 @@ pub struct Compiled {
     pub origins: Vec<Range<usize>>,
     /// What the source says.
     pub setting: Setting,
-    /// Does any step ask for the way?
+    /// Does any step ask for the whole way? Otherwise traversers keep what has a label that is read later.
     pub keeps_path: bool,
+    /// Most labels that a traverser has at a time.
+    pub labels_max: usize,
     /// Does any step change the graph?
     pub writes: bool,
+}
+
+impl Compiled {
+    /// Are traversers that differ in nothing put together on the way?
+    pub fn bulks(&self) -> bool {
+        !self.keeps_path
+            && self.setting.sack.is_none()
+            && !self.setting.no_bulk
+            && !crate::machine::is_watched(&self.program)
+    }
 }
 
 /// Compiles a traversal.
 pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
     gremlin::check(traversal)?;
-    let compiler = Compiler::default();
+    let compiler = Compiler { keeps_path: keeps_path(traversal), ..Compiler::default() };
+    let reads_older = liveness::reads_older(&traversal.steps);
+    let compiler = Compiler { reads_older, ..compiler };
+    compiler.forgets.set(!compiler.keeps_path);
     let mut setting = compiler.setting(&traversal.source)?;
     compiler.source_options(&mut setting, traversal)?;
-    let compiler = Compiler { productive: setting.productive_by.clone(), ..compiler };
+    let infix = !gremlin::strategies::is_taken_away(&traversal.source, "ConnectiveStrategy");
+    let compiler = Compiler { productive: setting.productive_by.clone(), without_infix: !infix, ..compiler };
     let (mut program, origins) = compiler.whole(&traversal.steps)?;
-    compiler.check_setting(&setting, traversal)?;
     mark_start(&mut program);
-    let keeps_path = compiler.keeps_path.get();
-    let writes = compiler.writes.get();
-    Ok(Compiled { program: Arc::new(program), origins, setting, keeps_path, writes })
+    let (keeps_path, labels_max, writes) =
+        (compiler.keeps_path, compiler.labels_max.get(), compiler.writes.get());
+    Ok(Compiled { program: Arc::new(program), origins, setting, keeps_path, labels_max, writes })
 }
 
 /// What a traversal begins with is given a traverser that stands on nothing; `inject` does not hand it on.
@@ -59,12 +77,36 @@ fn mark_start(program: &mut Program) {
     }
 }
 
+/// Are whole paths kept?
+fn keeps_path(traversal: &Traversal) -> bool {
+    let arguments = || traversal.source.iter().flat_map(|instruction| &instruction.arguments);
+    let strategies = arguments().filter_map(|argument| match argument {
+        Argument::Strategy(strategy) => Some(&strategy.options),
+        _ => None,
+    });
+    let mut nested = strategies.flatten().filter_map(|(_, option)| option.traversal());
+    traversal.source.iter().any(|one| &*one.name == "withPath")
+        || liveness::reads_paths(&traversal.steps)
+        || nested.any(|nested| liveness::reads_paths(&nested.steps))
+}
+
 #[derive(Default)]
 struct Compiler {
-    keeps_path: Cell<bool>,
+    keeps_path: bool,
+    /// Is what a label stood for before read, too?
+    reads_older: bool,
+    /// The lists of instructions around the one that is compiled.
+    around: RefCell<Vec<Around>>,
+    /// Labels that a traverser may have here.
+    carried: RefCell<Vec<Name>>,
+    labels_max: Cell<usize>,
+    /// May labels be forgotten here: on the way itself, not in a traversal that only asks?
+    forgets: Cell<bool>,
     writes: Cell<bool>,
     /// `ProductiveByStrategy`: every `by` yields something, but for these keys.
     productive: Option<Vec<Name>>,
+    /// Are `a.or().b` and `a.and().b` steps of their own, as without `ConnectiveStrategy`?
+    without_infix: bool,
 }
 
 /// The instructions of one program and how far they are read.
@@ -94,6 +136,13 @@ impl Compiler {
             let message = format!("{} cannot stand in an anonymous traversal", instruction.name);
             return Err(TraverseError::arguments(message, instruction.span));
         }
+        let forgets = self.forgets.replace(false);
+        let program = self.program(&traversal.steps);
+        self.forgets.set(forgets);
+        Ok(Arc::new(program?))
+    }
+    /// What is repeated: the way goes through it.
+    fn round(&self, traversal: &Traversal) -> Outcome<Body> {
         Ok(Arc::new(self.program(&traversal.steps)?))
     }
 
@@ -102,23 +151,91 @@ impl Compiler {
     }
     /// A program, and of which instructions each of its steps was made.
     fn whole(&self, instructions: &[Instruction]) -> Outcome<(Program, Vec<Range<usize>>)> {
-        if let Some(program) = self.infix(instructions)? {
+        if !self.without_infix
+            && let Some(program) = self.infix(instructions)?
+        {
             let origins = vec![0..instructions.len(); program.steps.len()];
             return Ok((program, origins));
         }
+        let left_out = liveness::counted(instructions);
+        if left_out.is_empty() {
+            return self.steps(instructions);
+        }
+        let places: Vec<usize> = (0..instructions.len()).filter(|at| !left_out.contains(at)).collect();
+        let needed: Vec<Instruction> = places.iter().map(|at| instructions[*at].clone()).collect();
+        let (program, mut origins) = self.steps(&needed)?;
+        for origin in &mut origins {
+            *origin = places[origin.start]..places[origin.end - 1] + 1;
+        }
+        Ok((program, origins))
+    }
+    fn steps(&self, instructions: &[Instruction]) -> Outcome<(Program, Vec<Range<usize>>)> {
+        let mentions = Rc::new(Mentions::of(instructions));
         let mut reader = Reader { instructions, at: 0 };
         let (mut steps, mut origins) = (Vec::new(), Vec::new());
         loop {
             let from = reader.at;
             let Some(instruction) = reader.next() else { break };
-            self.step(instruction, &mut reader, &mut steps)?;
+            self.around.borrow_mut().push((mentions.clone(), from));
+            let outcome = self.step(instruction, &mut reader, &mut steps);
+            self.around.borrow_mut().pop();
+            outcome?;
+            if &*instruction.name == "match" {
+                liveness::bound_by(instruction, &mut self.carried.borrow_mut());
+            }
+            self.forget(&mentions, reader.at, &mut steps);
             origins.resize(steps.len(), from..reader.at);
         }
         Ok((program_of(steps), origins))
     }
+    /// Is a label read from an instruction of a list on, or around the list?
+    fn is_read(&self, label: &Name, mentions: &Mentions, from: usize) -> bool {
+        mentions.reads_from(label, from)
+            || self.around.borrow().iter().any(|(around, at)| around.reads_from(label, *at))
+    }
+    /// Forgets the labels that nothing reads from here on.
+    fn forget(&self, mentions: &Mentions, from: usize, steps: &mut Vec<Step>) {
+        let mut carried = self.carried.borrow_mut();
+        self.labels_max.set(self.labels_max.get().max(carried.len()));
+        if !self.forgets.get() || carried.iter().all(|label| self.is_read(label, mentions, from)) {
+            return;
+        }
+        carried.retain(|label| self.is_read(label, mentions, from));
+        carried.dedup();
+        steps.push(Step::Keep(carried.clone()));
+    }
+    /// `as`: the labels that are read later, all where paths are read.
+    fn labels(&self, instruction: &Instruction, reader: &Reader<'_>, steps: &mut Vec<Step>) -> Outcome<Step> {
+        let mut labels = texts(instruction, 0)?;
+        if !self.keeps_path {
+            let mentions = Mentions::of(&reader.instructions[reader.at..]);
+            labels.retain(|label| self.is_read(label, &mentions, 0));
+        }
+        // what a label stood for in an earlier round
+        if self.forgets.get() && !self.reads_older && self.around.borrow().len() > 1 && !labels.is_empty() {
+            steps.push(Step::Forget(labels.clone()));
+        }
+        let mut carried = self.carried.borrow_mut();
+        for label in &labels {
+            if !carried.contains(label) {
+                carried.push(label.clone());
+            }
+        }
+        Ok(if labels.is_empty() { Step::Identity } else { Step::As(labels) })
+    }
 
     /// `a.or().b`, `a.and().b`: `or` binds less than `and`.
     fn infix(&self, instructions: &[Instruction]) -> Outcome<Option<Program>> {
+        let is_joined = |one: &Instruction| matches!(&*one.name, "or" | "and") && one.arguments.is_empty();
+        if !instructions.iter().any(is_joined) {
+            return Ok(None);
+        }
+        self.around.borrow_mut().push((Rc::new(Mentions::of(instructions)), 0));
+        let outcome = self.joined_infix(instructions);
+        self.around.borrow_mut().pop();
+        outcome
+    }
+    fn joined_infix(&self, instructions: &[Instruction]) -> Outcome<Option<Program>> {
         for word in ["or", "and"] {
             let is_infix = |at: &usize| {
                 let instruction = &instructions[*at];
@@ -156,9 +273,6 @@ impl Compiler {
         Ok(())
     }
 
-    fn needs_path(&self) {
-        self.keeps_path.set(true);
-    }
     fn writing(&self) {
         self.writes.set(true);
     }

@@ -137,7 +137,9 @@ fn reversed(object: &Object) -> Object {
         Object::List(elements) | Object::Set(elements) => {
             Object::list(elements.iter().rev().cloned().collect())
         }
-        Object::Bulk(_) => Object::list(elements_of(object).unwrap_or_default().into_iter().rev().collect()),
+        Object::Bulk(_) | Object::Path(_) => {
+            Object::list(elements_of(object).unwrap_or_default().into_iter().rev().collect())
+        }
         other => other.clone(),
     }
 }

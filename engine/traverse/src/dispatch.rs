@@ -74,7 +74,17 @@ impl Machine {
             Step::Identity | Step::TimeLimit => out.push(traverser),
             Step::As(labels) => {
                 let mut traverser = traverser;
-                traverser.label(labels);
+                traverser.label(labels, self.keeps_path);
+                out.push(traverser);
+            }
+            Step::Keep(labels) => {
+                let mut traverser = traverser;
+                traverser.keep_labels(|label| labels.contains(label));
+                out.push(traverser);
+            }
+            Step::Forget(labels) => {
+                let mut traverser = traverser;
+                traverser.keep_labels(|label| !labels.contains(label));
                 out.push(traverser);
             }
             Step::Local(body) => {

@@ -1,7 +1,7 @@
 //! What a traversal asks of the graph it walks: the one trait of this room, kept by whoever runs traversals.
 
 use crate::error::Outcome;
-use gremlin::{Cardinality, Object};
+use gremlin::Object;
 use model::{Direction, EdgeRef, VertexId};
 use std::sync::Arc;
 
@@ -87,10 +87,6 @@ pub trait Graph: Send {
     fn remove_vertex(&self, vertex: VertexId) -> Outcome<()>;
     /// Removes an edge.
     fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()>;
-    /// How a key without a named cardinality is kept.
-    fn default_cardinality(&self) -> Cardinality;
-    /// May vertices keep several values of a key, and properties have properties?
-    fn keeps_many(&self) -> bool;
     /// Asked between turns, with how many traversers wait: an error ends the traversal (its client is gone, its time or memory is up).
     fn pause(&self, waiting: usize) -> Outcome<()>;
     /// A random number.

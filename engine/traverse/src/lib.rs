@@ -32,6 +32,7 @@ mod by;
 mod changes;
 mod dispatch;
 mod elements;
+mod extent;
 mod groups;
 mod matching;
 mod merging;

@@ -223,7 +223,7 @@ impl Machine {
 }
 
 /// Can anyone tell how far the steps before have come? Then traversers go one by one.
-fn is_watched(program: &Body) -> bool {
+pub(crate) fn is_watched(program: &Body) -> bool {
     program.steps.iter().any(|step| match step {
         Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
         Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => is_watched(body),

@@ -43,7 +43,7 @@ impl Machine {
                 // what was bound before is on the way already
                 if at >= known || traverser.newest(label).is_none() {
                     next = next.to(object.clone(), machine.keeps_path);
-                    next.label(std::slice::from_ref(label));
+                    next.label(std::slice::from_ref(label), machine.keeps_path);
                 }
             }
             let pairs = bound.iter().map(|(label, object)| (Object::String(label.clone()), object.clone()));
@@ -138,7 +138,7 @@ impl Machine {
             let known = self.scoped(label, traverser, Token::Last).ok().flatten();
             if !known.is_some_and(|known| same(&known, object)) {
                 scope = scope.to(object.clone(), self.keeps_path);
-                scope.label(std::slice::from_ref(label));
+                scope.label(std::slice::from_ref(label), self.keeps_path);
             }
         }
         scope

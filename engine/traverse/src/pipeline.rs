@@ -6,9 +6,10 @@
 use crate::branches::Rounds;
 use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
+use crate::extent;
 use crate::limits::{MERGE_FROM, TRAVERSERS_MAX};
 use crate::machine::Machine;
-use crate::step::{Body, Step};
+use crate::step::{Body, Name, Step};
 use crate::traverser::Traverser;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use gremlin::Object;
@@ -201,6 +202,11 @@ impl Pipeline {
     }
 
     fn hand_on(&mut self, machine: &Machine, at: usize, out: Vec<Traverser>) -> Outcome<()> {
+        if makes_values(&self.program.steps[at]) {
+            for traverser in out.iter().filter(|traverser| !extent::is_flat(&traverser.object)) {
+                extent::check(&traverser.object)?;
+            }
+        }
         match self.stages.get_mut(at + 1) {
             Some(next) => {
                 next.queue.extend(out);
@@ -241,6 +247,37 @@ impl Pipeline {
     }
 }
 
+/// May a step give a value that was not there before? Others hand on what they were given, or what was looked at within them.
+fn makes_values(step: &Step) -> bool {
+    !matches!(
+        step,
+        Step::Identity
+            | Step::As(_)
+            | Step::Keep(_)
+            | Step::Forget(_)
+            | Step::Is(_)
+            | Step::Where(_)
+            | Step::Not(_)
+            | Step::And(_)
+            | Step::Or(_)
+            | Step::WhereIs(_)
+            | Step::SimplePath { .. }
+            | Step::Coin(_)
+            | Step::Dedup { .. }
+            | Step::Range { .. }
+            | Step::Tail(_)
+            | Step::Order(_)
+            | Step::Barrier { .. }
+            | Step::Adjacent { .. }
+            | Step::EdgeEnd(_)
+            | Step::Union(_)
+            | Step::Choose { .. }
+            | Step::Repeat(_)
+            | Step::Local(_)
+            | Step::Optional(_)
+    )
+}
+
 impl Stage {
     fn has_work(&self) -> bool {
         !self.queue.is_empty()
@@ -253,12 +290,14 @@ impl Stage {
     }
 }
 
-/// Puts traversers together that differ in nothing but their number.
+/// Puts traversers together that differ in nothing but their number: they stand on the same object, in the same round, and what they have
+/// labels for is the same.
 pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
     if machine.keeps_path || machine.setting().sack.is_some() || machine.setting().no_bulk {
         return;
     }
-    type Place = (Keyed, SmallVec<[u32; 1]>);
+    type Labelled = Vec<(Keyed, SmallVec<[Name; 1]>)>;
+    type Place = (Keyed, SmallVec<[u32; 1]>, Labelled);
     let mut places: HashMap<Place, usize> = HashMap::with_capacity(queue.len());
     let mut merged: VecDeque<Traverser> = VecDeque::with_capacity(queue.len());
     for traverser in queue.drain(..) {
@@ -271,7 +310,13 @@ pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
             continue;
         }
         let rounds = traverser.loops.iter().map(|(_, rounds)| *rounds).collect();
-        match places.entry((Keyed(traverser.object.clone()), rounds)) {
+        let mut labelled = Labelled::new();
+        let mut next = traverser.path.as_deref();
+        while let Some(node) = next {
+            labelled.push((Keyed(node.object.clone()), node.labels.clone()));
+            next = node.previous.as_deref();
+        }
+        match places.entry((Keyed(traverser.object.clone()), rounds, labelled)) {
             std::collections::hash_map::Entry::Occupied(place) => {
                 let known = &mut merged[*place.get()];
                 known.bulk = known.bulk.saturating_add(traverser.bulk);

@@ -249,7 +249,10 @@ pub struct Convert {
 
 /// One step.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "each is the step of its name, with its arguments and modulators")]
+#[allow(
+    missing_docs,
+    reason = "each is the step of its name, with its arguments and modulators; Keep forgets all other labels, Forget these"
+)]
 pub enum Step {
     // where traversers come from
     Vertices { ids: Option<Vec<Object>>, wanted: Wanted },
@@ -324,6 +327,8 @@ pub enum Step {
     Barrier { normalise_sacks: bool },
     // side effects
     As(Vec<Name>),
+    Keep(Vec<Name>),
+    Forget(Vec<Name>),
     Aggregate { side: Name, by: By, eager: bool },
     SideEffect(Body),
     Sack { operator: Token, by: Option<By> },

@@ -50,32 +50,53 @@ impl Traverser {
     pub fn seed(sack: Object) -> Traverser {
         Traverser { object: Object::Null, bulk: 1, path: None, sack, loops: SmallVec::new() }
     }
-    /// The same, standing on an object; its path grows if paths are kept.
+    /// The same, standing on an object; its path grows if whole paths are kept.
     pub fn to(&self, object: Object, keeps_path: bool) -> Traverser {
-        let path = keeps_path.then(|| {
-            let previous = self.path.clone();
-            Arc::new(Node { object: object.clone(), labels: SmallVec::new(), previous })
-        });
+        let path = match keeps_path {
+            true => {
+                let (object, previous) = (object.clone(), self.path.clone());
+                Some(Arc::new(Node { object, labels: SmallVec::new(), previous }))
+            }
+            false => self.path.clone(),
+        };
         Traverser { object, bulk: self.bulk, path, sack: self.sack.clone(), loops: self.loops.clone() }
     }
-    /// Labels the newest object of the path.
-    pub fn label(&mut self, labels: &[Name]) {
-        let Some(path) = &mut self.path else {
-            let labels = labels.iter().cloned().collect();
-            self.path = Some(Arc::new(Node { object: self.object.clone(), labels, previous: None }));
-            return;
-        };
-        let mut node = Node {
-            object: path.object.clone(),
-            labels: path.labels.clone(),
-            previous: path.previous.clone(),
+    /// Labels where it stands: the newest object of its path, or, where only what has labels is kept, one more.
+    pub fn label(&mut self, labels: &[Name], keeps_path: bool) {
+        let mut node = match &self.path {
+            Some(path) if keeps_path => Node {
+                object: path.object.clone(),
+                labels: path.labels.clone(),
+                previous: path.previous.clone(),
+            },
+            previous => {
+                Node { object: self.object.clone(), labels: SmallVec::new(), previous: previous.clone() }
+            }
         };
         for label in labels {
             if !node.labels.contains(label) {
                 node.labels.push(label.clone());
             }
         }
-        *path = Arc::new(node);
+        self.path = Some(Arc::new(node));
+    }
+    /// Forgets the labels that are not to be kept, and what has none that is.
+    pub fn keep_labels(&mut self, is_kept: impl Fn(&Name) -> bool) {
+        let mut kept: Vec<(Object, SmallVec<[Name; 1]>)> = Vec::new();
+        let mut changed = false;
+        for node in self.way() {
+            let own: SmallVec<[Name; 1]> =
+                node.labels.iter().filter(|label| is_kept(label)).cloned().collect();
+            changed |= own.len() < node.labels.len();
+            if !own.is_empty() {
+                kept.push((node.object.clone(), own));
+            }
+        }
+        if changed {
+            self.path = kept
+                .into_iter()
+                .fold(None, |previous, (object, labels)| Some(Arc::new(Node { object, labels, previous })));
+        }
     }
     /// The objects of the path, oldest first, with their labels.
     pub fn way(&self) -> Vec<&Node> {

@@ -5,11 +5,12 @@
 //! whether every step is known and has arguments it can take; what is not supported is refused by name.
 //!
 //! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
-//! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] (which there
+//! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`mod@footprint`] (what it may read), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] and [`strategies`] (which there
 //! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form), [`error`].
 
 pub mod bytecode;
 pub mod error;
+pub mod footprint;
 pub mod graphson;
 mod lexer;
 pub mod limits;
@@ -22,12 +23,14 @@ pub mod print;
 pub mod shape;
 mod span;
 pub mod steps;
+pub mod strategies;
 pub mod token;
 pub mod traversal;
 mod weight;
 
 pub use error::{ErrorKind, GremlinError};
-pub use lower::{Lowered, ResultKind, Shape, lower};
+pub use footprint::{Footprint, footprint};
+pub use lower::{Lowered, ResultKind, Shape, lower, lower_with};
 pub use metrics::{Metrics, TraversalMetrics};
 pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
 pub use parser::{Bindings, Request, parse};

@@ -61,6 +61,8 @@ pub enum Shape {
     Plain,
     /// A number of 64 bits.
     Long,
+    /// As it is, but whole numbers have 64 bits.
+    Wide,
     /// A list of such.
     List(Box<Shape>),
     /// A list of the values of these keys; null where a key is absent.
@@ -98,12 +100,17 @@ impl At {
 
 /// The traversal in the algebra, if all of it can be said there exactly.
 pub fn lower(traversal: &Traversal) -> Option<Lowered> {
+    lower_with(traversal, &[])
+}
+
+/// The same over a graph whose whole numbers have 64 bits under these keys.
+pub fn lower_with(traversal: &Traversal, wide: &[Name]) -> Option<Lowered> {
     let hints = source::hints(&traversal.source)?;
     let kept: Rc<[Constant<'_>]> = constants(traversal).into();
     let count = kept.len();
     let mut lowering = Lowering::new(kept, Vec::new(), Plan::Unit);
     let mut reader = Reader { steps: &traversal.steps, at: 0 };
-    lowering.hint = hints.scope;
+    (lowering.hint, lowering.wide) = (hints.scope, wide.into());
     let at = lowering.start(&mut reader)?;
     let at = lowering.flow(at, &mut reader)?;
     let (columns, result) = lowering.finish(&at)?;
@@ -191,6 +198,8 @@ struct Lowering<'t> {
     sure: Vec<Var>,
     /// How every scope is asked to run.
     hint: Option<ScopeHint>,
+    /// Keys whose whole numbers have 64 bits.
+    wide: Rc<[Name]>,
 }
 
 impl<'t> Lowering<'t> {
@@ -211,7 +220,12 @@ impl<'t> Lowering<'t> {
             uniform: Vec::new(),
             sure: Vec::new(),
             hint: None,
+            wide: Rc::new([]),
         }
+    }
+    /// How values of a property are shown.
+    fn shape_of(&self, key: &Name) -> Shape {
+        if self.wide.contains(key) { Shape::Wide } else { Shape::Plain }
     }
     fn fresh(&mut self, name: &str) -> Var {
         self.names.push(format!(" {name}{}", self.names.len()).into());
@@ -352,7 +366,7 @@ impl<'t> Lowering<'t> {
     ) -> Option<(Plan, Vec<Var>, R)> {
         let mut inner = Lowering::new(self.constants.clone(), std::mem::take(&mut self.names), Plan::Unit);
         inner.hops = self.hops;
-        inner.hint = self.hint.clone();
+        (inner.hint, inner.wide) = (self.hint.clone(), self.wide.clone());
         inner.labels = self.labels.iter().filter(|(name, _)| mentions(steps, name)).cloned().collect();
         inner.sides = self.sides.iter().filter(|(name, ..)| mentions(steps, name)).cloned().collect();
         (inner.uniform, inner.sure) = (self.uniform.clone(), self.sure.clone());

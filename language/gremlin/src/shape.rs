@@ -164,7 +164,7 @@ fn are_constants(objects: &[Object]) -> bool {
 }
 
 /// From which argument on a step's values are constants.
-fn holds_constants(step: &Instruction) -> Option<usize> {
+pub(crate) fn holds_constants(step: &Instruction) -> Option<usize> {
     match (&*step.name, step.arguments.as_slice()) {
         // whether there is anything is asked with these two: they are part of what is asked
         ("is", [argument]) if says_none_or_one(argument) => None,

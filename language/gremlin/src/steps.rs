@@ -169,7 +169,8 @@ pub fn check(traversal: &Traversal) -> Result<(), GremlinError> {
         return Err(GremlinError::new(ErrorKind::Limit, message, Span::default()));
     }
     crate::lower::check_hints(&traversal.source)?;
-    check_at(traversal, 0)
+    check_at(traversal, 0)?;
+    crate::strategies::check(traversal)
 }
 
 fn check_at(traversal: &Traversal, depth: usize) -> Result<(), GremlinError> {

@@ -251,7 +251,7 @@ impl Run<'_> {
 }
 
 fn ask(session: &mut Session, traversal: &Traversal) -> Result<Vec<Object>, String> {
-    let options = GremlinOptions { keeps_many: true, timeout: Some(TIMEOUT), ..GremlinOptions::default() };
+    let options = GremlinOptions { timeout: Some(TIMEOUT), ..GremlinOptions::default() };
     let answer = session.gremlin(traversal, &options).map_err(|error| error.to_string())?;
     answer.all().map_err(|error| error.to_string())
 }

@@ -1,69 +1,152 @@
 //! Objects as values of the property graph, and back.
 //!
-//! What the graph has no value for (sets, widths of numbers, UUIDs, several values of a key) is kept as a map with a key no client can
-//! write, `" kind"` or `" many"`; only where a graph keeps many.
+//! | object | value | comes back as |
+//! |---|---|---|
+//! | whole number of 32 bits or less | integer | 32-bit whole number |
+//! | 64-bit whole number | integer, and the key is marked *wide* | 64-bit whole number, as every whole number of that key does |
+//! | float of 32 or 64 bits | float | 64-bit float |
+//! | truth value, text, bytes, point in time, duration, list of such | the same | the same |
+//! | UUID, set, map, character, number without width | a map with the key `" kind"` | the same |
+//! | several values of a key, values with properties | a map with the key `" many"` | the same |
+//!
+//! No client of Gremlin can write these two keys; Cypher sees the maps. Within them widths are kept exactly. Whoever writes a value first
+//! makes the marks of its key known to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is
+//! made over values that the algebra would misread.
 
-use gremlin::{Decimal, Instant, Object};
+use gremlin::{Decimal, Footprint, Instant, Object, Traversal};
 use model::Value;
 use model::nested::{VALUE_DEPTH_MAX, extent_of};
+use model::temporal::Duration;
 use std::sync::Arc;
+use store::Snapshot;
 use traverse::Kept;
 
-/// The key that keeps the id a client gave; no client can write it.
+/// The key that keeps the id a client gave; no client of Gremlin can write it.
 pub(crate) const OWN_ID: &str = " id";
+/// Marks a key that has held a value the algebra does not know.
+const TAGGED: &str = " kept";
+/// Marks a key that has held a 64-bit whole number.
+const WIDE: &str = " wide";
 const KIND: &str = " kind";
 const VALUE: &str = " value";
 const MANY: &str = " many";
 
 /// Lists and maps within one another that a property may have: half of what a value may, so that rows and answers can hold it.
 const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
+/// Those around a value of several.
+const MANY_DEPTH: u32 = 3;
 
-/// An object as a value; none where the graph cannot keep it.
-pub(crate) fn to_value(object: &Object, keeps_many: bool) -> Option<Value> {
-    kept(object, keeps_many).filter(|value| extent_of(value).depth <= DEPTH_MAX)
+/// The names the catalogue must know before a key holds these values. The first of a pair says that any key is marked so.
+pub(crate) fn marks(key: &str, values: &[Kept]) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut mark = |word: &str| names.extend([word.to_string(), format!("{word} {key}")]);
+    match values {
+        [Kept { value, meta }] if meta.is_empty() => {
+            if has_long(value) {
+                mark(WIDE);
+            }
+            if !is_plain(value) {
+                mark(TAGGED);
+            }
+        }
+        [] => {}
+        _ => mark(TAGGED),
+    }
+    names
 }
 
-fn kept(object: &Object, keeps_many: bool) -> Option<Value> {
-    let plain = plain(object, keeps_many);
-    match plain {
-        Some(value) => Some(value),
-        None if keeps_many => tagged(object),
-        None => narrowed(object),
+fn is_marked(view: &Snapshot, word: &str, key: &str) -> bool {
+    let known = |name: &str| view.catalog().key(name).is_some();
+    known(word) && known(&format!("{word} {key}"))
+}
+
+/// Are the whole numbers of a key of 64 bits?
+pub(crate) fn is_wide(view: &Snapshot, key: &str) -> bool {
+    is_marked(view, WIDE, key)
+}
+
+/// Does every value of a key mean the same to the algebra as to the machine?
+pub(crate) fn is_plain_key(view: &Snapshot, key: &str) -> bool {
+    !is_marked(view, TAGGED, key)
+}
+
+/// What a plan must know of the keys that a traversal reads.
+pub(crate) struct Facts {
+    /// The keys whose whole numbers are of 64 bits.
+    pub wide: Vec<Arc<str>>,
+}
+
+/// What a plan for a traversal must know; none where it may come across values that the algebra would misread.
+pub(crate) fn facts(view: &Snapshot, traversal: &Traversal) -> Option<Facts> {
+    let catalog = view.catalog();
+    let (ids, tagged, wide) =
+        (catalog.key(OWN_ID).is_some(), catalog.key(TAGGED).is_some(), catalog.key(WIDE).is_some());
+    if !ids && !tagged && !wide {
+        return Some(Facts { wide: Vec::new() });
+    }
+    let Footprint { names, every_key, ids: reads_ids } = gremlin::footprint(traversal);
+    let misread = tagged && (every_key || names.iter().any(|name| !is_plain_key(view, name)));
+    if misread || (ids && reads_ids) || (wide && every_key) {
+        return None;
+    }
+    let wide = names.into_iter().filter(|name| wide && is_wide(view, name)).map(Arc::from).collect();
+    Some(Facts { wide })
+}
+
+/// Is it a value that the algebra knows for what it is?
+fn is_plain(object: &Object) -> bool {
+    match object {
+        Object::List(elements) => elements.iter().all(is_plain),
+        other => plain(other, false).is_some(),
     }
 }
 
-/// Without a tag, and back to the same.
-fn plain(object: &Object, keeps_many: bool) -> Option<Value> {
+/// Is there a whole number in it that would come back with fewer bits?
+fn has_long(object: &Object) -> bool {
+    match object {
+        Object::Long(number) => i32::try_from(*number).is_ok(),
+        Object::List(elements) => elements.iter().any(has_long),
+        _ => false,
+    }
+}
+
+/// An object as a value; none where the graph cannot keep it.
+pub(crate) fn to_value(object: &Object) -> Option<Value> {
+    let value = plain(object, false).or_else(|| tagged(object))?;
+    (extent_of(&value).depth <= DEPTH_MAX).then_some(value)
+}
+
+/// The same, widths of numbers kept: for what stands within a map with a tag.
+fn exact(object: &Object) -> Option<Value> {
+    plain(object, true).or_else(|| tagged(object))
+}
+
+/// Without a tag.
+fn plain(object: &Object, is_exact: bool) -> Option<Value> {
+    let inner = if is_exact { exact } else { to_value };
     Some(match object {
         Object::Null => Value::Null,
         Object::Bool(truth) => Value::Bool(*truth),
-        Object::Int(number) => Value::Int(i64::from(*number)),
-        Object::Long(number) if i32::try_from(*number).is_err() => Value::Int(*number),
+        Object::Byte(_) | Object::Short(_) | Object::Float(_) if is_exact => return None,
+        Object::Long(number) if is_exact && i32::try_from(*number).is_ok() => return None,
+        Object::Byte(_) | Object::Short(_) | Object::Int(_) | Object::Long(_) => {
+            Value::Int(object.as_long()?)
+        }
+        Object::Float(number) => Value::Float(f64::from(*number)),
         Object::Double(number) => Value::Float(*number),
         Object::String(text) => Value::String(text.clone()),
         Object::Binary(bytes) => Value::Bytes(bytes.clone()),
         Object::DateTime(instant) => instant.to_value(),
-        Object::List(elements) => list(elements, keeps_many)?,
-        _ => return None,
-    })
-}
-
-/// As the graph's own nearest value.
-fn narrowed(object: &Object) -> Option<Value> {
-    Some(match object {
-        Object::Byte(_) | Object::Short(_) | Object::Long(_) | Object::BigInt(_) => {
-            Value::Int(object.as_long()?)
+        Object::Duration(seconds, nanos) => {
+            Value::from(Duration { months: 0, days: 0, seconds: *seconds, nanos: *nanos })
         }
-        Object::Float(number) => Value::Float(f64::from(*number)),
-        Object::Char(letter) => Value::string(letter.to_string()),
-        Object::Uuid(uuid) => Value::string(gremlin::object::uuid_text(**uuid)),
-        Object::Set(elements) => list(elements, false)?,
+        Object::List(elements) => list(elements, inner)?,
         _ => return None,
     })
 }
 
 fn tagged(object: &Object) -> Option<Value> {
-    let list = |elements: &[Object]| list(elements, true);
+    let list = |elements: &[Object]| list(elements, exact);
     let (kind, value) = match object {
         Object::Byte(number) => ("byte", Value::Int(i64::from(*number))),
         Object::Short(number) => ("short", Value::Int(i64::from(*number))),
@@ -75,9 +158,6 @@ fn tagged(object: &Object) -> Option<Value> {
         }
         Object::Uuid(uuid) => ("uuid", Value::string(uuid.to_string())),
         Object::Char(letter) => ("char", Value::string(letter.to_string())),
-        Object::Duration(seconds, nanos) => {
-            ("duration", Value::list(vec![Value::Int(*seconds), Value::Int(i64::from(*nanos))]))
-        }
         Object::Set(elements) => ("set", list(elements)?),
         Object::Map(pairs) => {
             let flat: Vec<Object> =
@@ -89,11 +169,9 @@ fn tagged(object: &Object) -> Option<Value> {
     Value::try_map([(KIND, Value::string(kind)), (VALUE, value)]).ok()
 }
 
-fn list(elements: &[Object], keeps_many: bool) -> Option<Value> {
-    let elements = elements.iter().map(|element| to_value(element, keeps_many));
-    Value::try_list(elements.collect::<Option<_>>()?).ok()
+fn list(elements: &[Object], inner: impl Fn(&Object) -> Option<Value>) -> Option<Value> {
+    Value::try_list(elements.iter().map(inner).collect::<Option<_>>()?).ok()
 }
-
 /// A value as an object.
 pub(crate) fn to_object(value: &Value) -> Object {
     match value {
@@ -108,6 +186,9 @@ pub(crate) fn to_object(value: &Value) -> Object {
             nanos: moment.nanos,
             offset_seconds: moment.offset_seconds,
         })),
+        Value::Duration(span) if span.months == 0 && span.days == 0 => {
+            Object::Duration(span.seconds, span.nanos)
+        }
         Value::List(elements) => Object::list(elements.iter().map(to_object).collect()),
         Value::Map(map) => match (map.get(KIND), map.get(VALUE)) {
             (Some(Value::String(kind)), Some(value)) => untagged(kind, value).unwrap_or_default(),
@@ -124,6 +205,7 @@ pub(crate) fn to_object(value: &Value) -> Object {
     }
 }
 
+/// What a map with a tag stands for. Earlier versions kept durations so, too.
 fn untagged(kind: &str, value: &Value) -> Option<Object> {
     let text = || value.as_str();
     let list = || match value {
@@ -166,21 +248,36 @@ pub(crate) fn many_to_value(kept: &[Kept]) -> Option<Value> {
     if let [only] = kept
         && only.meta.is_empty()
     {
-        return to_value(&only.value, true);
+        return to_value(&only.value);
     }
     let mut all = Vec::new();
     for one in kept {
         let mut meta = Vec::new();
         for (key, value) in &one.meta {
-            meta.push((key.clone(), to_value(value, true)?));
+            meta.push((key.clone(), exact(value)?));
         }
-        all.push(Value::try_list(vec![to_value(&one.value, true)?, Value::try_map(meta).ok()?]).ok()?);
+        all.push(Value::try_list(vec![exact(&one.value)?, Value::try_map(meta).ok()?]).ok()?);
     }
-    Value::try_map([(MANY, Value::try_list(all).ok()?)]).ok()
+    let all = Value::try_map([(MANY, Value::try_list(all).ok()?)]).ok()?;
+    (extent_of(&all).depth <= DEPTH_MAX + MANY_DEPTH).then_some(all)
+}
+
+/// A value as an object, whole numbers as 64-bit ones.
+pub(crate) fn to_wide(value: &Value) -> Object {
+    match value {
+        Value::Int(number) => Object::Long(*number),
+        Value::List(elements) => Object::list(elements.iter().map(to_wide).collect()),
+        other => to_object(other),
+    }
+}
+
+/// A value of a key as an object.
+pub(crate) fn read(value: &Value, is_wide: bool) -> Object {
+    if is_wide { to_wide(value) } else { to_object(value) }
 }
 
 /// The values of a key.
-pub(crate) fn many_of(value: &Value) -> Vec<Kept> {
+pub(crate) fn many_of(value: &Value, is_wide: bool) -> Vec<Kept> {
     if let Value::Map(map) = value
         && let Some(Value::List(all)) = map.get(MANY)
     {
@@ -188,7 +285,7 @@ pub(crate) fn many_of(value: &Value) -> Vec<Kept> {
     }
     match value {
         Value::Null => Vec::new(),
-        value => vec![Kept::plain(to_object(value))],
+        value => vec![Kept::plain(read(value, is_wide))],
     }
 }
 

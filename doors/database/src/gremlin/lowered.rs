@@ -56,6 +56,7 @@ fn object(batch: &Batch, row: usize, result: &ResultKind) -> Object {
 fn shaped(value: &Value, shape: &Shape) -> Object {
     match (shape, value) {
         (Shape::Long, Value::Int(number)) => Object::Long(*number),
+        (Shape::Wide, value) => kept::to_wide(value),
         (Shape::List(shape), Value::List(elements)) => {
             Object::list(elements.iter().map(|element| shaped(element, shape)).collect())
         }

@@ -3,12 +3,14 @@
 //! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
 //! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
 
+use super::kept;
 use super::texts::Texts;
 use crate::cache::{PLANS_MAX, Planned};
 use crate::{Database, Error, Params};
 use gremlin::{ResultKind, Traversal, shape};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use plan::StatementKind;
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -22,7 +24,30 @@ const TRAVERSAL_BYTES_MAX: usize = 64 * 1024;
 pub(crate) struct PlannedTraversal {
     pub planned: Arc<Planned>,
     pub result: Arc<ResultKind>,
+    /// Does the machine do less, since it puts equal traversers together?
+    bulks: bool,
+    /// Keys the catalogue knew: a new one may say that a value is no longer plain (see [`kept`]).
+    keys: usize,
 }
+
+impl PlannedTraversal {
+    pub fn new(planned: Planned, result: Arc<ResultKind>, snapshot: &Snapshot) -> PlannedTraversal {
+        PlannedTraversal { planned: Arc::new(planned), result, bulks: false, keys: keys_known(snapshot) }
+    }
+    /// Is it still right for the graph, and for what its properties hold?
+    pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
+        self.keys == keys_known(snapshot) && self.planned.is_fresh(snapshot)
+    }
+}
+
+fn keys_known(snapshot: &Snapshot) -> usize {
+    snapshot.catalog().names().keys().len()
+}
+
+/// Fewer rows are not worth a thought.
+const ROWS_MIN: f64 = 100_000.0;
+/// So many times more rows than traversers a plan must have for the machine to be taken: a plan has many executors, and a row costs less.
+const BULK_GAIN_MIN: f64 = 32.0;
 
 struct Entry {
     made_for: Traversal,
@@ -44,7 +69,7 @@ impl Plans {
     }
     fn get(&self, hash: u64, traversal: &Traversal, snapshot: &Snapshot) -> Option<Arc<Entry>> {
         let entry = self.kept.lock().get(&hash).cloned()?;
-        let fresh = entry.plan.as_ref().is_none_or(|plan| plan.planned.is_fresh(snapshot));
+        let fresh = entry.plan.as_ref().is_none_or(|plan| plan.is_fresh(snapshot));
         (fresh && shape::is_same(&entry.made_for, traversal)).then_some(entry)
     }
     fn put(&self, hash: u64, entry: Entry) {
@@ -67,23 +92,45 @@ impl Database {
         traversal: &Traversal,
         snapshot: &Snapshot,
     ) -> Result<Option<PlannedTraversal>, Error> {
+        let Some(facts) = kept::facts(snapshot, traversal) else { return Ok(None) };
         let hash = shape::hash(traversal);
         if let Some(entry) = self.traversals().get(hash, traversal, snapshot) {
-            return Ok(entry.plan.clone());
+            return Ok(entry.plan.clone().filter(|plan| !plan.bulks));
         }
         gremlin::check(traversal)?;
-        let plan = match gremlin::lower(traversal) {
+        let plan = match gremlin::lower_with(traversal, &facts.wide) {
             Some(lowered) => {
                 let planning = execute::planning::SnapshotPlanning::new(snapshot.clone());
                 let statement = plan::optimize(lowered.statement, &planning)?;
-                let planned = Arc::new(Planned::new(statement, false, snapshot));
-                Some(PlannedTraversal { planned, result: Arc::new(lowered.result) })
+                let planned = Planned::new(statement, false, snapshot);
+                let bulks = bulks(traversal, &planned, snapshot);
+                let result = Arc::new(lowered.result);
+                Some(PlannedTraversal { bulks, ..PlannedTraversal::new(planned, result, snapshot) })
             }
             None => None,
         };
         self.traversals().put(hash, Entry { made_for: traversal.clone(), plan: plan.clone() });
-        Ok(plan)
+        Ok(plan.filter(|plan| !plan.bulks))
     }
+}
+
+/// Does the machine do much less than a plan would? A plan goes through every way there is; traversers that differ in nothing are one,
+/// so at each step there are at most as many as places to stand, times the objects that each of their labels may stand for.
+fn bulks(traversal: &Traversal, planned: &Planned, snapshot: &Snapshot) -> bool {
+    let StatementKind::Query { plan, .. } = &planned.statement.kind else { return false };
+    let planning = execute::planning::SnapshotPlanning::new(snapshot.clone());
+    let rows: f64 = plan::estimate::estimates(plan, &planning).iter().sum();
+    if rows < ROWS_MIN {
+        return false;
+    }
+    let Ok(compiled) = traverse::compile(traversal) else { return false };
+    if !compiled.bulks() {
+        return false;
+    }
+    let statistics = snapshot.statistics();
+    let places = (statistics.vertices() as f64).powi(compiled.labels_max as i32);
+    let traversers = places * (statistics.vertices() + statistics.edges()) as f64;
+    rows > BULK_GAIN_MIN * traversers * compiled.program.steps.len() as f64
 }
 
 /// The constants of a traversal as the parameters of its plan.

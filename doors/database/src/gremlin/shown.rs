@@ -38,12 +38,13 @@ impl GremlinAnswer {
     /// A vertex; one that is gone has no label and no properties.
     pub fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, Error> {
         let view = &self.view;
-        let id = vertex_id(view, vertex, self.keeps_many)?;
+        let id = vertex_id(view, vertex)?;
         let label = labels(view, vertex)?.join("::").into();
         let mut properties = Vec::new();
         if view.exists(vertex)? {
             for (key, value) in named(view, view.properties(vertex)?) {
-                for (place, one) in kept::many_of(&value).into_iter().enumerate() {
+                let is_wide = kept::is_wide(view, &key);
+                for (place, one) in kept::many_of(&value, is_wide).into_iter().enumerate() {
                     let (key, place) = (key.clone(), place as u32);
                     properties.push(VertexProperty { vertex, key, place, value: one.value, meta: one.meta });
                 }
@@ -53,7 +54,7 @@ impl GremlinAnswer {
     }
     /// The id and label of a vertex.
     pub fn vertex_name(&self, vertex: VertexId) -> Result<(Object, Arc<str>), Error> {
-        let id = vertex_id(&self.view, vertex, self.keeps_many)?;
+        let id = vertex_id(&self.view, vertex)?;
         Ok((id, labels(&self.view, vertex)?.join("::").into()))
     }
     /// An edge; one that is gone has no properties.
@@ -64,11 +65,17 @@ impl GremlinAnswer {
             None => Vec::new(),
         };
         Ok(ShownEdge {
-            id: edge_id(view, edge, self.keeps_many)?,
+            id: edge_id(view, edge)?,
             label: view.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into()),
             out_vertex: self.vertex_name(edge.source)?,
             in_vertex: self.vertex_name(edge.target)?,
-            properties: properties.into_iter().map(|(key, value)| (key, kept::to_object(&value))).collect(),
+            properties: properties
+                .into_iter()
+                .map(|(key, value)| {
+                    let value = kept::read(&value, kept::is_wide(view, &key));
+                    (key, value)
+                })
+                .collect(),
         })
     }
     /// The id of a vertex property.
@@ -100,18 +107,26 @@ pub(super) fn labels(view: &Snapshot, vertex: VertexId) -> Result<Vec<Arc<str>>,
     Ok(named)
 }
 
-pub(super) fn vertex_id(view: &Snapshot, vertex: VertexId, keeps_many: bool) -> Result<Object, StoreError> {
+pub(super) fn vertex_id(view: &Snapshot, vertex: VertexId) -> Result<Object, StoreError> {
     let own = match view.catalog().key(OWN_ID) {
-        Some(key) if keeps_many && view.exists(vertex)? => view.property(vertex, key)?,
+        Some(key) if view.exists(vertex)? => view.property(vertex, key)?,
         _ => Value::Null,
     };
-    Ok(if own.is_null() { Object::Long(vertex.0 as i64) } else { kept::to_object(&own) })
+    Ok(if own.is_null() {
+        Object::Long(vertex.0 as i64)
+    } else {
+        kept::read(&own, kept::is_wide(view, OWN_ID))
+    })
 }
 
-pub(super) fn edge_id(view: &Snapshot, edge: &EdgeRef, keeps_many: bool) -> Result<Object, StoreError> {
+pub(super) fn edge_id(view: &Snapshot, edge: &EdgeRef) -> Result<Object, StoreError> {
     let own = match view.catalog().key(OWN_ID) {
-        Some(key) if keeps_many && view.edge(edge.id)?.is_some() => view.edge_property(edge.id, key)?,
+        Some(key) if view.edge(edge.id)?.is_some() => view.edge_property(edge.id, key)?,
         _ => Value::Null,
     };
-    Ok(if own.is_null() { Object::Long(edge.id.0 as i64) } else { kept::to_object(&own) })
+    Ok(if own.is_null() {
+        Object::Long(edge.id.0 as i64)
+    } else {
+        kept::read(&own, kept::is_wide(view, OWN_ID))
+    })
 }

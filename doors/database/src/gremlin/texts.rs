@@ -101,7 +101,7 @@ impl Texts {
             return kept.misses();
         }
         match known.params(bindings) {
-            Some(_) if !known.plan.planned.is_fresh(snapshot) => Asked::New,
+            Some(_) if !known.plan.is_fresh(snapshot) => Asked::New,
             Some(params) => Asked::Planned(kept, params),
             None => kept.misses(),
         }

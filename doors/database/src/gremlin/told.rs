@@ -7,7 +7,6 @@ use gremlin::{Argument, Instruction, Metrics, Traversal, shape};
 use plan::explain::PlanDescription;
 use plan::statement::Mode;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use store::Snapshot;
 
 /// What is told of a traversal that the algebra cannot say.
@@ -119,10 +118,8 @@ pub(crate) fn measured(
 ) -> (PlannedTraversal, profile::Profiling) {
     let mut statement = planned.planned.statement.clone();
     statement.mode = Mode::Profile;
-    let planned = PlannedTraversal {
-        planned: Arc::new(crate::cache::Planned::new(statement, false, snapshot)),
-        result: planned.result.clone(),
-    };
+    let again = crate::cache::Planned::new(statement, false, snapshot);
+    let planned = PlannedTraversal::new(again, planned.result.clone(), snapshot);
     let profiling = Profiling::of(&planned.planned, snapshot);
     (planned, profiling)
 }

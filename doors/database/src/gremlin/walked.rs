@@ -4,7 +4,7 @@
 
 use super::kept::{self, OWN_ID};
 use execute::program::Ended;
-use gremlin::{Cardinality, Object};
+use gremlin::Object;
 use model::schema::SchemaTarget;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use std::cell::{Cell, RefCell};
@@ -19,6 +19,9 @@ const PAUSES_BETWEEN_LOOKS: u32 = 16;
 
 /// Lists of chunks that are kept for scans that go on.
 const SCANS_MAX: usize = 8;
+
+/// Keys whose width is remembered.
+const WIDE_MAX: usize = 16;
 
 /// Bytes that a waiting traverser is charged.
 pub(super) const TRAVERSER_BYTES: usize = 128;
@@ -37,12 +40,13 @@ pub(crate) struct Walked {
     transaction: Option<Arc<Transaction>>,
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
-    keeps_many: bool,
     bounds: Bounds,
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
     scans: RefCell<Vec<Scan>>,
+    /// Keys, and whether their whole numbers are of 64 bits.
+    wide: RefCell<Vec<(Arc<str>, bool)>>,
 }
 
 /// Labels, and the chunks of the view that may hold vertices of one of them.
@@ -72,22 +76,17 @@ fn fault(code: &str, message: impl Into<String>) -> TraverseError {
 }
 
 impl Walked {
-    pub(crate) fn new(
-        snapshot: Snapshot,
-        transaction: Option<Arc<Transaction>>,
-        keeps_many: bool,
-        bounds: Bounds,
-    ) -> Walked {
+    pub(crate) fn new(snapshot: Snapshot, transaction: Option<Arc<Transaction>>, bounds: Bounds) -> Walked {
         Walked {
             view: RefCell::new(snapshot),
             transaction,
             stale: Cell::new(false),
-            keeps_many,
             bounds,
             pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
             scans: RefCell::default(),
+            wide: RefCell::default(),
         }
     }
     /// The graph now, own writes shown.
@@ -99,6 +98,7 @@ impl Walked {
             *self.view.borrow_mut() = transaction.snapshot();
             self.adjacency.borrow_mut().clear();
             self.scans.borrow_mut().clear();
+            self.wide.borrow_mut().clear();
         }
         Ok(self.view.borrow().clone())
     }
@@ -122,7 +122,7 @@ impl Walked {
         }
     }
     fn value(&self, object: &Object) -> Outcome<Value> {
-        kept::to_value(object, self.keeps_many).ok_or_else(|| {
+        kept::to_value(object).ok_or_else(|| {
             let kind = object.type_name();
             TraverseError::step(
                 "property",
@@ -130,19 +130,10 @@ impl Walked {
             )
         })
     }
-    fn own_id(&self, id: &Object) -> Outcome<Value> {
-        match self.keeps_many {
-            true => self.value(id),
-            false => {
-                let message = "ids are given by the graph: it was not opened for ids of clients";
-                Err(TraverseError::step("addV, addE", message))
-            }
-        }
-    }
     /// The vertices whose clients gave them this id.
     fn by_own_id(&self, id: &Object) -> Outcome<Option<VertexId>> {
         let view = self.view()?;
-        let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) else { return Ok(None) };
+        let Some(key) = view.catalog().key(OWN_ID) else { return Ok(None) };
         let mut cursor = Some(0);
         while let Some(from) = cursor {
             self.pause(0)?;
@@ -157,9 +148,21 @@ impl Walked {
         }
         Ok(None)
     }
+    fn is_wide(&self, view: &Snapshot, key: &str) -> bool {
+        let mut wide = self.wide.borrow_mut();
+        if let Some((_, known)) = wide.iter().find(|(known, _)| **known == *key) {
+            return *known;
+        }
+        let known = kept::is_wide(view, key);
+        if wide.len() >= WIDE_MAX {
+            wide.clear();
+        }
+        wide.push((key.into(), known));
+        known
+    }
     fn has_own_id(&self, view: &Snapshot, vertex: VertexId) -> Outcome<bool> {
-        match (view.catalog().key(OWN_ID), self.keeps_many) {
-            (Some(key), true) => Ok(!view.property(vertex, key).map_err(unread)?.is_null()),
+        match view.catalog().key(OWN_ID) {
+            Some(key) => Ok(!view.property(vertex, key).map_err(unread)?.is_null()),
             _ => Ok(false),
         }
     }
@@ -187,10 +190,13 @@ impl Walked {
         let [label] = wanted.labels.as_slice() else { return Ok(None) };
         let Some(label) = view.catalog().label(label) else { return Ok(Some(Vec::new())) };
         for (key, value) in &wanted.equal {
+            if !kept::is_plain_key(view, key) {
+                continue;
+            }
             let Some(key) = view.catalog().key(key) else { return Ok(Some(Vec::new())) };
             let index = view.index_for(SchemaTarget::Vertices(label), &[key]);
-            let value = kept::to_value(value, self.keeps_many);
-            if let (Some(index), Some(value), false) = (index, value, self.keeps_many) {
+            let value = gremlin::shape::plain(value);
+            if let (Some(index), Some(value)) = (index, value) {
                 self.record(|reads| reads.index_equal(index, &value));
                 return Ok(Some(view.seek(index, &[value]).map_err(unread)?));
             }
@@ -205,6 +211,14 @@ impl Walked {
         named.sort_by(|a, b| a.0.cmp(&b.0));
         named
     }
+}
+
+/// The number of a key that is to hold these values.
+fn key_for(transaction: &Transaction, key: &str, values: &[Kept]) -> Outcome<KeyId> {
+    for mark in kept::marks(key, values) {
+        transaction.key(&mark).map_err(refused)?;
+    }
+    transaction.key(key).map_err(refused)
 }
 
 /// Ids as clients write them: a number is the same as its text.
@@ -267,7 +281,7 @@ impl Graph for Walked {
     }
     fn edge_by_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
         let view = self.view()?;
-        if let (Some(key), true) = (view.catalog().key(OWN_ID), self.keeps_many) {
+        if let Some(key) = view.catalog().key(OWN_ID) {
             let (mut cursor, mut some) = (Some(0), Vec::new());
             while let Some(from) = cursor {
                 self.pause(0)?;
@@ -321,11 +335,11 @@ impl Graph for Walked {
     }
     fn vertex_id(&self, vertex: VertexId) -> Outcome<Object> {
         let view = self.view()?;
-        super::shown::vertex_id(&view, vertex, self.keeps_many).map_err(unread)
+        super::shown::vertex_id(&view, vertex).map_err(unread)
     }
     fn edge_id(&self, edge: &EdgeRef) -> Outcome<Object> {
         let view = self.view()?;
-        super::shown::edge_id(&view, edge, self.keeps_many).map_err(unread)
+        super::shown::edge_id(&view, edge).map_err(unread)
     }
     fn labels(&self, vertex: VertexId) -> Outcome<Vec<Arc<str>>> {
         self.record(|reads| reads.vertex(vertex));
@@ -337,27 +351,37 @@ impl Graph for Walked {
     fn property(&self, vertex: VertexId, key: &str) -> Outcome<Vec<Kept>> {
         let view = self.view()?;
         self.record(|reads| reads.vertex(vertex));
-        let Some(key) = view.catalog().key(key) else { return Ok(Vec::new()) };
-        Ok(kept::many_of(&view.property(vertex, key).map_err(unread)?))
+        let Some(id) = view.catalog().key(key) else { return Ok(Vec::new()) };
+        Ok(kept::many_of(&view.property(vertex, id).map_err(unread)?, self.is_wide(&view, key)))
     }
     fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>> {
         let view = self.view()?;
         self.record(|reads| reads.vertex(vertex));
         let all = self.named(&view, view.properties(vertex).map_err(unread)?);
-        Ok(all.into_iter().map(|(key, value)| (key, kept::many_of(&value))).collect())
+        let mut found = Vec::new();
+        for (key, value) in all {
+            let values = kept::many_of(&value, self.is_wide(&view, &key));
+            found.push((key, values));
+        }
+        Ok(found)
     }
     fn edge_property(&self, edge: &EdgeRef, key: &str) -> Outcome<Option<Object>> {
         let view = self.view()?;
         self.record(|reads| reads.edge(edge.id));
-        let Some(key) = view.catalog().key(key) else { return Ok(None) };
-        let value = view.edge_property(edge.id, key).map_err(unread)?;
-        Ok((!value.is_null()).then(|| kept::to_object(&value)))
+        let Some(id) = view.catalog().key(key) else { return Ok(None) };
+        let value = view.edge_property(edge.id, id).map_err(unread)?;
+        Ok((!value.is_null()).then(|| kept::read(&value, self.is_wide(&view, key))))
     }
     fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>> {
         let view = self.view()?;
         self.record(|reads| reads.edge(edge.id));
         let all = self.named(&view, view.edge_properties(edge.id).map_err(unread)?);
-        Ok(all.into_iter().map(|(key, value)| (key, kept::to_object(&value))).collect())
+        let mut found = Vec::new();
+        for (key, value) in all {
+            let value = kept::read(&value, self.is_wide(&view, &key));
+            found.push((key, value));
+        }
+        Ok(found)
     }
     fn add_vertex(&self, labels: &[Arc<str>], id: Option<&Object>) -> Outcome<VertexId> {
         let mut properties = Vec::new();
@@ -367,7 +391,8 @@ impl Graph for Walked {
                 return Err(TraverseError::step("addV", message));
             }
             let transaction = self.writing()?;
-            properties.push((transaction.key(OWN_ID).map_err(refused)?, self.own_id(id)?));
+            let key = key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?;
+            properties.push((key, self.value(id)?));
         }
         let transaction = self.writing()?;
         let labels = labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>();
@@ -383,7 +408,8 @@ impl Graph for Walked {
         let mut properties = Vec::new();
         if let Some(id) = id {
             let transaction = self.writing()?;
-            properties.push((transaction.key(OWN_ID).map_err(refused)?, self.own_id(id)?));
+            let key = key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?;
+            properties.push((key, self.value(id)?));
         }
         let transaction = self.writing()?;
         let kind = transaction.edge_type(kind).map_err(refused)?;
@@ -392,19 +418,25 @@ impl Graph for Walked {
     fn set_property(&self, vertex: VertexId, key: &str, values: &[Kept]) -> Outcome<()> {
         let value = match values {
             [] => Value::Null,
-            [only] if !self.keeps_many => self.value(&only.value)?,
-            many => kept::many_to_value(many).ok_or_else(|| {
-                TraverseError::step("property", format!("the values of {key} cannot be kept"))
-            })?,
+            many => {
+                // the first that cannot be kept is named
+                for kept in many {
+                    self.value(&kept.value)?;
+                }
+                kept::many_to_value(many).ok_or_else(|| {
+                    TraverseError::step("property", format!("the properties of {key} cannot be kept"))
+                })?
+            }
         };
         let transaction = self.writing()?;
-        let key = transaction.key(key).map_err(refused)?;
+        let key = key_for(transaction, key, values)?;
         transaction.set_property(vertex, key, value).map_err(refused)
     }
     fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()> {
+        let values: Vec<Kept> = value.cloned().map(Kept::plain).into_iter().collect();
         let value = value.map_or(Ok(Value::Null), |value| self.value(value))?;
         let transaction = self.writing()?;
-        let key = transaction.key(key).map_err(refused)?;
+        let key = key_for(transaction, key, &values)?;
         transaction.set_edge_property(*edge, key, value).map_err(refused)
     }
     fn remove_vertex(&self, vertex: VertexId) -> Outcome<()> {
@@ -412,12 +444,6 @@ impl Graph for Walked {
     }
     fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()> {
         self.writing()?.delete_edge(*edge).map(|_| ()).map_err(refused)
-    }
-    fn default_cardinality(&self) -> Cardinality {
-        Cardinality::Single
-    }
-    fn keeps_many(&self) -> bool {
-        self.keeps_many
     }
     fn pause(&self, waiting: usize) -> Outcome<()> {
         let Bounds { deadline_ns, bytes_max, ended } = &self.bounds;

@@ -22,7 +22,6 @@ use world::clock::monotonic_ns;
 struct Asked {
     compiled: Arc<Compiled>,
     label: String,
-    options: GremlinOptions,
     deadline_ns: Option<u64>,
     measures: Option<Measures>,
 }
@@ -45,15 +44,13 @@ impl Session {
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let view = self.view();
         if let Some(traversal) = told::without("explain", traversal) {
-            let only = options.keeps_many || options.machine_only;
-            let text = told::explained(&self.database, &traversal, &view, only)?;
+            let text = told::explained(&self.database, &traversal, &view, options.machine_only)?;
             return Ok(GremlinAnswer::of_text(text, view));
         }
         if let Some(traversal) = told::unprofiled(traversal) {
             return self.profile(&traversal, options);
         }
-        if !options.keeps_many
-            && !options.machine_only
+        if !options.machine_only
             && let Some(planned) = self.database.plan_gremlin(traversal, &view)?
         {
             return self.run_lowered(traversal, &planned, view, options);
@@ -73,7 +70,7 @@ impl Session {
         let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
         let deadline_ns = self.deadline(&limits, monotonic_ns());
         let label = traversal.to_string();
-        let asked = Asked { compiled, label, options: options.clone(), deadline_ns, measures };
+        let asked = Asked { compiled, label, deadline_ns, measures };
         match &self.transaction {
             None if asked.compiled.writes => self.traverse_and_commit(&asked),
             None => self.start_traversal(&asked, self.view(), None),
@@ -97,7 +94,7 @@ impl Session {
     /// Runs a traversal to its end and tells what each part of its plan did, or, of the machine, how long it took.
     fn profile(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let (view, begin_ns) = (self.view(), monotonic_ns());
-        let lowered = match options.keeps_many || options.machine_only {
+        let lowered = match options.machine_only {
             true => None,
             false => self.database.plan_gremlin(traversal, &view)?,
         };
@@ -162,11 +159,11 @@ impl Session {
         snapshot: Snapshot,
         transaction: Option<Arc<Transaction>>,
     ) -> Result<GremlinAnswer, Error> {
-        let (keeps_many, found) = (asked.options.keeps_many, Found::default());
+        let found = Found::default();
         let bytes_max = self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), keeps_many, bounds);
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), bounds);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),
@@ -174,7 +171,7 @@ impl Session {
         };
         let (stream, ticket) = self.submit(asked, (program, &ended), access)?;
         let source = Source::Running { stream, found, _ticket: ticket };
-        Ok(GremlinAnswer { source, view: snapshot, keeps_many, place: None })
+        Ok(GremlinAnswer { source, view: snapshot, place: None })
     }
 
     fn submit(

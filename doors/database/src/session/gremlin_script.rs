@@ -42,7 +42,7 @@ impl Session {
         bindings: &Bindings,
         options: &GremlinOptions,
     ) -> Result<Script, Error> {
-        if options.keeps_many || options.machine_only {
+        if options.machine_only {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
         let view = self.view();
@@ -122,6 +122,6 @@ impl Session {
         };
         let result = planned.result.clone();
         let source = Source::Lowered { stream, result, answered: false, transaction, _ticket: ticket };
-        Ok(GremlinAnswer { source, view, keeps_many: false, place: None })
+        Ok(GremlinAnswer { source, view, place: None })
     }
 }

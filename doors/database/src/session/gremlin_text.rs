@@ -105,7 +105,7 @@ impl GremlinRows {
 
 /// A value that needs nothing looked up.
 fn plain(object: &Object) -> Hydrated {
-    Hydrated::Plain(kept::to_value(object, false).unwrap_or_else(|| Value::string(object.to_string())))
+    Hydrated::Plain(kept::to_value(object).unwrap_or_else(|| Value::string(object.to_string())))
 }
 
 /// An object with all about the vertices and edges in it.

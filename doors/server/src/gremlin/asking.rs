@@ -134,9 +134,8 @@ impl Asking {
             }
             None => manner.timeout,
         };
-        let keeps_many = manner.keeps_many;
         let (asked, wrapping) = asked(request)?;
-        let options = GremlinOptions { keeps_many, timeout, ..GremlinOptions::default() };
+        let options = GremlinOptions { timeout, ..GremlinOptions::default() };
         Ok(Asking { asked, wrapping, batch, options, source: source(request) })
     }
 

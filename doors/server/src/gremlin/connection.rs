@@ -42,8 +42,6 @@ pub struct Manner {
     pub sources: Arc<Sources>,
     /// Who may come in.
     pub gate: Arc<Gate>,
-    /// See [`database::gremlin::GremlinOptions::keeps_many`].
-    pub keeps_many: bool,
     /// Time that a traversal may take whose client does not say.
     pub timeout: Option<Duration>,
 }

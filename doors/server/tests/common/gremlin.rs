@@ -21,7 +21,7 @@ pub fn options(gate: Arc<Gate>, limits: Limits) -> (Database, GremlinServeOption
     let open = Options { executors: Some(2), ..Options::default() };
     let database = Database::open(MEMORY, open).unwrap();
     let sources = Sources::from([("g".to_string(), database.clone())]);
-    let manner = Manner { sources: sources.into(), gate, keeps_many: false, timeout: None };
+    let manner = Manner { sources: sources.into(), gate, timeout: None };
     (database, GremlinServeOptions { address: "127.0.0.1:0".into(), manner, tls: None, limits })
 }
 

@@ -104,7 +104,7 @@ impl Conversation {
         let look = Look { format: self.format, style: self.style, timing: self.timing };
         let mut out = BufWriter::new(world::files::stdout());
         if self.language == Language::Gremlin || text.trim_start().starts_with("g.") {
-            let options = GremlinOptions { keeps_many: self.options.keeps_many, ..GremlinOptions::default() };
+            let options = GremlinOptions::default();
             let rows = self.session.gremlin_text(text, &self.params, &options)?;
             return print_objects(rows, &look, &mut out);
         }

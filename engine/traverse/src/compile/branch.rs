@@ -131,7 +131,10 @@ impl Compiler {
     }
 
     fn repeated(&self, instruction: &Instruction, at: usize) -> Outcome<Body> {
-        let body = self.nested(instruction, at)?;
+        let Some(Argument::Traversal(nested)) = instruction.arguments.get(at) else {
+            return Err(wants(instruction, "a traversal"));
+        };
+        let body = self.round(nested)?;
         if body.steps.iter().any(|step| matches!(step, Step::Inject { .. })) {
             let message = "The parent of inject()-step can not be repeat()-step";
             return Err(TraverseError::arguments(message, instruction.span));

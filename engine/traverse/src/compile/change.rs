@@ -61,10 +61,7 @@ impl Compiler {
 
     fn end_of(&self, instruction: &Instruction) -> Outcome<EndOf> {
         Ok(match instruction.arguments.first() {
-            Some(Argument::Value(Object::String(label))) => {
-                self.needs_path();
-                EndOf::Label(label.clone())
-            }
+            Some(Argument::Value(Object::String(label))) => EndOf::Label(label.clone()),
             Some(Argument::Value(value)) => EndOf::Vertex(value.clone()),
             Some(Argument::Traversal(nested)) => EndOf::Body(self.body(nested)?),
             _ => return Err(wants(instruction, "a label, a vertex or a traversal")),

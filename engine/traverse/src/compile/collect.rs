@@ -32,10 +32,7 @@ impl Compiler {
             }
             "dedup" => {
                 let labels = texts(instruction, from)?;
-                if !labels.is_empty() {
-                    self.needs_path();
-                }
-                let by = self.one_by(reader)?;
+                let by = self.one_by(instruction, "Dedup", reader)?;
                 if local { Step::LocalDedup(by) } else { Step::Dedup { labels, by } }
             }
             "limit" => range(instruction, local, 0, whole(instruction, from)?)?,
@@ -48,12 +45,8 @@ impl Compiler {
             "sample" => {
                 let count =
                     u64::try_from(whole(instruction, from)?).map_err(|_| wants(instruction, "a count"))?;
-                let mut by = self.bys(reader)?;
-                if by.len() > 1 {
-                    let message = "Sample step can only have one by modulator";
-                    return Err(TraverseError::arguments(message, instruction.span));
-                }
-                if local { Step::LocalSample(count) } else { Step::Sample { count, by: by.pop() } }
+                let by = self.one_by(instruction, "Sample", reader)?;
+                if local { Step::LocalSample(count) } else { Step::Sample { count, by } }
             }
             "group" => {
                 let side = side(instruction)?;
@@ -61,17 +54,10 @@ impl Compiler {
                 Step::Group { side, grouping }
             }
             "groupCount" => {
-                let mut by = self.bys(reader)?;
-                if by.len() > 1 {
-                    let message = "GroupCount step can only have one by modulator";
-                    return Err(TraverseError::arguments(message, instruction.span));
-                }
-                Step::GroupCount { side: side(instruction)?, by: by.pop().unwrap_or(By::Identity) }
+                let by = self.one_by(instruction, "GroupCount", reader)?;
+                Step::GroupCount { side: side(instruction)?, by: by.unwrap_or(By::Identity) }
             }
-            "tree" => {
-                self.needs_path();
-                Step::Tree { side: side(instruction)?, by: self.bys(reader)? }
-            }
+            "tree" => Step::Tree { side: side(instruction)?, by: self.bys(reader)? },
             "call" => Step::Call(Box::new(self.calling(instruction, reader)?)),
             "subgraph" => Step::Subgraph(text(instruction, 0)?),
             "barrier" => {
@@ -80,16 +66,8 @@ impl Compiler {
             }
             "aggregate" | "store" => {
                 let eager = &*instruction.name == "aggregate" && !local;
-                let mut by = self.bys(reader)?;
-                if by.len() > 1 {
-                    let message = "Aggregate step can only have one by modulator";
-                    return Err(TraverseError::arguments(message, instruction.span));
-                }
-                Step::Aggregate {
-                    side: text(instruction, from)?,
-                    by: by.pop().unwrap_or(By::Identity),
-                    eager,
-                }
+                let by = self.one_by(instruction, "Aggregate", reader)?;
+                Step::Aggregate { side: text(instruction, from)?, by: by.unwrap_or(By::Identity), eager }
             }
             "cap" => Step::Cap(texts(instruction, 0)?),
             "sideEffect" => Step::SideEffect(self.nested(instruction, 0)?),
@@ -97,12 +75,8 @@ impl Compiler {
             "sack" => match instruction.arguments.first() {
                 None => Step::SackValue,
                 Some(Argument::Value(Object::Token(operator))) if operator.class() == "Operator" => {
-                    let mut by = self.bys(reader)?;
-                    if by.len() > 1 {
-                        let message = "Sack step can only have one by modulator";
-                        return Err(TraverseError::arguments(message, instruction.span));
-                    }
-                    Step::Sack { operator: *operator, by: by.pop() }
+                    let by = self.one_by(instruction, "Sack", reader)?;
+                    Step::Sack { operator: *operator, by }
                 }
                 Some(_) => return Err(wants(instruction, "an operator")),
             },

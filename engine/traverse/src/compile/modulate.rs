@@ -1,7 +1,7 @@
 //! `by`, and what else stands behind the step it changes.
 
 use super::{Compiler, Reader, wants};
-use crate::error::Outcome;
+use crate::error::{Outcome, TraverseError};
 use crate::step::{By, SortBy, Step};
 use gremlin::{Argument, Instruction, Object, Token};
 
@@ -15,8 +15,18 @@ impl Compiler {
         Ok(found)
     }
     /// The one `by` that may follow.
-    pub(super) fn one_by(&self, reader: &mut Reader<'_>) -> Outcome<Option<By>> {
-        Ok(self.bys(reader)?.pop())
+    pub(super) fn one_by(
+        &self,
+        instruction: &Instruction,
+        step: &str,
+        reader: &mut Reader<'_>,
+    ) -> Outcome<Option<By>> {
+        let mut by = self.bys(reader)?;
+        if by.len() > 1 {
+            let message = format!("{step} step can only have one by modulator");
+            return Err(TraverseError::arguments(message, instruction.span));
+        }
+        Ok(by.pop())
     }
 
     pub(super) fn by(&self, instruction: &Instruction) -> Outcome<By> {

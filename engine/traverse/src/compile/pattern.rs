@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 impl Compiler {
     pub(super) fn matching(&self, instruction: &Instruction) -> Outcome<Step> {
-        self.needs_path();
         Ok(Step::Match(self.patterns(instruction)?))
     }
 

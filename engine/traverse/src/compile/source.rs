@@ -3,7 +3,7 @@
 use super::{Compiler, wants};
 use crate::error::{Outcome, TraverseError};
 use crate::step::{Body, Name};
-use gremlin::{Argument, GremlinError, Instruction, Object, Strategy, Token, Traversal};
+use gremlin::{Argument, Instruction, Object, Strategy, Token, Traversal, strategies};
 
 /// How a traversal is set.
 #[derive(Debug, Default)]
@@ -12,8 +12,6 @@ pub struct Setting {
     pub sack: Option<(Object, Option<Token>)>,
     /// Side effects with their first value and how values are put to them.
     pub sides: Vec<(Name, Object, Option<Token>)>,
-    /// `ReadOnlyStrategy`.
-    pub read_only: bool,
     /// `SubgraphStrategy`.
     pub subgraph: Option<Subgraph>,
     /// `PartitionStrategy`.
@@ -56,41 +54,6 @@ pub struct Partition {
     pub properties: bool,
 }
 
-/// Strategies that only say how a result is found, not which.
-const WITHOUT_EFFECT: &[&str] = &[
-    "AdjacentToIncidentStrategy",
-    "ByModulatorOptimizationStrategy",
-    "ComputerFinalizationStrategy",
-    "ComputerVerificationStrategy",
-    "ConnectiveStrategy",
-    "CountStrategy",
-    "EarlyLimitStrategy",
-    "FilterRankingStrategy",
-    "GraphFilterStrategy",
-    "HaltedTraverserStrategy",
-    "IdentityRemovalStrategy",
-    "IncidentToAdjacentStrategy",
-    "InlineFilterStrategy",
-    "LambdaRestrictionStrategy",
-    "LazyBarrierStrategy",
-    "MatchAlgorithmStrategy",
-    "MatchPredicateStrategy",
-    "MessagePassingReductionStrategy",
-    "OptionsStrategy",
-    "OrderLimitStrategy",
-    "PathProcessorStrategy",
-    "PathRetractionStrategy",
-    "ProfileStrategy",
-    "ReferenceElementStrategy",
-    "RepeatUnrollStrategy",
-    "StandardVerificationStrategy",
-    "VertexProgramRestrictionStrategy",
-    "TinkerGraphCountStrategy",
-    "TinkerGraphStepStrategy",
-    "ElementIdStrategy",
-    "VertexProgramDenyStrategy",
-];
-
 impl Compiler {
     pub(super) fn setting(&self, source: &[Instruction]) -> Outcome<Setting> {
         let mut setting = Setting::default();
@@ -108,37 +71,33 @@ impl Compiler {
                     }
                     _ => return Err(wants(instruction, "a name and a value")),
                 },
-                "withStrategies" => {
-                    for argument in arguments {
-                        let Argument::Strategy(strategy) = argument else {
-                            return Err(wants(instruction, "strategies"));
-                        };
-                        self.strategy(&mut setting, strategy, instruction)?;
-                    }
-                }
                 // options are looked up by their names, in whichever form they came
                 "with" => {}
+                // gathered below
+                "withStrategies" | "withoutStrategies" => {}
                 "withBulk" => {
                     setting.no_bulk = arguments.first() == Some(&Argument::Value(Object::Bool(false)))
                 }
-                "withPath" => self.needs_path(),
-                "withoutStrategies" => {}
+                // who compiles has looked for it
+                "withPath" => {}
                 name => {
                     let message = format!("the source instruction {name} is not supported");
                     return Err(TraverseError::unsupported(message, instruction.span));
                 }
             }
         }
+        for strategy in strategies::given(source) {
+            self.strategy(&mut setting, strategy)?;
+        }
         Ok(setting)
     }
 
-    fn strategy(&self, setting: &mut Setting, strategy: &Strategy, at: &Instruction) -> Outcome<()> {
+    fn strategy(&self, setting: &mut Setting, strategy: &Strategy) -> Outcome<()> {
         let value = |key: &str| {
             let found = strategy.options.iter().find(|(known, _)| &**known == key);
             found.and_then(|(_, option)| option.value()).cloned()
         };
         match &*strategy.name {
-            "ReadOnlyStrategy" => setting.read_only = true,
             "SeedStrategy" => setting.seed = value("seed").and_then(|seed| seed.as_long()),
             "ProductiveByStrategy" => {
                 setting.productive_by =
@@ -158,7 +117,8 @@ impl Compiler {
             }
             "PartitionStrategy" => {
                 let Some(Object::String(key)) = value("partitionKey") else {
-                    return Err(wants(at, "a partitionKey for PartitionStrategy"));
+                    let message = "PartitionStrategy wants a partitionKey";
+                    return Err(TraverseError::arguments(message, gremlin::Span::default()));
                 };
                 setting.partition = Some(Partition {
                     key,
@@ -167,16 +127,8 @@ impl Compiler {
                     properties: value("includeMetaProperties") == Some(Object::Bool(true)),
                 });
             }
-            "ReservedKeysVerificationStrategy" | "EdgeLabelVerificationStrategy" => {}
-            name if WITHOUT_EFFECT.contains(&name) => {}
-            "VertexProgramStrategy" => {
-                let message = "The TraversalSource does not allow the use of a GraphComputer: there is none";
-                return Err(TraverseError::unsupported(message, at.span));
-            }
-            name => {
-                let message = format!("the strategy {name} is not supported");
-                return Err(TraverseError::Request(GremlinError::unsupported(message, at.span)));
-            }
+            // what is refused or unknown was told by the check, and the others change no answer
+            _ => {}
         }
         Ok(())
     }
@@ -194,33 +146,6 @@ impl Compiler {
                 return Err(TraverseError::arguments(message, gremlin::Span::default()));
             }
         };
-        Ok(())
-    }
-
-    /// What strategies forbid.
-    pub(super) fn check_setting(&self, setting: &Setting, traversal: &Traversal) -> Outcome<()> {
-        if setting.read_only && self.writes.get() {
-            return Err(TraverseError::step(
-                "ReadOnlyStrategy",
-                "The provided traversal has a mutating step and thus is not read only",
-            ));
-        }
-        for argument in traversal.source.iter().flat_map(|instruction| &instruction.arguments) {
-            let Argument::Strategy(strategy) = argument else { continue };
-            let throws = strategy.options.iter().any(|(key, option)| {
-                &**key == "throwException" && option.value() == Some(&Object::Bool(true))
-            });
-            let keys = strategy.options.iter().find(|(key, _)| &**key == "keys");
-            match &*strategy.name {
-                "ReservedKeysVerificationStrategy" if throws => {
-                    let keys = keys.and_then(|(_, option)| option.value()).map(names);
-                    let keys = keys.unwrap_or_else(|| vec!["id".into(), "label".into()]);
-                    reserved(traversal, &keys)?;
-                }
-                "EdgeLabelVerificationStrategy" if throws => unlabelled(traversal)?,
-                _ => {}
-            }
-        }
         Ok(())
     }
 }
@@ -241,32 +166,4 @@ fn elements(object: &Object) -> Vec<Object> {
 
 fn names(object: &Object) -> Vec<Name> {
     elements(object).iter().filter_map(|element| element.as_str().map(Name::from)).collect()
-}
-
-/// A property whose key is reserved.
-fn reserved(traversal: &Traversal, keys: &[Name]) -> Outcome<()> {
-    for instruction in &traversal.steps {
-        let key = instruction.arguments.iter().find_map(|argument| argument.value().and_then(Object::as_str));
-        if &*instruction.name == "property" && key.is_some_and(|key| keys.iter().any(|known| **known == *key))
-        {
-            let message = format!("that is setting a property key to a reserved word: {}", key.unwrap_or(""));
-            return Err(TraverseError::step("ReservedKeysVerificationStrategy", message));
-        }
-    }
-    Ok(())
-}
-
-/// A step along edges that names no label.
-fn unlabelled(traversal: &Traversal) -> Outcome<()> {
-    for instruction in &traversal.steps {
-        let walks = matches!(&*instruction.name, "out" | "in" | "both" | "outE" | "inE" | "bothE");
-        if walks && instruction.arguments.is_empty() {
-            let message = format!(
-                "The provided traversal contains a vertex step without any specified edge label: {}",
-                instruction.name
-            );
-            return Err(TraverseError::step("EdgeLabelVerificationStrategy", message));
-        }
-    }
-    Ok(())
 }

@@ -30,10 +30,7 @@ impl Compiler {
             "outV" => Step::EdgeEnd(End::Out),
             "inV" => Step::EdgeEnd(End::In),
             "bothV" => Step::EdgeEnd(End::Both),
-            "otherV" => {
-                self.needs_path();
-                Step::EdgeEnd(End::Other)
-            }
+            "otherV" => Step::EdgeEnd(End::Other),
             "toV" => match instruction.arguments.first().and_then(Argument::value) {
                 Some(Object::Token(Token::Out)) => Step::EdgeEnd(End::Out),
                 Some(Object::Token(Token::In)) => Step::EdgeEnd(End::In),
@@ -56,30 +53,19 @@ impl Compiler {
                 _ => return Err(wants(instruction, "a value")),
             },
             "loops" => Step::Loops(texts(instruction, 0)?.into_iter().next()),
-            "path" => {
-                self.needs_path();
-                Step::Path(self.path_part(reader)?)
-            }
+            "path" => Step::Path(self.path_part(reader)?),
             "simplePath" | "cyclicPath" => {
-                self.needs_path();
                 Step::SimplePath { part: self.path_part(reader)?, simple: &*instruction.name == "simplePath" }
             }
-            "as" => {
-                self.needs_path();
-                Step::As(texts(instruction, 0)?)
-            }
+            "as" => self.labels(instruction, reader, steps)?,
             "select" => self.select(instruction, reader)?,
             "project" => Step::Project { keys: distinct_texts(instruction)?, by: self.bys(reader)? },
             "math" => {
-                self.needs_path();
                 let formula = Formula::parse(&text(instruction, 0)?)
                     .map_err(|message| TraverseError::arguments(message, instruction.span))?;
                 Step::Math { formula, by: self.bys(reader)? }
             }
-            "format" => {
-                self.needs_path();
-                Step::Format { text: text(instruction, 0)?, by: self.bys(reader)? }
-            }
+            "format" => Step::Format { text: text(instruction, 0)?, by: self.bys(reader)? },
             "unfold" => Step::Unfold,
             "index" => {
                 let option = reader.take("with").and_then(|with| with.arguments.get(1));
@@ -170,7 +156,6 @@ impl Compiler {
                 _ => return Err(wants(instruction, "labels, a column or a traversal")),
             }
         }
-        self.needs_path();
         match arguments {
             [Argument::Traversal(nested)] => {
                 Ok(Step::SelectBy { body: self.body(nested)?, pop, by: self.bys(reader)? })
@@ -187,12 +172,10 @@ impl Compiler {
         match instruction.arguments.as_slice() {
             [Argument::Traversal(_)] => Ok(Step::Where(self.where_body(instruction, 0)?)),
             [Argument::Predicate(predicate)] => {
-                self.needs_path();
                 let predicate = predicate.clone();
                 Ok(Step::WhereIs(WhereIs { left: None, predicate, by: self.bys(reader)? }))
             }
             [Argument::Value(Object::String(left)), Argument::Predicate(predicate)] => {
-                self.needs_path();
                 let (left, predicate) = (Some(left.clone()), predicate.clone());
                 Ok(Step::WhereIs(WhereIs { left, predicate, by: self.bys(reader)? }))
             }
@@ -215,7 +198,6 @@ impl Compiler {
         if start.is_none() && (end.is_none() || &*instruction.name != "where") {
             return Ok(body);
         }
-        self.needs_path();
         let mut steps = body.steps.clone();
         if let (Some(start), Some(Step::As(_))) = (start, steps.first()) {
             steps[0] = Step::WhereStart(start);

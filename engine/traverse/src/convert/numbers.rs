@@ -31,15 +31,60 @@ pub(super) fn as_number(object: &Object, kind: Option<&Object>) -> Outcome<Objec
     }
 }
 
-/// A number in text: the narrowest of int, long and big integer, or a double.
+/// A number in text, as Java's libraries read them: whole numbers in decimal, after `0x` in hexadecimal, after `0` in octal, the narrowest
+/// of int, long and big integer that holds it; a float where it has the same digits as the double, a double where that is exact, or a
+/// decimal; and what a letter behind it says: `L`, `f`, `d`.
 fn parsed(text: &str) -> Option<Object> {
-    if let Ok(number) = text.parse::<i128>() {
-        let bits = if i32::try_from(number).is_ok() { 32 } else { 64 };
-        return Some(crate::number::whole(number, bits));
+    let (negative, digits) = match text.strip_prefix(['-', '+']) {
+        Some(digits) => (text.starts_with('-'), digits),
+        None => (false, text),
+    };
+    let whole = |digits: &str, radix: u32, bits: u32| {
+        let number = i128::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['-', '+']))?;
+        let number = if negative { -number } else { number };
+        let bits = if i32::try_from(number).is_ok() { bits } else { 64 };
+        Some(crate::number::whole(number, bits))
+    };
+    if let Some(digits) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        return whole(digits, 16, 32);
     }
-    let plain =
-        text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
-    plain.then(|| text.parse::<f64>().ok().map(Object::Double))?
+    if let Some(octal) =
+        digits.strip_prefix('0').filter(|rest| rest.starts_with(|one: char| one.is_ascii_digit()))
+        && !digits.contains('.')
+    {
+        return whole(octal, 8, 32);
+    }
+    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
+    let number = text.strip_suffix(['l', 'L', 'f', 'F', 'd', 'D']).unwrap_or(text);
+    if !number.bytes().all(plain) || !number.contains(|one: char| one.is_ascii_digit()) {
+        return None;
+    }
+    let double = || number.parse::<f64>().ok().filter(|double| double.is_finite());
+    match text.as_bytes().last() {
+        Some(b'l' | b'L') => whole(digits.get(..digits.len() - 1)?, 10, 64),
+        Some(b'f' | b'F') => match number.parse::<f32>().ok().filter(|float| float.is_finite()) {
+            Some(float) => Some(Object::Float(float)),
+            None => double().map(Object::Double),
+        },
+        Some(b'd' | b'D') => double().map(Object::Double),
+        _ if number.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => fractional(number),
+        _ => whole(digits, 10, 32),
+    }
+}
+
+/// The narrowest of float, double and decimal that says a number as it is written.
+fn fractional(text: &str) -> Option<Object> {
+    let double = text.parse::<f64>().ok().filter(|double| double.is_finite())?;
+    let float = text.parse::<f32>().ok()?;
+    if float.to_string() == double.to_string() {
+        return Some(Object::Float(float));
+    }
+    let decimal =
+        |text: &str| gremlin::parser::decimal(text).map(|decimal| Object::BigDecimal(Arc::new(decimal)));
+    match (decimal(text), decimal(&double.to_string())) {
+        (Some(exact), Some(near)) if !crate::compare::equal(&exact, &near) => Some(exact),
+        _ => Some(Object::Double(double)),
+    }
 }
 
 fn cast(number: &Object, kind: Token) -> Outcome<Object> {

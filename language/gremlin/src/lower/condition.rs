@@ -48,7 +48,7 @@ impl<'t> Lowering<'t> {
     }
     fn is(&mut self, at: &At, argument: &'t Argument) -> Option<Expr> {
         match at {
-            At::Value(value, super::Shape::Plain | super::Shape::Long) => {
+            At::Value(value, super::Shape::Plain | super::Shape::Long | super::Shape::Wide) => {
                 self.holds(&Expr::Variable(*value), argument)
             }
             _ => None,

@@ -227,6 +227,6 @@ impl<'t> Lowering<'t> {
     }
     /// What is seen, ready to be a key of groups.
     pub(super) fn key(&mut self, seen: Seen) -> Option<At> {
-        matches!(seen.shape, Shape::Plain | Shape::Long).then(|| self.present(seen))
+        matches!(seen.shape, Shape::Plain | Shape::Long | Shape::Wide).then(|| self.present(seen))
     }
 }

@@ -86,9 +86,8 @@ impl<'t> Lowering<'t> {
 
     /// A walk along one kind of edge.
     fn run(&mut self, from: Var, hop: &'t Instruction, rounds: &Rounds<'t>, once: bool) -> Option<At> {
-        let both = direction(&hop.name)? == Direction::Both;
-        // each loop is met twice; without an end there is no telling how often anything is met
-        if !once && (both || rounds.times.is_none()) {
+        // where it counts how often each is met, walks are not gone through one by one
+        if !once {
             let at = At::Vertex(from);
             return self.written_out(at, rounds.body, rounds);
         }

@@ -59,7 +59,7 @@ impl<'t> Lowering<'t> {
     fn keyed(&self, at: &At, key: &super::Name) -> Option<Seen> {
         match at {
             At::Vertex(subject) | At::Edge(subject, ..) => {
-                Some(Seen::value(property(Expr::Variable(*subject), key), Shape::Plain, true))
+                Some(Seen::value(property(Expr::Variable(*subject), key), self.shape_of(key), true))
             }
             At::Record(parts) => {
                 let (_, part) = parts.iter().find(|(name, _)| name == key)?;

@@ -34,7 +34,7 @@ impl<'t> Lowering<'t> {
                 let (At::Vertex(subject) | At::Edge(subject, ..)) = at else { return None };
                 let value = property(Expr::Variable(subject), key);
                 let uniform = self.uniform.contains(&value);
-                let seen = Seen { expr: value, shape: Shape::Plain, vertex: false, lacks: true };
+                let seen = Seen { expr: value, shape: self.shape_of(key), vertex: false, lacks: true };
                 let place = self.present(seen);
                 if uniform {
                     self.uniform.push(Expr::Variable(place.columns()[0]));

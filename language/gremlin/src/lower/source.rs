@@ -6,35 +6,9 @@
 use crate::error::GremlinError;
 use crate::object::Object;
 use crate::span::Span;
+use crate::strategies::{self, Effect};
 use crate::traversal::{Argument, Instruction};
 use plan::scope::{InstanceOrder, OperatorOrder, SCOPES_OFF, ScopeHint};
-
-/// Strategies that change no answer of what is lowered: it reads, leaves nothing to chance, and is optimised in its own way.
-const NEUTRAL: [&str; 23] = [
-    "AdjacentToIncidentStrategy",
-    "ByModulatorOptimizationStrategy",
-    "CountStrategy",
-    "EarlyLimitStrategy",
-    "EdgeLabelVerificationStrategy",
-    "FilterRankingStrategy",
-    "IdentityRemovalStrategy",
-    "IncidentToAdjacentStrategy",
-    "InlineFilterStrategy",
-    "LambdaRestrictionStrategy",
-    "LazyBarrierStrategy",
-    "MatchPredicateStrategy",
-    "OptionsStrategy",
-    "OrderLimitStrategy",
-    "PathProcessorStrategy",
-    "PathRetractionStrategy",
-    "ReadOnlyStrategy",
-    "RepeatUnrollStrategy",
-    "SeedStrategy",
-    "StandardVerificationStrategy",
-    "TinkerGraphCountStrategy",
-    "TinkerGraphStepStrategy",
-    "ReferenceElementStrategy",
-];
 
 /// Hints of a traversal.
 #[derive(Clone, Debug, Default)]
@@ -48,23 +22,25 @@ pub(super) struct Hints {
 /// The hints of the source; none if it says what only the machine knows.
 pub(super) fn hints(source: &[Instruction]) -> Option<Hints> {
     let mut hints = Hints::default();
+    if strategies::is_taken_away(source, "ConnectiveStrategy") {
+        return None;
+    }
+    for strategy in strategies::given(source) {
+        let neutral = matches!(strategies::effect(&strategy.name), Some(Effect::Neutral | Effect::Checked));
+        // nothing that is lowered is left to chance
+        if !neutral && &*strategy.name != "SeedStrategy" {
+            return None;
+        }
+        for (key, value) in &strategy.options {
+            if &*strategy.name == "OptionsStrategy" {
+                told(key, value.value(), &mut hints)?;
+            }
+        }
+    }
     for instruction in source {
         match &*instruction.name {
             "with" => option(&instruction.arguments, &mut hints)?,
-            "withStrategies" => {
-                for argument in &instruction.arguments {
-                    let Argument::Strategy(strategy) = argument else { return None };
-                    if !NEUTRAL.contains(&&*strategy.name) {
-                        return None;
-                    }
-                    for (key, value) in &strategy.options {
-                        if &*strategy.name == "OptionsStrategy" {
-                            told(key, value.value(), &mut hints)?;
-                        }
-                    }
-                }
-            }
-            "withoutStrategies" => {}
+            "withStrategies" | "withoutStrategies" => {}
             _ => return None,
         }
     }

@@ -113,7 +113,7 @@ fn seen(line: &str) -> Option<(String, Result<Seen, String>)> {
 /// Our own server over the graph.
 fn own(graph: &Graph) -> Result<GremlinServer, String> {
     let sources = Sources::from([("g".to_string(), graph.database.clone())]);
-    let manner = Manner { sources: sources.into(), gate: Gate::open(), keeps_many: false, timeout: None };
+    let manner = Manner { sources: sources.into(), gate: Gate::open(), timeout: None };
     let (address, limits) = ("127.0.0.1:0".to_string(), Limits::default());
     let options = GremlinServeOptions { address, manner, tls: None, limits };
     GremlinServer::start(options).map_err(|error| error.to_string())

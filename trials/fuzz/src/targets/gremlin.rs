@@ -41,11 +41,8 @@ fn run(traversal: &Traversal) {
             let options = Options { executors: Some(1), ..Options::default() };
             Database::open(MEMORY, options).expect("a database in memory opens").session()
         });
-        let options = GremlinOptions {
-            keeps_many: traversal.steps.len().is_multiple_of(2),
-            timeout: Some(Duration::from_millis(100)),
-            ..GremlinOptions::default()
-        };
+        let options =
+            GremlinOptions { timeout: Some(Duration::from_millis(100)), ..GremlinOptions::default() };
         if let Ok(mut answer) = session.gremlin(traversal, &options) {
             // some of the answer is enough
             for _ in 0..4 {

@@ -23,7 +23,7 @@ static MANNER: LazyLock<Manner> = LazyLock::new(|| {
     let database = Database::open(MEMORY, options).expect("memory can be opened");
     let sources = Sources::from([("g".to_string(), database)]);
     let timeout = Some(Duration::from_millis(50));
-    Manner { sources: sources.into(), gate: Gate::open(), keeps_many: true, timeout }
+    Manner { sources: sources.into(), gate: Gate::open(), timeout }
 });
 
 /// Hands every frame in these bytes to a connection, and the whole to HTTP.
