@@ -6,8 +6,8 @@
 //! arguments.
 
 use crate::StandingError;
-use crate::demand::{Demand, over_columns, unsteady};
-use crate::shape::{Attribute, Combining, OutputColumn, Shape, Step, StepKind, StepNo};
+use crate::demand::{Demand, over_columns, reads_ends, unsteady};
+use crate::shape::{Attribute, Call, Combining, OutputColumn, Shape, Step, StepKind, StepNo};
 use model::Value;
 use plan::algebra::*;
 use plan::expr::Name;
@@ -60,9 +60,11 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
         attributes: HashMap::new(),
         next,
         steps: vec![Step { kind: StepKind::Arguments, layout: layout.clone() }],
+        orders: HashMap::new(),
     };
     let context = Context { argument: 0, carried: layout, sets: false };
     let output = analysis.step(&plan, &context)?;
+    let output = analysis.shown(output, &answer);
     let position = |analysis: &Analysis<'_>, var: Var| {
         analysis.steps[output].layout.iter().position(|other| *other == var)
     };
@@ -112,12 +114,19 @@ struct Analysis<'a> {
     lengths_read: HashSet<Var>,
     next: u32,
     steps: Vec<Step>,
+    /// By which columns (variable, largest first) the rows of a step are ordered, where a list may be made of them.
+    orders: HashMap<StepNo, Vec<(Var, bool)>>,
 }
 
 impl Analysis<'_> {
     fn add(&mut self, kind: StepKind, layout: Vec<Var>) -> StepNo {
         self.steps.push(Step { kind, layout });
         self.steps.len() - 1
+    }
+    /// A variable of its own.
+    fn fresh(&mut self) -> Var {
+        self.next += 1;
+        Var(self.next - 1)
     }
     fn layout(&self, step: StepNo) -> &[Var] {
         &self.steps[step].layout
@@ -137,6 +146,12 @@ impl Analysis<'_> {
                 "pass the time as a parameter or store it as a property",
             ));
         }
+        if reads_ends(expr) {
+            return Err(StandingError::unsupported_but(
+                "a property or label of startNode() or endNode()",
+                "give the node a name in the pattern and read it there",
+            ));
+        }
         let column = |var: Var, attribute: &Attribute| {
             let column = self.attributes.get(&(var, attribute.clone())).copied();
             column.filter(|column| layout.contains(column))
@@ -144,6 +159,22 @@ impl Analysis<'_> {
         Ok(over_columns(expr, &column, &|name| self.parameters.get(name).copied()))
     }
 
+    /// The rows without what only other steps needed: what is told of the answer are these.
+    fn shown(&mut self, step: StepNo, answer: &[Var]) -> StepNo {
+        let contents = answer.iter().filter_map(|var| self.attributes.get(&(*var, Attribute::Content)));
+        let shown = answer.iter().chain(contents).chain(self.parameters.values()).copied();
+        let mut layout: Vec<Var> = Vec::new();
+        for var in shown {
+            if self.layout(step).contains(&var) && !layout.contains(&var) {
+                layout.push(var);
+            }
+        }
+        if layout == self.layout(step) {
+            return step;
+        }
+        let items = layout.iter().copied().map(Expr::Variable).collect();
+        self.add(StepKind::Map { input: step, items }, layout)
+    }
     fn step(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
         match plan {
             Plan::Unit | Plan::Argument(_) => Ok(context.argument),
@@ -153,21 +184,27 @@ impl Analysis<'_> {
                 let kept = self.layout(input).to_vec();
                 let items =
                     kept.iter().map(|var| (*var, Expr::Variable(*var))).chain(node.items.iter().cloned());
-                self.map(input, items.collect(), &[])
+                let extended = self.map(input, items.collect(), &[])?;
+                Ok(self.ordered_as(extended, input))
             }
             Plan::Project(node) => {
                 let input = self.step(&node.input, context)?;
-                self.map(input, node.items.clone(), &context.carried)
+                let by = self.orders.get(&input).into_iter().flatten().map(|(key, _)| *key);
+                let carried: Vec<Var> = context.carried.iter().copied().chain(by).collect();
+                let projected = self.map(input, node.items.clone(), &carried)?;
+                Ok(self.ordered_as(projected, input))
             }
             Plan::Distinct(node) => {
                 let input = self.step(&node.input, &context.with_sets(true))?;
                 let items = node.columns.iter().map(|var| (*var, Expr::Variable(*var))).collect();
                 let input = self.map(input, items, &context.carried)?;
-                let layout = self.layout(input).to_vec();
-                Ok(self.add(StepKind::Distinct { input }, layout))
+                Ok(self.distinct(input, context))
             }
             Plan::Aggregate(node) => self.aggregate(node, context),
-            Plan::Sort(node) => self.step(&node.input, context),
+            Plan::Sort(node) => {
+                let input = self.step(&node.input, context)?;
+                self.sorted(input, node)
+            }
             Plan::Limit(_) | Plan::Skip(_) => self.top(plan, context),
             Plan::Unwind(node) => {
                 let input = self.step(&node.input, context)?;
@@ -195,6 +232,17 @@ impl Analysis<'_> {
         }
     }
 
+    /// Rows as DISTINCT sees them, for each set of carried columns.
+    fn distinct(&mut self, input: StepNo, context: &Context) -> StepNo {
+        let layout = self.layout(input).to_vec();
+        let exact = places(&layout, &context.carried);
+        self.add(StepKind::Distinct { input, grouped: layout.len(), exact }, layout)
+    }
+    /// Rows that nothing can tell apart, once each.
+    fn once(&mut self, input: StepNo) -> StepNo {
+        let layout = self.layout(input).to_vec();
+        self.add(StepKind::Distinct { input, grouped: 0, exact: Vec::new() }, layout)
+    }
     /// Computes these columns, and with each that is an entity under a new name its attributes.
     fn map(
         &mut self,
@@ -244,7 +292,12 @@ impl Analysis<'_> {
             for argument in &call.arguments {
                 items.push(self.expression(argument, &from)?);
             }
-            calls.push((call.clone(), (first..items.len()).collect()));
+            let arguments = (first..items.len()).collect();
+            let order = match call.function {
+                AggregateFunction::Collect => self.order_columns(input, &mut items),
+                _ => Vec::new(),
+            };
+            calls.push(Call { call: call.clone(), arguments, order, with_nulls: false });
         }
         let mut layout = keys.clone();
         while layout.len() < items.len() {
@@ -255,14 +308,23 @@ impl Analysis<'_> {
         // Without keys of its own there is one row for each run, also where there is nothing to count.
         let whole = if node.keys.is_empty() { Some(self.whole(&keys, context)?) } else { None };
         let layout = keys.iter().copied().chain(node.aggregates.iter().map(|(var, _)| *var)).collect();
-        Ok(self.add(StepKind::Aggregate { input, keys: keys.len(), calls, whole }, layout))
+        let exact = places(&keys, &context.carried);
+        Ok(self.add(StepKind::Aggregate { input, keys: keys.len(), exact, calls, whole }, layout))
+    }
+    /// What the rows of a step are ordered by, as columns behind these.
+    fn order_columns(&self, step: StepNo, items: &mut Vec<Expr>) -> Vec<(usize, bool)> {
+        let order = self.orders.get(&step).into_iter().flatten();
+        let columns = order.map(|(key, descending)| {
+            items.push(Expr::Variable(*key));
+            (items.len() - 1, *descending)
+        });
+        columns.collect()
     }
     /// The rows an inner plan is run for, as these columns.
     fn whole(&mut self, columns: &[Var], context: &Context) -> Result<StepNo, StandingError> {
         let items = columns.iter().map(|var| (*var, Expr::Variable(*var))).collect();
         let all = self.map(context.argument, items, &[])?;
-        let layout = self.layout(all).to_vec();
-        Ok(self.add(StepKind::Distinct { input: all }, layout))
+        Ok(self.once(all))
     }
 
     fn top(&mut self, plan: &Plan, context: &Context) -> Result<StepNo, StandingError> {
@@ -292,21 +354,38 @@ impl Analysis<'_> {
             }
         };
         let input = self.step(&sort.input, &context.with_sets(false))?;
-        let from = self.layout(input).to_vec();
-        let mut items: Vec<(Var, Expr)> = from.iter().map(|var| (*var, Expr::Variable(*var))).collect();
+        let sorted = self.sorted(input, sort)?;
+        let layout = self.layout(sorted).to_vec();
+        let keys = self.orders.get(&sorted).into_iter().flatten();
+        let keys = keys.flat_map(|(var, descending)| {
+            places(&layout, &[*var]).into_iter().map(|place| (place, *descending))
+        });
+        let (keys, group) = (keys.collect(), places(&layout, &context.carried));
+        let top = self.add(StepKind::Top { input: sorted, group, keys, skip, limit }, layout);
+        Ok(self.ordered_as(top, sorted))
+    }
+    /// The rows with what they are ordered by.
+    fn sorted(&mut self, input: StepNo, sort: &Sort) -> Result<StepNo, StandingError> {
+        let mut items: Vec<(Var, Expr)> =
+            self.layout(input).iter().map(|var| (*var, Expr::Variable(*var))).collect();
         let mut keys: Vec<(Var, bool)> = Vec::new();
         for key in &sort.keys {
-            keys.push((Var(self.next), key.descending));
-            items.push((Var(self.next), key.expr.clone()));
-            self.next += 1;
+            let by = self.fresh();
+            keys.push((by, key.descending));
+            items.push((by, key.expr.clone()));
         }
         let sorted = self.map(input, items, &[])?;
-        // Attributes may have been put between; the keys stand where the map put them.
-        let layout = self.layout(sorted).to_vec();
-        let place = |var: &Var| layout.iter().position(|other| other == var);
-        let keys = keys.iter().filter_map(|(var, descending)| Some((place(var)?, *descending))).collect();
-        let group = context.carried.iter().filter_map(place).collect();
-        Ok(self.add(StepKind::Top { input: sorted, group, keys, skip, limit }, layout))
+        self.orders.insert(sorted, keys);
+        Ok(sorted)
+    }
+    /// A step of which the rows come in the order of another's.
+    fn ordered_as(&mut self, step: StepNo, as_of: StepNo) -> StepNo {
+        if step != as_of
+            && let Some(order) = self.orders.get(&as_of).cloned()
+        {
+            self.orders.insert(step, order);
+        }
+        step
     }
 
     fn union(&mut self, node: &Union, context: &Context) -> Result<StepNo, StandingError> {
@@ -324,8 +403,8 @@ impl Analysis<'_> {
                 "return properties instead",
             ));
         }
-        let union = self.add(StepKind::Union { left, right }, layout.clone());
-        Ok(if node.distinct { self.add(StepKind::Distinct { input: union }, layout) } else { union })
+        let union = self.add(StepKind::Union { left, right }, layout);
+        Ok(if node.distinct { self.distinct(union, context) } else { union })
     }
 
     fn apply(&mut self, node: &Apply, context: &Context) -> Result<StepNo, StandingError> {
@@ -343,7 +422,7 @@ impl Analysis<'_> {
         let items = imports.iter().map(|var| (*var, Expr::Variable(*var))).collect();
         let rows = self.map(input, items, &[])?;
         let carried = self.layout(rows).to_vec();
-        let argument = self.add(StepKind::Distinct { input: rows }, carried.clone());
+        let argument = self.once(rows);
         let inner = self.step(&node.inner, &Context { argument, carried: carried.clone(), sets })?;
         // The carried columns under the names that they have outside.
         match &node.kind {
@@ -384,19 +463,20 @@ impl Analysis<'_> {
         otherwise: Value,
     ) -> Result<StepNo, StandingError> {
         let from = self.layout(right).to_vec();
-        let mut items: Vec<(Var, Expr)> = on.iter().map(|key| (*key, Expr::Variable(*key))).collect();
-        let arguments: Vec<usize> = (on.len()..on.len() + call.arguments.len()).collect();
-        for argument in &call.arguments {
-            items.push((Var(self.next), argument.clone()));
-            self.next += 1;
-        }
         debug_assert!(on.iter().all(|key| from.contains(key)));
-        let layout: Vec<Var> = items.iter().map(|(key, _)| *key).collect();
-        let computed: Result<Vec<Expr>, _> =
-            items.iter().map(|(_, expr)| self.expression(expr, &from)).collect();
-        let input = self.add(StepKind::Map { input: right, items: computed? }, layout);
+        let mut items: Vec<Expr> = on.iter().map(|key| Expr::Variable(*key)).collect();
+        for argument in &call.arguments {
+            items.push(self.expression(argument, &from)?);
+        }
+        let arguments: Vec<usize> = (on.len()..items.len()).collect();
+        let order = self.order_columns(right, &mut items);
+        let layout = items.iter().map(|_| self.fresh()).collect();
+        let input = self.add(StepKind::Map { input: right, items }, layout);
+        // A sub-query collects what it answers, nulls included.
+        let call = Call { call, arguments, order, with_nulls: true };
         let grouped = [on, &[var]].concat();
-        let kind = StepKind::Aggregate { input, keys: on.len(), calls: vec![(call, arguments)], whole: None };
+        let (keys, exact) = (on.len(), (0..on.len()).collect());
+        let kind = StepKind::Aggregate { input, keys, exact, calls: vec![call], whole: None };
         let grouped = self.add(kind, grouped);
         let number = on.len();
         let found = self.combine(left, grouped, on, CombineAs::Plain(Combining::OrElse(number, otherwise)));
@@ -417,6 +497,11 @@ impl Analysis<'_> {
         };
         self.add(StepKind::Combine { left, right, on: pairs, kind }, layout)
     }
+}
+
+/// Where these variables stand.
+fn places(layout: &[Var], of: &[Var]) -> Vec<usize> {
+    of.iter().filter_map(|var| layout.iter().position(|other| other == var)).collect()
 }
 
 enum CombineAs {

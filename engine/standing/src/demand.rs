@@ -22,6 +22,13 @@ impl Demand {
         while demand.inherit(plan) {}
         demand
     }
+    /// What an expression reads of which variables.
+    pub fn in_expression(expr: &Expr) -> Vec<(Var, Attribute)> {
+        let mut demand = Demand::default();
+        demand.read_in(expr);
+        let of = |(var, all): (Var, BTreeSet<Attribute>)| all.into_iter().map(move |one| (var, one));
+        demand.wanted.into_iter().flat_map(of).collect()
+    }
     /// What is wanted of this variable.
     pub fn on(&self, var: Var) -> impl Iterator<Item = &Attribute> {
         self.wanted.get(&var).into_iter().flatten()
@@ -145,6 +152,25 @@ fn carries(labels: &LabelExpr, names: Var) -> Expr {
         LabelExpr::Or(a, b) => Expr::binary(BinaryOperator::Or, carries(a, names), carries(b, names)),
         LabelExpr::Not(a) => Expr::Unary(UnaryOperator::Not, Box::new(carries(a, names))),
     }
+}
+
+/// Does the expression read the properties of an end of a relationship, which is no column?
+pub(crate) fn reads_ends(expr: &Expr) -> bool {
+    expr.any(&mut |part| {
+        let subject = match part {
+            Expr::Property(subject, _) | Expr::HasLabels(subject, _) | Expr::MapProjection(subject, _) => {
+                subject
+            }
+            Expr::Call(Function::Labels | Function::Keys | Function::Properties, arguments) => {
+                match &arguments[..] {
+                    [subject] => subject,
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+        matches!(subject, Expr::Call(Function::StartNode | Function::EndNode, _))
+    })
 }
 
 /// What in an expression keeps it from being a function of its row, if anything does.

@@ -81,6 +81,8 @@ pub(crate) struct Join {
     pub input: StepNo,
     /// The first slots are the columns of the input.
     pub input_width: usize,
+    /// Columns of the input that a pattern speaks of: where one is null, nothing matches.
+    pub entities: Vec<usize>,
     /// Variables by slot.
     pub layout: Vec<Var>,
     /// Slots behind the layout that hold constants.
@@ -97,6 +99,7 @@ pub(crate) struct Join {
 pub(crate) struct JoinBuilder {
     input: StepNo,
     input_width: usize,
+    entities: Vec<usize>,
     layout: Vec<Var>,
     atoms: Vec<Atom<SlotNo>>,
     conditions: Vec<Expr>,
@@ -108,6 +111,7 @@ impl JoinBuilder {
         JoinBuilder {
             input,
             input_width: layout.len(),
+            entities: Vec::new(),
             layout: layout.to_vec(),
             atoms: Vec::new(),
             conditions: Vec::new(),
@@ -127,6 +131,14 @@ impl JoinBuilder {
     pub fn atom(&mut self, atom: Atom) -> Result<(), StandingError> {
         if self.atoms.len() == ATOMS_MAX {
             return Err(StandingError::TooLarge { what: "the parts of a pattern", limit: ATOMS_MAX });
+        }
+        if !matches!(atom, Atom::Attribute { .. }) {
+            let given = &self.layout[..self.input_width];
+            let columns =
+                atom.variables().into_iter().filter_map(|var| given.iter().position(|at| *at == var));
+            self.entities.extend(columns);
+            self.entities.sort_unstable();
+            self.entities.dedup();
         }
         match &atom {
             Atom::Vertex { vertex, labels } if labels.is_any() && self.layout.contains(vertex) => {
@@ -151,7 +163,7 @@ impl JoinBuilder {
     }
     /// Chooses the orders in which atoms are looked up.
     pub fn finish(self, snapshot: &Snapshot) -> Result<Join, StandingError> {
-        let JoinBuilder { input, input_width, layout, atoms, conditions } = self;
+        let JoinBuilder { input, input_width, entities, layout, atoms, conditions } = self;
         let (mut constants, mut links) = (Vec::new(), Vec::new());
         for condition in &conditions {
             let Expr::Binary(BinaryOperator::Equal, a, b) = condition else { continue };
@@ -184,6 +196,6 @@ impl JoinBuilder {
             constants: layout.len()..layout.len() + constants.len(),
         };
         let routes = (0..=atoms.len()).map(|relation| chooser.route(relation)).collect();
-        Ok(Join { input, input_width, layout, constants, atoms, conditions, links, routes })
+        Ok(Join { input, input_width, entities, layout, constants, atoms, conditions, links, routes })
     }
 }

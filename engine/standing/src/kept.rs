@@ -3,11 +3,10 @@
 use crate::StandingError;
 use crate::analysis::analyse;
 use crate::limits::{ANSWER_ROW_BYTES, RULES_BYTES_MAX};
-use crate::network::{Changes, Network, Turn, consolidate};
+use crate::network::{Changes, Network, Turn};
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
 use crate::subscription::Column;
-use crate::table::HashMap;
 use datalog::Program;
 use plan::Statement;
 use plan::expr::Name;
@@ -103,28 +102,6 @@ impl Kept {
         match self {
             Kept::Plan(network) => network.arguments_of(row),
             Kept::Rules(rules) => rules.arguments_of(row),
-        }
-    }
-    /// What tells these arguments from others: for rules, `1` and `1.0` are two.
-    pub fn key_of(&self, arguments: &Row) -> Row {
-        match self {
-            Kept::Plan(_) => arguments.clone(),
-            Kept::Rules(_) => arguments.exact(),
-        }
-    }
-    /// Adds up what is said of one row; what cancels is gone.
-    pub fn consolidate(&self, changes: &mut Changes) {
-        match self {
-            Kept::Plan(_) => consolidate(changes),
-            Kept::Rules(_) => {
-                let mut exact: HashMap<Row, (Row, isize)> = HashMap::default();
-                for (row, diff) in changes.drain(..) {
-                    exact.entry(row.exact()).or_insert((row, 0)).1 += diff;
-                }
-                changes.extend(exact.into_values().filter(|(_, diff)| *diff != 0));
-                // What goes comes first, for who takes the two of a kind for one.
-                changes.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.cmp(y)));
-            }
         }
     }
     /// The answer for these arguments as it is now: rows and how often each occurs.

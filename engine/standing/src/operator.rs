@@ -5,6 +5,7 @@ mod combine;
 mod distinct;
 mod pair;
 mod reach;
+mod returns;
 mod rounds;
 mod top;
 
@@ -13,5 +14,6 @@ pub(crate) use combine::Combine;
 pub(crate) use distinct::Distinct;
 pub(crate) use pair::{PAIR_MAX, Pair};
 pub(crate) use reach::{Home, Reach, Walk};
+pub(crate) use returns::Back;
 pub(crate) use rounds::{Body, Rounds};
 pub(crate) use top::Top;

@@ -7,7 +7,7 @@ use crate::StandingError;
 use crate::follower::{Follower, Step};
 use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
-use crate::network::{Changes, Turn};
+use crate::network::{Changes, Turn, consolidate};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
@@ -75,7 +75,7 @@ pub(crate) struct Query {
     pub held: Option<Held>,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
-    /// By the key of their arguments, as [`Kept::key_of`] has it.
+    /// By their arguments.
     readers: HashMap<Row, Readers>,
     /// Arguments that nobody reads, and that are not withdrawn yet.
     lingering: usize,
@@ -227,8 +227,10 @@ impl Query {
             false => self.readers.values().map(|readers| (readers.arguments.clone(), 1)).collect(),
         }
     }
-    fn tell(&mut self, place: u64, time_micros: u64, changes: Changes) {
+    fn tell(&mut self, place: u64, time_micros: u64, mut changes: Changes) {
         self.place = place;
+        // What goes comes first, for who takes rows for one that DISTINCT takes for one.
+        changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
         if changes.is_empty() {
             return;
         }
@@ -249,16 +251,12 @@ impl Query {
             self.remembered_from = oldest.place;
         }
     }
-    fn key_of(&self, arguments: &Row) -> Row {
-        self.work.as_ref().map_or_else(|_| arguments.clone(), |work| work.kept.key_of(arguments))
-    }
-    /// By the key of the arguments that they belong to.
+    /// By the arguments that they belong to.
     fn by_arguments(&self, changes: &Changes) -> HashMap<Row, Changes> {
         let mut found: HashMap<Row, Changes> = HashMap::default();
         if let Ok(work) = &self.work {
             for (row, diff) in changes {
-                let key = work.kept.key_of(&work.kept.arguments_of(row));
-                found.entry(key).or_default().push((row.clone(), *diff));
+                found.entry(work.kept.arguments_of(row)).or_default().push((row.clone(), *diff));
             }
         }
         found
@@ -302,7 +300,7 @@ impl Query {
             return Err(StandingError::Unreached { from, newest: self.place });
         }
         let since = self.admit(&arguments, follower)?;
-        let key = self.key_of(&arguments);
+        let key = arguments.clone();
         let queue = Arc::new(Queue::default());
         queue.begin(from.unwrap_or(self.place));
         match from {
@@ -331,7 +329,7 @@ impl Query {
     }
     /// Makes sure that the network works for these arguments; the commit from which on their changes are remembered.
     fn admit(&mut self, arguments: &Row, follower: &mut Follower) -> Result<u64, StandingError> {
-        let key = self.key_of(arguments);
+        let key = arguments.clone();
         if let Some(readers) = self.readers.get(&key) {
             return Ok(readers.since.max(self.remembered_from));
         }
@@ -397,7 +395,7 @@ impl Query {
         let kept = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
         let mut changes = self.answer(arguments);
         changes.extend(kept.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
-        work.kept.consolidate(&mut changes);
+        consolidate(&mut changes);
         Ok(changes)
     }
 
@@ -412,7 +410,7 @@ impl Query {
                     changes.extend(kept.answer(row));
                     changes.extend(self.answer(row).into_iter().map(|(row, count)| (row, -count)));
                 }
-                kept.consolidate(&mut changes);
+                consolidate(&mut changes);
                 if let Ok(work) = &mut self.work {
                     work.kept = kept;
                 }

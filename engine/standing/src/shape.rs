@@ -44,11 +44,11 @@ pub(crate) enum StepKind {
     Map { input: StepNo, items: Vec<Expr> },
     /// One row for each element of the list, which is the last column.
     Unwind { input: StepNo, list: Expr },
-    /// Each row once.
-    Distinct { input: StepNo },
-    /// The first `keys` columns of the input, then the aggregates. Each aggregate takes its arguments from the columns of the input
-    /// that its entry names. The rows of `whole`, where it is given, are the groups that are there even without input.
-    Aggregate { input: StepNo, keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>, whole: Option<StepNo> },
+    /// Each row once. The first `grouped` columns are compared as DISTINCT does, except for the `exact` ones; all others exactly.
+    Distinct { input: StepNo, grouped: usize, exact: Vec<usize> },
+    /// The first `keys` columns of the input, then the aggregates; keys are compared as DISTINCT does, but for the `exact` ones. Each aggregate
+    /// takes its arguments from the columns of the input that it names. The rows of `whole`, where it is given, are the groups that are there even without input.
+    Aggregate { input: StepNo, keys: usize, exact: Vec<usize>, calls: Vec<Call>, whole: Option<StepNo> },
     /// Source, target and distance of a walk from each source, which is the only column of the input.
     Reach { input: StepNo, walk: Walk },
     /// The input's columns, and where walks end that begin at the vertex in the last of them: each step of a walk is a row of the body.
@@ -61,6 +61,25 @@ pub(crate) enum StepKind {
     Union { left: StepNo, right: StepNo },
     /// Rows of the left with those of the right that agree on `on` (left column, right column).
     Combine { left: StepNo, right: StepNo, on: Vec<(usize, usize)>, kind: Combining },
+}
+
+/// One aggregate of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub call: AggregateCall,
+    /// Where its arguments stand.
+    pub arguments: Vec<usize>,
+    /// Columns by which what is collected is ordered (column, largest first).
+    pub order: Vec<(usize, bool)>,
+    /// Nulls are collected too.
+    pub with_nulls: bool,
+}
+
+impl Call {
+    /// The columns that it reads: its arguments, then what it is ordered by.
+    pub fn columns(&self) -> Vec<usize> {
+        self.arguments.iter().copied().chain(self.order.iter().map(|(column, _)| *column)).collect()
+    }
 }
 
 /// What becomes of two rows that agree, and of a row alone.

@@ -60,9 +60,11 @@ impl Steps {
                 StepKind::Unwind { input, list } => {
                     Operator::Unwind(input, surroundings.compile(&list, &layouts[input])?)
                 }
-                StepKind::Distinct { input } => Operator::Distinct(input, Distinct::default()),
-                StepKind::Aggregate { input, keys, calls, whole } => {
-                    Operator::Aggregate(input, whole, Aggregate::new(keys, calls))
+                StepKind::Distinct { input, grouped, exact } => {
+                    Operator::Distinct(input, Distinct::new(layouts[input].len(), grouped, &exact))
+                }
+                StepKind::Aggregate { input, keys, exact, calls, whole } => {
+                    Operator::Aggregate(input, whole, Aggregate::new(keys, &exact, calls))
                 }
                 StepKind::Pair { input, walk, max } => Operator::Pair(input, Pair::new(walk, max)),
                 StepKind::Rounds { input, body, walk } => {

@@ -59,8 +59,11 @@ pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Sta
 ///
 /// Errors: `PlanTooLarge` beyond the limits of [`crate::error`].
 pub fn normalize(mut statement: Statement) -> Result<Statement, PlanError> {
-    if let StatementKind::Query { plan, .. } = &mut statement.kind {
+    if let StatementKind::Query { plan, columns } = &mut statement.kind {
         gather(plan, &mut Names::new(&mut statement.variables))?;
+        // What nobody reads must not fail, whoever carries the plan out.
+        let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+        prune_columns(plan, &kept);
     }
     Ok(statement)
 }

@@ -37,6 +37,7 @@ pub(super) fn lengths(
             }
         }
     });
+    while renames(plan, &runs, &mut paths) {}
     change(plan, &runs, &paths);
     let mut read = HashSet::new();
     let mut read_whole = answer.iter().any(|var| runs.contains_key(var) || paths.contains_key(var));
@@ -61,9 +62,63 @@ fn collect(plan: &Plan, visit: &mut dyn FnMut(&Plan)) {
     plan.children().into_iter().for_each(|child| collect(child, visit));
 }
 
+/// Paths under new names; true where there are more of them.
+fn renames(plan: &Plan, runs: &HashMap<Var, Var>, paths: &mut HashMap<Var, Vec<Var>>) -> bool {
+    let before = paths.len();
+    collect(plan, &mut |plan| {
+        let Plan::Project(node) = plan else { return };
+        for (new, expr) in &node.items {
+            if let Expr::Variable(old) = expr
+                && !runs.contains_key(new)
+                && let Some(parts) = paths.get(old).cloned()
+            {
+                paths.insert(*new, parts);
+            }
+        }
+    });
+    paths.len() > before
+}
+
+/// The lengths that stand for paths and runs among these variables.
+fn lengths_for(vars: &mut Vec<Var>, runs: &HashMap<Var, Var>, paths: &HashMap<Var, Vec<Var>>) {
+    let mut kept: Vec<Var> = Vec::new();
+    for var in vars.drain(..) {
+        let own = [var];
+        let parts = paths.get(&var).map_or(&own[..], |parts| parts);
+        let lengths: Vec<Var> = parts.iter().filter_map(|part| runs.get(part)).copied().collect();
+        for var in if lengths.is_empty() { vec![var] } else { lengths } {
+            if !kept.contains(&var) {
+                kept.push(var);
+            }
+        }
+    }
+    *vars = kept;
+}
+
 fn change(plan: &mut Plan, runs: &HashMap<Var, Var>, paths: &HashMap<Var, Vec<Var>>) {
     if let Plan::Extend(node) = plan {
         node.items.retain(|(var, _)| !paths.contains_key(var));
+    }
+    match plan {
+        // A path that goes on goes on as the lengths of its runs.
+        Plan::Project(node) => {
+            let mut items: Vec<(Var, Expr)> = Vec::new();
+            for (new, expr) in std::mem::take(&mut node.items) {
+                let mut vars = vec![new];
+                if matches!(expr, Expr::Variable(old) if old == new || paths.contains_key(&old)) {
+                    lengths_for(&mut vars, runs, paths);
+                }
+                match vars[..] {
+                    [same] if same == new => items.push((new, expr)),
+                    _ => items.extend(vars.into_iter().map(|length| (length, Expr::Variable(length)))),
+                }
+            }
+            items.dedup();
+            node.items = items;
+        }
+        Plan::Apply(node) => lengths_for(&mut node.imports, runs, paths),
+        Plan::Argument(columns) => lengths_for(columns, runs, paths),
+        _ => {}
     }
     plan.expressions_mut(&mut |expr| replace(expr, runs, paths));
     plan.children_mut().into_iter().for_each(|child| change(child, runs, paths));

@@ -7,9 +7,8 @@ use super::unroll::{Way, is_short};
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
-use crate::operator::{Home, PAIR_MAX, Walk};
+use crate::operator::{Back, Home, PAIR_MAX, Walk};
 use crate::shape::{Attribute, StepKind, StepNo};
-use model::Direction;
 use plan::algebra::Plan;
 use plan::expr::{BinaryOperator, Name};
 use plan::pattern::{PathMode, Run, Selector};
@@ -40,6 +39,14 @@ impl Pending<'_> {
                 return found;
             }
         }
+    }
+    /// Does a condition say that these are two?
+    fn differ(&self, one: Var, other: Var) -> bool {
+        let is = |expr: &Expr, var: Var| *expr == Expr::Variable(var);
+        self.conditions.iter().any(|condition| {
+            let Expr::Binary(BinaryOperator::NotEqual, a, b) = condition else { return false };
+            (is(a, one) && is(b, other)) || (is(a, other) && is(b, one))
+        })
     }
     /// Does a condition say which vertices these are?
     fn is_anchored(&self, vertices: &[Var]) -> bool {
@@ -74,7 +81,8 @@ impl Analysis<'_> {
             let layout = self.layout(input).to_vec();
             let predicate = Expr::all(predicates.into_iter().cloned());
             let predicate = self.expression(&predicate, &layout)?;
-            return Ok(self.add(StepKind::Filter { input, predicate }, layout));
+            let filtered = self.add(StepKind::Filter { input, predicate }, layout);
+            return Ok(self.ordered_as(filtered, input));
         }
         patterns.reverse();
         let own = patterns.iter().flat_map(|pattern| &pattern.predicates);
@@ -132,9 +140,11 @@ impl Analysis<'_> {
             }
         }
         let layout = join.layout().to_vec();
+        // The end of a walk is bound before its labels and properties are.
+        let later: Vec<Var> = pending.vertices.iter().map(|vertex| vertex.variable).collect();
         let known = |expr: &Expr| {
             let free = expr.free_variables();
-            free.iter().all(|var| layout.contains(var))
+            free.iter().all(|var| layout.contains(var) && !later.contains(var))
         };
         let (ready, later): (Vec<Expr>, Vec<Expr>) =
             pending.conditions.drain(..).partition(|expr| known(expr));
@@ -167,7 +177,7 @@ impl Analysis<'_> {
         let direction = if backwards { edge.direction.reversed() } else { edge.direction };
         let length = self.lengths[&edge.variable];
         let is_read = self.lengths_read.contains(&length) && run.selector == Selector::Every;
-        let home = match home(edge, run, context.sets) {
+        let home = match home(run, context.sets) {
             Ok(home) if !is_read => home,
             _ if is_short(run) => {
                 let left = self.join(input, &around, pending)?;
@@ -181,30 +191,42 @@ impl Analysis<'_> {
             }
             Err(error) => return Err(error),
         };
-        let walk = Walk { types: edge.types.clone(), direction, home, max: run.max };
+        let home = if home == Home::Cycle && pending.differ(start, end) { Home::Never } else { home };
+        let back = if run.mode == PathMode::Walk { Back::Walk } else { Back::Trail };
+        let walk = Walk { types: edge.types.clone(), direction, home, back, max: run.max };
         // Where both ends are given, and not far apart, half the way is searched from each.
         let other = pending.around(end);
         let given =
             |vertices: &[Var]| vertices.iter().any(|var| bound(self, *var)) || pending.is_anchored(vertices);
         if let Some(max) = run.max.filter(|max| {
-            (2..=PAIR_MAX).contains(max) && home == Home::Never && given(&around) && given(&other)
+            let is_pair = start != end && run.selector != Selector::Every && home != Home::Near;
+            (2..=PAIR_MAX).contains(max) && is_pair && given(&around) && given(&other)
         }) {
             let both = [around, other].concat();
             let left = self.join(input, &both, pending)?;
             let items = vec![Expr::Variable(start), Expr::Variable(end)];
             let pairs = self.add(StepKind::Map { input: left, items }, vec![start, end]);
-            let pairs = self.add(StepKind::Distinct { input: pairs }, vec![start, end]);
+            let pairs = self.once(pairs);
             let reached = self.add(StepKind::Pair { input: pairs, walk, max }, vec![start, end, length]);
             return Ok(self.combine(left, reached, &[start, end], CombineAs::Inner));
         }
+        // A run that leads back to where it began ends at the source itself: what Reach says of it is compared with the start.
+        let returns = start == end;
+        let end = if returns { self.fresh() } else { end };
         let left = self.join(input, &around, pending)?;
         let items = vec![Expr::Variable(start)];
         let sources = self.add(StepKind::Map { input: left, items }, vec![start]);
-        let sources = self.add(StepKind::Distinct { input: sources }, vec![start]);
+        let sources = self.once(sources);
         let reached = self.add(StepKind::Reach { input: sources, walk }, vec![start, end, length]);
         let both = self.layout(left).contains(&end);
         let on = if both { vec![start, end] } else { vec![start] };
-        Ok(self.combine(left, reached, &on, CombineAs::Inner))
+        let found = self.combine(left, reached, &on, CombineAs::Inner);
+        if !returns {
+            return Ok(found);
+        }
+        let layout = self.layout(found).to_vec();
+        let predicate = Expr::binary(BinaryOperator::Equal, Expr::Variable(start), Expr::Variable(end));
+        Ok(self.add(StepKind::Filter { input: found, predicate }, layout))
     }
 }
 
@@ -212,7 +234,7 @@ impl Analysis<'_> {
 ///
 /// # Errors
 /// Its rows cannot be told from the distances of its ends.
-fn home(edge: &PatternEdge, run: &Run, sets: bool) -> Result<Home, StandingError> {
+fn home(run: &Run, sets: bool) -> Result<Home, StandingError> {
     let refuse = |what: &str, hint: &'static str| Err(StandingError::unsupported_but(what, hint));
     if run.edge_predicate.is_some() {
         return refuse(
@@ -225,7 +247,7 @@ fn home(edge: &PatternEdge, run: &Run, sets: bool) -> Result<Home, StandingError
     }
     match run.selector {
         Selector::AnyShortest | Selector::AllShortest if run.selector == Selector::AnyShortest || sets => {
-            Ok(if run.min == 0 { Home::Near } else { Home::Never })
+            Ok(if run.min == 0 { Home::Near } else { Home::Cycle })
         }
         Selector::AllShortest => refuse(
             "every one of the shortest paths",
@@ -239,10 +261,6 @@ fn home(edge: &PatternEdge, run: &Run, sets: bool) -> Result<Home, StandingError
             refuse("a variable-length pattern that may not meet a node twice", "leave the path mode out")
         }
         _ if run.min == 0 => Ok(Home::Near),
-        _ if edge.direction == Direction::Both => refuse(
-            "an undirected variable-length pattern from 1 on",
-            "give it a direction, or begin it with *0..",
-        ),
         _ => Ok(Home::Cycle),
     }
 }

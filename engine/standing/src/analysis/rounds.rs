@@ -3,7 +3,7 @@
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
-use crate::operator::{Body, Home, Walk};
+use crate::operator::{Back, Body, Home, Walk};
 use crate::shape::{Attribute, Step, StepKind, StepNo};
 use model::Direction;
 use plan::algebra::{Apply, Repeat};
@@ -48,10 +48,16 @@ impl Analysis<'_> {
             StepKind::Map { input: rows, items: carried.iter().copied().map(Expr::Variable).collect() },
             carried.clone(),
         );
-        let rows = self.add(StepKind::Distinct { input: rows }, carried.clone());
+        let rows = self.once(rows);
         let body = Box::new(self.body(node, repeat, &carried)?);
         let home = if repeat.min == 0 { Home::Near } else { Home::Cycle };
-        let walk = Walk { types: Vec::new(), direction: Direction::Out, home, max: Some(repeat.max) };
+        let walk = Walk {
+            types: Vec::new(),
+            direction: Direction::Out,
+            home,
+            back: Back::Walk,
+            max: Some(repeat.max),
+        };
         let layout = [&carried[..], &[repeat.to]].concat();
         let ends = self.add(StepKind::Rounds { input: rows, body, walk }, layout);
         let found = self.combine(input, ends, &carried, CombineAs::Inner);
@@ -76,8 +82,8 @@ impl Analysis<'_> {
         let output = self.step(&node.inner, &context).map(|inner| {
             let columns = carried.iter().chain([&repeat.next]).copied().collect::<Vec<_>>();
             let items = columns.iter().copied().map(Expr::Variable).collect();
-            let kept = self.add(StepKind::Map { input: inner, items }, columns.clone());
-            self.add(StepKind::Distinct { input: kept }, columns)
+            let kept = self.add(StepKind::Map { input: inner, items }, columns);
+            self.once(kept)
         });
         let steps = std::mem::replace(&mut self.steps, outer);
         Ok(Body { steps, output: output? })

@@ -6,12 +6,13 @@
 
 use super::Analysis;
 use crate::StandingError;
+use crate::demand::Demand;
 use crate::join::{Atom, JoinBuilder};
-use crate::shape::{Attribute, StepKind, StepNo};
+use crate::shape::{StepKind, StepNo};
 use model::Direction;
 use plan::expr::BinaryOperator;
 use plan::pattern::{PathMode, Run, Selector};
-use plan::{Expr, PatternEdge, Var};
+use plan::{Expr, Function, PatternEdge, Var};
 
 /// Relationships of the longest run that is written out.
 const UNROLLED_MAX: u32 = 4;
@@ -83,18 +84,20 @@ impl Analysis<'_> {
         }
         let mut conditions = Vec::new();
         if let Some((var, predicate)) = &way.run.edge_predicate {
-            let wanted: Vec<Attribute> = self.demand.on(*var).cloned().collect();
-            for edge in &edges {
-                for attribute in &wanted {
-                    let (of, column) = (*edge, self.attribute(*edge, attribute));
-                    join.atom(Atom::Attribute {
-                        of,
-                        is_vertex: false,
-                        attribute: attribute.clone(),
-                        column,
-                    })?;
+            for (edge, ends) in edges.iter().zip(vertices.windows(2)) {
+                let ends = match way.direction {
+                    Direction::Out => Some((ends[0], ends[1])),
+                    Direction::In => Some((ends[1], ends[0])),
+                    Direction::Both => None,
+                };
+                let condition = spoken_over(predicate.clone(), *var, *edge, ends);
+                for (of, attribute) in Demand::in_expression(&condition) {
+                    if of == *edge || vertices.contains(&of) {
+                        let (is_vertex, column) = (of != *edge, self.attribute(of, &attribute));
+                        join.atom(Atom::Attribute { of, is_vertex, attribute, column })?;
+                    }
                 }
-                conditions.push(renamed(predicate.clone(), *var, *edge));
+                conditions.push(condition);
             }
         }
         if way.run.mode == PathMode::Trail && length > 1 {
@@ -110,14 +113,23 @@ impl Analysis<'_> {
     }
 }
 
-/// The expression, spoken over another variable.
-fn renamed(mut expr: Expr, from: Var, to: Var) -> Expr {
-    fn rename(expr: &mut Expr, from: Var, to: Var) {
-        if *expr == Expr::Variable(from) {
-            *expr = Expr::Variable(to);
+/// The condition on every relationship, spoken over one of them and, where it is known which is which, its ends.
+fn spoken_over(mut expr: Expr, each: Var, edge: Var, ends: Option<(Var, Var)>) -> Expr {
+    fn rename(expr: &mut Expr, each: Var, edge: Var, ends: Option<(Var, Var)>) {
+        if let (Expr::Call(function, arguments), Some((start, end))) = (&*expr, ends)
+            && arguments[..] == [Expr::Variable(each)]
+        {
+            match function {
+                Function::StartNode => *expr = Expr::Variable(start),
+                Function::EndNode => *expr = Expr::Variable(end),
+                _ => {}
+            }
         }
-        expr.children_mut(&mut |child| rename(child, from, to));
+        if *expr == Expr::Variable(each) {
+            *expr = Expr::Variable(edge);
+        }
+        expr.children_mut(&mut |child| rename(child, each, edge, ends));
     }
-    rename(&mut expr, from, to);
+    rename(&mut expr, each, edge, ends);
     expr
 }

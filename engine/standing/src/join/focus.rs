@@ -9,7 +9,7 @@
 use super::run::Resolved;
 use super::{Atom, Join, SlotNo};
 use crate::StandingError;
-use crate::row::Row;
+use crate::row::{GroupKey, Row};
 use crate::shape::Attribute;
 use crate::table::{HashMap, HashSet};
 use crate::view::{Tick, Touched, View};
@@ -33,7 +33,7 @@ struct Spot {
 struct Focus {
     spot: Spot,
     /// Values given now, and how often.
-    values: HashMap<Row, isize>,
+    values: HashMap<GroupKey, isize>,
     members: HashSet<VertexId>,
     /// Members that have no given value any more, unless it was given again: they stay for who asks for the tick before.
     leaving: Vec<VertexId>,
@@ -41,7 +41,7 @@ struct Focus {
 
 impl Focus {
     fn is_given(&self, value: Value) -> bool {
-        !value.is_null() && self.values.contains_key(&Row::new([value]))
+        !value.is_null() && self.values.contains_key(&GroupKey(Row::new([value])))
     }
 }
 
@@ -140,11 +140,11 @@ impl Foci {
     pub fn give(&mut self, input: &[(Row, isize)], moment: &Moment<'_>) -> Result<(), StandingError> {
         for focus in &mut self.all {
             for (row, diff) in input.iter().filter(|(_, diff)| *diff > 0) {
-                let value = Row::new([row.values()[focus.spot.column].clone()]);
+                let value = GroupKey(Row::new([row.values()[focus.spot.column].clone()]));
                 let count = focus.values.entry(value.clone()).or_insert(0);
                 *count += diff;
                 if *count == *diff {
-                    focus.members.extend(moment.holders(&focus.spot, &value.values()[0])?);
+                    focus.members.extend(moment.holders(&focus.spot, &value.0.values()[0])?);
                 }
             }
         }
@@ -154,12 +154,12 @@ impl Foci {
     pub fn withdraw(&mut self, input: &[(Row, isize)], moment: &Moment<'_>) -> Result<(), StandingError> {
         for focus in &mut self.all {
             for (row, diff) in input.iter().filter(|(_, diff)| *diff < 0) {
-                let value = Row::new([row.values()[focus.spot.column].clone()]);
+                let value = GroupKey(Row::new([row.values()[focus.spot.column].clone()]));
                 let Some(count) = focus.values.get_mut(&value) else { continue };
                 *count += diff;
                 if *count <= 0 {
                     focus.values.remove(&value);
-                    focus.leaving.extend(moment.holders(&focus.spot, &value.values()[0])?);
+                    focus.leaving.extend(moment.holders(&focus.spot, &value.0.values()[0])?);
                 }
             }
             if focus.values.is_empty() {

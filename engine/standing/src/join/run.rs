@@ -7,7 +7,7 @@ use super::{Atom, Join, SlotNo};
 use crate::StandingError;
 use crate::evaluate::Evaluator;
 use crate::limits::BLOCK_ROWS;
-use crate::row::Row;
+use crate::row::{GroupKey, Row, is_same};
 use crate::shape::Attribute;
 use crate::table::HashMap;
 use crate::view::{Tick, Touched, View};
@@ -166,10 +166,9 @@ pub(crate) fn changes_of(
     Ok(found)
 }
 
-/// Values that are one to `=` may still be told apart by those who read them.
 fn same(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => a.value_type() == b.value_type() && model::compare::equivalent(a, b),
+        (Some(a), Some(b)) => is_same(a, b),
         (None, None) => true,
         _ => false,
     }
@@ -223,8 +222,8 @@ fn attribute_of(
     }
 }
 
-/// Rows, so many times each, by some of their columns.
-type Rows = HashMap<Row, HashMap<Row, isize>>;
+/// Rows, so many times each, by some of their columns: equality finds them.
+type Rows = HashMap<GroupKey, HashMap<Row, isize>>;
 
 /// The rows of the input so far, by what routes ask them for.
 #[derive(Default)]
@@ -249,7 +248,7 @@ impl InputIndex {
     /// Takes up a change of the input.
     pub fn apply(&mut self, row: &Row, diff: isize) {
         for (columns, rows) in &mut self.by {
-            let key = row.pick(columns);
+            let key = GroupKey(row.pick(columns));
             let held = rows.entry(key.clone()).or_default();
             let count = held.entry(row.clone()).or_insert(0);
             *count += diff;
@@ -261,7 +260,7 @@ impl InputIndex {
             }
         }
     }
-    fn rows<'i>(&'i self, columns: &[usize], key: &Row) -> impl Iterator<Item = (&'i Row, &'i isize)> {
+    fn rows<'i>(&'i self, columns: &[usize], key: &GroupKey) -> impl Iterator<Item = (&'i Row, &'i isize)> {
         let found = self.by.iter().find(|(other, _)| other == columns);
         found.and_then(|(_, rows)| rows.get(key)).into_iter().flatten()
     }
@@ -416,7 +415,7 @@ impl Run<'_> {
             }
             Lookup::Expand { atom, backwards } => self.expand(*atom, *backwards, row, diff, next)?,
             Lookup::Input(pairs) => {
-                let key = Row::new(pairs.iter().map(|(_, slot)| row[*slot].clone()));
+                let key = GroupKey(Row::new(pairs.iter().map(|(_, slot)| row[*slot].clone())));
                 for (found, count) in self.input.rows(&columns_of(pairs), &key) {
                     next.push(row, diff * count, found.values().iter().cloned().enumerate());
                 }

@@ -6,6 +6,7 @@ use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::network::{Changes, Turn};
+use crate::row::Row;
 use std::sync::Arc;
 use store::NameTable;
 
@@ -51,6 +52,10 @@ impl JoinState {
                 }
             }
         }
+        // What an OPTIONAL MATCH did not find is bound all the same: nothing matches it.
+        let is_whole = |row: &Row| self.join.entities.iter().all(|column| !row.values()[*column].is_null());
+        let input: Changes = input.iter().filter(|(row, _)| is_whole(row)).cloned().collect();
+        let input = &input;
         if !input.is_empty() {
             self.foci.give(input, &moment)?;
             self.run(turn, names, 0).complete(input, &mut |row, diff| found.push((row, diff)))?;

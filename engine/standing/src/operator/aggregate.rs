@@ -4,15 +4,18 @@
 //! infinities and NaN are kept as they are); min and max keep the values in order; the others keep their values and are computed anew when
 //! the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
 
+use super::top::Ordered;
 use crate::StandingError;
 use crate::network::Changes;
-use crate::row::Row;
+use crate::row::{Alike, GroupKey, Row};
+use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
 use execute::expression::{Aggregator, ExactSum};
 use model::Value;
 use plan::AggregateFunction;
 use plan::algebra::AggregateCall;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What one call keeps of one group.
 enum Kept {
@@ -22,6 +25,8 @@ enum Kept {
     Sum(Box<Sum>),
     /// Values in order (percentiles: with their second argument), so many times each.
     Values(BTreeMap<Row, isize>),
+    /// Values with what they are ordered by, in that order.
+    List(BTreeMap<Ordered, isize>),
 }
 
 /// A sum from which values can be taken away.
@@ -67,7 +72,10 @@ impl Sum {
 
 struct Group {
     rows: isize,
-    is_whole: bool,
+    /// Its keys, as the rows have them.
+    keys: Alike,
+    /// How often it is there even without rows: once, or not at all.
+    whole: isize,
     kept: Vec<Kept>,
     shown: Option<Row>,
 }
@@ -75,32 +83,55 @@ struct Group {
 /// All groups.
 pub(crate) struct Aggregate {
     keys: Vec<usize>,
-    calls: Vec<(AggregateCall, Vec<usize>)>,
-    groups: HashMap<Row, Group>,
+    /// Places among the keys: those that are compared as DISTINCT does, and those that are compared exactly.
+    grouped: Vec<usize>,
+    exact: Vec<usize>,
+    calls: Arc<[Call]>,
+    groups: HashMap<Key, Group>,
 }
 
+/// What a group has in common.
+type Key = (GroupKey, Row);
+
 impl Kept {
-    fn new(call: &AggregateCall) -> Kept {
+    fn new(Call { call, order, with_nulls, .. }: &Call) -> Kept {
         match call.function {
             AggregateFunction::CountRows => Kept::Count(0),
             AggregateFunction::Count if !call.distinct => Kept::Count(0),
             AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
                 Kept::Sum(Box::default())
             }
+            AggregateFunction::Collect if *with_nulls || !order.is_empty() => Kept::List(BTreeMap::new()),
             _ => Kept::Values(BTreeMap::new()),
         }
     }
-    fn update(&mut self, arguments: Option<Row>, diff: isize) {
-        let is_null = arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
+    fn update(&mut self, call: &Call, arguments: Option<Row>, diff: isize) {
+        let is_null = !call.with_nulls && arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
         match (self, arguments) {
+            (Kept::List(values), Some(row)) if !is_null => {
+                // Behind the value stands what it is ordered by.
+                let keys = call.order.iter().enumerate().map(|(at, (_, descending))| (at + 1, *descending));
+                keep(values, Ordered { row, keys: keys.collect() }, diff);
+            }
             (Kept::Count(count), _) if !is_null => *count += diff,
             (Kept::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
             (Kept::Values(values), Some(row)) if !is_null => keep(values, row, diff),
             _ => {}
         }
     }
-    fn value(&self, call: &AggregateCall) -> Result<Value, StandingError> {
+    fn value(&self, Call { call, .. }: &Call) -> Result<Value, StandingError> {
         match self {
+            Kept::List(values) => {
+                let mut seen = HashSet::default();
+                let mut list = Vec::new();
+                for (ordered, count) in values {
+                    let value = &ordered.row.values()[0];
+                    let is_new = !call.distinct || seen.insert(GroupKey(Row::new([value.clone()])));
+                    let times = if call.distinct { usize::from(is_new) } else { count.unsigned_abs() };
+                    list.extend(std::iter::repeat_n(value, times).cloned());
+                }
+                Ok(Value::list(list))
+            }
             Kept::Count(count) => Ok(Value::Int(*count as i64)),
             Kept::Sum(sum) => sum.value(call),
             Kept::Values(values) => {
@@ -127,7 +158,7 @@ fn single(value: &Value) -> model::batch::Carried {
     model::batch::Carried::new(model::Column::Constant(value.clone(), 1))
 }
 
-fn keep(values: &mut BTreeMap<Row, isize>, row: Row, diff: isize) {
+fn keep<K: Ord + Clone>(values: &mut BTreeMap<K, isize>, row: K, diff: isize) {
     let count = values.entry(row.clone()).or_insert(0);
     *count += diff;
     if *count == 0 {
@@ -136,49 +167,73 @@ fn keep(values: &mut BTreeMap<Row, isize>, row: Row, diff: isize) {
 }
 
 impl Aggregate {
-    /// Groups by the first `keys` columns.
-    pub fn new(keys: usize, calls: Vec<(AggregateCall, Vec<usize>)>) -> Aggregate {
-        Aggregate { keys: (0..keys).collect(), calls, groups: HashMap::default() }
+    /// Groups by the first `keys` columns: as DISTINCT does, but for the `exact` ones.
+    pub fn new(keys: usize, exact: &[usize], calls: Vec<Call>) -> Aggregate {
+        let (exact, grouped) = (0..keys).partition(|key| exact.contains(key));
+        Aggregate {
+            keys: (0..keys).collect(),
+            grouped,
+            exact,
+            calls: calls.into(),
+            groups: HashMap::default(),
+        }
     }
-    fn group(&mut self, key: &Row) -> &mut Group {
+    /// What the group of these keys has in common.
+    fn key(&self, keys: &Row) -> Key {
+        match (&self.grouped[..], &self.exact[..]) {
+            (_, []) => (GroupKey(keys.clone()), Row::unit()),
+            ([], _) => (GroupKey(Row::unit()), keys.clone()),
+            (grouped, exact) => (GroupKey(keys.pick(grouped)), keys.pick(exact)),
+        }
+    }
+    fn group(&mut self, key: &Key) -> &mut Group {
         let calls = &self.calls;
         self.groups.entry(key.clone()).or_insert_with(|| Group {
             rows: 0,
-            is_whole: false,
-            kept: calls.iter().map(|(call, _)| Kept::new(call)).collect(),
+            keys: Alike::default(),
+            whole: 0,
+            kept: calls.iter().map(Kept::new).collect(),
             shown: None,
         })
     }
     /// Groups that look different now: as they were (gone) and as they are (new).
     pub fn advance(&mut self, input: &Changes, whole: Option<&Changes>) -> Result<Changes, StandingError> {
-        let mut touched = HashSet::default();
-        for (key, diff) in whole.into_iter().flatten() {
-            self.group(key).is_whole = *diff > 0;
-            touched.insert(key.clone());
+        let (mut touched, calls) = (HashSet::default(), self.calls.clone());
+        // Of one group there may be both, one that went and one that came: what it is, the sum says.
+        for (keys, diff) in whole.into_iter().flatten() {
+            let key = self.key(keys);
+            let group = self.group(&key);
+            group.whole += diff;
+            group.keys.count(keys, *diff);
+            touched.insert(key);
         }
         for (row, diff) in input {
-            let key = row.pick(&self.keys);
+            let keys = row.pick(&self.keys);
+            let key = self.key(&keys);
             let arguments: Vec<Option<Row>> = self
                 .calls
                 .iter()
-                .map(|(_, columns)| (!columns.is_empty()).then(|| row.pick(columns)))
+                .map(|call| (!call.arguments.is_empty()).then(|| row.pick(&call.columns())))
                 .collect();
             let group = self.group(&key);
             group.rows += diff;
-            for (kept, arguments) in group.kept.iter_mut().zip(arguments) {
-                kept.update(arguments, *diff);
+            group.keys.count(&keys, *diff);
+            for ((kept, call), arguments) in group.kept.iter_mut().zip(calls.iter()).zip(arguments) {
+                kept.update(call, arguments, *diff);
             }
             touched.insert(key);
         }
         let mut found = Changes::new();
         for key in touched {
             let Some(group) = self.groups.get_mut(&key) else { continue };
-            let lives = group.rows != 0 || group.is_whole;
-            let now = if lives {
-                let values = group.kept.iter().zip(&self.calls).map(|(kept, (call, _))| kept.value(call));
-                Some(key.join(&values.collect::<Result<Vec<_>, _>>()?))
-            } else {
-                None
+            let lives = group.rows != 0 || group.whole > 0;
+            let now = match group.keys.shown().filter(|_| lives) {
+                Some(keys) => {
+                    let values =
+                        group.kept.iter().zip(self.calls.iter()).map(|(kept, call)| kept.value(call));
+                    Some(keys.join(&values.collect::<Result<Vec<_>, _>>()?))
+                }
+                None => None,
             };
             found.extend(group.shown.take().map(|row| (row, -1)));
             found.extend(now.clone().map(|row| (row, 1)));
@@ -205,11 +260,12 @@ mod tests {
         let mut chance = Chance::seeded(seed);
         for function in [AggregateFunction::Sum, AggregateFunction::Average] {
             let call = AggregateCall { function, arguments: Vec::new(), distinct: false };
+            let call = Call { call, arguments: vec![0], order: Vec::new(), with_nulls: false };
             let (mut kept, mut there) = (Kept::new(&call), Vec::new());
             for step in 0..2_000 {
                 if !there.is_empty() && chance.happens(0.5) {
                     let value: Value = there.swap_remove(chance.index(there.len()));
-                    kept.update(Some(Row::new([value])), -1);
+                    kept.update(&call, Some(Row::new([value])), -1);
                 } else {
                     let sign = if chance.happens(0.5) { -1.0 } else { 1.0 };
                     let value = match chance.index(60) {
@@ -220,7 +276,7 @@ mod tests {
                         _ => Value::Float(chance.float() * f64::MAX * sign),
                     };
                     there.push(value.clone());
-                    kept.update(Some(Row::new([value])), 1);
+                    kept.update(&call, Some(Row::new([value])), 1);
                 }
                 let mut right = Aggregator::new(function, false);
                 there.iter().try_for_each(|value| right.add(value.clone())).unwrap();

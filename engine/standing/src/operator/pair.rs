@@ -6,7 +6,8 @@
 //! distances changed are looked at again. Which searches an edge concerns is looked up by its near end, so an edge far from all of them costs
 //! one look-up however many there are.
 
-use super::reach::{Ground, Moved, Source, Walk};
+use super::reach::{Ground, Home, Moved, Source, Walk};
+use super::returns::shortest_return;
 use crate::StandingError;
 use crate::network::{Changes, Turn};
 use crate::row::Row;
@@ -115,13 +116,16 @@ pub(crate) struct Pair {
     from: Half,
     to: Half,
     shown: HashMap<(VertexId, VertexId), u32>,
+    /// Pairs of a vertex with itself, where a way back counts: their answer is searched anew when anything moves.
+    alone: HashSet<VertexId>,
+    max: u32,
 }
 
 impl Pair {
     /// No pair yet; distances of at most `max`.
     pub fn new(walk: Walk, max: u32) -> Pair {
         let (from, to) = (Half::new(max.div_ceil(2)), Half::new(max / 2));
-        Pair { walk, from, to, shown: HashMap::default() }
+        Pair { walk, from, to, shown: HashMap::default(), alone: HashSet::default(), max }
     }
     /// Rows of both ends and their distance that come and go. The input's columns are the ends of a pair, each pair once.
     pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
@@ -132,11 +136,18 @@ impl Pair {
         if !moved.is_empty() {
             self.from.update(&moved, &forth, &mut touched)?;
             self.to.update(&back.moved(turn), &back, &mut touched)?;
+            touched.extend(self.alone.iter().map(|vertex| (*vertex, *vertex)));
         }
         for (row, diff) in input {
             let [Value::Vertex(from), Value::Vertex(to)] = row.values()[..] else { continue };
             let pair = (from, to);
-            if *diff > 0 {
+            if from == to && self.walk.home == Home::Cycle {
+                if *diff > 0 {
+                    self.alone.insert(from)
+                } else {
+                    self.alone.remove(&from)
+                };
+            } else if *diff > 0 {
                 self.from.add(from, pair, &forth)?;
                 self.to.add(to, pair, &back)?;
             } else {
@@ -147,7 +158,7 @@ impl Pair {
         }
         let mut found = Changes::new();
         for pair in touched {
-            let (old, new) = (self.shown.get(&pair).copied(), self.distance(pair));
+            let (old, new) = (self.shown.get(&pair).copied(), self.distance(pair, turn)?);
             if old == new {
                 continue;
             }
@@ -164,15 +175,21 @@ impl Pair {
         Ok(found)
     }
     /// The least sum over the vertices that both halves have met.
-    fn distance(&self, pair: (VertexId, VertexId)) -> Option<u32> {
-        // No path is asked from a vertex to itself.
-        let is_given =
-            pair.0 != pair.1 && self.from.pairs.get(&pair.0).is_some_and(|pairs| pairs.contains(&pair));
-        let (from, to) =
-            (self.from.sources.get(&pair.0).filter(|_| is_given)?, self.to.sources.get(&pair.1)?);
+    fn distance(&self, pair: (VertexId, VertexId), turn: &Turn<'_>) -> Result<Option<u32>, StandingError> {
+        if pair.0 == pair.1 {
+            let is_given = self.alone.contains(&pair.0);
+            let ground = Ground::of(&self.walk, turn, self.walk.direction, self.max);
+            return if is_given { shortest_return(pair.0, self.walk.back, &ground) } else { Ok(None) };
+        }
+        let is_given = self.from.pairs.get(&pair.0).is_some_and(|pairs| pairs.contains(&pair));
+        let halves = (self.from.sources.get(&pair.0), self.to.sources.get(&pair.1));
+        let (Some(from), Some(to)) = halves else { return Ok(None) };
+        if !is_given {
+            return Ok(None);
+        }
         let (fewer, more) = if from.distances.len() < to.distances.len() { (from, to) } else { (to, from) };
         let sums =
             fewer.distances.iter().filter_map(|(vertex, here)| Some(here + more.distances.get(vertex)?));
-        sums.min()
+        Ok(sums.min())
     }
 }

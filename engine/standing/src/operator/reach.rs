@@ -8,12 +8,13 @@
 //!
 //! Whether a source is its own target is said by [`Home`].
 
+use super::returns::{Back, shortest_return};
 use crate::StandingError;
 use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
 use crate::view::{Tick, View};
-use model::{Direction, EdgeTypeId, Value, VertexId};
+use model::{Direction, EdgeRef, EdgeTypeId, Value, VertexId};
 use plan::expr::Name;
 use std::collections::BTreeMap;
 
@@ -25,6 +26,8 @@ pub(crate) struct Walk {
     pub direction: Direction,
     /// What a source is to itself.
     pub home: Home,
+    /// Which way back to it counts.
+    pub back: Back,
     /// Most edges.
     pub max: Option<u32>,
 }
@@ -34,7 +37,7 @@ pub(crate) struct Walk {
 pub(crate) enum Home {
     /// A target at distance 0.
     Near,
-    /// A target where a cycle leads back, at its length; the walk has a direction.
+    /// A target where a way leads back, at its length.
     Cycle,
     /// No target.
     Never,
@@ -59,9 +62,9 @@ pub(super) struct Ground<'a> {
     types: Vec<EdgeTypeId>,
     /// None of the types exists yet.
     is_barren: bool,
-    direction: Direction,
+    pub(super) direction: Direction,
     tick: Tick,
-    max: u32,
+    pub(super) max: u32,
 }
 
 /// Where one can go from a vertex, and from where one gets to it.
@@ -112,6 +115,17 @@ impl<'a> Ground<'a> {
             if *diff < 0 { &mut moved.gone } else { &mut moved.come }.extend(ends);
         }
         moved
+    }
+    /// The edges of a step from a vertex.
+    pub(super) fn edges(
+        &self,
+        vertex: VertexId,
+        found: &mut dyn FnMut(EdgeRef),
+    ) -> Result<(), StandingError> {
+        match self.is_barren {
+            true => Ok(()),
+            false => self.view.edges(vertex, &self.types, self.direction, self.tick, found),
+        }
     }
     fn neighbours(
         &self,
@@ -287,7 +301,7 @@ impl Reach {
         let moved = ground.moved(turn);
         if !moved.is_empty() {
             for (source, state) in &mut self.sources {
-                update(*source, state, &moved, &ground, self.walk.home, &mut found)?;
+                update(*source, state, &moved, &ground, &self.walk, &mut found)?;
             }
         }
         for (given, diff) in input {
@@ -299,11 +313,25 @@ impl Reach {
                 continue;
             }
             let mut state = Source::begin(source, &ground)?;
-            state.cycle = state.cycle(source, &ground)?;
+            state.cycle = way_back(source, &state, &self.walk, &ground)?;
             tell_all(source, &state, self.walk.home, 1, &mut found);
             self.sources.insert(source, state);
         }
         Ok(found)
+    }
+}
+
+/// The shortest way from a source back to it, where it counts.
+fn way_back(
+    source: VertexId,
+    state: &Source,
+    walk: &Walk,
+    ground: &Ground<'_>,
+) -> Result<Option<u32>, StandingError> {
+    match (walk.home, walk.direction) {
+        (Home::Near | Home::Never, _) => Ok(None),
+        (Home::Cycle, Direction::Both) => shortest_return(source, walk.back, ground),
+        (Home::Cycle, _) => state.cycle(source, ground),
     }
 }
 
@@ -318,17 +346,21 @@ fn update(
     state: &mut Source,
     moved: &Moved,
     ground: &Ground<'_>,
-    home: Home,
+    walk: &Walk,
     found: &mut Changes,
 ) -> Result<(), StandingError> {
     let mut before = HashMap::default();
     state.change(source, moved, ground, &mut before)?;
-    let own_before = state.own(home);
-    let at_home = moved.gone.iter().chain(&moved.come).any(|(_, far)| *far == source);
-    if at_home || !before.is_empty() {
-        state.cycle = state.cycle(source, ground)?;
+    let own_before = state.own(walk.home);
+    // Undirected, an edge may close a cycle and change no distance.
+    let is_near = |(near, far): &(VertexId, VertexId)| match walk.direction {
+        Direction::Both => state.distances.contains_key(near),
+        _ => *far == source,
+    };
+    if !before.is_empty() || moved.gone.iter().chain(&moved.come).any(is_near) {
+        state.cycle = way_back(source, state, walk, ground)?;
     }
-    let own_after = state.own(home);
+    let own_after = state.own(walk.home);
     if own_before != own_after {
         found.extend(own_before.map(|distance| (row(source, source, distance), -1)));
         found.extend(own_after.map(|distance| (row(source, source, distance), 1)));

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 /// A row in the order of the keys.
 #[derive(Clone)]
-struct Ordered {
-    row: Row,
-    keys: Arc<[(usize, bool)]>,
+pub(super) struct Ordered {
+    pub row: Row,
+    /// Columns, and whether the largest comes first.
+    pub keys: Arc<[(usize, bool)]>,
 }
 
 impl Ord for Ordered {
