@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`history`] (what was seen), [`check`] (what it proves; edges in [`infer`], cycles in [`cycle`], findings in
-//! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes) with [`audit`] (does the data agree
+//! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree
 //! with itself) and [`chores`] (what else a database does), [`script`] (golden scripts).
 
 pub mod anomaly;
@@ -22,6 +22,7 @@ pub mod client;
 pub mod cycle;
 pub mod history;
 pub mod infer;
+pub mod limits;
 pub mod lives;
 pub mod script;
 pub mod workload;
