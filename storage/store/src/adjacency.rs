@@ -246,3 +246,6 @@ pub(crate) fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
     let end = list.partition_point(|other| *other <= vertex);
     (&list[..start], &list[end..])
 }
+
+#[cfg(test)]
+mod tests;

@@ -229,3 +229,34 @@ fn a_database_in_memory_keeps_no_history() {
     );
     assert!(matches!(engine.snapshot_at(Moment::Place(0)), Err(TransactError::NotKept { oldest: None, .. })));
 }
+
+/// Whoever asked for a moment that had just come gets the same answer when it asks again: no commit is given that moment afterwards.
+#[test]
+fn a_commit_after_a_question_is_later_than_the_moment_asked_for() {
+    let (disk, clock) = (Arc::new(SimDisk::new()), Arc::new(ManualClock::new(5_000)));
+    let engine = open(&disk, &clock, 1 << 20);
+    engine.set_history(History::Forever).unwrap();
+    let create = |value: i64| {
+        let t = engine.begin(Mode::Write);
+        t.create_vertex(&[], vec![(t.key("n").unwrap(), value.into())]).unwrap();
+        t.commit().unwrap();
+        engine.newest().time_micros
+    };
+    assert_eq!(create(1), 5_000);
+    let answer = contents(&engine.snapshot_at(Moment::Time(5_000)).unwrap());
+    // The clock stands still, and yet the next commit is later.
+    assert_eq!(create(2), 5_001);
+    assert_eq!(contents(&engine.snapshot_at(Moment::Time(5_000)).unwrap()), answer);
+    clock.advance_ns(9_000_000);
+    assert_eq!(create(3), 14_000);
+    // A question about an earlier moment moves nothing.
+    assert_eq!(contents(&engine.snapshot_at(Moment::Time(5_000)).unwrap()), answer);
+    assert_eq!(contents(&engine.snapshot_at(Moment::Time(5_001)).unwrap()).len(), 2);
+    assert_eq!(create(4), 14_000);
+    // Nor is a commit before a bulk load that came before it.
+    let later = contents(&engine.snapshot_at(Moment::Time(14_000)).unwrap());
+    assert_eq!(later.len(), 4);
+    load_in_bulk(&engine);
+    assert_eq!((engine.newest().time_micros, create(5)), (14_001, 14_001));
+    assert_eq!(contents(&engine.snapshot_at(Moment::Time(14_000)).unwrap()), later);
+}
