@@ -43,6 +43,8 @@ pub(crate) struct Ledger {
     /// The account that had no room, if any, and its limit.
     short: OnceLock<(Level, u64)>,
     vertices: Vec<Account>,
+    /// What loops inside operator calls hold for the moment.
+    inside: Account,
 }
 
 impl Ledger {
@@ -54,12 +56,21 @@ impl Ledger {
             accounts,
             short: OnceLock::new(),
             vertices: (0..vertices).map(|_| Account::default()).collect(),
+            inside: Account::default(),
         }
     }
 
     /// Adds bytes; false if the query, or an account it belongs to, now holds more than it may. The bytes are counted either way.
     pub(crate) fn charge(&self, vertex: usize, bytes: u64) -> bool {
-        let account = &self.vertices[vertex];
+        self.charge_to(&self.vertices[vertex], bytes)
+    }
+
+    /// The same for a loop inside an operator's call.
+    pub(crate) fn charge_inside(&self, bytes: u64) -> bool {
+        self.charge_to(&self.inside, bytes)
+    }
+
+    fn charge_to(&self, account: &Account, bytes: u64) -> bool {
         let held = account.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
         account.peak.fetch_max(held, Ordering::Relaxed);
         let total = self.total.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -101,7 +112,16 @@ impl Ledger {
         if bytes == 0 {
             return;
         }
-        self.vertices[vertex].held.fetch_sub(bytes, Ordering::Relaxed);
+        self.release_from(&self.vertices[vertex], bytes);
+    }
+
+    /// Gives back what was charged inside a call.
+    pub(crate) fn release_inside(&self, bytes: u64) {
+        self.release_from(&self.inside, bytes);
+    }
+
+    fn release_from(&self, account: &Account, bytes: u64) {
+        account.held.fetch_sub(bytes, Ordering::Relaxed);
         let before = self.total.fetch_sub(bytes, Ordering::Relaxed);
         self.give_back(before.saturating_sub(bytes));
     }
@@ -122,6 +142,7 @@ impl Ledger {
     pub(crate) fn exceeded(&self, names: impl Iterator<Item = String>) -> BudgetExceeded {
         let mut held: Vec<(String, u64)> = names
             .zip(&self.vertices)
+            .chain([("expressions".to_string(), &self.inside)])
             .map(|(name, account)| (name, account.held.load(Ordering::Relaxed)))
             .filter(|(_, bytes)| *bytes > 0)
             .collect();

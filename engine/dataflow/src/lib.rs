@@ -99,6 +99,7 @@ mod tenants;
 mod tree;
 mod turn;
 pub mod waker;
+pub mod watch;
 
 pub use accounts::{AccountOptions, Level};
 pub use context::Context;

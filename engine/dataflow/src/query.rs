@@ -13,6 +13,7 @@ use crate::stride::SHARE_DEFAULT;
 use crate::tablets::Placement;
 use crate::tally::{ScopeStats, VertexStats};
 use crate::tenants::{Owner, weight};
+use crate::watch::{Stopped, Watch};
 use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, handle::QueryId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -277,6 +278,26 @@ impl<M: Message> QueryShared<M> {
             bytes: taken.bytes,
             rows: taken.rows,
         }
+    }
+}
+
+/// Loops inside the calls of its operators.
+impl<M: Message> Watch for QueryShared<M> {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        if now_ns >= self.deadline_ns {
+            self.stop(Some(self.timed_out(now_ns)));
+        }
+        if self.is_stopped() { Err(Stopped::Time) } else { Ok(()) }
+    }
+    fn charge(&self, bytes: u64) -> Result<(), Stopped> {
+        if self.ledger.charge_inside(bytes) {
+            return Ok(());
+        }
+        self.stop(Some(self.over_budget()));
+        Err(Stopped::Bytes)
+    }
+    fn release(&self, bytes: u64) {
+        self.ledger.release_inside(bytes);
     }
 }
 

@@ -37,7 +37,9 @@ impl<M: Message> Here<'_, M> {
         self.local.tally.begin(start_ns, cpu_ns);
         // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
         self.shared.root.hold();
+        let watched = crate::watch::enter(self.shared.clone());
         let ended = self.run(start_ns, quota_ns);
+        drop(watched);
         self.local.tally.hand_over(self.shared, self.local.me);
         self.shared.let_go();
         ended

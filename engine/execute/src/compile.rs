@@ -8,12 +8,14 @@ use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::done::{Domain, Domains, Early, Spot, address, hurried};
 use crate::expression::{Binding, Compiled, Layout, Scope, compile_with};
+use crate::limits::{EARLY_VALUE_BYTES_MAX, EARLY_VALUE_TIME_MAX};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
 use crate::placement;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage, step_stage};
+use dataflow::watch::{self, Limited};
 use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -307,6 +309,7 @@ impl Compiler {
             false
         });
         let scope = Scope::new(&self.snapshot, &self.run.request);
+        let _watched = watch::enter(Limited::new(EARLY_VALUE_TIME_MAX, EARLY_VALUE_BYTES_MAX));
         Ok(compiled.evaluate_row(&Batch::unit(), 0, &scope)?)
     }
     /// Its operators share what a second run would find used up.

@@ -8,7 +8,7 @@
 //! against.
 //!
 //! Reading order: [`error`], [`layout`], [`graph`] and [`scope`] (what an expression needs around it), [`compile`] and [`node`]
-//! (its compiled form), [`interpret`], [`operators`] and [`functions`] (what each thing means), [`vector`] and [`select`] (how it
+//! (its compiled form), `metered` (work and bytes, measured), [`interpret`], [`operators`] and [`functions`] (what each thing means), [`vector`] and [`select`] (how it
 //! runs fast), [`aggregate`] and [`grouping`] (many rows to one).
 
 pub mod aggregate;
@@ -19,6 +19,7 @@ pub mod graph;
 pub mod grouping;
 pub mod interpret;
 pub mod layout;
+mod metered;
 pub mod node;
 pub mod operators;
 pub mod pattern;

@@ -1,5 +1,7 @@
 //! Every limit of the room, by name, with its reason.
 
+use std::time::Duration;
+
 /// Scope instances of one sub-query that live at once on one executor: enough that one can fill while another drains, few enough that
 /// what they hold stays near one batch each.
 pub(crate) const APPLY_INSTANCES_MAX: usize = 4;
@@ -22,3 +24,9 @@ pub(crate) const TOP_ROWS_SLACK: usize = 512;
 
 /// A limit above this sorts at home only: partial top-k on every executor would send as many rows as it saves.
 pub(crate) const TOP_PARTIAL_ROWS_MAX: usize = 65_536;
+
+/// Time that an expression may take which a statement needs before it runs, such as that of LIMIT: nobody can end it meanwhile.
+pub(crate) const EARLY_VALUE_TIME_MAX: Duration = Duration::from_millis(50);
+
+/// Bytes that such an expression may hold.
+pub(crate) const EARLY_VALUE_BYTES_MAX: u64 = 16 << 20;

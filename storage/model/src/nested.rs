@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// of the smallest stack of our threads in an unoptimised build.
 pub const VALUE_DEPTH_MAX: usize = 128;
 
-/// Values that a walk over one value may meet: a walk over so many takes about a tenth of a second.
-pub const VALUE_PARTS_MAX: usize = 1 << 24;
+/// Values that a walk over one value may meet: a list of so many takes 1.5 GB, which is about what a query may hold.
+pub const VALUE_PARTS_MAX: usize = 1 << 26;
 
 /// How large a list or a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Reading is for hostile input: every length is checked against what is there, depth and sizes have limits, nothing is
 //! allocated on the word of the sender.
 
-use model::nested::{VALUE_DEPTH_MAX, VALUE_PARTS_MAX};
+use model::nested::VALUE_DEPTH_MAX;
 use model::{Map, Value, ValueTooLarge};
 use std::sync::Arc;
 
@@ -31,12 +31,17 @@ impl From<ValueTooLarge> for Unreadable {
     fn from(error: ValueTooLarge) -> Unreadable {
         Refused(match error {
             ValueTooLarge::Deep => "a parameter is nested deeper than 128 lists and maps; flatten it",
-            ValueTooLarge::Wide => "a message holds more than 16777216 values; send it in parts",
+            ValueTooLarge::Wide => TOO_MANY,
         })
     }
 }
 
-const _: () = assert!(VALUE_DEPTH_MAX == 128 && VALUE_PARTS_MAX == 16_777_216, "the texts above say these");
+/// Values in one message: each takes 24 bytes here, and one byte may send it.
+const VALUES_MAX: usize = 1 << 24;
+
+const TOO_MANY: &str = "a message holds more than 16777216 values; send it in parts";
+
+const _: () = assert!(VALUE_DEPTH_MAX == 128 && VALUES_MAX == 16_777_216, "the texts above say these");
 
 /// Writes values.
 #[derive(Debug, Default)]
@@ -176,8 +181,8 @@ impl<'a> Unpacker<'a> {
     fn value_within(&mut self, depth: usize) -> Result<Value, Unreadable> {
         let depth = depth.checked_sub(1).ok_or(ValueTooLarge::Deep)?;
         self.values += 1;
-        if self.values > VALUE_PARTS_MAX {
-            return Err(ValueTooLarge::Wide.into());
+        if self.values > VALUES_MAX {
+            return Err(Refused(TOO_MANY));
         }
         let marker = self.byte()?;
         Ok(match marker {

@@ -6,13 +6,14 @@
 //! Folding runs the interpreter over a graph that holds nothing. What fails there (a division by zero, a read of the graph) is
 //! left as it stands: it fails, if ever a row reaches it, when it is evaluated.
 
-use super::error::EvalError;
+use super::error::{ErrorClass, EvalError};
 use super::graph::{Graph, Names, Visit};
 use super::interpret::{self, Frame};
 use super::layout::Layout;
 use super::node::{ConstantSet, Key, Node, ProjectionItem};
 use super::scope::{Parameters, Request, Scope};
-use super::{select, vector};
+use super::{metered, select, vector};
+use dataflow::watch::{self, Hold, Limited};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::{BinaryOperator, MapProjectionItem, Name};
@@ -20,6 +21,7 @@ use plan::{Expr, Function, Var};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// An expression ready to run over batches of one layout.
 #[derive(Clone, Debug)]
@@ -84,6 +86,22 @@ impl Compiled {
             Node::Column(position) => Ok(batch.column(position).clone()),
             _ => Ok(Carried::new(self.evaluate(batch, scope)?)),
         }
+    }
+    /// As [`Compiled::evaluate_carried`], beside other columns that are kept meanwhile.
+    ///
+    /// # Errors
+    /// The first row that fails; the query has no bytes left.
+    pub fn evaluate_kept(
+        &self,
+        batch: &Batch,
+        scope: &Scope<'_>,
+        hold: &mut Hold,
+    ) -> Result<Carried, EvalError> {
+        let carried = self.evaluate_carried(batch, scope)?;
+        if !matches!(self.root, Node::Column(_)) {
+            metered::keep_column(hold, carried.column())?;
+        }
+        Ok(carried)
     }
     /// As a predicate: `selected` becomes the rows, in order, for which it is true (not false, not null).
     ///
@@ -304,21 +322,70 @@ fn fold(node: Node) -> Node {
     if !is_foldable(&node) {
         return node;
     }
+    if has_late(&node) {
+        return Node::Late(Box::new(node));
+    }
     static NOTHING: LazyLock<Request> = LazyLock::new(|| Request::fixed(Parameters::new(), 0, 0));
     let unit = Batch::unit();
     let scope = Scope::new(&EmptyGraph, &NOTHING);
+    let _watched = watch::enter(Limited::new(FOLD_TIME_MAX, FOLD_BYTES_MAX));
     match interpret::value(&node, &mut Frame::new(&unit, 0), &scope) {
-        Ok(value) => Node::Constant(value),
+        Ok(value) if is_small(&value, &node) => Node::Constant(value),
+        Ok(_) => Node::Late(Box::new(node)),
+        Err(error) if error.class == ErrorClass::Stopped => Node::Late(Box::new(node)),
+        // It fails when a row reaches it, if one does.
         Err(_) => node,
     }
 }
 
+/// Time that computing one constant may take before the statement runs.
+const FOLD_TIME_MAX: Duration = Duration::from_millis(5);
+
+/// Bytes that computing one constant may hold; this bounds its time too, for bytes are held before they are filled.
+const FOLD_BYTES_MAX: u64 = 64 << 10;
+
+/// Bytes that a constant may take beyond twice what it was made of. A statement has as many constants as it has text, and they live as
+/// long as its plan: what is larger is computed when the statement runs, and charged to it.
+const FOLDED_BYTES_MAX: usize = 512;
+
+fn is_small(value: &Value, node: &Node) -> bool {
+    let mut bytes = 0usize;
+    parts(node, &mut |part| {
+        if let Node::Constant(value) = part {
+            bytes = bytes.saturating_add(size_of::<Value>() + value.heap_bytes());
+        }
+    });
+    value.heap_bytes() <= FOLDED_BYTES_MAX + 2 * bytes
+}
+
+fn has_late(node: &Node) -> bool {
+    let mut found = false;
+    parts(node, &mut |part| found |= matches!(part, Node::Late(_)));
+    found
+}
+
+/// Calls `part` with each direct part of a node that may be folded.
+fn parts(node: &Node, part: &mut dyn FnMut(&Node)) {
+    match node {
+        Node::List(elements) | Node::Call(_, elements) => elements.iter().for_each(part),
+        Node::Map(entries) => entries.iter().for_each(|(_, value)| part(value)),
+        Node::Binary(_, a, b) | Node::Index(a, b) => [a, b].into_iter().for_each(|node| part(node)),
+        Node::Unary(_, a) | Node::Property(a, _) => part(a),
+        Node::InSet(a, _) | Node::MatchesConstant(a, _) => part(a),
+        Node::Slice(a, from, to) => {
+            part(a);
+            from.iter().chain(to).for_each(|bound| part(bound));
+        }
+        _ => {}
+    }
+}
+
 fn is_foldable(node: &Node) -> bool {
-    let constant = |node: &Node| matches!(node, Node::Constant(_));
+    let constant = |node: &Node| matches!(node, Node::Constant(_) | Node::Late(_));
     match node {
         Node::Unary(_, a) | Node::InSet(a, _) | Node::MatchesConstant(a, _) => constant(a),
         Node::Property(a, _) => {
-            constant(a) && !matches!(**a, Node::Constant(Value::Vertex(_) | Value::Edge(_)))
+            constant(a) && !matches!(**a, Node::Constant(Value::Vertex(_) | Value::Edge(_)) | Node::Late(_))
         }
         Node::Binary(_, a, b) | Node::Index(a, b) => constant(a) && constant(b),
         Node::Call(function, arguments) => {

@@ -20,6 +20,8 @@ pub enum ErrorClass {
     Syntax,
     /// A named limit was reached.
     Limit,
+    /// The query ended, or its time or memory did, while an expression was evaluated; the query's own end says why.
+    Stopped,
     /// The graph could not be read.
     Storage,
     /// The plan was wrong: an error of the engine, not of the user.
@@ -37,6 +39,7 @@ impl ErrorClass {
             ErrorClass::ParameterMissing => "Neo.ClientError.Statement.ParameterMissing",
             ErrorClass::Syntax => "Neo.ClientError.Statement.SyntaxError",
             ErrorClass::Limit => "Neo.ClientError.General.LimitExceeded",
+            ErrorClass::Stopped => "Neo.ClientError.Transaction.Terminated",
             ErrorClass::Storage => "Neo.DatabaseError.General.StorageError",
             ErrorClass::Internal => "Neo.DatabaseError.Statement.ExecutionFailed",
         }
@@ -124,6 +127,14 @@ impl fmt::Display for EvalError {
 }
 
 impl std::error::Error for EvalError {}
+
+impl From<dataflow::watch::Stopped> for EvalError {
+    fn from(stopped: dataflow::watch::Stopped) -> EvalError {
+        EvalError::new(ErrorClass::Stopped, stopped.to_string()).with_hint(
+            "an expression that is computed before the query starts must be small; compute it in a WITH",
+        )
+    }
+}
 
 impl From<model::ValueTooLarge> for EvalError {
     fn from(error: model::ValueTooLarge) -> EvalError {

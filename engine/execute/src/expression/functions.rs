@@ -38,7 +38,7 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
         }
         F::Range => list::range(arguments),
         F::Coalesce => Ok(arguments.iter().find(|value| !value.is_null()).cloned().unwrap_or_default()),
-        F::NullIf => Ok(match model::compare::equals(&arguments[0], &arguments[1]) {
+        F::NullIf => Ok(match super::operators::equal(&arguments[0], &arguments[1])? {
             Some(true) => Value::Null,
             _ => arguments[0].clone(),
         }),

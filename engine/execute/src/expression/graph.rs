@@ -1,6 +1,7 @@
 //! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
 
 use super::error::{ErrorClass, EvalError};
+use dataflow::watch::{Hold, Stopped};
 use model::{
     Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Nulls, Value,
     VertexId,
@@ -71,6 +72,9 @@ struct Properties {
     integers: Vec<i64>,
     nulls: Nulls,
     others: Option<ColumnBuilder>,
+    hold: Hold,
+    /// Set once the query has no bytes left; nothing more is taken then.
+    stopped: Option<Stopped>,
 }
 
 impl Properties {
@@ -79,6 +83,17 @@ impl Properties {
     }
     #[inline]
     fn push(&mut self, value: PropertyRef<'_>) {
+        let bytes = match value {
+            PropertyRef::Text(text) => text.len() as u64,
+            PropertyRef::Other(other) => other.heap_bytes() as u64,
+            _ => 0,
+        };
+        if bytes > 0 {
+            self.stopped = self.stopped.or(self.hold.grow(bytes).err());
+        }
+        if self.stopped.is_some() {
+            return;
+        }
         match (&mut self.others, value) {
             (None, PropertyRef::Int(int)) => self.integers.push(int),
             (None, PropertyRef::Null) => {
@@ -95,13 +110,16 @@ impl Properties {
             }
         }
     }
-    fn finish(self) -> Column {
+    fn finish(self) -> Result<Column, EvalError> {
+        if let Some(stopped) = self.stopped {
+            return Err(stopped.into());
+        }
         let rows = self.integers.len();
-        match self.others {
+        Ok(match self.others {
             Some(column) => column.finish(),
             None if (0..rows).all(|row| self.nulls.contains(row)) => Column::Constant(Value::Null, rows),
             None => Column::Int(self.integers, self.nulls),
-        }
+        })
     }
 }
 
@@ -113,7 +131,7 @@ pub(super) fn property_column(
 ) -> Result<Column, EvalError> {
     let mut column = Properties::with_capacity(vertices.size_hint().0);
     graph.read_property(vertices, key, &mut |value| column.push(value))?;
-    Ok(column.finish())
+    column.finish()
 }
 
 /// One property of many edges as a column; text is copied once.
@@ -124,7 +142,7 @@ pub(super) fn edge_property_column(
 ) -> Result<Column, EvalError> {
     let mut column = Properties::with_capacity(edges.size_hint().0);
     graph.read_edge_property(edges, key, &mut |value| column.push(value))?;
-    Ok(column.finish())
+    column.finish()
 }
 
 impl Names for Catalog {

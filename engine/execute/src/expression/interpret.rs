@@ -2,26 +2,30 @@
 
 use super::error::EvalError;
 use super::functions;
+use super::metered::{self, Growing};
 use super::node::{Key, LabelTest, Node, ProjectionItem};
 use super::operators::{self, truth};
 use super::pattern;
 use super::scope::Scope;
+use dataflow::watch::Hold;
 use model::{Batch, Map, MapValue, Value, VertexId, temporal};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, Quantifier};
-use std::sync::Arc;
 
 /// A row, and the variables of the comprehensions that are being walked.
 pub struct Frame<'a> {
     batch: &'a Batch,
     row: usize,
     locals: Vec<Value>,
+    /// Constants computed already, by the address of their node.
+    late: Vec<(usize, Value)>,
+    hold: Hold,
 }
 
 impl<'a> Frame<'a> {
     /// Row `row` of the batch.
     pub fn new(batch: &'a Batch, row: usize) -> Frame<'a> {
-        Frame { batch, row, locals: Vec::new() }
+        Frame { batch, row, locals: Vec::new(), late: Vec::new(), hold: Hold::default() }
     }
     /// Another row of the same batch.
     pub fn at(&mut self, row: usize) -> &mut Self {
@@ -44,6 +48,7 @@ type Evaluated = Result<Value, EvalError>;
 pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
     match node {
         Node::Constant(value) => Ok(value.clone()),
+        Node::Late(inner) => late(inner, frame, scope),
         Node::Parameter(name) => scope.parameter(name).cloned(),
         Node::Column(position) => Ok(frame.batch.get(frame.row, *position)),
         Node::Local(local) => Ok(frame.locals[*local].clone()),
@@ -51,17 +56,27 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
         Node::HasLabels(subject, labels) => has_labels(&value(subject, frame, scope)?, labels, scope),
         Node::Unary(operator, a) => operators::unary(*operator, &value(a, frame, scope)?),
         Node::Binary(operator, a, b) => binary(*operator, a, b, frame, scope),
-        Node::InSet(a, set) => Ok(set.contains(&value(a, frame, scope)?).into()),
+        Node::InSet(a, set) => {
+            let a = value(a, frame, scope)?;
+            set.spend(&a)?;
+            Ok(set.contains(&a).into())
+        }
         Node::MatchesConstant(text, regex) => Ok(match value(text, frame, scope)? {
-            Value::String(text) => Value::Bool(regex.is_match(&text)),
+            Value::String(text) => Value::Bool(operators::is_match(regex, &text)?),
             _ => Value::Null,
         }),
         Node::Call(Function::Coalesce, arguments) => coalesce(arguments, frame, scope),
-        Node::Call(function, arguments) => functions::call(*function, &all(arguments, frame, scope)?, scope),
-        Node::List(elements) => Ok(Value::try_list(all(elements, frame, scope)?)?),
+        Node::Call(function, arguments) => {
+            functions::call(*function, all(arguments, frame, scope)?.as_slice(), scope)
+        }
+        Node::List(elements) => all(elements, frame, scope)?.finish(),
         Node::Map(entries) => {
-            let entry = |(name, node): &(Arc<str>, Node)| Ok((name.clone(), value(node, frame, scope)?));
-            let map: Map = entries.iter().map(entry).collect::<Result<_, EvalError>>()?;
+            let (mut map, mut hold) = (Map::new(), Hold::default());
+            for (name, node) in entries {
+                let value = value(node, frame, scope)?;
+                metered::keep(&mut hold, &value)?;
+                map.insert(name.clone(), value);
+            }
             Ok(Value::Map(MapValue::new(map)?))
         }
         Node::Index(subject, index) => {
@@ -83,7 +98,10 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
                 return Ok(Value::Null);
             };
             let mut result = value(initial, frame, scope)?;
+            let mut hold = Hold::default();
             for element in elements.iter() {
+                metered::elements(1)?;
+                hold.set(result.heap_bytes() as u64)?;
                 frame.set(*accumulator, result);
                 frame.set(*local, element.clone());
                 result = value(body, frame, scope)?;
@@ -95,13 +113,27 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
             let subject = value(subject, frame, scope)?;
             map_projection(&subject, items, frame, scope)
         }
-        Node::PathOf(parts) => pattern::path_of(&all(parts, frame, scope)?),
-        Node::EdgesDistinct(parts) => pattern::edges_distinct(&all(parts, frame, scope)?),
+        Node::PathOf(parts) => pattern::path_of(all(parts, frame, scope)?.as_slice()),
+        Node::EdgesDistinct(parts) => pattern::edges_distinct(all(parts, frame, scope)?.as_slice()),
     }
 }
 
-fn all(nodes: &[Node], frame: &mut Frame<'_>, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
-    nodes.iter().map(|node| value(node, frame, scope)).collect()
+/// A constant: computed once for all rows of the frame.
+fn late(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
+    let address = std::ptr::from_ref(node).addr();
+    if let Some((_, value)) = frame.late.iter().find(|(known, _)| *known == address) {
+        return Ok(value.clone());
+    }
+    let value = value(node, frame, scope)?;
+    metered::keep(&mut frame.hold, &value)?;
+    frame.late.push((address, value.clone()));
+    Ok(value)
+}
+
+fn all(nodes: &[Node], frame: &mut Frame<'_>, scope: &Scope<'_>) -> Result<Growing, EvalError> {
+    let mut values = Growing::with_capacity(nodes.len())?;
+    nodes.iter().try_for_each(|node| values.push(value(node, frame, scope)?))?;
+    Ok(values)
 }
 
 /// AND and OR do not evaluate their right side where the left decides.
@@ -115,7 +147,11 @@ fn binary(
     let left = value(a, frame, scope)?;
     match (operator, &left) {
         (BinaryOperator::And, Value::Bool(false)) | (BinaryOperator::Or, Value::Bool(true)) => Ok(left),
-        _ => operators::binary(operator, &left, &value(b, frame, scope)?, scope),
+        _ => {
+            let mut hold = Hold::default();
+            metered::keep(&mut hold, &left)?;
+            operators::binary(operator, &left, &value(b, frame, scope)?, scope)
+        }
     }
 }
 
@@ -241,7 +277,8 @@ fn slice(
         other => Err(EvalError::wrong_type("[from..to]", "Integer bounds", other)),
     };
     let (Some(from), Some(to)) = (place(&from)?, place(&to)?) else { return Ok(Value::Null) };
-    Ok(Value::try_list(list.get(from..to).unwrap_or(&[]).to_vec())?)
+    let part = list.get(from..to).unwrap_or(&[]);
+    metered::list(part.len(), part.iter().cloned())
 }
 
 fn case(
@@ -255,7 +292,7 @@ fn case(
     for (when, then) in arms {
         let when = value(when, frame, scope)?;
         let hit = match &operand {
-            Some(operand) => model::compare::equals(operand, &when),
+            Some(operand) => operators::equal(operand, &when)?,
             None => truth("CASE WHEN", &when)?,
         };
         if hit == Some(true) {
@@ -276,8 +313,10 @@ fn comprehension(
     let Some(elements) = operators::list_of("a list comprehension", value(list, frame, scope)?)? else {
         return Ok(Value::Null);
     };
-    let mut kept = Vec::new();
+    let capacity = if predicate.is_none() { elements.len() } else { 0 };
+    let mut kept = Growing::with_capacity(capacity)?;
     for element in elements.iter() {
+        metered::elements(1)?;
         frame.set(local, element.clone());
         if let Some(predicate) = predicate
             && truth("WHERE", &value(predicate, frame, scope)?)? != Some(true)
@@ -287,10 +326,10 @@ fn comprehension(
         kept.push(match map {
             Some(map) => value(map, frame, scope)?,
             None => element.clone(),
-        });
+        })?;
     }
     frame.locals.truncate(local);
-    Ok(Value::try_list(kept)?)
+    kept.finish()
 }
 
 fn quantified(
@@ -306,6 +345,7 @@ fn quantified(
     };
     let (mut hits, mut misses, mut unknown) = (0usize, 0usize, 0usize);
     for element in elements.iter() {
+        metered::elements(1)?;
         frame.set(local, element.clone());
         match truth("WHERE", &value(predicate, frame, scope)?)? {
             Some(true) => hits += 1,
@@ -335,15 +375,20 @@ fn map_projection(
     if subject.is_null() {
         return Ok(Value::Null);
     }
-    let mut map = Map::new();
+    let (mut map, mut hold) = (Map::new(), Hold::default());
     for item in items {
         match item {
-            ProjectionItem::AllProperties => map.extend(functions::graph::properties(subject, scope)?),
+            ProjectionItem::AllProperties => {
+                metered::walk(subject)?;
+                map.extend(functions::graph::properties(subject, scope)?);
+            }
             ProjectionItem::Property(key) => {
                 map.insert(key.name.clone(), property(subject, key, scope)?);
             }
             ProjectionItem::Entry(name, node) => {
-                map.insert(name.clone(), value(node, frame, scope)?);
+                let value = value(node, frame, scope)?;
+                metered::keep(&mut hold, &value)?;
+                map.insert(name.clone(), value);
             }
         }
     }

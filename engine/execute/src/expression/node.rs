@@ -1,5 +1,6 @@
 //! The compiled form of an expression: as `plan::Expr`, but with positions for variables, ids for names, values for parameters.
 
+use super::error::EvalError;
 use super::graph::Graph;
 use model::compare::GroupKey;
 use model::{KeyId, LabelId, ListValue, Value};
@@ -14,6 +15,8 @@ use std::sync::Arc;
 #[allow(missing_docs, reason = "each is the compiled form of the plan::Expr of its name")]
 pub enum Node {
     Constant(Value),
+    /// A constant too large to be computed before the statement runs: computed once for each batch.
+    Late(Box<Node>),
     /// A parameter of the request, where it is not known yet.
     Parameter(Name),
     /// A column of the batch.
@@ -169,6 +172,19 @@ impl ConstantSet {
             }
         }
         ConstantSet { list: Value::List(list), members, integers, texts, has_null, has_doubtful }
+    }
+    /// Counts the work of [`ConstantSet::contains`].
+    ///
+    /// # Errors
+    /// The query is over.
+    pub(super) fn spend(&self, value: &Value) -> Result<(), EvalError> {
+        super::metered::walk(value)?;
+        match &self.list {
+            Value::List(elements) if self.has_doubtful || is_doubtful(value) => {
+                elements.iter().try_for_each(|element| super::metered::comparison(value, element))
+            }
+            _ => Ok(()),
+        }
     }
     /// `value IN list`.
     pub fn contains(&self, value: &Value) -> Option<bool> {

@@ -2,8 +2,10 @@
 
 use super::error::{ErrorClass, EvalError};
 use super::functions::convert::text_of;
+use super::metered;
 use super::scope::Scope;
 use model::compare::{compare, equals};
+use model::nested::extent_of;
 use model::{ListValue, Value, temporal};
 use plan::expr::{BinaryOperator, UnaryOperator};
 use regex::{Regex, RegexBuilder};
@@ -121,20 +123,29 @@ pub fn binary(operator: BinaryOperator, a: &Value, b: &Value, scope: &Scope<'_>)
         B::And => and(truth("AND", a)?, truth("AND", b)?).into(),
         B::Or => or(truth("OR", a)?, truth("OR", b)?).into(),
         B::Xor => truth("XOR", a)?.zip(truth("XOR", b)?).map(|(a, b)| a != b).into(),
-        B::Equal => equals(a, b).into(),
-        B::NotEqual => equals(a, b).map(|same| !same).into(),
-        B::Less | B::LessEqual | B::Greater | B::GreaterEqual => ordered(operator, a, b).into(),
+        B::Equal => equal(a, b)?.into(),
+        B::NotEqual => equal(a, b)?.map(|same| !same).into(),
+        B::Less | B::LessEqual | B::Greater | B::GreaterEqual => {
+            metered::comparison(a, b)?;
+            ordered(operator, a, b).into()
+        }
         B::In => match b {
             Value::Null => Value::Null,
-            Value::List(elements) => in_list(a, elements).into(),
+            Value::List(elements) => {
+                elements.iter().try_for_each(|element| metered::comparison(a, element))?;
+                in_list(a, elements).into()
+            }
             other => return Err(EvalError::wrong_type("IN", "a List on its right", other)),
         },
         B::StartsWith => text_test(a, b, |text, part| text.starts_with(part)),
         B::EndsWith => text_test(a, b, |text, part| text.ends_with(part)),
-        B::Contains => text_test(a, b, |text, part| text.contains(part)),
+        B::Contains => {
+            metered::walk(a)?;
+            text_test(a, b, |text, part| text.contains(part))
+        }
         B::Matches => match (a, b) {
             (Value::String(text), Value::String(pattern)) => {
-                Value::Bool(scope.request.regex(pattern)?.is_match(text))
+                Value::Bool(is_match(&*scope.request.regex(pattern)?, text)?)
             }
             _ => Value::Null,
         },
@@ -143,6 +154,56 @@ pub fn binary(operator: BinaryOperator, a: &Value, b: &Value, scope: &Scope<'_>)
         }
     })
 }
+
+/// `a = b`.
+///
+/// # Errors
+/// The query is over.
+pub fn equal(a: &Value, b: &Value) -> Result<Option<bool>, EvalError> {
+    match (a, b) {
+        (Value::List(x), Value::List(y)) if x.len() == y.len() && is_long(a, b) && !x.is_same(y) => {
+            equal_parts(x.iter().zip(y.iter()))
+        }
+        (Value::Map(x), Value::Map(y)) if is_long(a, b) && !x.is_same(y) && x.keys().eq(y.keys()) => {
+            equal_parts(x.values().zip(y.values()))
+        }
+        _ => {
+            metered::comparison(a, b)?;
+            Ok(equals(a, b))
+        }
+    }
+}
+
+/// Parts from which on a list or a map is compared part by part, so that the query can be ended on the way.
+const LONG_PARTS: u32 = 1 << 16;
+
+fn is_long(a: &Value, b: &Value) -> bool {
+    extent_of(a).parts.min(extent_of(b).parts) > LONG_PARTS
+}
+
+fn equal_parts<'v>(pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> Result<Option<bool>, EvalError> {
+    let mut answer = Some(true);
+    for (a, b) in pairs {
+        match equal(a, b)? {
+            Some(true) => {}
+            Some(false) => return Ok(Some(false)),
+            None => answer = None,
+        }
+    }
+    Ok(answer)
+}
+
+/// Does the text match? Counted as several times the work of reading it.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn is_match(regex: &Regex, text: &str) -> Result<bool, EvalError> {
+    metered::text(text.len().saturating_mul(8))?;
+    Ok(regex.is_match(text))
+}
+
+/// Work of compiling a regular expression, in elements.
+const REGEX_ELEMENTS: usize = 4_096;
 
 /// `a < b` and its kin; a comparison with NaN is false, one of types that do not compare is null.
 pub fn ordered(operator: BinaryOperator, a: &Value, b: &Value) -> Option<bool> {
@@ -192,6 +253,7 @@ fn text_test(a: &Value, b: &Value, test: impl Fn(&str, &str) -> bool) -> Value {
 /// # Errors
 /// A pattern that does not parse, or that would take too much memory.
 pub fn full_match(pattern: &str) -> Result<Regex, EvalError> {
+    metered::elements(REGEX_ELEMENTS)?;
     let whole = format!("\\A(?:{pattern})\\z");
     RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).build().map_err(|error| {
         EvalError::new(ErrorClass::Syntax, format!("Invalid regular expression '{pattern}': {error}"))
@@ -261,10 +323,12 @@ fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
         check_size("a List", elements(a) + elements(b), LIST_ELEMENTS_MAX)?;
     }
     Ok(match (a, b) {
-        (Value::List(x), Value::List(y)) => Value::try_list(x.iter().chain(y.iter()).cloned().collect())?,
-        (Value::List(x), element) => Value::try_list(x.iter().chain([element]).cloned().collect())?,
+        (Value::List(x), Value::List(y)) => {
+            metered::list(x.len() + y.len(), x.iter().chain(y.iter()).cloned())?
+        }
+        (Value::List(x), element) => metered::list(x.len() + 1, x.iter().chain([element]).cloned())?,
         (element, Value::List(y)) => {
-            Value::try_list([element].into_iter().chain(y.iter()).cloned().collect())?
+            metered::list(y.len() + 1, [element].into_iter().chain(y.iter()).cloned())?
         }
         (Value::Duration(x), Value::Duration(y)) => Value::from(x.plus(y)?),
         (Value::Duration(duration), instant) | (instant, Value::Duration(duration))
@@ -274,8 +338,10 @@ fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
         }
         (Value::String(_), _) | (_, Value::String(_)) => match (text_of(a), text_of(b)) {
             (Some(x), Some(y)) => {
-                check_size("a String", x.len() + y.len(), TEXT_BYTES_MAX)?;
-                Value::string(x + &y)
+                let size = x.len() + y.len();
+                check_size("a String", size, TEXT_BYTES_MAX)?;
+                metered::text(size)?;
+                metered::within(2 * size, || Ok(Value::string(x + &y)))?
             }
             _ => return Err(EvalError::wrong_types("+", a, b)),
         },

@@ -5,6 +5,7 @@
 
 use super::error::EvalError;
 use super::interpret;
+use super::metered;
 use super::node::{Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
@@ -191,6 +192,9 @@ fn holds(
     constant: &Value,
     scope: &Scope<'_>,
 ) -> Result<bool, EvalError> {
+    if let PropertyRef::Text(text) = value {
+        metered::text(text.len())?;
+    }
     Ok(match (value, constant) {
         (PropertyRef::Null, _) => false,
         (PropertyRef::Int(a), Value::Int(b)) => operators::admits(operator, a.cmp(b)),

@@ -9,11 +9,13 @@
 use super::error::EvalError;
 use super::graph::{edge_property_column, property_column};
 use super::interpret::{self, Frame};
+use super::metered;
 use super::node::{ConstantSet, Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
+use dataflow::watch::Hold;
 use model::batch::Carried;
-use model::column::Texts;
+use model::column::{LONG_TEXT_BYTES, Texts};
 use model::{Batch, Column, ColumnBuilder, EdgeRef, NO_VERTEX, Nulls, Value, VertexId};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
@@ -52,14 +54,14 @@ impl Rows<'_> {
 /// A column to read from: one of the batch, through its row map and the selection, or one just computed.
 pub(super) enum Operand<'a> {
     Carried(&'a Carried, Rows<'a>),
-    Computed(Column),
+    Computed(Column, #[allow(dead_code, reason = "held for as long as the column is there")] Hold),
 }
 
 impl Operand<'_> {
     pub(super) fn column(&self) -> &Column {
         match self {
             Operand::Carried(carried, _) => carried.column(),
-            Operand::Computed(column) => column,
+            Operand::Computed(column, _) => column,
         }
     }
     /// Position in [`Operand::column`] of the `row`-th row.
@@ -67,7 +69,7 @@ impl Operand<'_> {
     pub(super) fn at(&self, row: usize) -> usize {
         match self {
             Operand::Carried(carried, rows) => carried.at(rows.get(row)),
-            Operand::Computed(_) => row,
+            Operand::Computed(..) => row,
         }
     }
     #[inline]
@@ -184,7 +186,10 @@ pub(super) fn edges<'a>(operand: &'a Operand<'a>) -> Option<Source<'a, EdgeRef>>
 pub(super) fn texts<'a>(operand: &'a Operand<'a>) -> Option<TextSource<'a>> {
     match operand.column() {
         Column::Text(texts, nulls) => Some(TextSource::Rows(texts, nulls, operand)),
-        Column::Constant(Value::String(text), _) => Some(TextSource::Same(text)),
+        // A longer one is looked at row by row, where the work is counted.
+        Column::Constant(Value::String(text), _) if text.len() <= LONG_TEXT_BYTES => {
+            Some(TextSource::Same(text))
+        }
         _ => None,
     }
 }
@@ -225,7 +230,11 @@ pub(super) fn operand<'a>(
 ) -> Result<Operand<'a>, EvalError> {
     match node {
         Node::Column(position) => Ok(Operand::Carried(batch.column(*position), rows)),
-        node => Ok(Operand::Computed(column(node, batch, rows, scope)?)),
+        node => {
+            let (column, mut hold) = (column(node, batch, rows, scope)?, Hold::default());
+            metered::keep_column(&mut hold, &column)?;
+            Ok(Operand::Computed(column, hold))
+        }
     }
 }
 
@@ -239,6 +248,11 @@ pub(super) fn column(
     match node {
         Node::Constant(value) => Ok(Column::Constant(value.clone(), rows.len())),
         Node::Parameter(name) => Ok(Column::Constant(scope.parameter(name)?.clone(), rows.len())),
+        Node::Late(_) if rows.len() == 0 => Ok(Column::Constant(Value::Null, 0)),
+        Node::Late(inner) => {
+            let value = interpret::value(inner, &mut Frame::new(batch, rows.get(0)), scope)?;
+            Ok(Column::Constant(value, rows.len()))
+        }
         Node::Column(position) => Ok(gather(batch.column(*position), rows)),
         Node::Property(subject, key) => {
             let subject = operand(subject, batch, rows, scope)?;
@@ -261,13 +275,15 @@ pub(super) fn column(
         }
         Node::InSet(a, set) => {
             let a = operand(a, batch, rows, scope)?;
-            Ok(in_set(&a, set, rows.len()))
+            in_set(&a, set, rows.len())
         }
         Node::MatchesConstant(text, regex) => {
             let text = operand(text, batch, rows, scope)?;
             let Some(source) = texts(&text) else { return slowly(node, batch, rows, scope) };
             let mut truths = Truths::with_capacity(rows.len());
-            (0..rows.len()).for_each(|row| truths.push(source.get(row).map(|text| regex.is_match(text))));
+            for row in 0..rows.len() {
+                truths.push(source.get(row).map(|text| operators::is_match(regex, text)).transpose()?);
+            }
             Ok(truths.finish())
         }
         Node::EdgesDistinct(parts) => match edge_columns(parts, batch) {
@@ -297,9 +313,12 @@ pub(super) fn column(
 /// Row by row through the interpreter.
 fn slowly(node: &Node, batch: &Batch, rows: Rows<'_>, scope: &Scope<'_>) -> Result<Column, EvalError> {
     let mut column = ColumnBuilder::new();
-    let mut frame = Frame::new(batch, 0);
+    let (mut frame, mut hold) = (Frame::new(batch, 0), Hold::default());
     for row in 0..rows.len() {
-        column.push(interpret::value(node, frame.at(rows.get(row)), scope)?);
+        metered::elements(1)?;
+        let value = interpret::value(node, frame.at(rows.get(row)), scope)?;
+        metered::keep(&mut hold, &value)?;
+        column.push(value);
     }
     Ok(column.finish())
 }
@@ -379,7 +398,7 @@ fn unary(operator: UnaryOperator, a: &Operand<'_>, rows: usize) -> Result<Column
     Ok(column.finish())
 }
 
-fn in_set(a: &Operand<'_>, set: &ConstantSet, rows: usize) -> Column {
+fn in_set(a: &Operand<'_>, set: &ConstantSet, rows: usize) -> Result<Column, EvalError> {
     let mut truths = Truths::with_capacity(rows);
     match (integers(a), &set.integers, texts(a), &set.texts) {
         (Some(source), Some(members), ..) => {
@@ -389,9 +408,15 @@ fn in_set(a: &Operand<'_>, set: &ConstantSet, rows: usize) -> Column {
         (.., Some(source), Some(members)) => {
             (0..rows).for_each(|row| truths.push(source.get(row).map(|text| members.contains(text))));
         }
-        _ => (0..rows).for_each(|row| truths.push(set.contains(&a.get(row)))),
+        _ => {
+            for row in 0..rows {
+                let value = a.get(row);
+                set.spend(&value)?;
+                truths.push(set.contains(&value));
+            }
+        }
     }
-    truths.finish()
+    Ok(truths.finish())
 }
 
 /// The columns of these parts, if each is a column of single edges.

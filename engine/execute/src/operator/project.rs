@@ -7,6 +7,7 @@ use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Try};
+use dataflow::watch::Hold;
 use model::Batch;
 use model::batch::Carried;
 use std::sync::Arc;
@@ -21,8 +22,9 @@ impl Step for Project {
     fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
         self.reads.record(&batch, here);
         let mut columns: Vec<Carried> = Vec::with_capacity(self.items.len());
+        let mut hold = Hold::default();
         for item in self.items.iter() {
-            columns.push(item.evaluate_carried(&batch, &here.scope())?);
+            columns.push(item.evaluate_kept(&batch, &here.scope(), &mut hold)?);
         }
         Ok(with_columns(columns, batch.len()))
     }

@@ -24,7 +24,7 @@ fn nesting_ends_at_the_limit() {
 #[test]
 fn doubling_a_value_ends_at_the_limit() {
     let twice = |value: Value| Value::try_list(vec![value.clone(), value]);
-    assert!(nested(22, twice).is_ok());
+    assert!(nested(25, twice).is_ok());
     assert_eq!(nested(60, twice).unwrap_err(), ValueTooLarge::Wide);
 }
 

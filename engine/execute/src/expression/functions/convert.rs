@@ -2,6 +2,7 @@
 
 use super::takes;
 use crate::expression::error::EvalError;
+use crate::expression::metered;
 use model::Value;
 use model::temporal;
 use plan::Function;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 
 pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError> {
     use Function as F;
+    metered::walk(value)?;
     let converted = match function {
         F::ToInteger | F::ToIntegerOrNull => to_integer(value),
         F::ToFloat | F::ToFloatOrNull => to_float(value),

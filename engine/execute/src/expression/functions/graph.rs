@@ -2,6 +2,7 @@
 
 use super::takes;
 use crate::expression::error::EvalError;
+use crate::expression::metered;
 use crate::expression::scope::Scope;
 use model::{EdgeRef, KeyId, Value, VertexId};
 use plan::Function;
@@ -12,6 +13,7 @@ pub(super) fn call(function: Function, value: &Value, scope: &Scope<'_>) -> Resu
     if value.is_null() {
         return Ok(Value::Null);
     }
+    metered::walk(value)?;
     Ok(match (function, value) {
         (F::Id, Value::Vertex(vertex)) => Value::Int(vertex.0 as i64),
         (F::Id, Value::Edge(edge)) => Value::Int(edge.id.0 as i64),
@@ -34,10 +36,10 @@ pub(super) fn call(function: Function, value: &Value, scope: &Scope<'_>) -> Resu
         (F::StartNode, Value::Edge(edge)) => Value::Vertex(edge.source),
         (F::EndNode, Value::Edge(edge)) => Value::Vertex(edge.target),
         (F::Nodes, Value::Path(path)) => {
-            Value::try_list(path.vertices.iter().copied().map(Value::Vertex).collect())?
+            metered::list(path.vertices.len(), path.vertices.iter().copied().map(Value::Vertex))?
         }
         (F::Relationships, Value::Path(path)) => {
-            Value::try_list(path.edges.iter().copied().map(Value::edge).collect())?
+            metered::list(path.edges.len(), path.edges.iter().copied().map(Value::edge))?
         }
         (F::Length, Value::Path(path)) => Value::Int(path.edges.len() as i64),
         (F::Id | F::ElementId, other) => return Err(takes(function, "a Node or Relationship", other)),

@@ -2,6 +2,7 @@
 
 use super::takes;
 use crate::expression::error::{ErrorClass, EvalError};
+use crate::expression::metered;
 use model::Value;
 use plan::Function;
 
@@ -10,14 +11,19 @@ pub const RANGE_ELEMENTS_MAX: i128 = 10_000_000;
 
 pub(super) fn call(function: Function, value: &Value) -> Result<Value, EvalError> {
     use Function as F;
+    if let Value::String(text) = value {
+        metered::text(text.len())?;
+    }
     Ok(match (function, value) {
         (_, Value::Null) => Value::Null,
         (F::Size, Value::List(list)) => Value::Int(list.len() as i64),
         (F::Size, Value::String(text)) => Value::Int(text.chars().count() as i64),
         (F::Head, Value::List(list)) => list.first().cloned().unwrap_or_default(),
         (F::Last, Value::List(list)) => list.last().cloned().unwrap_or_default(),
-        (F::Tail, Value::List(list)) => Value::try_list(list.iter().skip(1).cloned().collect())?,
-        (F::Reverse, Value::List(list)) => Value::try_list(list.iter().rev().cloned().collect())?,
+        (F::Tail, Value::List(list)) => {
+            metered::list(list.len().saturating_sub(1), list.iter().skip(1).cloned())?
+        }
+        (F::Reverse, Value::List(list)) => metered::list(list.len(), list.iter().rev().cloned())?,
         (F::Reverse, Value::String(text)) => Value::string(text.chars().rev().collect::<String>()),
         (F::IsEmpty, Value::List(list)) => Value::Bool(list.is_empty()),
         (F::IsEmpty, Value::Map(map)) => Value::Bool(map.is_empty()),
@@ -83,5 +89,5 @@ pub(super) fn range(arguments: &[Value]) -> Result<Value, EvalError> {
             EvalError::new(ErrorClass::Limit, message).with_hint("split the range into parts, or unwind it")
         );
     }
-    Ok(Value::try_list(numbers.map(Value::Int).collect())?)
+    metered::list(usize::try_from(count).unwrap_or(0), numbers.map(Value::Int))
 }

@@ -2,6 +2,7 @@
 
 use super::takes;
 use crate::expression::error::EvalError;
+use crate::expression::metered::{self, Growing};
 use crate::expression::operators::{TEXT_BYTES_MAX, check_size};
 use model::Value;
 use plan::Function;
@@ -12,6 +13,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value, Eva
     let Some(text) = text(function, &arguments[0])? else {
         return Ok(Value::Null);
     };
+    metered::text(text.len())?;
     Ok(match function {
         F::ToUpper | F::Upper => Value::string(text.to_uppercase()),
         F::ToLower | F::Lower => Value::string(text.to_lowercase()),
@@ -59,7 +61,9 @@ fn replace(whole: &str, search: &Value, replacement: &Value) -> Result<Value, Ev
         (Some(search), Some(replacement)) => {
             let grown = whole.matches(&*search).count().saturating_mul(replacement.len());
             check_size("a String", whole.len().saturating_add(grown), TEXT_BYTES_MAX)?;
-            Value::string(whole.replace(&*search, &replacement))
+            let size = whole.len().saturating_add(grown);
+            metered::text(size)?;
+            metered::within(2 * size, || Ok(Value::string(whole.replace(&*search, &replacement))))?
         }
         _ => Value::Null,
     })
@@ -78,18 +82,48 @@ fn split(whole: &str, delimiter: &Value) -> Result<Value, EvalError> {
         one => text(Function::Split, one)?.into_iter().collect(),
     };
     if delimiters.iter().any(|delimiter| delimiter.is_empty()) {
-        return Ok(Value::try_list(whole.chars().map(|letter| Value::string(letter.to_string())).collect())?);
+        let mut letters = Growing::default();
+        whole
+            .chars()
+            .try_for_each(|letter| letters.push(Value::string(letter.encode_utf8(&mut [0; 4]) as &str)))?;
+        return letters.finish();
     }
-    let mut parts = Vec::new();
-    let mut rest = whole;
-    let next = |rest: &str| {
-        let places = delimiters.iter().filter_map(|part| Some((rest.find(&**part)?, part.len())));
-        places.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)))
+    let mut parts = Growing::default();
+    let places = delimiters.iter().map(|text| Place::first(text, whole));
+    let mut places = places.collect::<Result<Vec<_>, EvalError>>()?;
+    let mut from = 0;
+    let next = |places: &[Place<'_>]| {
+        let found = places.iter().filter_map(|place| Some((place.at?, place.text.len())));
+        found.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)))
     };
-    while let Some((at, length)) = next(rest) {
-        parts.push(Value::string(&rest[..at]));
-        rest = &rest[at + length..];
+    while let Some((at, length)) = next(&places) {
+        parts.push(Value::string(&whole[from..at]))?;
+        from = at + length;
+        metered::elements(places.len())?;
+        places.iter_mut().try_for_each(|place| place.move_on(whole, from))?;
     }
-    parts.push(Value::string(rest));
-    Ok(Value::try_list(parts)?)
+    parts.push(Value::string(&whole[from..]))?;
+    parts.finish()
+}
+
+/// Where a delimiter is met next.
+struct Place<'d> {
+    text: &'d str,
+    at: Option<usize>,
+}
+
+impl<'d> Place<'d> {
+    fn first(text: &'d str, whole: &str) -> Result<Place<'d>, EvalError> {
+        let mut place = Place { text, at: None };
+        place.find(whole, 0)?;
+        Ok(place)
+    }
+    /// The first at `from` or behind it; each delimiter goes through the text once in all.
+    fn move_on(&mut self, whole: &str, from: usize) -> Result<(), EvalError> {
+        if self.at.is_some_and(|at| at < from) { self.find(whole, from) } else { Ok(()) }
+    }
+    fn find(&mut self, whole: &str, from: usize) -> Result<(), EvalError> {
+        self.at = whole[from..].find(self.text).map(|at| from + at);
+        metered::text(self.at.unwrap_or(whole.len()) - from)
+    }
 }

@@ -2,9 +2,11 @@
 
 use super::{Operand, Source, Truths, edges, floats, in_set, integers, numbers, texts, vertices};
 use crate::expression::error::EvalError;
+use crate::expression::metered;
 use crate::expression::node::ConstantSet;
 use crate::expression::operators;
 use crate::expression::scope::Scope;
+use dataflow::watch::Hold;
 use model::compare::equals;
 use model::{Column, ColumnBuilder, Nulls, Value};
 use plan::expr::BinaryOperator;
@@ -27,7 +29,7 @@ pub(super) fn binary(
             compare(operator, a, b, rows)
         }
         B::StartsWith | B::EndsWith | B::Contains => text_test(operator, a, b, rows),
-        B::In if rows >= SEARCHED_ROWS_MIN => in_one_list(a, b, rows),
+        B::In if rows >= SEARCHED_ROWS_MIN => in_one_list(a, b, rows)?,
         B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo => arithmetic(operator, a, b, rows)?,
         _ => None,
     };
@@ -41,12 +43,15 @@ pub(super) fn binary(
 const SEARCHED_ROWS_MIN: usize = 8;
 
 /// `a IN list`, where the list is the same in all rows.
-fn in_one_list(a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
+fn in_one_list(a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Result<Option<Column>, EvalError> {
     let first = b.at(0);
     let is_same = matches!(b.column(), Column::Constant(..)) || (0..rows).all(|row| b.at(row) == first);
     match b.get(0) {
-        Value::List(list) if is_same => Some(in_set(a, &ConstantSet::new(list), rows)),
-        _ => None,
+        Value::List(list) if is_same => {
+            metered::elements(list.len())?;
+            in_set(a, &ConstantSet::new(list), rows).map(Some)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -57,9 +62,12 @@ fn one_by_one(
     rows: usize,
     scope: &Scope<'_>,
 ) -> Result<Column, EvalError> {
-    let mut column = ColumnBuilder::new();
+    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
     for row in 0..rows {
-        column.push(operators::binary(operator, &a.get(row), &b.get(row), scope)?);
+        metered::elements(1)?;
+        let value = operators::binary(operator, &a.get(row), &b.get(row), scope)?;
+        metered::keep(&mut hold, &value)?;
+        column.push(value);
     }
     Ok(column.finish())
 }

@@ -1,0 +1,242 @@
+//! What watches over a loop inside one operator call: the query's end, its deadline and its bytes.
+//!
+//! The scheduler can end a query only between two calls of its operators. An expression may loop for long within one call, so it asks
+//! here: [`spend`] counts its work and looks at the clock and the query now and then; [`Hold`] charges what it has built so far to the
+//! query's account, and gives it back when it is dropped. Both fail with [`Stopped`] once the query is over; the loop hands the error on.
+//!
+//! The runtime says who works on a thread for as long as a turn lasts ([`enter`]); work outside of a query, such as constants that are
+//! computed before one starts, gets a [`Limited`] watch of its own. A thread without a watch is not limited.
+//!
+//! Invariant: the bytes charged are at least those held, and at most [`SLACK_BYTES`] more. Cost: a thread-local counter for each
+//! [`spend`], a clock reading for each [`UNITS_PER_LOOK`] units.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use world::clock::monotonic_ns;
+
+/// Units of work between two looks. A unit is up to some 50 ns: an element gone through, or a hundred bytes of text.
+pub const UNITS_PER_LOOK: u64 = 4_096;
+
+/// Bytes drawn from the query's account at once.
+const GRAIN_BYTES: u64 = 64 << 10;
+
+/// Bytes that stay drawn although they are not held any more.
+const SLACK_BYTES: u64 = 1 << 20;
+
+/// Why a loop has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The query has ended, or its time is over.
+    Time,
+    /// It would hold more bytes than it may.
+    Bytes,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stopped::Time => "the work was stopped: its time is over",
+            Stopped::Bytes => "the work was stopped: it takes more memory than it may",
+        })
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// Someone who may end work.
+pub trait Watch {
+    /// Must the work end?
+    fn look(&self, now_ns: u64) -> Result<(), Stopped>;
+    /// Adds bytes to the account.
+    fn charge(&self, bytes: u64) -> Result<(), Stopped>;
+    /// Gives bytes back.
+    fn release(&self, bytes: u64);
+}
+
+thread_local! {
+    static WATCH: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };
+    /// Units until the next look.
+    static UNITS_LEFT: Cell<u64> = const { Cell::new(UNITS_PER_LOOK) };
+    static HELD_BYTES: Cell<u64> = const { Cell::new(0) };
+    static CHARGED_BYTES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// For as long as it lives, the thread works for this watch; then for whom it worked before.
+#[must_use]
+pub struct Entered {
+    before: Option<Arc<dyn Watch>>,
+    held_before: u64,
+    charged_before: u64,
+}
+
+/// The thread works for `watch` from now on.
+pub fn enter(watch: Arc<dyn Watch>) -> Entered {
+    let before = WATCH.with_borrow_mut(|current| current.replace(watch));
+    Entered { before, held_before: HELD_BYTES.replace(0), charged_before: CHARGED_BYTES.replace(0) }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let watch = WATCH.with_borrow_mut(|current| std::mem::replace(current, self.before.take()));
+        HELD_BYTES.set(self.held_before);
+        let charged = CHARGED_BYTES.replace(self.charged_before);
+        if let Some(watch) = watch.filter(|_| charged > 0) {
+            watch.release(charged);
+        }
+    }
+}
+
+/// Counts work of so many units.
+///
+/// # Errors
+/// The work must end.
+#[inline]
+pub fn spend(units: u64) -> Result<(), Stopped> {
+    let left = UNITS_LEFT.get();
+    if units < left {
+        UNITS_LEFT.set(left - units);
+        return Ok(());
+    }
+    look()
+}
+
+/// Looks at the clock and the query. A yield to the scheduler would be put here.
+#[cold]
+fn look() -> Result<(), Stopped> {
+    UNITS_LEFT.set(UNITS_PER_LOOK);
+    WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.look(monotonic_ns())))
+}
+
+/// Bytes that a loop has built and still holds.
+#[derive(Debug, Default)]
+pub struct Hold {
+    bytes: u64,
+}
+
+impl Hold {
+    /// Holds so many bytes now.
+    ///
+    /// # Errors
+    /// They are more than the account has left, or the work must end.
+    pub fn set(&mut self, bytes: u64) -> Result<(), Stopped> {
+        if bytes > self.bytes {
+            return self.grow(bytes - self.bytes);
+        }
+        self.shrink(self.bytes - bytes);
+        Ok(())
+    }
+    /// Holds so many more.
+    ///
+    /// # Errors
+    /// As [`Hold::set`].
+    pub fn grow(&mut self, more: u64) -> Result<(), Stopped> {
+        self.bytes = self.bytes.saturating_add(more);
+        let held = HELD_BYTES.get().saturating_add(more);
+        HELD_BYTES.set(held);
+        let charged = CHARGED_BYTES.get();
+        if held <= charged {
+            return Ok(());
+        }
+        let missing = (held - charged).div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
+        CHARGED_BYTES.set(charged.saturating_add(missing));
+        WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.charge(missing)))
+    }
+    fn shrink(&mut self, less: u64) {
+        self.bytes -= less;
+        let held = HELD_BYTES.get().saturating_sub(less);
+        HELD_BYTES.set(held);
+        let charged = CHARGED_BYTES.get();
+        if charged > held.saturating_add(SLACK_BYTES) {
+            let back = charged - held;
+            CHARGED_BYTES.set(held);
+            WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch.release(back)));
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
+    }
+}
+
+/// A watch with a time and a number of bytes, for work that belongs to no query.
+#[derive(Debug)]
+pub struct Limited {
+    until_ns: u64,
+    bytes_max: u64,
+    bytes: AtomicU64,
+}
+
+impl Limited {
+    /// From now on so long, and so many bytes.
+    pub fn new(time: Duration, bytes_max: u64) -> Arc<Limited> {
+        let until_ns = monotonic_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        Arc::new(Limited { until_ns, bytes_max, bytes: AtomicU64::new(0) })
+    }
+}
+
+impl Watch for Limited {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        if now_ns < self.until_ns { Ok(()) } else { Err(Stopped::Time) }
+    }
+    fn charge(&self, bytes: u64) -> Result<(), Stopped> {
+        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if held <= self.bytes_max { Ok(()) } else { Err(Stopped::Bytes) }
+    }
+    fn release(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_ends_when_its_time_is_over() {
+        let _entered = enter(Limited::new(Duration::ZERO, 0));
+        let spent = (0..2 * UNITS_PER_LOOK).find_map(|_| spend(1).err());
+        assert_eq!(spent, Some(Stopped::Time));
+    }
+
+    #[test]
+    fn bytes_are_charged_while_they_are_held_and_given_back_after() {
+        let watch = Limited::new(Duration::from_secs(60), 10 << 20);
+        let charged = || watch.bytes.load(Ordering::Relaxed);
+        let entered = enter(watch.clone());
+        let (mut one, mut other) = (Hold::default(), Hold::default());
+        assert_eq!(one.set(4 << 20), Ok(()));
+        assert_eq!(other.grow(4 << 20), Ok(()));
+        assert_eq!(charged(), 8 << 20);
+        drop(one);
+        assert_eq!(charged(), 4 << 20);
+        assert_eq!(other.grow(7 << 20), Err(Stopped::Bytes));
+        drop(other);
+        drop(entered);
+        assert_eq!(charged(), 0);
+    }
+
+    #[test]
+    fn a_watch_within_a_watch_leaves_the_outer_one_as_it_was() {
+        let outer = Limited::new(Duration::from_secs(60), 1 << 30);
+        let _entered = enter(outer.clone());
+        let mut hold = Hold::default();
+        assert_eq!(hold.set(1 << 20), Ok(()));
+        {
+            let _inner = enter(Limited::new(Duration::from_secs(60), 1));
+            assert_eq!(Hold::default().set(1 << 20), Err(Stopped::Bytes));
+        }
+        assert_eq!(hold.set(2 << 20), Ok(()));
+        assert_eq!(outer.bytes.load(Ordering::Relaxed), 2 << 20);
+    }
+
+    #[test]
+    fn a_thread_without_a_watch_is_not_limited() {
+        assert_eq!(spend(10 * UNITS_PER_LOOK), Ok(()));
+        assert_eq!(Hold::default().set(1 << 40), Ok(()));
+    }
+}

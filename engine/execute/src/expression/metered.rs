@@ -1,0 +1,149 @@
+//! Work within one expression, measured: every loop and every large value goes through here, so that a timeout, a kill, a shutdown and
+//! the query's budget end it. See [`dataflow::watch`].
+
+use super::error::EvalError;
+use dataflow::watch::{Hold, spend};
+use model::nested::extent_of;
+use model::{Column, Value};
+
+/// Bytes of text that are gone through in about the time of one unit of work.
+const TEXT_BYTES_PER_UNIT: usize = 64;
+
+/// Counts the work of going through so many elements.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn elements(count: usize) -> Result<(), EvalError> {
+    Ok(spend(count as u64)?)
+}
+
+/// Counts the work of going through so many bytes of text.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn text(bytes: usize) -> Result<(), EvalError> {
+    Ok(spend((bytes / TEXT_BYTES_PER_UNIT) as u64)?)
+}
+
+/// Counts the work of a walk over the smaller of two values.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn comparison(a: &Value, b: &Value) -> Result<(), EvalError> {
+    Ok(spend(size_of_walk(a).min(size_of_walk(b)))?)
+}
+
+/// Counts the work of a walk over a value.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn walk(value: &Value) -> Result<(), EvalError> {
+    Ok(spend(size_of_walk(value))?)
+}
+
+fn size_of_walk(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => (text.len() / TEXT_BYTES_PER_UNIT) as u64,
+        Value::Bytes(bytes) => (bytes.len() / TEXT_BYTES_PER_UNIT) as u64,
+        Value::Path(path) => path.edges.len() as u64,
+        Value::List(_) | Value::Map(_) => {
+            let extent = extent_of(value);
+            u64::from(extent.parts) + extent.bytes / TEXT_BYTES_PER_UNIT as u64
+        }
+        _ => 1,
+    }
+}
+
+/// Makes a value of about so many bytes, if they can be had.
+///
+/// # Errors
+/// The query has not so many bytes left, or what `make` says.
+pub(super) fn within<T>(bytes: usize, make: impl FnOnce() -> Result<T, EvalError>) -> Result<T, EvalError> {
+    let mut hold = Hold::default();
+    hold.grow(bytes as u64)?;
+    make()
+}
+
+/// A value that is kept while others are computed.
+pub(super) fn keep(hold: &mut Hold, value: &Value) -> Result<(), EvalError> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_) => Ok(()),
+        value => Ok(hold.grow(value.heap_bytes() as u64)?),
+    }
+}
+
+/// A column that is kept while others are computed.
+pub(super) fn keep_column(hold: &mut Hold, column: &Column) -> Result<(), EvalError> {
+    match column {
+        Column::Any(_) | Column::Text(..) | Column::Constant(..) => Ok(hold.grow(column.bytes() as u64)?),
+        // Numbers, vertices and edges: a batch of them is small.
+        _ => Ok(()),
+    }
+}
+
+/// A list in the making: its bytes are held before they are taken.
+#[derive(Debug, Default)]
+pub(super) struct Growing {
+    values: Vec<Value>,
+    hold: Hold,
+}
+
+impl Growing {
+    /// Room for so many.
+    ///
+    /// # Errors
+    /// The query has not so many bytes left.
+    pub(super) fn with_capacity(capacity: usize) -> Result<Growing, EvalError> {
+        let mut hold = Hold::default();
+        hold.grow((capacity * size_of::<Value>()) as u64)?;
+        Ok(Growing { values: Vec::with_capacity(capacity), hold })
+    }
+    /// Adds an element.
+    ///
+    /// # Errors
+    /// The query is over, or has no bytes left.
+    pub(super) fn push(&mut self, value: Value) -> Result<(), EvalError> {
+        elements(1)?;
+        if self.values.len() == self.values.capacity() {
+            // Old and new room are both there while the elements move.
+            let more = self.values.len().max(4);
+            self.hold.grow((more * size_of::<Value>()) as u64)?;
+            let mut moving = Hold::default();
+            moving.grow((self.values.len() * size_of::<Value>()) as u64)?;
+            self.values.reserve_exact(more);
+        }
+        keep(&mut self.hold, &value)?;
+        self.values.push(value);
+        Ok(())
+    }
+    /// What was added.
+    pub(super) fn as_slice(&self) -> &[Value] {
+        &self.values
+    }
+    /// The list.
+    ///
+    /// # Errors
+    /// It is nested too deeply or too large.
+    pub(super) fn finish(self) -> Result<Value, EvalError> {
+        Ok(Value::try_list(self.values)?)
+    }
+}
+
+/// A list of so many elements, copied from another or made of numbers.
+///
+/// # Errors
+/// The query is over, has no bytes left, or the list is too large.
+pub(super) fn list(count: usize, values: impl Iterator<Item = Value>) -> Result<Value, EvalError> {
+    let mut hold = Hold::default();
+    hold.grow((count * size_of::<Value>()) as u64)?;
+    let mut copied = Vec::with_capacity(count);
+    let mut values = values.peekable();
+    while values.peek().is_some() {
+        copied.extend(values.by_ref().take(ELEMENTS_PER_LOOK));
+        elements(ELEMENTS_PER_LOOK)?;
+    }
+    Ok(Value::try_list(copied)?)
+}
+
+/// Elements that are copied in one go.
+const ELEMENTS_PER_LOOK: usize = 4_096;
