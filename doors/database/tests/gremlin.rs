@@ -57,8 +57,19 @@ fn chance_graph(chance: &mut Chance) -> Session {
         } else if chance.happens(0.5) {
             text += ".property('age', 'old')";
         }
-        if chance.happens(0.5) {
-            text += &format!(".property('weight', {}.5)", chance.below(3));
+        match chance.below(10) {
+            0 => text += ".property('weight', NaN)",
+            1..5 => text += &format!(".property('weight', {}.5)", chance.below(3)),
+            _ => {}
+        }
+        // what the algebra has no value for, or another width
+        match chance.below(8) {
+            0..3 => text += &format!(".property('big', {}l)", chance.below(4)),
+            3 => text += &format!(".property('big', {})", chance.below(4)),
+            4 => text += ".property('odd', UUID('f47af10b-58cc-4372-a567-0f02b2f3d479'))",
+            5 => text += &format!(".property('odd', {})", chance.below(3)),
+            6 => text += &format!(".property(list, 'many', 1).property(list, 'many', {})", chance.below(3)),
+            _ => text += ".property('many', 'x', 'since', 2)",
         }
         plain(&mut session, &text);
     }
@@ -196,6 +207,21 @@ fn end(chance: &mut Chance) -> String {
         ".where(both().dedup().count().is(gt(0))).count()",
         ".fold().unfold().count()",
         ".map(out().count())",
+        ".values('big').sum()",
+        ".values('big')",
+        ".groupCount().by('big')",
+        ".project('a', 'b').by('n').by('big')",
+        ".has('big', gt(1)).count()",
+        ".values('odd')",
+        ".has('odd', 1).count()",
+        ".group().by('odd').by(count())",
+        ".values('many').count()",
+        ".has('many', 1).values('n')",
+        ".repeat(out()).times(3).as('x').in().as('y').select('x', 'y').count()",
+        ".as('x').repeat(both()).times(2).count()",
+        ".as('x').out().as('y').in().select('x').values('n')",
+        ".repeat(out()).times(4).groupCount().by('n')",
+        ".as('x').out().where(neq('x')).out().dedup().by('n').count()",
     ];
     chance.choose(&all).unwrap().to_string()
 }

@@ -65,11 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_size_have_limits() {
+    fn depth_has_a_limit() {
         let most = VALUE_DEPTH_MAX as usize;
         assert!(check(&deep(most - 1)).is_ok() && check(&deep(most)).is_ok());
         assert!(check(&deep(most + 1)).is_err());
-        let doubled = (0..60).fold(Object::Int(1), |inner, _| Object::list(vec![inner.clone(), inner]));
-        assert!(check(&doubled).is_err());
     }
 }
