@@ -14,6 +14,20 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
+    /// Set in the offset of a blob that is kept in parts: what lies there is the list of their references. Offsets are multiples of 16.
+    const PARTS_FLAG: u64 = 1;
+
+    /// The reference to a blob whose parts are listed in the blob at this one.
+    pub(crate) fn of_parts(self) -> Self {
+        Self { offset: self.offset | Self::PARTS_FLAG, ..self }
+    }
+
+    /// The reference to the list of parts; none where the blob is whole.
+    pub(crate) fn parts(self) -> Option<Self> {
+        (self.offset & Self::PARTS_FLAG != 0)
+            .then_some(Self { offset: self.offset & !Self::PARTS_FLAG, ..self })
+    }
+
     /// Length of the encoded form.
     pub const ENCODED_BYTES: usize = 20;
 

@@ -24,11 +24,11 @@ mod writer;
 
 use crate::header::{Kind, replace_synced, seal, unseal, write_synced};
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
-use blobs::{blob_number, blob_path, check_blob_file, read_blob};
+use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts};
 use current::{CURRENT_NAME, Current};
 pub use writer::CheckpointWriter;
 
-/// Longest blob. A chunk of the graph is far smaller; this is where a length stops being believable.
+/// Longest blob that is kept whole: this is where a length stops being believable. Longer ones are kept in parts, all in one file.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
 /// A blob file that would grow beyond this is closed and another begun, so that dead space can be given back in portions.
@@ -159,7 +159,7 @@ impl Checkpoints {
 
     /// Reads a blob of a finished checkpoint whose file was not retired.
     pub fn read(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
-        read_blob(&*self.reader(blob.file)?, blob, &blob_path(&self.data, blob.file))
+        read_blob_or_parts(&*self.reader(blob.file)?, blob, &blob_path(&self.data, blob.file))
     }
 
     /// Removes every blob file that is not listed. The caller lists those which the latest manifest, and everyone still reading an

@@ -6,9 +6,13 @@
 //!   (:Imported)-[:LINK]->(:Imported)                                              so many more edges with every import
 //! ```
 //!
+//! Two indexes come and go, one over nodes and one over relationships; two standing queries follow the pairs, and must tell what is there after
+//! each death.
+//!
 //! Invariant: one chore is under way at a time, so after a death two states are possible: with it, and without.
 
 use crate::client::{Failure, failure};
+use crate::kept::agrees;
 use database::{Database, Error, Params, Value, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +22,12 @@ use world::chance::Chance;
 const KEYS: u64 = 60;
 /// Vertices of the file that is imported; it has as many edges.
 const IMPORT_VERTICES: i64 = 200;
+
+/// Followed through every death. Their answers always have a row.
+const STANDING: [(&str, &str); 2] = [
+    ("pairs", "MATCH (l:Left)-[p:PAIR]->(r:Right) RETURN count(*) AS n, sum(l.mark + p.mark + r.mark) AS s"),
+    ("odd", "MATCH (l:Left) WHERE l.mark % 2 = 1 RETURN count(*) AS n, sum(l.key) AS s"),
+];
 
 /// Key to mark, and how often the file was imported.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,7 +66,12 @@ impl Chores {
     /// What the database says.
     pub fn prepare(database: &Database) -> Result<(), Error> {
         let text = "CREATE CONSTRAINT left_key IF NOT EXISTS FOR (l:Left) REQUIRE l.key IS UNIQUE";
-        database.session().query(text, Params::new())?.finish().map(|_| ())
+        database.session().query(text, Params::new())?.finish()?;
+        let there = database.standing();
+        for (name, text) in STANDING.iter().filter(|(name, _)| !there.iter().any(|one| one.name == **name)) {
+            database.create_standing(name, text)?;
+        }
+        Ok(())
     }
 
     /// Asks for one chore. Nothing more is asked once an answer is missing.
@@ -75,7 +90,7 @@ impl Chores {
         let (mut after, mut must_refuse) = (self.state.clone(), false);
         let asked = match (chance.below(20), there) {
             (0, _) => "checkpoint".into(),
-            (1, _) => if chance.happens(0.5) { "index" } else { "no-index" }.into(),
+            (1, _) => ["index", "no-index", "edge-index", "no-edge-index"][chance.below(4) as usize].into(),
             (2, _) => {
                 after.imports += 1;
                 format!("import {}", self.file.display())
@@ -118,7 +133,13 @@ impl Chores {
             return Err(format!("found {found:?}\npossible were {possible:?}"));
         }
         self.state = found;
-        Ok(())
+        let there = database.standing();
+        let named = |name: &str| there.iter().any(|one| one.name == name);
+        // A death may come before they are made.
+        STANDING
+            .iter()
+            .filter(|(name, _)| named(name))
+            .try_for_each(|(name, text)| agrees(database, name, text))
     }
 }
 
@@ -138,6 +159,10 @@ pub fn perform(database: &Database, chore: &str) -> Result<String, Failure> {
         "checkpoint" => database.checkpoint().map(|_| ()),
         "index" => query("CREATE INDEX marks IF NOT EXISTS FOR (r:Right) ON (r.mark)", Params::new()),
         "no-index" => query("DROP INDEX marks IF EXISTS", Params::new()),
+        "edge-index" => {
+            query("CREATE INDEX pair_marks IF NOT EXISTS FOR ()-[p:PAIR]-() ON (p.mark)", Params::new())
+        }
+        "no-edge-index" => query("DROP INDEX pair_marks IF EXISTS", Params::new()),
         "import" => database.import(&import(chore.trim_start_matches("import "))).map(|_| ()),
         "make" => query(
             "CREATE (:Left {key: $key, mark: $mark})-[:PAIR {mark: $mark}]->(:Right {key: $key, mark: $mark})",

@@ -12,7 +12,7 @@
 //!
 //! Reading order: [`history`] (what was seen), [`check`] (what it proves; edges in [`infer`], cycles in [`cycle`], findings in
 //! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree
-//! with itself) and [`chores`] (what else a database does), [`script`] (golden scripts).
+//! with itself) and [`chores`] (what else a database does; [`kept`]: its standing queries), [`script`] (golden scripts).
 
 pub mod anomaly;
 pub mod audit;
@@ -22,6 +22,7 @@ pub mod client;
 pub mod cycle;
 pub mod history;
 pub mod infer;
+pub mod kept;
 pub mod limits;
 pub mod lives;
 pub mod script;

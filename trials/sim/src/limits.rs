@@ -11,11 +11,11 @@
 //! faults but deaths at rest, so the model knows the one state that is right. Cost: the whole graph is read after each step.
 
 use crate::audit::audit;
-use database::{Database, Error, Event, History, Mode, Moment, Options, Params, Value, params};
+use crate::kept;
+use database::{Database, Error, History, Mode, Moment, Options, Params, Value, params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use world::chance::Chance;
 use world::disk::{Disk, SimDisk};
 
@@ -462,7 +462,7 @@ impl Run {
         self.compare_nodes()?;
         self.compare_edges()?;
         self.compare_past()?;
-        STANDING.iter().try_for_each(|(name, text)| self.compare_standing(name, text))
+        STANDING.iter().try_for_each(|(name, text)| kept::agrees(self.database(), name, text))
     }
 
     fn compare_nodes(&self) -> Result<(), String> {
@@ -514,34 +514,6 @@ impl Run {
         match (found, past.statistics().edges()) == (nodes, edges) {
             true => Ok(()),
             false => Err(format!("at place {place} there were {nodes} nodes, {edges} edges, found {found}")),
-        }
-    }
-
-    fn compare_standing(&self, name: &str, text: &str) -> Result<(), String> {
-        let place = self.database().snapshot().place();
-        let subscription = self.database().subscribe(name, &Params::new(), None, true).map_err(told)?;
-        let (mut rows, mut at): (BTreeMap<String, isize>, u64) = (BTreeMap::new(), 0);
-        let mut first = true;
-        while first || at < place {
-            let event =
-                subscription.next(Duration::from_secs(20)).map_err(|end| format!("{name}: {end:?}"))?;
-            let Some(event) = event else { return Err(format!("{name} tells nothing up to {place}")) };
-            at = event.place();
-            first = false;
-            if let Event::Snapshot { rows: new, .. } | Event::Changes { rows: new, .. } = event {
-                for (row, difference) in new.iter() {
-                    let columns = subscription.columns().iter();
-                    let row: Vec<&Value> = columns.map(|column| &row.values()[column.at]).collect();
-                    *rows.entry(format!("{row:?}")).or_default() += difference;
-                }
-            }
-        }
-        rows.retain(|_, count| *count != 0);
-        let wanted = self.query(text, Params::new())?;
-        let wanted: BTreeMap<String, isize> = wanted.iter().map(|row| (format!("{row:?}"), 1)).collect();
-        match rows == wanted {
-            true => Ok(()),
-            false => Err(format!("{name} says {rows:?}, and the answer is {wanted:?}")),
         }
     }
 }

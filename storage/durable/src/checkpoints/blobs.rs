@@ -95,6 +95,23 @@ pub(crate) fn read_blob(file: &dyn DiskFile, blob: BlobRef, path: &Path) -> Dura
     Ok(bytes)
 }
 
+/// The same for a blob that may be kept in parts.
+pub(crate) fn read_blob_or_parts(file: &dyn DiskFile, blob: BlobRef, path: &Path) -> DurableResult<Vec<u8>> {
+    let Some(list) = blob.parts() else { return read_blob(file, blob, path) };
+    let references = read_blob(file, list, path)?;
+    let corrupt = || DurableError::corrupt(path, list.offset, "this is not a list of the parts of a blob");
+    let (references, rest) = references.as_chunks::<{ BlobRef::ENCODED_BYTES }>();
+    let parts: Vec<BlobRef> = references.iter().map(BlobRef::decode).collect();
+    if !rest.is_empty() || parts.iter().any(|part| part.file != blob.file || part.parts().is_some()) {
+        return Err(corrupt());
+    }
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend_from_slice(&read_blob(file, part, path)?);
+    }
+    Ok(bytes)
+}
+
 /// Reads a whole blob file and checks every byte. Returns how many blobs there are.
 pub(crate) fn walk_blob_file(file: &dyn DiskFile, number: u32, path: &Path) -> DurableResult<u64> {
     check_blob_file(file, number, path)?;

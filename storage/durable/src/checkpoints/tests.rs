@@ -394,3 +394,30 @@ fn missing_files_are_damage() {
         assert!(is_named_damage(&open(&disk, &root).err().unwrap()), "{name}");
     }
 }
+
+/// What broke: a chunk of more than 1 GiB, such as 4,096 texts of 300 KB, could be committed but never be part of a checkpoint.
+#[test]
+fn a_blob_too_long_to_be_whole_is_kept_in_parts() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    let mut chance = Chance::seeded(5);
+    let mut writer = checkpoints.begin(1).unwrap();
+    let mut kept: Vec<(BlobRef, Vec<u8>)> = Vec::new();
+    for length in [99, 100, 101, 199, 200, 201, 1_000, 0] {
+        let bytes = chance.bytes(length);
+        kept.push((writer.put_in_parts(&bytes, 100).unwrap(), bytes));
+        let whole = chance.bytes(21);
+        kept.push((writer.put(&whole).unwrap(), whole));
+    }
+    writer.settle().unwrap();
+    kept.iter().for_each(|(blob, bytes)| assert_eq!(checkpoints.read(*blob).unwrap(), *bytes));
+    writer.finish(b"m", &CheckpointMark::default()).unwrap();
+    let files: Vec<u32> = kept.iter().map(|(blob, _)| blob.file).collect();
+    checkpoints.retire(&files).unwrap();
+    drop(checkpoints);
+    let again = open(&disk.crash(1), &root).unwrap();
+    kept.iter().for_each(|(blob, bytes)| assert_eq!(again.read(*blob).unwrap(), *bytes));
+    for (blob, _) in kept.iter().filter(|(blob, _)| blob.parts().is_none()) {
+        let refused = again.read(blob.of_parts());
+        assert!(matches!(refused, Err(DurableError::Corrupt { .. })) || blob.length == 0, "{refused:?}");
+    }
+}

@@ -5,7 +5,7 @@ use world::disk::{DiskFile, OpenHow};
 use super::blobs::{BLOB_HEAD_BYTES, blob_file_header, blob_head, blob_path, padding_bytes};
 use super::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, Checkpoints};
 use crate::header::HEADER_BYTES;
-use crate::{BlobRef, CheckpointMark, DurableError, DurableResult};
+use crate::{BlobRef, CheckpointMark, DurableResult};
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -68,11 +68,21 @@ impl<'a> CheckpointWriter<'a> {
     /// Writes a blob. It can be read once the checkpoint is finished.
     pub fn put(&mut self, bytes: &[u8]) -> DurableResult<BlobRef> {
         if bytes.len() as u64 > BLOB_BYTES_MAX {
-            let length_bytes = bytes.len() as u64;
-            return Err(DurableError::TooLarge { length_bytes, length_bytes_max: BLOB_BYTES_MAX });
+            return self.put_in_parts(bytes, BLOB_BYTES_MAX as usize);
         }
         let crc = crc32fast::hash(bytes);
         self.room_for(bytes.len() as u64)?.push(bytes, crc)
+    }
+
+    /// Writes a blob in parts, and a list of them, into one file, which is what the reference names.
+    pub(super) fn put_in_parts(&mut self, bytes: &[u8], part_bytes_max: usize) -> DurableResult<BlobRef> {
+        let open = self.room_for(bytes.len() as u64)?;
+        let mut list = Vec::new();
+        for part in bytes.chunks(part_bytes_max) {
+            list.extend_from_slice(&open.push(part, crc32fast::hash(part))?.encode());
+        }
+        let crc = crc32fast::hash(&list);
+        Ok(open.push(&list, crc)?.of_parts())
     }
 
     /// Makes the blobs written so far durable and readable; the next go to a fresh file.
