@@ -1,15 +1,16 @@
 //! `tanglewood serve`: the door for drivers.
 
+mod costs;
+
 use super::folder::{self, Made, Opening};
 use super::{Exit, units};
 use clap::{Args, ValueEnum};
+use costs::Costs;
 use database::{Database, Error};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
-use server::{
-    EndSignal, GremlinServeOptions, GremlinServer, Limits, ServeError, ServeOptions, Server, Tls, Users,
-};
+use server::{EndSignal, GremlinServeOptions, GremlinServer, ServeError, ServeOptions, Server, Tls, Users};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,9 +39,6 @@ pub struct Serve {
     /// Private key (PEM) of the certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Connections served at once; each has a thread
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections_max)]
-    connections_max: usize,
     #[command(flatten)]
     opening: Opening,
     /// Address for drivers of TinkerPop (WebSocket and HTTP, path /gremlin), e.g. 127.0.0.1:8182
@@ -58,6 +56,8 @@ pub struct Serve {
     /// Address for browsers and HTTP clients (comes in a later version)
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
+    #[command(flatten)]
+    costs: Costs,
 }
 
 /// Whom the server lets in.
@@ -81,7 +81,7 @@ impl Serve {
         let others = self.sources.iter().map(|(_, path)| Made::open(path, self.opening.options()));
         let others: Vec<Made> = others.collect::<Result<_, _>>()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
-        let gremlin = self.gremlin_server(made.database(), &others, &options)?;
+        let gremlin = self.gremlin_server(&server, made.database(), &others, &options)?;
         let end = EndSignal::catch()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
@@ -96,6 +96,7 @@ impl Serve {
     /// The door for TinkerPop's drivers, where it is asked for.
     fn gremlin_server(
         &self,
+        server: &Server,
         database: &Database,
         others: &[Made],
         options: &ServeOptions,
@@ -118,7 +119,7 @@ impl Serve {
             tls: options.tls.clone(),
             limits: options.limits.clone(),
         };
-        GremlinServer::start(gremlin).map(Some).map_err(failed)
+        GremlinServer::start_beside(server, gremlin).map(Some).map_err(failed)
     }
 
     fn options(&self) -> Result<ServeOptions, Exit> {
@@ -126,11 +127,10 @@ impl Serve {
             (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key).map_err(failed)?),
             _ => None,
         };
-        let limits = Limits { connections_max: self.connections_max, ..Limits::default() };
         Ok(ServeOptions {
             gate: gate(self.auth, &self.database)?,
             tls,
-            limits,
+            limits: self.costs.limits(),
             ..ServeOptions::at(&self.bolt)
         })
     }

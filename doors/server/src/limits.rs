@@ -1,30 +1,50 @@
-//! What a client may cost: every wait, buffer and count of the door, by name. Tests set them small.
+//! What a client may cost: every wait, buffer and count of the door, by name. Tests set them small, `tanglewood serve` has a flag for
+//! those that an operator may want to change.
 
 use std::time::Duration;
 
 /// Limits of the listener and of each of its connections.
+///
+/// What is shared (places, strangers, unfinished messages) has two limits: one for the server, and a smaller one for each address, so
+/// that one address cannot keep others out. An IPv6 network of 64 bits is one address.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Connections served at once; each has a thread. One more is closed at once.
     pub connections_max: usize,
-    /// Of these, connections that have not yet said who they are; one more is closed at once. Strangers cannot take every place.
+    /// Of these, connections of one address.
+    pub connections_per_address_max: usize,
+    /// Of these, connections of one user; one more is told so and closed.
+    pub connections_per_user_max: usize,
+    /// Connections that have not yet logged on; one more is closed at once. Strangers cannot take every place.
     pub strangers_max: usize,
-    /// Time from connecting until the client has said who it is.
+    /// Of these, connections of one address.
+    pub strangers_per_address_max: usize,
+    /// Time from connecting until the client has logged on.
     pub greeting_timeout: Duration,
     /// Time without a byte within a message before the client is let go.
     pub message_timeout: Duration,
+    /// A message may take [`Limits::message_timeout`] in all, and a second more for each so many bytes: who drips is let go.
+    pub message_bytes_per_second_min: usize,
     /// Time without a word while a transaction or a result is open; it is ended then, and the client is let go.
     pub neglect_timeout: Duration,
+    /// Time without a word while nothing is open. Longer than the hour after which drivers renew their connections.
+    pub idle_timeout: Duration,
     /// Time without progress of a write: a client that never reads is let go.
     pub write_timeout: Duration,
+    /// Time in which a client that was refused may read why; what it sends meanwhile is thrown away.
+    pub farewell_timeout: Duration,
     /// While a request is waited for, an empty chunk goes out this often, so that the client knows that someone is there.
     pub keep_alive: Duration,
     /// Bytes of one message: a RUN with its parameters must fit.
     pub message_bytes_max: usize,
-    /// Bytes of one message of a client that has not said who it is.
+    /// Bytes of one message of a client that has not logged on.
     pub stranger_message_bytes_max: usize,
-    /// Bytes of all messages that are being put together, beyond what each connection may have for nothing.
+    /// Bytes of the values of one message, when they are unpacked.
+    pub value_bytes_max: usize,
+    /// Bytes of all messages that are being put together or unpacked, beyond the 64 KiB that each connection may have for nothing.
     pub incoming_bytes_max: usize,
+    /// Of these, bytes of one address.
+    pub incoming_bytes_per_address_max: usize,
     /// Bytes of the head of an HTTP request.
     pub head_bytes_max: usize,
     /// Bytes of an HTTP answer in GraphBinary, which must be whole before it is sent; one in JSON goes out as it comes.
@@ -33,19 +53,45 @@ pub struct Limits {
     pub bookmark_timeout: Duration,
 }
 
+impl Limits {
+    /// The default limits with other numbers of places; an address and a user may take three quarters of them.
+    pub fn of_connections(connections_max: usize) -> Limits {
+        let most = share(connections_max);
+        Limits {
+            connections_max,
+            connections_per_address_max: most,
+            connections_per_user_max: most,
+            ..Limits::default()
+        }
+    }
+}
+
+/// Three quarters, but one at least: what one address or user may take.
+pub fn share(of: usize) -> usize {
+    (of / 4 * 3 + of % 4 * 3 / 4).max(1)
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections_max: 1_024,
+            connections_per_address_max: 768,
+            connections_per_user_max: 768,
             strangers_max: 256,
+            strangers_per_address_max: 128,
             greeting_timeout: Duration::from_secs(15),
             message_timeout: Duration::from_secs(60),
+            message_bytes_per_second_min: 16 << 10,
             neglect_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(2 * 3_600),
             write_timeout: Duration::from_secs(60),
+            farewell_timeout: Duration::from_secs(3),
             keep_alive: Duration::from_secs(30),
             message_bytes_max: 64 << 20,
             stranger_message_bytes_max: 64 << 10,
+            value_bytes_max: 256 << 20,
             incoming_bytes_max: 512 << 20,
+            incoming_bytes_per_address_max: 384 << 20,
             head_bytes_max: 16 << 10,
             whole_answer_bytes_max: 64 << 20,
             bookmark_timeout: Duration::from_secs(30),

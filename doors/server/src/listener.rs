@@ -5,18 +5,19 @@
 //! and so holds back the query: a slow client costs bounded memory. docs/decisions/2026-11-22-a-thread-a-connection.md says why.
 
 mod conversation;
+pub(crate) mod crowd;
 pub(crate) mod doorway;
-pub(crate) mod reading;
+mod reading;
 mod tls;
-mod wire;
+pub(crate) mod wire;
 
 pub use tls::Tls;
 
 use crate::Limits;
 use crate::users::{Gate, Users};
+use crowd::Crowd;
 use database::Database;
 use doorway::{Doorway, Guest};
-use reading::Incoming;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -89,12 +90,12 @@ struct Shared {
     gate: Arc<Gate>,
     tls: Option<Tls>,
     limits: Limits,
-    incoming: Incoming,
 }
 
 /// A running server. Dropping it closes every connection.
 pub struct Server {
     doorway: Doorway,
+    crowd: Arc<Crowd>,
 }
 
 /// The wish of the system, or of whoever sits before it, that the process ends: Ctrl-C or SIGTERM.
@@ -130,18 +131,22 @@ impl Server {
             gate: options.gate.clone(),
             tls: options.tls.clone(),
             limits: options.limits.clone(),
-            incoming: Incoming::new(options.limits.incoming_bytes_max),
         });
         let serve = move |guest: Guest| {
             // How a connection ends is the client's affair: it sees the socket close.
             let _ = conversation::converse(&shared, guest);
         };
-        let (gate, limits) = (&options.gate, &options.limits);
-        Ok(Server { doorway: Doorway::open("bolt", &options.bolt, gate, limits, Arc::new(serve))? })
+        let crowd = Crowd::new(&options.limits);
+        let doorway = Doorway::open("bolt", &options.bolt, &options.gate, &crowd, Arc::new(serve))?;
+        Ok(Server { doorway, crowd })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.doorway.address()
+    }
+    /// Who is here, for another door of the same server.
+    pub(crate) fn crowd(&self) -> &Arc<Crowd> {
+        &self.crowd
     }
     /// Connections open now.
     pub fn connections(&self) -> usize {

@@ -1,4 +1,8 @@
-//! How much memory this process holds.
+//! How much memory this process holds, and memory that the system has back at once.
+
+mod pages;
+
+pub use pages::Pages;
 
 /// Bytes of memory that are resident now; none where the system does not say (outside Linux).
 #[must_use]

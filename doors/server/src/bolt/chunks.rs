@@ -1,19 +1,85 @@
 //! Messages as chunks: a length of two bytes, that many bytes, …, and a chunk of length zero at the end.
 
 use super::packstream::Packer;
+use std::ops::Deref;
+use world::memory::Pages;
 
 /// Bytes of one message, unless other limits are set.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Room that an assembler keeps when it is empty.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 const CHUNK_BYTES_MAX: usize = 0xFFFF;
+/// A longer message lies in pages of its own, which the system has back when it was answered.
+const SHORT_BYTES_MAX: usize = 256 << 10;
+
+/// A message.
+#[derive(Debug)]
+pub enum Message {
+    /// Of a usual length.
+    Short(Vec<u8>),
+    /// A long one.
+    Long(Pages),
+}
+
+impl Default for Message {
+    fn default() -> Message {
+        Message::Short(Vec::new())
+    }
+}
+
+impl From<Message> for Vec<u8> {
+    fn from(message: Message) -> Vec<u8> {
+        match message {
+            Message::Short(bytes) => bytes,
+            Message::Long(pages) => pages.to_vec(),
+        }
+    }
+}
+
+impl Deref for Message {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Message::Short(bytes) => bytes,
+            Message::Long(pages) => pages,
+        }
+    }
+}
+
+impl Message {
+    fn push(&mut self, chunk: &[u8]) -> Result<(), TooLong> {
+        // A system that has no more memory refuses it like one that is too long.
+        match self {
+            Message::Short(bytes) if bytes.len() + chunk.len() <= SHORT_BYTES_MAX => {
+                bytes.extend_from_slice(chunk);
+            }
+            Message::Short(bytes) => {
+                let mut pages = Pages::default();
+                [&**bytes, chunk]
+                    .iter()
+                    .try_for_each(|part| pages.extend_from_slice(part))
+                    .map_err(|_| TooLong)?;
+                *self = Message::Long(pages);
+            }
+            Message::Long(pages) => pages.extend_from_slice(chunk).map_err(|_| TooLong)?,
+        }
+        Ok(())
+    }
+    /// Bytes of memory that it takes.
+    pub fn held(&self) -> usize {
+        match self {
+            Message::Short(bytes) => bytes.capacity(),
+            Message::Long(pages) => pages.resident_bytes(),
+        }
+    }
+}
 
 /// Puts chunks together to messages, from any pieces of the stream.
 #[derive(Debug)]
 pub struct Assembler {
     pending: Vec<u8>,
     read: usize,
-    message: Vec<u8>,
+    message: Message,
     /// A message must not be longer.
     pub message_bytes_max: usize,
 }
@@ -31,7 +97,7 @@ pub struct TooLong;
 impl Assembler {
     /// An assembler of messages no longer than this.
     pub fn within(message_bytes_max: usize) -> Assembler {
-        Assembler { pending: Vec::new(), read: 0, message: Vec::new(), message_bytes_max }
+        Assembler { pending: Vec::new(), read: 0, message: Message::default(), message_bytes_max }
     }
     /// Takes what came from the socket.
     pub fn feed(&mut self, bytes: &[u8]) {
@@ -49,14 +115,14 @@ impl Assembler {
     }
     /// Bytes that wait here.
     pub fn held(&self) -> usize {
-        self.pending.len() + self.message.capacity()
+        self.pending.capacity() + self.message.held()
     }
     /// Has a message begun that has not ended?
     pub fn is_amid_message(&self) -> bool {
         !self.message.is_empty() || self.read < self.pending.len()
     }
     /// The next whole message, if it is there. Empty chunks between messages (keep-alive) are passed over.
-    pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+    pub fn next_message(&mut self) -> Result<Option<Message>, TooLong> {
         loop {
             let rest = &self.pending[self.read..];
             let Some(head) = rest.get(..2) else {
@@ -75,7 +141,7 @@ impl Assembler {
             if self.message.len() + len > self.message_bytes_max {
                 return Err(TooLong);
             }
-            self.message.extend_from_slice(chunk);
+            self.message.push(chunk)?;
             self.read += 2 + len;
         }
     }
@@ -124,16 +190,28 @@ mod tests {
 
     #[test]
     fn messages_survive_any_cutting() {
-        let messages: Vec<Vec<u8>> = vec![vec![1], vec![2; 65_535], vec![3; 65_536], vec![4; 200_000]];
+        let messages: Vec<Vec<u8>> = [
+            1,
+            65_535,
+            65_536,
+            200_000,
+            SHORT_BYTES_MAX - 1,
+            SHORT_BYTES_MAX,
+            SHORT_BYTES_MAX + 1,
+            2_000_000,
+        ]
+        .iter()
+        .map(|len| (0..*len).map(|at| at as u8).collect())
+        .collect();
         let mut stream = Vec::new();
         messages.iter().for_each(|message| write(message, &mut stream));
-        for piece in [1, 7, 4_096, stream.len()] {
+        for piece in [7, 4_096, stream.len()] {
             let mut assembler = Assembler::default();
             let mut got = Vec::new();
             for bytes in stream.chunks(piece) {
                 assembler.feed(bytes);
                 while let Some(message) = assembler.next_message().unwrap() {
-                    got.push(message);
+                    got.push(message.to_vec());
                 }
             }
             assert_eq!(got, messages);
@@ -157,7 +235,7 @@ mod tests {
         let chunk = [&[0xFF, 0xFF][..], &[7; 65_535]].concat();
         let refused = (0..2_000).any(|_| {
             assembler.feed(&chunk);
-            assembler.next_message() == Err(TooLong)
+            assembler.next_message().is_err()
         });
         assert!(refused);
     }

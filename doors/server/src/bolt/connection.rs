@@ -19,12 +19,13 @@ use super::notices::Filter;
 use super::packstream::{Packer, Unreadable};
 use super::{Version, bookmark};
 use crate::Limits as DoorLimits;
+use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
 use crate::users::Gate;
 use database::{Database, Error, Limits, Mode, Params, QueryResult, Session};
 use model::{Map, Value};
 use rows::{FLUSH_BYTES, Leftover};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -97,7 +98,10 @@ pub struct Connection {
     session: Session,
     interrupt: Arc<Interrupt>,
     gate: Arc<Gate>,
-    peer: IpAddr,
+    peer: SocketAddr,
+    /// Everyone who is connected, and where this client comes from.
+    crowd: Option<(Arc<Crowd>, Origin)>,
+    user_place: Option<Share<String>>,
     filter: Filter,
     /// Of the open transaction, where it said more than the connection.
     transaction_filter: Option<Filter>,
@@ -116,6 +120,8 @@ struct OpenResult {
     leftover: Option<Leftover>,
     has_sent: bool,
     filter: Filter,
+    /// Its parameters are on this account.
+    _values: Option<ValueAccount>,
 }
 
 impl Connection {
@@ -127,7 +133,9 @@ impl Connection {
             session: database.session(),
             interrupt: Arc::default(),
             gate: Gate::open(),
-            peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            peer: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            crowd: None,
+            user_place: None,
             filter: Filter::default(),
             transaction_filter: None,
             bookmark_timeout: DoorLimits::default().bookmark_timeout,
@@ -140,8 +148,16 @@ impl Connection {
         }
     }
     /// Lets in only whom this gate lets in.
-    pub fn guard(&mut self, gate: Arc<Gate>, peer: IpAddr) {
+    pub fn guard(&mut self, gate: Arc<Gate>, peer: SocketAddr) {
         (self.gate, self.peer) = (gate, peer);
+    }
+    /// Shares places and bytes with everyone who is connected.
+    pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
+        self.crowd = Some((crowd, origin));
+    }
+    /// Has the client been told why the connection ends?
+    pub fn was_refused(&self) -> bool {
+        matches!(self.state, State::Failed | State::Refused)
     }
     /// What it may cost.
     pub fn set_limits(&mut self, limits: &DoorLimits) {
@@ -171,7 +187,8 @@ impl Connection {
 
     /// Answers one message; what is left of the answer goes out with [`Connection::flush`].
     pub fn handle(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
-        let next = match Request::parse(bytes) {
+        let mut values = self.crowd.as_ref().map(|(crowd, origin)| crowd.values(*origin));
+        let next = match Request::parse_within(bytes, values.as_mut()) {
             Err(Unreadable::Malformed(what)) => {
                 self.fail(&invalid(format!("malformed message: {what}")));
                 Next::Close
@@ -185,7 +202,7 @@ impl Connection {
                 self.fail(&invalid(what));
                 Next::Go
             }
-            Ok(request) => self.dispatch(request, sink)?,
+            Ok(request) => self.dispatch(request, values, sink)?,
         };
         if self.out.len() >= FLUSH_BYTES {
             self.flush(sink)?;
@@ -193,7 +210,12 @@ impl Connection {
         Ok(next)
     }
 
-    fn dispatch(&mut self, request: Request, sink: &mut dyn Sink) -> std::io::Result<Next> {
+    fn dispatch(
+        &mut self,
+        request: Request,
+        values: Option<ValueAccount>,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Next> {
         match request {
             Request::Goodbye => return Ok(Next::Close),
             Request::Reset if self.is_known() => {
@@ -208,7 +230,7 @@ impl Connection {
             request => match (self.state, request) {
                 (State::Negotiated, Request::Hello(extra)) => return Ok(self.hello(&extra)),
                 (State::Authentication, Request::Logon(token)) => return Ok(self.logon(&token)),
-                (State::Ready, request) => return self.serve(request, sink),
+                (State::Ready, request) => return self.serve(request, values, sink),
                 _ => {
                     self.fail(&unexpected());
                     return Ok(Next::Close);
@@ -258,8 +280,9 @@ impl Connection {
 
     /// Asks the gate; who is let in pays for the session. A refusal has been said.
     fn admit(&mut self, token: &Map) -> Result<(), ()> {
-        match self.gate.admit(token, self.peer) {
-            Ok(user) => {
+        match self.place_of(token) {
+            Ok((user, place)) => {
+                self.user_place = place;
                 user.into_iter().for_each(|user| self.session.set_user(user));
                 self.state = State::Ready;
                 Ok(())
@@ -272,9 +295,30 @@ impl Connection {
         }
     }
 
-    fn serve(&mut self, request: Request, sink: &mut dyn Sink) -> std::io::Result<Next> {
+    /// Who the client is by this token, and a place among the user's connections. One address asks the gate at a time.
+    fn place_of(&self, token: &Map) -> Result<(Option<String>, Option<Share<String>>), Error> {
+        let Some((crowd, origin)) = &self.crowd else {
+            return Ok((self.gate.admit(token, self.peer.ip())?, None));
+        };
+        let user = crowd.in_turn(*origin, || self.gate.admit(token, self.peer.ip()))?;
+        let place = user.as_deref().map(|user| crowd.user(user)).transpose();
+        let place = place.map_err(|why| Error::new("Neo.TransientError.Request.NoThreadsAvailable", why))?;
+        Ok((user, place))
+    }
+
+    fn serve(
+        &mut self,
+        request: Request,
+        values: Option<ValueAccount>,
+        sink: &mut dyn Sink,
+    ) -> std::io::Result<Next> {
         let outcome = match request {
-            Request::Run(text, params, extra) => self.run(&text, params, &extra, sink),
+            Request::Run(text, params, extra) => {
+                self.run(&text, params, &extra, sink).map(|(result, metadata)| {
+                    self.results.insert(self.last_qid, OpenResult { _values: values, ..result });
+                    metadata
+                })
+            }
             Request::Pull(extra) => return self.pull(&extra, true, sink),
             Request::Discard(extra) => return self.pull(&extra, false, sink),
             Request::Begin(extra) => self.begin(&extra, sink),
@@ -284,6 +328,7 @@ impl Connection {
             Request::Telemetry => Ok(Map::new()),
             Request::Logoff if self.version.has_logon() => {
                 self.clear();
+                self.user_place = None;
                 self.state = State::Authentication;
                 Ok(Map::new())
             }
@@ -299,7 +344,13 @@ impl Connection {
         Ok(Next::Go)
     }
 
-    fn run(&mut self, text: &str, params: Arc<Map>, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {
+    fn run(
+        &mut self,
+        text: &str,
+        params: Arc<Map>,
+        extra: &Map,
+        sink: &mut dyn Sink,
+    ) -> Result<(OpenResult, Map), Error> {
         let in_transaction = self.session.in_transaction();
         if self.results.len() >= RESULTS_OPEN_MAX || (!in_transaction && !self.results.is_empty()) {
             return Err(invalid("too many results are open; read or discard them first"));
@@ -329,8 +380,7 @@ impl Connection {
             (true, Some(filter)) => filter.clone(),
             _ => Filter::from(extra, &self.filter),
         };
-        self.results.insert(qid, OpenResult { result, leftover: None, has_sent: false, filter });
-        Ok(metadata)
+        Ok((OpenResult { result, leftover: None, has_sent: false, filter, _values: None }, metadata))
     }
 
     fn begin(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {

@@ -3,6 +3,7 @@
 use super::packstream::{Field, Packer, Unpacker, Unreadable};
 use super::structure::{pack, pack_map};
 use super::{Version, gql};
+use crate::listener::crowd::ValueAccount;
 use database::Error;
 use model::{Map, Value};
 use std::sync::Arc;
@@ -52,7 +53,14 @@ pub struct Routing {
 impl Request {
     /// Reads one message.
     pub fn parse(bytes: &[u8]) -> Result<Request, Unreadable> {
-        let mut unpacker = Unpacker::new(bytes);
+        Request::parse_within(bytes, None)
+    }
+    /// The same, the values on an account.
+    pub(crate) fn parse_within(
+        bytes: &[u8],
+        account: Option<&mut ValueAccount>,
+    ) -> Result<Request, Unreadable> {
+        let mut unpacker = Unpacker::within(bytes, account);
         let (tag, fields) = unpacker.structure()?;
         let mut fields = (0..fields).map(|_| unpacker.field().map(Some)).collect::<Result<Vec<_>, _>>()?;
         if !unpacker.is_empty() {

@@ -3,6 +3,7 @@
 //! Reading is for hostile input: every length is checked against what is there, depth and sizes have limits, nothing is
 //! allocated on the word of the sender.
 
+use crate::listener::crowd::ValueAccount;
 use model::nested::VALUE_DEPTH_MAX;
 use model::{Map, Value, ValueTooLarge};
 use std::sync::Arc;
@@ -127,12 +128,44 @@ pub struct Unpacker<'a> {
     bytes: &'a [u8],
     /// Values read so far: each takes many times the byte that it may be sent in.
     values: usize,
+    account: Option<&'a mut ValueAccount>,
+    /// Bytes that were taken from the account and are not used yet.
+    room: usize,
+    has_taken: bool,
 }
+
+/// Bytes that are taken from an account at first: no more than every connection may have.
+const FIRST_ROOM_BYTES: usize = 64 << 10;
+/// Bytes that are taken from it at once then.
+const ROOM_BYTES: usize = 1 << 20;
+/// Bytes of an element of a list: lists grow, and are copied once when they are whole.
+const ELEMENT_BYTES: usize = 2 * size_of::<Value>();
+/// Bytes of a pair of a map, without what key and value hold.
+const PAIR_BYTES: usize = 2 * size_of::<(Arc<str>, Value)>();
+/// Bytes of a text or a blob, beside its own.
+const HEADER_BYTES: usize = 2 * size_of::<usize>();
 
 impl<'a> Unpacker<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Unpacker<'a> {
-        Unpacker { bytes, values: 0 }
+        Unpacker::within(bytes, None)
+    }
+    /// A reader whose values are on an account.
+    pub(crate) fn within(bytes: &'a [u8], account: Option<&'a mut ValueAccount>) -> Unpacker<'a> {
+        Unpacker { bytes, account, room: 0, has_taken: false, values: 0 }
+    }
+    /// Takes room for a value before it is made.
+    fn make_room(&mut self, bytes: usize) -> Result<(), Unreadable> {
+        let Some(account) = &mut self.account else { return Ok(()) };
+        if self.room < bytes {
+            let step = if self.has_taken { ROOM_BYTES } else { FIRST_ROOM_BYTES };
+            self.has_taken = true;
+            let more = (bytes - self.room).max(step);
+            account.grow(more).map_err(Unreadable::Refused)?;
+            self.room += more;
+        }
+        self.room -= bytes;
+        Ok(())
     }
     /// Was everything read?
     pub fn is_empty(&self) -> bool {
@@ -206,7 +239,9 @@ impl<'a> Unpacker<'a> {
             0xCB => Value::Int(i64::from_be_bytes(self.take(8)?.try_into().expect("eight bytes"))),
             0xCC..=0xCE => {
                 let len = self.size(1 << (marker - 0xCC))?;
-                Value::Bytes(Arc::from(self.take(len)?))
+                let blob = self.take(len)?;
+                self.make_room(len + HEADER_BYTES)?;
+                Value::Bytes(Arc::from(blob))
             }
             0xD0..=0xD2 => {
                 let len = self.size(1 << (marker - 0xD0))?;
@@ -224,14 +259,21 @@ impl<'a> Unpacker<'a> {
         })
     }
     fn text_of(&mut self, len: usize) -> Result<&'a str, Unreadable> {
-        std::str::from_utf8(self.take(len)?).map_err(|_| Malformed("text is not UTF-8"))
+        let text = self.take(len)?;
+        self.make_room(len + HEADER_BYTES)?;
+        std::str::from_utf8(text).map_err(|_| Malformed("text is not UTF-8"))
     }
     fn list_of(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
         // An element takes a byte at least, so a length beyond what is there is a lie; nothing is reserved on its word.
         if len > self.bytes.len() {
             return Err(Malformed("the message ends within a list"));
         }
-        Ok(Value::try_list((0..len).map(|_| self.value_within(depth)).collect::<Result<_, _>>()?)?)
+        let mut elements = Vec::new();
+        for _ in 0..len {
+            self.make_room(ELEMENT_BYTES)?;
+            elements.push(self.value_within(depth)?);
+        }
+        Ok(Value::try_list(elements)?)
     }
     fn map_of(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
         Ok(Value::try_map(self.pairs_of(len, depth)?)?)
@@ -239,6 +281,7 @@ impl<'a> Unpacker<'a> {
     fn pairs_of(&mut self, len: usize, depth: usize) -> Result<Vec<(Arc<str>, Value)>, Unreadable> {
         let mut pairs = Vec::new();
         for _ in 0..len {
+            self.make_room(PAIR_BYTES)?;
             let Value::String(key) = self.value_within(depth)? else {
                 return Err(Malformed("a map key is not text"));
             };

@@ -6,6 +6,7 @@
 
 use super::asking::{Asking, Outlet, Part, Refusal, Stop, invalid};
 use super::message::{self, Format, Frame, Request, Status};
+use crate::listener::crowd::{Crowd, Origin};
 use crate::users::Gate;
 use database::{Database, Error, Interrupter, Session, Value};
 use gremlin::Object;
@@ -69,6 +70,8 @@ pub type Watch = dyn Fn(Option<Interrupter>) + Send;
 pub struct Connection {
     manner: Manner,
     peer: IpAddr,
+    /// Everyone who is connected, and where this client comes from.
+    crowd: Option<(Arc<Crowd>, Origin)>,
     user: Option<String>,
     is_known: bool,
     /// What a client asked before it said who it is.
@@ -96,11 +99,20 @@ impl Connection {
     /// A client that has said nothing yet.
     pub fn new(manner: Manner, peer: IpAddr, watch: Box<Watch>) -> Connection {
         let is_known = !manner.gate.asks();
-        Connection { manner, peer, user: None, is_known, pending: None, sessions: HashMap::new(), watch }
+        let sessions = HashMap::new();
+        Connection { manner, peer, crowd: None, user: None, is_known, pending: None, sessions, watch }
+    }
+    /// Waits for its turn among clients of the same address when it logs on.
+    pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
+        self.crowd = Some((crowd, origin));
     }
     /// Has the client said who it is?
     pub fn is_known(&self) -> bool {
         self.is_known
+    }
+    /// The user, where the gate knows users.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
     }
     /// Is a transaction open, so that others may wait for this client?
     pub fn has_open_work(&self) -> bool {
@@ -140,7 +152,12 @@ impl Connection {
         let mut parts =
             token.split(|byte| *byte == 0).skip(1).map(|part| String::from_utf8_lossy(part).to_string());
         let (name, password) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        match self.manner.admit(&name, &password, self.peer) {
+        let admit = || self.manner.admit(&name, &password, self.peer);
+        let admitted = match &self.crowd {
+            Some((crowd, origin)) => crowd.in_turn(*origin, admit),
+            None => admit(),
+        };
+        match admitted {
             Ok(user) => {
                 (self.user, self.is_known) = (user, true);
                 match self.pending.take() {

@@ -7,9 +7,9 @@ use super::message::Frame;
 use super::pace::{Pace, Paced};
 use super::request_head::Head;
 use crate::limits::Limits;
+use crate::listener::crowd::{Crowd, Origin, Share};
 use crate::listener::doorway::{Doorway, Guest};
-use crate::listener::reading::Incoming;
-use crate::listener::{ServeError, Tls};
+use crate::listener::{ServeError, Server, Tls};
 use database::Interrupter;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -23,12 +23,15 @@ use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode};
 use tungstenite::{Error as SocketError, Message, WebSocket};
 use world::clock::monotonic_ns;
+use world::memory::Pages;
 use world::threads::Thread;
 
 /// The path of the door.
 pub const PATH: &str = "/gremlin";
 /// How often clients with a running traversal are looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Bytes of the reason in a frame that closes (RFC 6455, 5.5).
+const REASON_BYTES_MAX: usize = 123;
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 16 << 10;
 
@@ -53,7 +56,6 @@ struct Running {
 
 struct Shared {
     options: GremlinServeOptions,
-    incoming: Incoming,
     running: Mutex<BTreeMap<u64, Running>>,
     stopping: AtomicBool,
 }
@@ -72,16 +74,26 @@ impl GremlinServer {
     /// # Errors
     /// The address is none, is taken, or can be reached by others while no password is asked.
     pub fn start(options: GremlinServeOptions) -> Result<GremlinServer, ServeError> {
-        let incoming = Incoming::new(options.limits.incoming_bytes_max);
+        let crowd = Crowd::new(&options.limits);
+        GremlinServer::start_within(options, &crowd)
+    }
+    /// The same as another door of a server: what all clients may cost, they may cost at both doors together.
+    ///
+    /// # Errors
+    /// As [`GremlinServer::start`].
+    pub fn start_beside(server: &Server, options: GremlinServeOptions) -> Result<GremlinServer, ServeError> {
+        GremlinServer::start_within(options, server.crowd())
+    }
+    fn start_within(options: GremlinServeOptions, crowd: &Arc<Crowd>) -> Result<GremlinServer, ServeError> {
         let (running, stopping) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { options, incoming, running, stopping });
+        let shared = Arc::new(Shared { options, running, stopping });
         let (served, watched) = (shared.clone(), shared.clone());
         let serve = move |guest: Guest| {
             // How a connection ends is the client's affair: it sees the socket close.
             let _ = converse(&served, guest);
         };
-        let GremlinServeOptions { address, manner, limits, .. } = &shared.options;
-        let doorway = Doorway::open("gremlin", address, &manner.gate, limits, Arc::new(serve))?;
+        let GremlinServeOptions { address, manner, .. } = &shared.options;
+        let doorway = Doorway::open("gremlin", address, &manner.gate, crowd, Arc::new(serve))?;
         let address = doorway.address();
         let watching = Some(world::threads::spawn("gremlin-watch", move || watch(&watched)));
         Ok(GremlinServer { shared, doorway: Some(doorway), watching, address })
@@ -108,7 +120,7 @@ impl Drop for GremlinServer {
 /// One connection, from its first byte to its last.
 fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
     let limits = &shared.options.limits;
-    let pace = Pace::new(limits, shared.incoming.clone());
+    let pace = Pace::new(limits, guest.crowd.account(guest.origin));
     pace.next_until(Some(monotonic_ns() + limits.greeting_timeout.as_nanos() as u64));
     let paced = Paced::new(guest.socket.clone(), pace.clone(), limits)?;
     let peer = guest.socket.peer_addr()?.ip();
@@ -122,11 +134,25 @@ fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
             None => drop(running.remove(&number)),
         }
     };
-    let visit = Visit { shared, pace, peer, watch: Box::new(watch) };
-    match &shared.options.tls {
+    let visit = Visit { shared, pace: pace.clone(), peer, watch: Box::new(watch) };
+    let end = match &shared.options.tls {
         None => visit.talk(paced, &mut guest),
         Some(tls) => visit.talk(tls.stream(paced)?, &mut guest),
+    }?;
+    drop(pace);
+    if end == End::Refused {
+        guest.bid_farewell(limits.farewell_timeout);
     }
+    Ok(())
+}
+
+/// How a conversation ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The client had enough, or is gone.
+    Left,
+    /// The server had, and said why.
+    Refused,
 }
 
 /// What is known of a client while it is here.
@@ -143,22 +169,17 @@ fn later(wait: Duration) -> Option<u64> {
 
 impl Visit<'_> {
     /// Answers requests of HTTP until one asks for WebSocket, or none comes.
-    fn talk<S: Read + Write>(self, mut stream: S, guest: &mut Guest) -> io::Result<()> {
+    fn talk<S: Read + Write>(self, mut stream: S, guest: &mut Guest) -> io::Result<End> {
         let limits = &self.shared.options.limits;
+        let (crowd, origin) = (guest.crowd.clone(), guest.origin);
+        let mut visitor = Visitor { crowd, origin, place: None };
         let http = Http { manner: &self.shared.options.manner, limits, peer: self.peer, watch: &*self.watch };
         let mut bytes = Vec::new();
         loop {
-            let Some(head) = read_head(&mut stream, &mut bytes, limits)? else { return Ok(()) };
-            if head.path != PATH {
-                return http::refuse(Some(&head), 404, &format!("the door is at {PATH}"), &mut stream);
-            }
-            if !http.manner.gate.asks() && !head.is_for_this_machine() {
-                let message = "a server that asks for no password answers only to localhost or a loopback address \
-                               as Host";
-                return http::refuse(Some(&head), 403, message, &mut stream);
-            }
-            if head.is_of_another_site() {
-                return http::refuse(Some(&head), 403, "pages of other sites may not ask", &mut stream);
+            let reading = Reading { limits, pace: &self.pace };
+            let Some(head) = reading.head(&mut stream, &mut bytes)? else { return Ok(End::Refused) };
+            if let Some((code, message)) = unwelcome(&head, http.manner) {
+                return refuse(Some(&head), code, message, &mut stream);
             }
             if let Some(key) = head.web_socket_key() {
                 write!(
@@ -168,45 +189,51 @@ impl Visit<'_> {
                     derive_accept_key(key.as_bytes())
                 )?;
                 stream.flush()?;
-                return self.listen(stream, bytes, guest);
+                return self.listen(stream, bytes, guest, visitor);
             }
             // A name and a password come with each request, so a stranger's body is not even read.
-            let Some(known) = http.admit(&head, &mut stream)? else { return Ok(()) };
+            let known = visitor.crowd.in_turn(origin, || http.admit(&head, &mut stream))?;
+            let Some(known) = known else { return Ok(End::Refused) };
+            if let Err(why) = visitor.take_place(known.user()) {
+                return refuse(Some(&head), 429, &why, &mut stream);
+            }
             guest.stranger = None;
-            let Some(body) = read_body(&mut stream, &mut bytes, &head, limits)? else { return Ok(()) };
+            let Some(body) = reading.body(&mut stream, &mut bytes, &head)? else { return Ok(End::Refused) };
             http.answer(&known, &head, &body, &mut stream)?;
             if !head.keeps_alive {
-                return Ok(());
+                return Ok(End::Left);
             }
-            self.pace.next_until(None);
+            self.pace.next_until(later(limits.idle_timeout));
         }
     }
 
     /// Answers frames as they come; `ahead` came with the handshake.
-    fn listen<S: Read + Write>(self, stream: S, ahead: Vec<u8>, guest: &mut Guest) -> io::Result<()> {
+    fn listen<S: Read + Write>(
+        self,
+        stream: S,
+        ahead: Vec<u8>,
+        guest: &mut Guest,
+        mut visitor: Visitor,
+    ) -> io::Result<End> {
         let limits = &self.shared.options.limits;
-        let config = |bytes_max: usize| {
-            let config = WebSocketConfig::default().read_buffer_size(READ_BYTES).write_buffer_size(0);
-            config.max_message_size(Some(bytes_max)).max_frame_size(Some(bytes_max))
-        };
         let Visit { shared, pace, peer, watch } = self;
         let greeted_by_ns = later(limits.greeting_timeout);
-        let mut client = WebSocket::from_partially_read(
-            stream,
-            ahead,
-            Role::Server,
-            Some(config(limits.stranger_message_bytes_max)),
-        );
+        let config = Some(web_socket(limits.stranger_message_bytes_max));
+        let mut client = WebSocket::from_partially_read(stream, ahead, Role::Server, config);
         let mut connection = Connection::new(shared.options.manner.clone(), peer, watch);
+        connection.join(visitor.crowd.clone(), visitor.origin);
         loop {
             if connection.is_known() && guest.stranger.take().is_some() {
-                client.set_config(|now| *now = config(limits.message_bytes_max));
+                if let Err(why) = visitor.take_place(connection.user()) {
+                    return farewell(&mut client, Some(closing(CloseCode::Policy, &why)));
+                }
+                client.set_config(|now| *now = web_socket(limits.message_bytes_max));
             }
-            // Who is known may be silent as long as it likes, unless others wait for its transaction; a stranger may not.
+            // Who is known may be silent for long, unless others wait for its transaction; a stranger may not.
             pace.next_until(match connection.is_known() {
                 false => greeted_by_ns,
                 true if connection.has_open_work() => later(limits.neglect_timeout),
-                true => None,
+                true => later(limits.idle_timeout),
             });
             let (frame, is_text) = match client.read() {
                 Ok(Message::Binary(frame)) => (frame, false),
@@ -214,7 +241,7 @@ impl Visit<'_> {
                 // The protocol's own pings are answered by the library.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
                 Ok(Message::Close(_)) => return farewell(&mut client, None),
-                Err(error) => return farewell(&mut client, complaint(&error)),
+                Err(error) => return farewell(&mut client, complaint(&error, pace.refused())),
             };
             let mut sink = |frame: Frame| {
                 let message = match frame {
@@ -230,85 +257,163 @@ impl Visit<'_> {
     }
 }
 
-/// Reads up to the end of a request's head; what came behind it stays in `bytes`. None where the client has no more requests.
-fn read_head<S: Read + Write>(
-    stream: &mut S,
-    bytes: &mut Vec<u8>,
-    limits: &Limits,
-) -> io::Result<Option<Head>> {
-    loop {
-        match Head::parse(bytes) {
-            Ok(Some((head, length))) => {
-                bytes.drain(..length);
-                return Ok(Some(head));
-            }
-            Ok(None) if bytes.len() > limits.head_bytes_max => {
-                let message = format!("the head of a request is longer than {} bytes", limits.head_bytes_max);
-                return http::refuse(None, 431, &message, stream).map(|()| None);
-            }
-            Ok(None) => {}
-            Err(error) => return http::refuse(None, 400, &error.to_string(), stream).map(|()| None),
+/// Someone at the door, among all others.
+struct Visitor {
+    crowd: Arc<Crowd>,
+    origin: Origin,
+    place: Option<(String, Share<String>)>,
+}
+
+impl Visitor {
+    /// A place among the connections of a user; with HTTP each request may be another's.
+    fn take_place(&mut self, user: Option<&str>) -> Result<(), String> {
+        let Some(user) = user else { return Ok(()) };
+        if self.place.as_ref().is_none_or(|(name, _)| name != user) {
+            self.place = None;
+            self.place = Some((user.to_string(), self.crowd.user(user)?));
         }
-        if !read_more(stream, bytes)? {
-            return Ok(None);
-        }
+        Ok(())
     }
 }
 
-/// Reads a request's body. None where there is none to read, and the client was told.
-fn read_body<S: Read + Write>(
-    stream: &mut S,
-    bytes: &mut Vec<u8>,
-    head: &Head,
-    limits: &Limits,
-) -> io::Result<Option<Vec<u8>>> {
-    let length = match head.body_bytes() {
-        Ok(length) if length <= limits.message_bytes_max => length,
-        Ok(_) => {
-            let message = format!("a body is longer than {} bytes", limits.message_bytes_max);
-            return http::refuse(Some(head), 413, &message, stream).map(|()| None);
-        }
-        Err(error) => return http::refuse(Some(head), 411, &error.to_string(), stream).map(|()| None),
-    };
-    if length > bytes.len() && head.says("expect", "100-continue") {
-        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
-        stream.flush()?;
+/// Why a request is not for this door.
+fn unwelcome(head: &Head, manner: &Manner) -> Option<(u16, &'static str)> {
+    if head.path != PATH {
+        return Some((404, "the door is at /gremlin"));
     }
-    while bytes.len() < length {
-        if !read_more(stream, bytes)? {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
+    if !manner.gate.asks() && !head.is_for_this_machine() {
+        let message =
+            "a server that asks for no password answers only to localhost or a loopback address as Host";
+        return Some((403, message));
     }
-    let behind = bytes.split_off(length);
-    Ok(Some(std::mem::replace(bytes, behind)))
+    head.is_of_another_site().then_some((403, "pages of other sites may not ask"))
 }
 
-fn read_more(stream: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
-    let mut buffer = [0; READ_BYTES];
-    let count = stream.read(&mut buffer)?;
-    bytes.extend_from_slice(&buffer[..count]);
-    Ok(count > 0)
+fn web_socket(bytes_max: usize) -> WebSocketConfig {
+    let config = WebSocketConfig::default().read_buffer_size(READ_BYTES).write_buffer_size(0);
+    config.max_message_size(Some(bytes_max)).max_frame_size(Some(bytes_max))
+}
+
+fn refuse(head: Option<&Head>, code: u16, message: &str, out: &mut dyn Write) -> io::Result<End> {
+    http::refuse(head, code, message, out).map(|()| End::Refused)
+}
+
+/// Reads requests of HTTP, within limits.
+struct Reading<'r> {
+    limits: &'r Limits,
+    pace: &'r Pace,
+}
+
+impl Reading<'_> {
+    /// Reads up to the end of a request's head; what came behind it stays in `bytes`. None where the client has no more requests, or was
+    /// told why no more is read.
+    fn head<S: Read + Write>(&self, stream: &mut S, bytes: &mut Vec<u8>) -> io::Result<Option<Head>> {
+        let head_bytes_max = self.limits.head_bytes_max;
+        loop {
+            match Head::parse(bytes) {
+                Ok(Some((head, length))) => {
+                    bytes.drain(..length);
+                    return Ok(Some(head));
+                }
+                Ok(None) if bytes.len() > head_bytes_max => {
+                    let message = format!("the head of a request is longer than {head_bytes_max} bytes");
+                    return http::refuse(None, 431, &message, stream).map(|()| None);
+                }
+                Ok(None) => {}
+                Err(error) => return http::refuse(None, 400, &error.to_string(), stream).map(|()| None),
+            }
+            // Who has asked for nothing need not be told.
+            let head = (!bytes.is_empty()).then(Head::default);
+            if !self.more(stream, bytes, head.as_ref())? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads a request's body. None where there is none to read, and the client was told.
+    fn body<S: Read + Write>(
+        &self,
+        stream: &mut S,
+        bytes: &mut Vec<u8>,
+        head: &Head,
+    ) -> io::Result<Option<Pages>> {
+        let length = match head.body_bytes() {
+            Ok(length) if length <= self.limits.message_bytes_max => length,
+            Ok(_) => {
+                let message = format!("a body is longer than {} bytes", self.limits.message_bytes_max);
+                return http::refuse(Some(head), 413, &message, stream).map(|()| None);
+            }
+            Err(error) => {
+                return http::refuse(Some(head), 411, &error.to_string(), stream).map(|()| None);
+            }
+        };
+        if length > bytes.len() && head.says("expect", "100-continue") {
+            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            stream.flush()?;
+        }
+        let mut body = Pages::default();
+        loop {
+            let count = bytes.len().min(length - body.len());
+            body.extend_from_slice(&bytes[..count])?;
+            bytes.drain(..count);
+            if body.len() == length {
+                return Ok(Some(body));
+            }
+            if !self.more(stream, bytes, Some(head))? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads what is there. False where no more comes; the client was told why, if there is a request to be answered.
+    fn more(
+        &self,
+        stream: &mut (impl Read + Write),
+        bytes: &mut Vec<u8>,
+        head: Option<&Head>,
+    ) -> io::Result<bool> {
+        let mut buffer = [0; READ_BYTES];
+        match stream.read(&mut buffer) {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                bytes.extend_from_slice(&buffer[..count]);
+                Ok(true)
+            }
+            Err(error) => match (self.pace.refused(), head) {
+                (Some(why), Some(head)) => {
+                    let code = if error.kind() == ErrorKind::TimedOut { 408 } else { 503 };
+                    http::refuse(Some(head), code, &why, stream).map(|()| false)
+                }
+                _ => Err(error),
+            },
+        }
+    }
 }
 
 /// What a client is told whose frame cannot be read; nothing where it is gone.
-fn complaint(error: &SocketError) -> Option<CloseFrame> {
+fn complaint(error: &SocketError, refused: Option<String>) -> Option<CloseFrame> {
     let code = match error {
         SocketError::Capacity(_) => CloseCode::Size,
         SocketError::Protocol(_) => CloseCode::Protocol,
         SocketError::Utf8(_) => CloseCode::Invalid,
-        SocketError::Io(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Other) => {
-            CloseCode::Policy
-        }
+        SocketError::Io(_) if refused.is_some() => CloseCode::Policy,
         _ => return None,
     };
-    Some(CloseFrame { code, reason: error.to_string().into() })
+    Some(closing(code, &refused.unwrap_or_else(|| error.to_string())))
 }
 
-fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>) -> io::Result<()> {
+/// A frame that closes, with as much of a reason as fits.
+fn closing(code: CloseCode, why: &str) -> CloseFrame {
+    let reason = &why[..why.floor_char_boundary(REASON_BYTES_MAX)];
+    CloseFrame { code, reason: reason.into() }
+}
+
+fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>) -> io::Result<End> {
+    let end = if why.is_some() { End::Refused } else { End::Left };
     // The client may be gone already.
     let _ = client.close(why);
     let _ = client.flush();
-    Ok(())
+    Ok(end)
 }
 
 /// Ends what runs for clients that are gone.

@@ -140,6 +140,13 @@ pub struct Known {
     user: Option<String>,
 }
 
+impl Known {
+    /// The user, where the gate knows users.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+}
+
 enum Outcome {
     Denied(Denied),
     Gone(io::Error),
@@ -256,9 +263,12 @@ fn reason(code: u16) -> &'static str {
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        408 => "Request Timeout",
         411 => "Length Required",
         413 => "Content Too Large",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
         _ => "Internal Server Error",
     }
 }

@@ -4,7 +4,8 @@
 //! holds others up may not be silent; any other may. Whoever reads sets the pace; the socket keeps it.
 
 use crate::limits::Limits;
-use crate::listener::reading::Incoming;
+use crate::listener::crowd::Account;
+use crate::listener::wire::patience_ns;
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -12,31 +13,51 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::clock::monotonic_ns;
 
+/// Bytes read at once; less than every connection may hold.
+const READ_BYTES_MAX: usize = 16 << 10;
+/// A buffer for a frame is made at its length, and the kernel may give its first byte this much memory.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// A message is held twice while it grows: as frames as they came, and as what they make together.
+const TIMES_HELD: usize = 2;
+
 /// What may be waited for, and how long.
 pub struct Pace {
     state: Mutex<State>,
     message_timeout: Duration,
-    incoming: Incoming,
+    bytes_per_second_min: usize,
 }
 
-#[derive(Default)]
 struct State {
     /// Silence ends then; none where it need not.
     until_ns: Option<u64>,
     /// Bytes that came since the last whole message.
     amid_bytes: usize,
+    /// When the first of them came.
+    began_ns: u64,
+    account: Account,
+    /// Why no more is read.
+    refused: Option<String>,
 }
 
 impl Pace {
-    pub(crate) fn new(limits: &Limits, incoming: Incoming) -> Arc<Pace> {
-        let (state, message_timeout) = (Mutex::default(), limits.message_timeout);
-        Arc::new(Pace { state, message_timeout, incoming })
+    pub(crate) fn new(limits: &Limits, account: Account) -> Arc<Pace> {
+        let state = State { until_ns: None, amid_bytes: 0, began_ns: 0, account, refused: None };
+        Arc::new(Pace {
+            state: Mutex::new(state),
+            message_timeout: limits.message_timeout,
+            bytes_per_second_min: limits.message_bytes_per_second_min,
+        })
+    }
+    /// Why reading ended, where the server ended it.
+    pub fn refused(&self) -> Option<String> {
+        self.state.lock().refused.clone()
     }
     /// A message is whole; the next one may be waited for until then.
     pub fn next_until(&self, until_ns: Option<u64>) {
         let mut state = self.state.lock();
-        self.incoming.change(state.amid_bytes, 0);
-        *state = State { until_ns, amid_bytes: 0 };
+        // Giving back always succeeds.
+        let _ = state.account.hold(0);
+        (state.until_ns, state.amid_bytes) = (until_ns, 0);
     }
     fn wait(&self) -> Option<Duration> {
         let state = self.state.lock();
@@ -45,25 +66,40 @@ impl Pace {
             Duration::from_nanos(until_ns.saturating_sub(monotonic_ns())).max(Duration::from_millis(1))
         };
         let patience = (state.amid_bytes > 0).then_some(self.message_timeout);
-        [patience, state.until_ns.map(left)].into_iter().flatten().min()
+        [patience, self.until_ns(&state).map(left)].into_iter().flatten().min()
+    }
+    /// Waiting ends then, whatever drips meanwhile.
+    fn until_ns(&self, state: &State) -> Option<u64> {
+        let whole_ns = (state.amid_bytes > 0).then(|| {
+            state.began_ns + patience_ns(self.message_timeout, state.amid_bytes, self.bytes_per_second_min)
+        });
+        [whole_ns, state.until_ns].into_iter().flatten().min()
     }
     fn is_late(&self) -> bool {
-        self.state.lock().until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns)
+        let state = self.state.lock();
+        self.until_ns(&state).is_some_and(|until_ns| monotonic_ns() >= until_ns)
     }
-    fn took(&self, count: usize) -> io::Result<()> {
+    fn late(&self) -> io::Error {
+        self.state.lock().refused = Some("nothing was heard for too long".into());
+        ErrorKind::TimedOut.into()
+    }
+    /// Takes room for what is about to be read.
+    fn make_room(&self, count: usize) -> io::Result<()> {
         let mut state = self.state.lock();
-        let before = state.amid_bytes;
-        state.amid_bytes += count;
-        if self.incoming.change(before, state.amid_bytes) {
-            return Ok(());
-        }
-        Err(io::Error::other("the server holds too many unfinished messages; try again later"))
+        let amid = state.amid_bytes + count;
+        let huge = if amid > READ_BYTES_MAX { HUGE_PAGE_BYTES } else { 0 };
+        let wanted = TIMES_HELD * amid + huge;
+        state.account.hold(wanted).map_err(|why| {
+            state.refused = Some(why.clone());
+            io::Error::other(why)
+        })
     }
-}
-
-impl Drop for Pace {
-    fn drop(&mut self) {
-        self.incoming.change(self.state.get_mut().amid_bytes, 0);
+    fn took(&self, count: usize) {
+        let mut state = self.state.lock();
+        if state.amid_bytes == 0 {
+            state.began_ns = monotonic_ns();
+        }
+        state.amid_bytes += count;
     }
 }
 
@@ -86,15 +122,21 @@ impl Read for Paced {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let wait = self.pace.wait();
         if self.pace.is_late() {
-            return Err(ErrorKind::TimedOut.into());
+            return Err(self.pace.late());
         }
         if wait != self.timeout {
             self.socket.set_read_timeout(wait)?;
             self.timeout = wait;
         }
+        let room = bytes.len().min(READ_BYTES_MAX);
+        let bytes = &mut bytes[..room];
+        self.pace.make_room(room)?;
         match (&*self.socket).read(bytes) {
-            Ok(count) => self.pace.took(count).map(|()| count),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(ErrorKind::TimedOut.into()),
+            Ok(count) => {
+                self.pace.took(count);
+                Ok(count)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(self.pace.late()),
             Err(error) => Err(error),
         }
     }

@@ -1,7 +1,7 @@
 //! One connection from its first byte to its last, on a thread of its own.
 
 use super::Shared;
-use super::doorway::{Guest, Stranger};
+use super::doorway::Guest;
 use super::wire::{Listener, Wire, WireSink, Word};
 use crate::bolt::Version;
 use crate::bolt::connection::{Connection, Interrupt, Next};
@@ -15,10 +15,11 @@ use world::clock::monotonic_ns;
 /// Talks with a client until one of them has enough.
 pub(super) fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
     let (socket, number) = (guest.socket.clone(), guest.number);
-    let greeted_by_ns = monotonic_ns() + shared.limits.greeting_timeout.as_nanos() as u64;
+    let greeted_by_ns = after(shared.limits.greeting_timeout);
     let local = socket.local_addr()?.to_string();
-    let peer = socket.peer_addr()?.ip();
-    let wire = Arc::new(Wire::new(socket, &shared.limits, shared.incoming.clone())?);
+    let peer = socket.peer_addr()?;
+    let account = guest.crowd.account(guest.origin);
+    let wire = Arc::new(Wire::new(socket, &shared.limits, account)?);
     if let Some(tls) = &shared.tls {
         wire.dig(tls.tunnel()?);
     }
@@ -26,11 +27,19 @@ pub(super) fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()>
     let mut connection = Connection::new(&shared.database, version, number, local);
     connection.guard(shared.gate.clone(), peer);
     connection.set_limits(&shared.limits);
+    connection.join(guest.crowd.clone(), guest.origin);
     let (interrupt, interrupter) = connection.interrupter();
     wire.listen(Attentive { interrupt, interrupter });
     let watched = wire.clone();
     connection.set_meanwhile(move || watched.look());
-    talk(shared, &wire, &mut connection, greeted_by_ns, &mut guest.stranger)
+    let outcome = talk(shared, &wire, &mut connection, greeted_by_ns, &mut guest)?;
+    // What the client had open, and sent, is given back before it is waited for.
+    drop(connection);
+    wire.forget();
+    if outcome == End::Refused {
+        guest.bid_farewell(shared.limits.farewell_timeout);
+    }
+    Ok(())
 }
 
 /// Agrees on a version; none where the client speaks something else.
@@ -62,42 +71,63 @@ fn shake_hands(wire: &Wire, until_ns: u64) -> io::Result<Option<Version>> {
     }
 }
 
+/// How a conversation ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The client had enough.
+    Left,
+    /// The server had, and said why.
+    Refused,
+}
+
 /// Answers messages as they come; answers go out when there is nothing more to answer.
 fn talk(
     shared: &Shared,
     wire: &Arc<Wire>,
     connection: &mut Connection,
     greeted_by_ns: u64,
-    stranger: &mut Option<Stranger>,
-) -> io::Result<()> {
+    guest: &mut Guest,
+) -> io::Result<End> {
     let mut sink = WireSink(wire.clone());
+    let mut greeted_by_ns = Some(greeted_by_ns);
     loop {
-        let word =
-            match next_word(wire, connection, &mut sink, stranger.is_some().then_some(greeted_by_ns), shared)
-            {
-                Ok(word) => word,
-                Err(error) if error.kind() == ErrorKind::InvalidData => {
-                    connection.refuse(&error.to_string());
-                    return connection.flush(&mut sink);
-                }
-                Err(error) => return Err(error),
-            };
-        let message = match word {
-            Word::Message(message) => message,
-            Word::Silence => {
-                connection.refuse("nothing was heard for too long");
-                return connection.flush(&mut sink);
+        let message = match next_word(wire, connection, &mut sink, greeted_by_ns, shared) {
+            Ok(Word::Message(message)) => message,
+            Ok(Word::Silence) => return refuse(connection, "nothing was heard for too long", &mut sink),
+            Ok(Word::Gone) => return Ok(End::Left),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return refuse(connection, &error.to_string(), &mut sink);
             }
-            Word::Gone => return Ok(()),
+            Err(error) => return Err(error),
         };
         if connection.handle(&message, &mut sink)? == Next::Close {
-            return connection.flush(&mut sink);
+            connection.flush(&mut sink)?;
+            return Ok(if connection.was_refused() { End::Refused } else { End::Left });
         }
-        if stranger.is_some() && connection.is_known() {
-            *stranger = None;
+        if connection.is_known() && guest.stranger.take().is_some() {
+            greeted_by_ns = None;
             wire.trust(shared.limits.message_bytes_max);
+        } else if !connection.is_known() && guest.stranger.is_none() {
+            // After LOGOFF it is a stranger as at the beginning.
+            let Ok(stranger) = guest.crowd.strangers.take(guest.origin, 1) else {
+                return refuse(connection, "too many clients have not logged on", &mut sink);
+            };
+            guest.stranger = Some(stranger);
+            greeted_by_ns = Some(after(shared.limits.greeting_timeout));
+            wire.trust(shared.limits.stranger_message_bytes_max);
         }
     }
+}
+
+/// Tells the client why it is let go.
+fn refuse(connection: &mut Connection, why: &str, sink: &mut WireSink) -> io::Result<End> {
+    connection.refuse(why);
+    connection.flush(sink)?;
+    Ok(End::Refused)
+}
+
+fn after(time: Duration) -> u64 {
+    monotonic_ns() + time.as_nanos() as u64
 }
 
 fn next_word(
@@ -111,10 +141,9 @@ fn next_word(
         return Ok(Word::Message(message));
     }
     connection.flush(sink)?;
-    let neglected = |timeout: Duration| monotonic_ns() + timeout.as_nanos() as u64;
-    let until_ns = greeted_by_ns
-        .or_else(|| connection.has_open_work().then(|| neglected(shared.limits.neglect_timeout)));
-    wire.hear(until_ns)
+    let limits = &shared.limits;
+    let silence = if connection.has_open_work() { limits.neglect_timeout } else { limits.idle_timeout };
+    wire.hear(Some(greeted_by_ns.unwrap_or_else(|| after(silence))))
 }
 
 /// What a RESET and the end of a client do to what runs.

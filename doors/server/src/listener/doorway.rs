@@ -4,14 +4,14 @@
 //! guest is dropped, however that comes.
 
 use super::ServeError;
-use crate::limits::Limits;
+use super::crowd::{Crowd, Origin, Share};
 use crate::users::Gate;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::threads::Thread;
 
@@ -23,6 +23,10 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const PROBE_AFTER: Duration = Duration::from_secs(60);
 /// Clients that the system keeps waiting for us; beyond, it lets them try again, which takes them a second.
 const WAITING_MAX: i32 = 1_024;
+/// Who was refused, and sends nothing for so long, is not waited for.
+const FAREWELL_SILENCE: Duration = Duration::from_millis(500);
+/// Bytes that are thrown away at once.
+const FAREWELL_READ_BYTES: usize = 16 << 10;
 /// Pause when the system gives no more sockets or threads.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -31,7 +35,6 @@ pub(crate) type Serve = dyn Fn(Guest) + Send + Sync;
 
 /// What all who came in share.
 struct Lobby {
-    strangers: Arc<AtomicUsize>,
     stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
 }
@@ -50,8 +53,13 @@ pub(crate) struct Guest {
     pub socket: Arc<TcpStream>,
     /// Counted from 1.
     pub number: u64,
-    /// Taken when the guest is known.
+    /// Where the guest comes from.
+    pub origin: Origin,
+    /// Everyone who is here.
+    pub crowd: Arc<Crowd>,
+    /// Taken when the guest has logged on.
     pub stranger: Option<Stranger>,
+    _place: Share<Origin>,
     lobby: Arc<Lobby>,
 }
 
@@ -61,7 +69,7 @@ impl Doorway {
         name: &'static str,
         address: &str,
         gate: &Gate,
-        limits: &Limits,
+        crowd: &Arc<Crowd>,
         serve: Arc<Serve>,
     ) -> Result<Doorway, ServeError> {
         let address = permitted(address, gate)?;
@@ -71,12 +79,8 @@ impl Doorway {
         };
         let listener = Arc::new(listen(address).map_err(failed)?);
         let address = listener.local_addr().map_err(failed)?;
-        let lobby = Arc::new(Lobby {
-            strangers: Arc::default(),
-            stopping: AtomicBool::new(false),
-            open: Mutex::default(),
-        });
-        let accepting = Accepting { name, lobby: lobby.clone(), limits: limits.clone(), serve };
+        let lobby = Arc::new(Lobby { stopping: AtomicBool::new(false), open: Mutex::default() });
+        let accepting = Accepting { name, lobby: lobby.clone(), crowd: crowd.clone(), serve };
         let heard = listener.clone();
         let accepting = Some(world::threads::spawn(name, move || accepting.accept(&heard)));
         Ok(Doorway { lobby, listener, accepting, address })
@@ -129,7 +133,7 @@ fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
 struct Accepting {
     name: &'static str,
     lobby: Arc<Lobby>,
-    limits: Limits,
+    crowd: Arc<Crowd>,
     serve: Arc<Serve>,
 }
 
@@ -141,47 +145,51 @@ impl Accepting {
                 return;
             }
             // Out of descriptors or threads, usually: some close in time.
-            if accepted.and_then(|(socket, _)| self.receive(socket, number)).is_err() {
+            if accepted.and_then(|(socket, peer)| self.receive(socket, peer, number)).is_err() {
                 world::threads::sleep(BREATH);
             }
         }
     }
     /// Gives a connection its thread, if there is a place for one more.
-    fn receive(&self, socket: TcpStream, number: u64) -> io::Result<()> {
+    fn receive(&self, socket: TcpStream, peer: SocketAddr, number: u64) -> io::Result<()> {
         let probes = socket2::TcpKeepalive::new().with_time(PROBE_AFTER);
         socket2::SockRef::from(&socket).set_tcp_keepalive(&probes)?;
         socket.set_nodelay(true)?;
-        let stranger = Stranger::of(&self.lobby.strangers, self.limits.strangers_max);
-        let Some(stranger) = stranger else { return Ok(()) };
-        let Some(guest) = self.place(Arc::new(socket), number, stranger) else { return Ok(()) };
+        let origin = Origin::from(peer.ip());
+        let Ok(stranger) = self.crowd.strangers.take(origin, 1) else { return Ok(()) };
+        let Ok(place) = self.crowd.places.take(origin, 1) else { return Ok(()) };
+        let (crowd, lobby, socket) = (self.crowd.clone(), self.lobby.clone(), Arc::new(socket));
+        lobby.open.lock().insert(number, socket.clone());
+        let guest = Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, lobby };
         let serve = self.serve.clone();
         let work = move || serve(guest);
         std::thread::Builder::new().name(self.name.into()).stack_size(STACK_BYTES).spawn(work).map(drop)
     }
-    /// One of the connections served at once.
-    fn place(&self, socket: Arc<TcpStream>, number: u64, stranger: Stranger) -> Option<Guest> {
-        let mut open = self.lobby.open.lock();
-        if open.len() >= self.limits.connections_max {
-            return None;
-        }
-        open.insert(number, socket.clone());
-        Some(Guest { socket, number, stranger: Some(stranger), lobby: self.lobby.clone() })
-    }
 }
 
 /// One of those who have not said yet who they are.
-pub(crate) struct Stranger(Arc<AtomicUsize>);
+pub(crate) type Stranger = Share<Origin>;
 
-impl Stranger {
-    fn of(count: &Arc<AtomicUsize>, max: usize) -> Option<Stranger> {
-        let more = |count: usize| (count < max).then_some(count + 1);
-        count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok().map(|_| Stranger(count.clone()))
-    }
-}
-
-impl Drop for Stranger {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+impl Guest {
+    /// The guest was refused and told why: what it still sends is thrown away for a while, since a socket that is closed while bytes wait
+    /// in it takes the answer back from the other end. Who is silent for [`FAREWELL_SILENCE`] has sent all; a stranger gets no more than that.
+    pub(crate) fn bid_farewell(&self, time: Duration) {
+        let time = if self.stranger.is_some() { time.min(FAREWELL_SILENCE) } else { time };
+        let _ = self.socket.shutdown(Shutdown::Write);
+        let until_ns = world::clock::monotonic_ns() + time.as_nanos() as u64;
+        let mut waste = [0; FAREWELL_READ_BYTES];
+        loop {
+            let left = Duration::from_nanos(until_ns.saturating_sub(world::clock::monotonic_ns()));
+            let wait = left.min(FAREWELL_SILENCE);
+            if wait.is_zero() || self.socket.set_read_timeout(Some(wait)).is_err() {
+                return;
+            }
+            match (&*self.socket).read(&mut waste) {
+                Ok(0) => return,
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
+                _ => {}
+            }
+        }
     }
 }
 

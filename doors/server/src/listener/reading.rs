@@ -1,96 +1,86 @@
 //! What a client sent and nobody took yet: bytes, half a message, messages read ahead; all of it on an account.
 
-use crate::bolt::chunks::Assembler;
+use super::crowd::Account;
+use crate::bolt::chunks::{Assembler, Message};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of messages read ahead of a conversation that is busy; the message that goes beyond is still read.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 /// Messages read ahead of it.
 const AHEAD_MESSAGES_MAX: usize = 64;
-/// Bytes that each connection may hold without an account.
-const FREE_BYTES: usize = 64 << 10;
 const RESET: u8 = 0x0F;
-
-/// Bytes that all connections hold together, and may.
-#[derive(Clone)]
-pub(crate) struct Incoming {
-    held: Arc<AtomicUsize>,
-    max: usize,
-}
-
-impl Incoming {
-    pub fn new(max: usize) -> Incoming {
-        Incoming { held: Arc::default(), max }
-    }
-    /// One connection holds `now` instead of `before`.
-    pub(crate) fn change(&self, before: usize, now: usize) -> bool {
-        let (before, now) = (before.saturating_sub(FREE_BYTES), now.saturating_sub(FREE_BYTES));
-        let held = self.held.fetch_add(now.wrapping_sub(before), Ordering::AcqRel);
-        now <= before || held.wrapping_add(now - before) <= self.max
-    }
-}
 
 /// Puts one client's bytes together to messages.
 pub(super) struct Assembly {
     assembler: Assembler,
-    ahead: VecDeque<Vec<u8>>,
+    ahead: VecDeque<Message>,
     ahead_bytes: usize,
     resets: usize,
-    incoming: Incoming,
-    charged: usize,
+    account: Account,
+    /// The message that was taken last: whoever took it has it still.
+    taken_bytes: usize,
 }
 
 impl Assembly {
-    pub fn new(incoming: Incoming, message_bytes_max: usize) -> Assembly {
+    pub fn new(account: Account, message_bytes_max: usize) -> Assembly {
         Assembly {
             assembler: Assembler::within(message_bytes_max),
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             resets: 0,
-            incoming,
-            charged: 0,
+            account,
+            taken_bytes: 0,
         }
     }
     /// From now on messages may be so long.
     pub fn trust(&mut self, message_bytes_max: usize) {
         self.assembler.message_bytes_max = message_bytes_max;
     }
-    /// Takes what came from the socket.
+    /// Takes what came from the socket. Room for it is taken before.
     pub fn feed(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Err(why) = self.account.hold(self.held() + bytes.len()) {
+            // Others may need the room while this one is told.
+            self.forget();
+            return Err(refused(&why));
+        }
         self.assembler.feed(bytes);
         self.charge()
     }
+    fn held(&self) -> usize {
+        self.assembler.held() + self.ahead_bytes + self.taken_bytes
+    }
     fn charge(&mut self) -> io::Result<()> {
-        let held = self.assembler.held() + self.ahead_bytes;
-        let fits = self.incoming.change(self.charged, held);
-        self.charged = held;
-        if fits {
-            Ok(())
-        } else {
-            Err(refused("the server holds too many unfinished messages; try again later"))
-        }
+        self.account.hold(self.held()).map_err(|why| refused(&why))
+    }
+    /// Nothing more is wanted of what came.
+    pub fn forget(&mut self) {
+        self.assembler = Assembler::within(0);
+        self.ahead.clear();
+        (self.ahead_bytes, self.taken_bytes) = (0, 0);
+        let _ = self.account.hold(0);
     }
     /// Bytes as they came, before messages begin.
     pub fn take_raw(&mut self, bytes: &mut [u8]) -> usize {
         self.assembler.take_raw(bytes)
     }
     /// The next message.
-    pub fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if let Some(message) = self.ahead.pop_front() {
-            self.ahead_bytes -= message.len();
-            self.charge()?;
-            return Ok(Some(message));
-        }
-        let next = self.take_message()?;
-        if next.is_some() {
+    pub fn next(&mut self) -> io::Result<Option<Message>> {
+        let before = std::mem::take(&mut self.taken_bytes);
+        let next = match self.ahead.pop_front() {
+            Some(message) => {
+                self.ahead_bytes -= message.held();
+                Some(message)
+            }
+            None => self.take_message()?,
+        };
+        self.taken_bytes = next.as_ref().map_or(0, Message::held);
+        if before + self.taken_bytes > 0 {
             self.charge()?;
         }
         Ok(next)
     }
-    fn take_message(&mut self) -> io::Result<Option<Vec<u8>>> {
+    fn take_message(&mut self) -> io::Result<Option<Message>> {
         let max = self.assembler.message_bytes_max;
         self.assembler.next_message().map_err(|_| refused(&format!("a message is longer than {max} bytes")))
     }
@@ -107,7 +97,7 @@ impl Assembly {
         while self.has_room() {
             let Some(message) = self.take_message()? else { break };
             self.resets += usize::from(message.get(1) == Some(&RESET));
-            self.ahead_bytes += message.len();
+            self.ahead_bytes += message.held();
             self.ahead.push_back(message);
         }
         self.charge()
@@ -115,12 +105,6 @@ impl Assembly {
     /// RESETs met since the last call.
     pub fn take_resets(&mut self) -> usize {
         std::mem::take(&mut self.resets)
-    }
-}
-
-impl Drop for Assembly {
-    fn drop(&mut self) {
-        self.incoming.change(self.charged, 0);
     }
 }
 
@@ -133,13 +117,25 @@ fn refused(what: &str) -> io::Error {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::Limits;
     use crate::bolt::chunks::write;
+    use crate::listener::crowd::Crowd;
+    use std::net::IpAddr;
+    use std::sync::Arc;
+
+    fn crowd(incoming_bytes_max: usize) -> Arc<Crowd> {
+        let incoming_bytes_per_address_max = incoming_bytes_max;
+        Crowd::new(&Limits { incoming_bytes_max, incoming_bytes_per_address_max, ..Limits::default() })
+    }
+    fn assembly(crowd: &Arc<Crowd>) -> Assembly {
+        Assembly::new(crowd.account(IpAddr::from([127, 0, 0, 1]).into()), 64 << 20)
+    }
 
     #[test]
     fn all_connections_share_one_account() {
-        let incoming = Incoming::new(1 << 20);
+        let crowd = crowd(4 << 20);
         let half = [&[0xFF, 0xFF][..], &[7; 65_535]].concat();
-        let mut clients: Vec<Assembly> = (0..4).map(|_| Assembly::new(incoming.clone(), 64 << 20)).collect();
+        let mut clients: Vec<Assembly> = (0..4).map(|_| assembly(&crowd)).collect();
         let mut rounds = 0;
         let refused = loop {
             rounds += 1;
@@ -149,14 +145,16 @@ mod tests {
             }
         };
         assert!(refused.to_string().contains("unfinished"), "{refused}");
-        assert!((4..8).contains(&rounds), "{rounds} rounds of 4 x 64 KiB");
+        assert!((8..17).contains(&rounds), "{rounds} rounds of 4 x 64 KiB");
+        clients[0].forget();
+        assert!(clients[1].feed(&half).is_ok(), "one that was refused gives back what it held");
         drop(clients);
-        assert_eq!(incoming.held.load(Ordering::Acquire), 0, "everything was given back");
+        assert!(assembly(&crowd).feed(&[7; 1 << 20]).is_ok(), "everything was given back");
     }
 
     #[test]
     fn resets_are_met_ahead_of_their_turn() {
-        let mut assembly = Assembly::new(Incoming::new(1 << 20), 1 << 20);
+        let mut assembly = assembly(&crowd(1 << 20));
         let mut bytes = Vec::new();
         for message in [&[0xB1, 0x3F, 0xA0][..], &[0xB0, RESET], &[0xB0, 0x12]] {
             write(message, &mut bytes);

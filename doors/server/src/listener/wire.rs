@@ -4,9 +4,11 @@
 //! query it looks here every few milliseconds ([`Wire::look`]) and so meets a RESET, or the end of the client. Reading and writing
 //! wait in the kernel, one system call each.
 
-use super::reading::{Assembly, Incoming};
+use super::crowd::Account;
+use super::reading::Assembly;
 use super::tls::Tunnel;
 use crate::Limits;
+use crate::bolt::chunks::Message;
 use crate::bolt::connection::Sink;
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Read, Write};
@@ -24,7 +26,7 @@ const WRITE_SLICE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) enum Word {
     /// A message.
-    Message(Vec<u8>),
+    Message(Message),
     /// None in time.
     Silence,
     /// The client is gone.
@@ -43,6 +45,7 @@ pub(super) struct Wire {
     state: Mutex<State>,
     keep_alive: Duration,
     message_timeout: Duration,
+    bytes_per_second_min: usize,
 }
 
 struct State {
@@ -57,16 +60,18 @@ struct State {
     said_ns: u64,
     gone: bool,
     listener: Option<Box<dyn Listener>>,
+    /// When the message began that is being waited for, and how much of it came since.
+    begun: Option<(u64, usize)>,
 }
 
 impl Wire {
-    pub fn new(socket: Arc<TcpStream>, limits: &Limits, incoming: Incoming) -> io::Result<Wire> {
+    pub fn new(socket: Arc<TcpStream>, limits: &Limits, account: Account) -> io::Result<Wire> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(WRITE_SLICE))?;
         let state = State {
             socket,
             tunnel: None,
-            assembly: Assembly::new(incoming, limits.stranger_message_bytes_max),
+            assembly: Assembly::new(account, limits.stranger_message_bytes_max),
             buffer: vec![0; READ_BYTES],
             owed: Vec::new(),
             read_timeout: None,
@@ -74,11 +79,13 @@ impl Wire {
             said_ns: monotonic_ns(),
             gone: false,
             listener: None,
+            begun: None,
         };
         Ok(Wire {
             state: Mutex::new(state),
             keep_alive: limits.keep_alive,
             message_timeout: limits.message_timeout,
+            bytes_per_second_min: limits.message_bytes_per_second_min,
         })
     }
     /// From now on bytes go through a tunnel.
@@ -88,6 +95,10 @@ impl Wire {
     /// From now on messages may be so long.
     pub fn trust(&self, message_bytes_max: usize) {
         self.state.lock().assembly.trust(message_bytes_max);
+    }
+    /// Nothing more is wanted of what came: it is thrown away.
+    pub fn forget(&self) {
+        self.state.lock().assembly.forget();
     }
     pub fn listen(&self, listener: impl Listener + 'static) {
         self.state.lock().listener = Some(Box::new(listener));
@@ -108,13 +119,14 @@ impl Wire {
     }
 
     /// A message that is here already.
-    pub fn at_hand(&self) -> io::Result<Option<Vec<u8>>> {
+    pub fn at_hand(&self) -> io::Result<Option<Message>> {
         self.state.lock().assembly.next()
     }
 
     /// Waits for a message, until then if there is an end to it.
     pub fn hear(&self, until_ns: Option<u64>) -> io::Result<Word> {
         let mut state = self.state.lock();
+        state.begun = None;
         loop {
             if let Some(message) = state.assembly.next()? {
                 return Ok(Word::Message(message));
@@ -127,7 +139,14 @@ impl Wire {
             }
             // Half a message is waited for only so long, whatever else may take its time.
             let patience = state.assembly.is_amid_message().then_some(self.message_timeout);
-            let left = until_ns.map(left_until);
+            let whole_ns = patience.map(|patience| {
+                let (began_ns, came) = *state.begun.get_or_insert_with(|| (monotonic_ns(), 0));
+                began_ns + patience_ns(patience, came, self.bytes_per_second_min)
+            });
+            if whole_ns.is_some_and(|whole_ns| monotonic_ns() >= whole_ns) {
+                return Ok(Word::Silence);
+            }
+            let left = [until_ns, whole_ns].into_iter().flatten().min().map(left_until);
             let wait = [patience, left].into_iter().flatten().min();
             if !state.read(wait)? {
                 return Ok(Word::Silence);
@@ -154,6 +173,12 @@ impl Wire {
     pub fn say(&self, bytes: &[u8]) -> io::Result<()> {
         self.state.lock().write_all(bytes)
     }
+}
+
+/// Time that a message may take of which so much came: some for nothing, and more for what came.
+pub(crate) fn patience_ns(patience: Duration, came: usize, bytes_per_second_min: usize) -> u64 {
+    let more_ns = came as u128 * 1_000_000_000 / bytes_per_second_min.max(1) as u128;
+    patience.as_nanos() as u64 + more_ns as u64
 }
 
 fn left_until(until_ns: u64) -> Duration {
@@ -210,6 +235,9 @@ impl State {
     }
     fn took(&mut self, count: usize) -> io::Result<()> {
         self.gone = count == 0;
+        if let Some((_, came)) = &mut self.begun {
+            *came += count;
+        }
         let (bytes, assembly) = (&self.buffer[..count], &mut self.assembly);
         let Some(tunnel) = &mut self.tunnel else { return assembly.feed(bytes) };
         let outcome = tunnel.take_in(bytes, |plain| assembly.feed(plain));

@@ -53,8 +53,21 @@ pub struct PlanDescription {
     pub identifiers: Vec<String>,
     /// Expected rows.
     pub estimated_rows: Option<f64>,
+    /// What it did, where it ran under PROFILE.
+    pub profile: Option<OperatorProfile>,
     /// Its inputs.
     pub children: Vec<PlanDescription>,
+}
+
+/// What an operator did, as drivers read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperatorProfile {
+    /// Rows it handed on.
+    pub rows: u64,
+    /// Vertices, edges and index entries that it asked the store for, counted from its rows.
+    pub db_hits: u64,
+    /// Time in its calls, in nanoseconds.
+    pub time_ns: u64,
 }
 
 /// The operators of a plan in pre-order; `variables` is the statement's table.

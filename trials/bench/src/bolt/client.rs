@@ -83,7 +83,7 @@ impl Client {
     fn next(&mut self) -> Result<Vec<u8>, String> {
         loop {
             match self.assembler.next_message() {
-                Ok(Some(message)) => return Ok(message),
+                Ok(Some(message)) => return Ok(message.into()),
                 Ok(None) => {}
                 Err(_) => return Err("a message is too long".into()),
             }
