@@ -1,5 +1,6 @@
 //! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
+use crate::clients::Listed;
 use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters, users};
 use model::schema::SchemaTarget;
 use model::temporal::{Duration, LocalDateTime};
@@ -10,6 +11,7 @@ use plan::procedures::{
     LISTED_USERS,
 };
 use plan::statement::{Mode as StatementMode, Rule as PlanRule, SchemaCommand, Target};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
 
@@ -136,35 +138,60 @@ const TRANSACTION: &str = "neo4j-transaction-";
 /// The name of the one database, as Neo4j's drivers know it.
 const DATABASE: &str = "neo4j";
 
-/// The columns are Neo4j's. A transaction is listed while a statement of it runs.
+/// The columns are Neo4j's: the transactions that are open, then what runs without one.
 fn transactions(database: &Database) -> Vec<Vec<Value>> {
-    let now_us = i64::try_from(world::clock::wall_us()).unwrap_or(i64::MAX);
-    let row = |query: RunningQuery| {
-        let status = if query.running { "Running" } else { "Blocked" };
-        let began_us = now_us - i64::try_from(query.elapsed_ms).unwrap_or(0) * 1_000;
-        let (seconds, micros) = (began_us.div_euclid(1_000_000), began_us.rem_euclid(1_000_000));
-        let began = LocalDateTime { seconds, nanos: micros as u32 * 1_000 };
-        let number = query.id.strip_prefix("query-").unwrap_or(&query.id);
-        vec![
-            DATABASE.into(),
-            format!("{TRANSACTION}{number}").into(),
-            query.id.as_str().into(),
-            "".into(),
-            "".into(),
-            query.user.unwrap_or_default().into(),
-            query.text.into(),
-            format!("{began}Z").into(),
-            status.into(),
-            milliseconds(query.elapsed_ms),
-            "".into(),
-            Value::map([("tenant", query.tenant.into())]),
-            status.to_lowercase().into(),
-            milliseconds(query.elapsed_ms),
-            milliseconds(query.cpu_ms),
-            whole(query.bytes),
-        ]
+    let mut running: BTreeMap<String, RunningQuery> =
+        database.running().into_iter().map(|query| (query.id.clone(), query)).collect();
+    let now_us = world::clock::wall_us();
+    let mut rows = Vec::new();
+    for listed in database.transactions().all() {
+        let queries: Vec<RunningQuery> =
+            listed.queries().iter().filter_map(|number| running.remove(&format!("query-{number}"))).collect();
+        let age_ms = now_us.saturating_sub(listed.began_us) / 1_000;
+        rows.push(transaction(Some(&listed), &listed.number.to_string(), queries.last(), age_ms, now_us));
+    }
+    rows.extend(running.values().map(|query| transaction(None, &query.id, Some(query), query.elapsed_ms, now_us)));
+    rows
+}
+
+/// A row: the transaction, and the statement of it that runs.
+fn transaction(
+    listed: Option<&Listed>,
+    id: &str,
+    query: Option<&RunningQuery>,
+    age_ms: u64,
+    now_us: u64,
+) -> Vec<Value> {
+    let began_us = i64::try_from(now_us.saturating_sub(age_ms * 1_000)).unwrap_or(i64::MAX);
+    let (seconds, micros) = (began_us.div_euclid(1_000_000), began_us.rem_euclid(1_000_000));
+    let began = LocalDateTime { seconds, nanos: micros as u32 * 1_000 };
+    let status = match (listed, query) {
+        (Some(listed), _) if listed.is_terminated() => "Terminated with reason: TERMINATE TRANSACTION",
+        (_, Some(query)) if !query.running => "Blocked",
+        _ => "Running",
     };
-    database.running().into_iter().map(row).collect()
+    let user = listed.and_then(|listed| listed.user.clone());
+    let user = user.or_else(|| query.and_then(|query| query.user.clone())).unwrap_or_default();
+    let text = |of: fn(&Listed) -> &Arc<str>| listed.map_or("".into(), |listed| Value::String(of(listed).clone()));
+    let of_query = |value: fn(&RunningQuery) -> Value| query.map_or(Value::Null, value);
+    vec![
+        DATABASE.into(),
+        format!("{TRANSACTION}{id}").into(),
+        query.map_or("", |query| &query.id).into(),
+        text(|listed| &listed.client.connection_id),
+        text(|listed| &listed.client.address),
+        user.into(),
+        query.map_or("", |query| &query.text).into(),
+        format!("{began}Z").into(),
+        status.into(),
+        milliseconds(age_ms),
+        "".into(),
+        listed.map_or_else(|| Value::map::<&str>([]), |listed| listed.metadata.clone()),
+        of_query(|query| if query.running { "running" } else { "waiting" }.into()),
+        of_query(|query| milliseconds(query.elapsed_ms)),
+        of_query(|query| milliseconds(query.cpu_ms)),
+        whole(query.map_or(0, |query| query.bytes)),
+    ]
 }
 
 fn milliseconds(count: u64) -> Value {
@@ -236,17 +263,33 @@ pub(crate) fn nothing() -> Table {
 
 /// KILL QUERY: ends a running query; the answer says whether there was one.
 pub(crate) fn kill(id: &str, database: &Database) -> Result<Table, Error> {
-    if let Some(number) = id.strip_prefix(TRANSACTION) {
-        let user = database.running().into_iter().find(|query| query.id == format!("query-{number}"));
-        let user = user.and_then(|query| query.user).unwrap_or_default();
-        let found = database.kill(number, "terminated by TERMINATE TRANSACTION")?;
+    if let Some(name) = id.strip_prefix(TRANSACTION) {
+        let (found, user) = terminate(name, database)?;
         let message = if found { "Transaction terminated." } else { "Transaction not found." };
-        let row = vec![id.into(), user.into(), message.into()];
+        let row = vec![id.into(), user.unwrap_or_default().into(), message.into()];
         return Ok(table(&["transactionId", "username", "message"], vec![row]));
     }
     let found = database.kill(id, "killed by KILL QUERY")?;
     let message = if found { "Query terminated" } else { "No such query is running" };
     Ok(table(&["queryId", "message"], vec![vec![id.into(), message.into()]]))
+}
+
+/// Ends a transaction by the name that SHOW TRANSACTIONS gives it: what runs of it ends, and it can only be rolled back.
+fn terminate(name: &str, database: &Database) -> Result<(bool, Option<String>), Error> {
+    let reason = "terminated by TERMINATE TRANSACTION";
+    let listed = name.parse().ok().and_then(|number| database.transactions().find(number));
+    if let Some(listed) = listed {
+        listed.terminate();
+        for query in listed.queries() {
+            database.kill(&query.to_string(), reason)?;
+        }
+        return Ok((true, listed.user.clone()));
+    }
+    if !name.starts_with("query-") {
+        return Ok((false, None));
+    }
+    let user = database.running().into_iter().find(|query| query.id == name).and_then(|query| query.user);
+    Ok((database.kill(name, reason)?, user))
 }
 
 fn table(titles: &[&str], rows: Vec<Vec<Value>>) -> Table {

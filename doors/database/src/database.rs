@@ -1,6 +1,7 @@
 //! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
 
 use crate::accounts::{Accounts, Payer, Tenant};
+use crate::clients::Transactions;
 use crate::cache::{PlanCache, Planned};
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
@@ -41,6 +42,7 @@ struct Inner {
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
     accounts: Accounts,
+    transactions: Arc<Transactions>,
     users: Mutex<Option<Arc<dyn UserDirectory>>>,
     housekeeping: Housekeeping,
     standing: StandingQueries,
@@ -133,6 +135,7 @@ impl Database {
             disk,
             recovery,
             accounts,
+            transactions: Arc::default(),
             users: Mutex::default(),
             housekeeping,
             standing,
@@ -351,6 +354,10 @@ impl Database {
 
     pub(crate) fn standing_queries(&self) -> &StandingQueries {
         &self.inner.standing
+    }
+    /// The transactions that are open.
+    pub(crate) fn transactions(&self) -> &Arc<Transactions> {
+        &self.inner.transactions
     }
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.inner.accounts

@@ -4,7 +4,7 @@
 //! from. [`Hydrated`] is a value in which no bare number is left.
 
 use crate::Error;
-use model::{Batch, Column, EdgeRef, Path, Value, VertexId};
+use model::{Batch, Column, EdgeRef, LabelId, Path, Value, VertexId};
 use std::sync::Arc;
 use store::Snapshot;
 use transact::ReadSet;
@@ -115,6 +115,9 @@ fn holds_entity(value: &Value) -> bool {
 }
 
 fn node(id: VertexId, snapshot: &Snapshot) -> Result<Node, Error> {
+    if let Some(label) = id.schema_label() {
+        return Ok(schema_node(id, label, snapshot));
+    }
     if !snapshot.exists(id)? {
         return Ok(Node { id, labels: Vec::new(), properties: Vec::new() });
     }
@@ -128,10 +131,23 @@ fn node(id: VertexId, snapshot: &Snapshot) -> Result<Node, Error> {
     Ok(Node { id, labels, properties: named(snapshot.properties(id)?, snapshot) })
 }
 
+/// A label as a node, as Neo4j shows schemas.
+fn schema_node(id: VertexId, label: LabelId, snapshot: &Snapshot) -> Node {
+    let name = snapshot.catalog().label_name(label).cloned().unwrap_or_else(|| "".into());
+    let none = || Value::list(Vec::new());
+    let properties = vec![
+        ("constraints".into(), none()),
+        ("indexes".into(), none()),
+        ("name".into(), Value::String(name.clone())),
+    ];
+    Node { id, labels: vec![name], properties }
+}
+
 fn relationship(edge: EdgeRef, snapshot: &Snapshot) -> Result<Relationship, Error> {
     let edge_type =
         snapshot.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into());
     let properties = match snapshot.edge(edge.id)? {
+        _ if edge.source.schema_label().is_some() => vec![("name".into(), Value::String(edge_type.clone()))],
         Some(_) => named(snapshot.edge_properties(edge.id)?, snapshot),
         None => Vec::new(),
     };

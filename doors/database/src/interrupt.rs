@@ -4,6 +4,7 @@
 //! only the one that started last. It stays in force for what starts later, until the session takes note.
 
 use crate::Database;
+use crate::clients::RunningPart;
 use crate::database::WeakDatabase;
 use execute::QueryId;
 use parking_lot::Mutex;
@@ -29,6 +30,8 @@ pub struct Interrupter {
 pub(crate) struct Ticket {
     query: QueryId,
     current: Arc<Mutex<Current>>,
+    /// As a part of its transaction, in the list of those.
+    pub(crate) listed: Option<RunningPart>,
 }
 
 impl Drop for Ticket {
@@ -64,7 +67,7 @@ impl Interrupter {
         if let Some(reason) = current.interrupted.or(current.closed.then_some(GONE)) {
             self.cancel(&[query], reason);
         }
-        Ticket { query, current: self.current.clone() }
+        Ticket { query, current: self.current.clone(), listed: None }
     }
     /// Does what starts now end at once?
     pub(crate) fn is_in_force(&self) -> bool {

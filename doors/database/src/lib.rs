@@ -9,6 +9,7 @@ mod accounts;
 mod as_of;
 mod cache;
 mod catalogue;
+mod clients;
 mod database;
 mod datalog;
 pub mod entity;

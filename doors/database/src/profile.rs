@@ -4,7 +4,7 @@ use crate::cache::Planned;
 use crate::{QueryResult, Summary};
 use execute::planning::SnapshotPlanning;
 use model::{Batch, Value};
-use plan::explain::{self, NodeProfile, PlanDescription};
+use plan::explain::{self, NodeProfile, OperatorProfile, PlanDescription};
 use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use store::Snapshot;
@@ -34,7 +34,7 @@ impl Profiling {
             nodes.iter().map(|node| NodeProfile { rows: node.rows_out, time_nanos: node.cpu_ns }).collect();
         let mut text = explain::render(&self.statement, &self.estimates, Some(&profile));
         let mut tree = described(&self.statement, &self.estimates);
-        attach(&mut tree, &profile);
+        attach(&mut tree, nodes);
         for (number, node) in nodes.iter().enumerate() {
             if let Some(shares) = shares(node) {
                 text.push_str(&format!("\n{number}: executors {shares} of its time"));
@@ -89,6 +89,7 @@ fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
         arguments: Vec::new(),
         identifiers: Vec::new(),
         estimated_rows: None,
+        profile: None,
         children: Vec::new(),
     })
 }
@@ -120,35 +121,75 @@ fn find(tree: &mut PlanDescription, number: usize) -> Option<&mut PlanDescriptio
     tree.children.iter_mut().find_map(|child| find(child, number))
 }
 
-fn attach(tree: &mut PlanDescription, profile: &[NodeProfile]) {
-    if let Some(node) = profile.get(tree.number) {
-        tree.arguments.push(("Rows", node.rows.to_string()));
-        tree.arguments.push(("Time", format!("{} us", node.time_nanos / 1_000)));
+fn attach(tree: &mut PlanDescription, nodes: &[execute::NodeProfile]) {
+    if let Some(node) = nodes.get(tree.number) {
+        let db_hits = db_hits(tree.name, node);
+        tree.profile = Some(OperatorProfile { rows: node.rows_out, db_hits, time_ns: node.cpu_ns });
     }
-    tree.children.iter_mut().for_each(|child| attach(child, profile));
+    tree.children.iter_mut().for_each(|child| attach(child, nodes));
 }
+
+/// What an operator asked the store for, by its rows: the store itself counts nothing, so that reading stays cheap.
+fn db_hits(name: &str, node: &execute::NodeProfile) -> u64 {
+    match name {
+        "ScanVertices" | "SeekVertices" | "SeekEdges" | "SeekIds" => node.rows_out,
+        "Expand" | "ExpandPath" | "ExpandPattern" | "CountMatches" | "Intersect" | "Match" => {
+            node.rows_in + node.rows_out
+        }
+        "Filter" => node.rows_in,
+        "Create" | "Merge" | "Set" | "Delete" => node.rows_out,
+        _ => 0,
+    }
+}
+
+/// What Neo4j's drivers and tools look for at the root of a plan.
+const ROOT: [(&str, &str); 5] = [
+    ("planner", "COST"),
+    ("planner-impl", "TANGLEWOOD"),
+    ("runtime", "TANGLEWOOD"),
+    ("runtime-impl", "TANGLEWOOD"),
+    ("version", "5"),
+];
 
 /// Operators above one another that [`plan_value`] tells: each is a map in a list, and values have a depth.
 const PLAN_LEVELS_MAX: usize = model::nested::VALUE_DEPTH_MAX / 2 - 4;
 
-/// A plan as the map that Bolt sends. What lies deeper than a value may is left out; the text of the plan has all of it.
+/// A plan as the map that Bolt sends. What lies deeper than a value may is left out; the text of the plan has all of it. Numbers are numbers, as Neo4j has them: rows, hits, nanoseconds. Pages are not counted, and so zero.
 pub fn plan_value(plan: &PlanDescription) -> Value {
-    plan_within(plan, PLAN_LEVELS_MAX)
+    plan_map(plan, &ROOT, PLAN_LEVELS_MAX)
 }
 
-fn plan_within(plan: &PlanDescription, levels: usize) -> Value {
+fn plan_map(plan: &PlanDescription, more: &[(&str, &str)], levels: usize) -> Value {
+    let whole = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
     let mut arguments: Vec<(&str, Value)> =
         plan.arguments.iter().map(|(name, value)| (*name, value.as_str().into())).collect();
+    arguments.extend(more.iter().map(|(name, value)| (*name, Value::from(*value))));
     arguments.extend(plan.estimated_rows.map(|rows| ("EstimatedRows", Value::Float(rows))));
     let children: &[PlanDescription] = if levels == 0 { &[] } else { &plan.children };
     if children.len() < plan.children.len() {
         arguments.push(("Omitted", "operators below this one: see EXPLAIN as text".into()));
     }
-    let children = children.iter().map(|child| plan_within(child, levels - 1)).collect();
-    Value::map([
+    let children = children.iter().map(|child| plan_map(child, &[], levels - 1)).collect();
+    let mut entries = vec![
         ("operatorType", format!("{}@neo4j", plan.name).into()),
-        ("args", Value::map(arguments)),
         ("identifiers", Value::list(plan.identifiers.iter().map(|name| name.as_str().into()).collect())),
         ("children", Value::list(children)),
-    ])
+    ];
+    if let Some(profile) = plan.profile {
+        let none = || Value::Int(0);
+        let counts = [
+            ("DbHits", "dbHits", whole(profile.db_hits)),
+            ("Rows", "rows", whole(profile.rows)),
+            ("Time", "time", whole(profile.time_ns)),
+            ("PageCacheHits", "pageCacheHits", none()),
+            ("PageCacheMisses", "pageCacheMisses", none()),
+            ("PageCacheHitRatio", "pageCacheHitRatio", Value::Float(0.0)),
+        ];
+        for (argument, entry, count) in counts {
+            arguments.push((argument, count.clone()));
+            entries.push((entry, count));
+        }
+    }
+    entries.push(("args", Value::map(arguments)));
+    Value::map(entries)
 }

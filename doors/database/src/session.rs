@@ -18,8 +18,9 @@ mod transaction;
 mod writing;
 
 use crate::accounts::Speaker;
+use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
-use crate::{Error, Interrupter, Params, QueryResult};
+use crate::{Error, Interrupter, Params, QueryResult, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use transact::Transaction;
@@ -47,6 +48,13 @@ pub struct Session {
     speaker: Speaker,
     interrupter: Interrupter,
     meanwhile: Option<Meanwhile>,
+    client: Client,
+    /// What the client tells of the next transaction.
+    metadata: Value,
+}
+
+fn no_metadata() -> Value {
+    Value::map::<&str>([])
 }
 
 /// What is done every few milliseconds while a statement is waited for.
@@ -65,6 +73,8 @@ impl Session {
             speaker: Speaker::default(),
             interrupter,
             meanwhile: None,
+            client: Client::default(),
+            metadata: no_metadata(),
         }
     }
     /// A handle by which another thread ends what this session runs.
@@ -91,6 +101,23 @@ impl Session {
     /// client is still there. It ends the statement by an [`Interrupter`].
     pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
         self.meanwhile = Some(Arc::new(meanwhile));
+    }
+    /// How the client is connected, for SHOW TRANSACTIONS: the connection's name, and the client's address and port.
+    pub fn set_client(&mut self, connection_id: &str, address: &str) {
+        self.client = Client { connection_id: connection_id.into(), address: address.into() };
+    }
+    /// What the client tells of what it does next, for SHOW TRANSACTIONS: of a transaction that it begins, or a statement alone.
+    ///
+    /// # Errors
+    /// It is longer than 64 KiB.
+    pub fn set_metadata(&mut self, metadata: Option<Value>) -> Result<(), Error> {
+        let metadata = metadata.unwrap_or_else(no_metadata);
+        if metadata.heap_bytes() > METADATA_BYTES_MAX {
+            let message = format!("the metadata of a transaction is longer than {METADATA_BYTES_MAX} bytes");
+            return Err(Error::new("Neo.ClientError.Statement.ArgumentError", message));
+        }
+        self.metadata = metadata;
+        Ok(())
     }
     /// The database of this session.
     pub fn database(&self) -> &Database {
@@ -137,6 +164,7 @@ impl Session {
                 Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
             );
         }
+        self.check_terminated()?;
         self.speaker.settle(self.database.accounts());
         let outcome = match self.run_datalog(text, &params, limits, started_ns) {
             Some(outcome) => outcome,

@@ -330,9 +330,9 @@ fn requests_end_in_time() {
     let endless = "MATCH (a:X), (b:X), (c:X) RETURN sum(a.i * b.i * c.i)";
     let soon = Value::map([("tx_timeout", Value::Int(40))]);
     let answers = client.ask_all(&[run_with(endless, none(), soon.clone()), pull(-1), request(RESET, &[])]);
-    assert_eq!(answers[1].code(), "Neo.ClientError.Transaction.TransactionTimedOut");
+    assert_eq!(answers[1].code(), "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration");
     let answers = client.ask_all(&[request(BEGIN, &[soon]), run(endless), pull(-1), request(RESET, &[])]);
-    assert_eq!(answers[2].code(), "Neo.ClientError.Transaction.TransactionTimedOut");
+    assert_eq!(answers[2].code(), "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration");
     assert_eq!(client.count("RETURN 1"), 1);
 }
 

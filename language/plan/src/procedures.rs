@@ -66,7 +66,7 @@ procedures! {
     "db.relationshipTypes"() -> (relationshipType "STRING") "Relationship types in use";
     "db.schema.nodeTypeProperties"() -> (nodeType "STRING", nodeLabels NAMES, propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN") "Properties of nodes by their labels, from a sample of the graph";
     "db.schema.relTypeProperties"() -> (relType "STRING", propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN") "Properties of relationships by their type, from a sample of the graph";
-    "db.schema.visualization"() -> (nodes "LIST<MAP>", relationships "LIST<MAP>") "Labels, and the relationship types between them";
+    "db.schema.visualization"() -> (nodes "LIST<NODE>", relationships "LIST<RELATIONSHIP>") "Labels, and the relationship types between them";
     "db.statistics"() -> (nodes "INTEGER", relationships "INTEGER", commit "INTEGER") "Sizes of the graph";
     "dbms.backup"("folder": "STRING") -> (folder "STRING", files "INTEGER", bytes "INTEGER", commit "INTEGER") "Copies the database as of its last commit into a folder below the one that is open for backups";
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";

@@ -32,6 +32,9 @@ pub struct VertexId(pub u64);
 /// The dense form of "no vertex", where a column needs a filler for null.
 pub const NO_VERTEX: VertexId = VertexId(u64::MAX);
 
+/// Ids of vertices that no store reaches: behind them is only [`NO_VERTEX`].
+const SCHEMA_VERTICES_FROM: u64 = 0xFFFE_0000;
+
 impl VertexId {
     /// The vertex at `slot` of chunk `chunk`.
     pub fn new(chunk: ChunkNo, slot: Slot) -> VertexId {
@@ -50,6 +53,15 @@ impl VertexId {
     pub fn dense(self) -> u32 {
         debug_assert!(self.0 <= u32::MAX as u64, "vertex id outside this store");
         self.0 as u32
+    }
+    /// A vertex that stands for a label where the schema is shown as a graph; no store holds one.
+    pub fn of_schema(label: LabelId) -> VertexId {
+        VertexId(SCHEMA_VERTICES_FROM + label.0 as u64)
+    }
+    /// The label that it stands for, if it is such a one.
+    pub fn schema_label(self) -> Option<LabelId> {
+        let number = self.0.checked_sub(SCHEMA_VERTICES_FROM)?;
+        u16::try_from(number).ok().map(LabelId)
     }
     /// Inverse of [`VertexId::dense`].
     pub fn from_dense(dense: u32) -> VertexId {

@@ -236,7 +236,13 @@ impl Session {
         let (statement, ready) = (&request.planned.statement, &request.planned.ready);
         let (runtime, params) = (self.database.runtime(), request.params.clone());
         let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;
-        let ticket = stream.id().map(|query| self.interrupter.starts(query));
+        let ticket = stream.id().map(|query| {
+            let transaction = self.transaction.as_ref().map(|open| open.listed.clone());
+            let listed = Some(transaction.unwrap_or_else(|| self.listed()).runs(query.0));
+            let mut ticket = self.interrupter.starts(query);
+            ticket.listed = listed;
+            ticket
+        });
         Ok((stream, ticket))
     }
 }

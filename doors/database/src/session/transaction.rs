@@ -2,6 +2,7 @@
 
 use super::Session;
 use crate::Error;
+use crate::clients::Listed;
 use std::sync::Arc;
 use std::time::Duration;
 use transact::{Mode, Transaction};
@@ -18,6 +19,8 @@ pub(super) struct Open {
     pub(super) broken: bool,
     /// When it has taken too long.
     pub(super) deadline_ns: Option<u64>,
+    /// As it is listed.
+    pub(super) listed: Arc<Listed>,
 }
 
 impl Session {
@@ -41,12 +44,18 @@ impl Session {
             self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
         let transaction = Arc::new(self.begin_after(mode, refused.map(|(transaction, _)| transaction)));
         let deadline_ns = timeout.map(deadline_after);
-        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns });
+        let listed = self.listed();
+        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed });
         Ok(())
     }
     /// Commits the open transaction; returns the place of the commit once it is durable.
     pub fn commit(&mut self) -> Result<u64, Error> {
+        let terminated = self.check_terminated();
         let open = self.take_open()?;
+        if let Err(error) = terminated {
+            open.transaction.rollback();
+            return Err(error);
+        }
         if open.broken {
             open.transaction.rollback();
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
@@ -64,6 +73,20 @@ impl Session {
         let place = outcome?;
         self.database.after_commit();
         Ok(place)
+    }
+    /// Lists what begins now.
+    pub(super) fn listed(&self) -> Arc<Listed> {
+        let (client, user) = (self.client.clone(), self.speaker.user.clone());
+        self.database.transactions().begin(client, user, self.metadata.clone())
+    }
+    /// Did somebody end the open transaction?
+    pub(super) fn check_terminated(&mut self) -> Result<(), Error> {
+        if !self.transaction.as_ref().is_some_and(|open| open.listed.is_terminated()) {
+            return Ok(());
+        }
+        self.break_transaction();
+        let code = "Neo.ClientError.Transaction.Terminated";
+        Err(Error::new(code, "the transaction was ended by TERMINATE TRANSACTION").hint("roll it back"))
     }
     /// Begins a transaction; if it does again what was refused, it is not refused for ever.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {

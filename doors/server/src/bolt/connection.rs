@@ -40,6 +40,8 @@ const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 const BUFFER_KEPT_BYTES_MAX: usize = 1 << 20;
 /// Seconds of silence after which a driver may think the server gone; it says something every [`crate::Limits::keep_alive`].
 const RECEIVE_TIMEOUT_SECONDS: i64 = 120;
+/// The code of a transaction that took too long.
+const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
 /// What the server calls itself; drivers look for the name of Neo4j to enable their features.
 pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 
@@ -106,6 +108,8 @@ pub struct Connection {
     /// Of the open transaction, where it said more than the connection.
     transaction_filter: Option<Filter>,
     bookmark_timeout: Duration,
+    /// When what runs has taken the time that its client gave it.
+    client_deadline_ns: Option<u64>,
     results: BTreeMap<i64, OpenResult>,
     next_qid: i64,
     last_qid: i64,
@@ -139,6 +143,7 @@ impl Connection {
             filter: Filter::default(),
             transaction_filter: None,
             bookmark_timeout: DoorLimits::default().bookmark_timeout,
+            client_deadline_ns: None,
             results: BTreeMap::new(),
             next_qid: 0,
             last_qid: 0,
@@ -150,6 +155,7 @@ impl Connection {
     /// Lets in only whom this gate lets in.
     pub fn guard(&mut self, gate: Arc<Gate>, peer: SocketAddr) {
         (self.gate, self.peer) = (gate, peer);
+        self.session.set_client(&format!("bolt-{}", self.connection_id), &peer.to_string());
     }
     /// Shares places and bytes with everyone who is connected.
     pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
@@ -357,6 +363,7 @@ impl Connection {
         }
         if !in_transaction {
             self.prepare(extra, sink)?;
+            self.note(extra)?;
         }
         let params = Arc::try_unwrap(params).unwrap_or_else(|shared| (*shared).clone());
         let params: Params = params.into_iter().collect();
@@ -385,12 +392,21 @@ impl Connection {
 
     fn begin(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {
         self.prepare(extra, sink)?;
+        self.note(extra)?;
         let mode = if is_read(extra) { Mode::Read } else { Mode::Write };
         self.session.begin_within(mode, timeout(extra))?;
         self.transaction_filter = Some(Filter::from(extra, &self.filter));
         self.next_qid = 0;
         let home = self.version.tells_home().then(|| ("db".into(), DATABASE.into()));
         Ok(home.into_iter().collect())
+    }
+
+    /// What a client tells of what it begins: what it is, and how long it may take.
+    fn note(&mut self, extra: &Map) -> Result<(), Error> {
+        let deadline = |timeout: Duration| world::clock::monotonic_ns().saturating_add(timeout.as_nanos() as u64);
+        self.client_deadline_ns = timeout(extra).map(deadline);
+        let metadata = extra.get("tx_metadata").filter(|told| matches!(told, Value::Map(_))).cloned();
+        self.session.set_metadata(metadata)
     }
 
     /// What a transaction asks for before it begins: a database, a user, commits that it must see.
@@ -455,7 +471,17 @@ impl Connection {
         self.state = State::Failed;
         self.drop_results();
         let version = self.version;
+        let error = &self.by_whose_clock(error);
         self.say(|packer| message::failure(packer, error, version));
+    }
+
+    /// A time that the client set has a code of its own.
+    fn by_whose_clock(&self, error: &Error) -> Error {
+        let is_over = self.client_deadline_ns.is_some_and(|end_ns| world::clock::monotonic_ns() >= end_ns);
+        match error.code == TIMED_OUT && is_over {
+            true => Error { code: format!("{TIMED_OUT}ClientConfiguration"), ..error.clone() },
+            false => error.clone(),
+        }
     }
 
     fn say(&mut self, pack: impl FnOnce(&mut Packer)) {

@@ -5,7 +5,7 @@
 
 use super::Rows;
 use crate::ExecuteError;
-use model::{Direction, LabelId, Value, VertexId};
+use model::{Direction, EdgeId, EdgeRef, LabelId, Value, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{LabelFilter, Snapshot};
@@ -96,28 +96,29 @@ pub(super) fn relationship_type_properties(snapshot: &Snapshot, _: &[Value]) -> 
     Ok(kinds.iter().flat_map(|(name, seen)| seen.rows(&[format!(":`{name}`").into()])).collect())
 }
 
+/// Relationships that are shown; nobody looks at more.
+const RELATIONSHIPS_MAX: usize = 100_000;
+
 pub(super) fn visualization(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let (catalog, statistics) = (snapshot.catalog(), snapshot.statistics());
     let labels: Vec<LabelId> = (0..catalog.names().labels().len() as u16).map(LabelId).collect();
     let used = labels.into_iter().filter(|label| statistics.vertices_with_label(*label) > 0);
-    let used: Vec<(LabelId, Value)> =
-        used.filter_map(|label| Some((label, catalog.label_name(label)?.clone().into()))).collect();
-    let map = |entries: &[(&str, &Value)]| {
-        let entries = entries.iter().map(|(key, value)| (*key, (*value).clone()));
-        Value::map(entries)
-    };
-    let nodes = used.iter().map(|(_, name)| map(&[("name", name)])).collect();
+    let used: Vec<LabelId> = used.collect();
+    let nodes = used.iter().map(|label| Value::Vertex(VertexId::of_schema(*label))).collect();
     let mut relationships = Vec::new();
     for edge_type in statistics.edge_types() {
-        let Some(name) = catalog.edge_type_name(edge_type) else { continue };
-        let name = name.clone().into();
         let ends = |direction| {
-            let near = move |label: &LabelId| statistics.edges_near(edge_type, direction, Some(*label)) > 0;
-            used.iter().filter(move |(label, _)| near(label))
+            let near = move |label: &&LabelId| statistics.edges_near(edge_type, direction, Some(**label)) > 0;
+            used.iter().filter(near)
         };
-        for (_, from) in ends(Direction::Out) {
-            for (_, to) in ends(Direction::In) {
-                relationships.push(map(&[("name", &name), ("from", from), ("to", to)]));
+        for from in ends(Direction::Out) {
+            for to in ends(Direction::In) {
+                if relationships.len() == RELATIONSHIPS_MAX {
+                    break;
+                }
+                let (source, target) = (VertexId::of_schema(*from), VertexId::of_schema(*to));
+                let id = EdgeId::new(source.chunk(), edge_type, relationships.len() as u32);
+                relationships.push(Value::edge(EdgeRef { id, source, target }));
             }
         }
     }

@@ -165,7 +165,7 @@ def cancelled(driver):
             session.run(neo4j.Query(endless, timeout=0.2)).consume()
             raise AssertionError("it ended")
         except (ClientError, TransientError) as error:
-            assert "TransactionTimedOut" in error.code, error.code
+            assert error.code == "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration", error.code
         assert time.time() - began < 5
     # Another thread ends it by its id.
     failures = []
@@ -191,7 +191,53 @@ def plans(driver):
     plan = driver.execute_query("EXPLAIN MATCH (p:Person) RETURN p").summary.plan
     assert plan["operatorType"] and plan["children"], plan
     profile = driver.execute_query("PROFILE MATCH (p:Person) RETURN p").summary.profile
-    assert profile["args"]["Rows"], profile
+    walk = [profile]
+    while walk:
+        step = walk.pop()
+        walk.extend(step["children"])
+        for key, name in (("rows", "Rows"), ("dbHits", "DbHits"), ("time", "Time"), ("pageCacheHits", "PageCacheHits")):
+            assert type(step[key]) is int and step[key] == step["args"][name], (key, step)
+        assert step["operatorType"].endswith("@neo4j") and isinstance(step["identifiers"], list), step
+    assert profile["rows"] > 0 and profile["args"]["version"] == "5", profile
+
+
+def listed(driver):
+    """SHOW TRANSACTIONS knows a transaction by what its client told of it; TERMINATE ends it by its id."""
+    with driver.session() as session:
+        tx = session.begin_transaction(metadata={"app": "check", "n": 1})
+        tx.run("RETURN 1").consume()
+        show = "SHOW TRANSACTIONS YIELD * WHERE metaData.app = 'check' RETURN *"
+        (row,) = driver.execute_query(show).records
+        assert row["metaData"] == {"app": "check", "n": 1} and row["status"] == "Running", row
+        assert row["connectionId"].startswith("bolt-") and row["clientAddress"].startswith("127.0.0.1:"), row
+        assert row["transactionId"].startswith("neo4j-transaction-") and row["currentQuery"] == "", row
+        ended = driver.execute_query(f"TERMINATE TRANSACTION '{row['transactionId']}'").records[0]
+        assert ended["message"] == "Transaction terminated.", ended
+        assert driver.execute_query(show).records[0]["status"].startswith("Terminated"), "it is still open"
+        try:
+            tx.run("RETURN 1").consume()
+            raise AssertionError("it went on")
+        except ClientError as error:
+            assert error.code == "Neo.ClientError.Transaction.Terminated", error.code
+        tx.close()
+        assert not driver.execute_query(show).records
+        again = driver.execute_query(f"TERMINATE TRANSACTION '{row['transactionId']}'").records[0]
+        assert again["message"] == "Transaction not found.", again
+
+
+def schema(driver):
+    """The schema comes as nodes and relationships that no graph holds."""
+    driver.execute_query("CREATE (:Film {title: 'x'})<-[:ACTED_IN {role: 'y'}]-(:Actor)")
+    record = driver.execute_query("CALL db.schema.visualization()").records[0]
+    names = {node["name"]: node for node in record["nodes"]}
+    film, actor = names["Film"], names["Actor"]
+    assert film.labels == {"Film"} and film.element_id != actor.element_id, film
+    acted = [edge for edge in record["relationships"] if edge.type == "ACTED_IN"]
+    assert [(edge.start_node.element_id, edge.end_node.element_id) for edge in acted] == [(actor.element_id, film.element_id)]
+    kinds = driver.execute_query("CALL db.schema.nodeTypeProperties() YIELD nodeType, propertyName, propertyTypes WHERE nodeType = ':`Film`' RETURN *")
+    assert kinds.records[0]["propertyTypes"] == ["String"], kinds
+    kinds = driver.execute_query("CALL db.schema.relTypeProperties() YIELD relType, propertyName WHERE relType = ':`ACTED_IN`' RETURN *")
+    assert kinds.records[0]["propertyName"] == "role", kinds
 
 
 def standing(driver):
@@ -237,7 +283,7 @@ def routed():
 
 with GraphDatabase.driver(URI) as driver:
     driver.verify_connectivity()
-    for check in (auto_commit, values, managed, retried, explicit, streaming, errors, cancelled, plans, standing):
+    for check in (auto_commit, values, managed, retried, explicit, streaming, errors, cancelled, plans, listed, schema, standing):
         began = time.time()
         check(driver)
         print(f"{check.__name__}: ok, {time.time() - began:.2f} s", flush=True)
