@@ -1,8 +1,8 @@
 //! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
 
 use crate::accounts::{Accounts, Payer, Tenant};
-use crate::clients::Transactions;
 use crate::cache::{PlanCache, Planned};
+use crate::clients::Transactions;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::standing::StandingQueries;
@@ -354,6 +354,25 @@ impl Database {
 
     pub(crate) fn standing_queries(&self) -> &StandingQueries {
         &self.inner.standing
+    }
+    /// The error as clients elsewhere are told: folders of this machine are not named.
+    #[must_use]
+    pub fn without_paths(&self, mut error: Error) -> Error {
+        let options = self.options();
+        let folders = [self.path(), options.import_folder.as_deref(), options.backup_folder.as_deref()];
+        for folder in folders.into_iter().flatten() {
+            let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+            for name in [whole.display().to_string(), folder.display().to_string()] {
+                // What is no whole path may stand in any text; below the root is everything.
+                if !name.starts_with('/') || name.len() == 1 {
+                    continue;
+                }
+                for text in std::iter::once(&mut error.message).chain(&mut error.hint) {
+                    *text = text.replace(&format!("{name}/"), "").replace(&name, "the folder");
+                }
+            }
+        }
+        error
     }
     /// The transactions that are open.
     pub(crate) fn transactions(&self) -> &Arc<Transactions> {

@@ -68,3 +68,67 @@ fn what_lies_elsewhere_is_refused() {
     let error = ask(&mut closed, "LOAD CSV FROM 'file:///a.csv' AS row RETURN row").unwrap_err();
     assert!(error.hint.unwrap().contains("import_folder"));
 }
+
+/// Links once led out of the folder, and errors told where it is.
+#[test]
+fn links_lead_nowhere_else_and_errors_name_no_folder() {
+    let (folder, elsewhere) =
+        (TemporaryFolder::new("load-csv").unwrap(), TemporaryFolder::new("elsewhere").unwrap());
+    let below = |name: &str| folder.path().join(name);
+    write_bytes(&elsewhere.path().join("secret.csv"), b"secret\n").unwrap();
+    write_bytes(&below("plain.csv"), b"plain\n").unwrap();
+    world::files::create_folder(&below("sub")).unwrap();
+    let link = |to: &std::path::Path, name: &str| std::os::unix::fs::symlink(to, below(name)).unwrap();
+    link(&elsewhere.path().join("secret.csv"), "file.csv");
+    link(elsewhere.path(), "folder");
+    link(std::path::Path::new("../../../../../../../../../etc"), "up");
+    link(std::path::Path::new("/proc/self/root"), "root");
+    link(std::path::Path::new("/proc/self/cwd"), "cwd");
+    link(std::path::Path::new("/dev/fd/0"), "fd");
+    link(std::path::Path::new("loop.csv"), "loop.csv");
+    link(std::path::Path::new("../plain.csv"), "sub/inside.csv");
+    let mut session = session(&folder);
+    let mut load = |name: &str| {
+        let text = format!("LOAD CSV FROM '{name}' AS row RETURN row[0]");
+        ask(&mut session, &text).map(|rows| shown(Ok(rows)))
+    };
+    for name in ["plain.csv", "sub/inside.csv", "file:///sub/inside.csv", "file:///%70lain.csv"] {
+        assert_eq!(load(name).unwrap(), format!("{:?}", [["plain"].map(Value::from)]), "{name}");
+    }
+    for name in [
+        "file.csv",
+        "folder/secret.csv",
+        "up/passwd",
+        "root/etc/passwd",
+        "cwd/Cargo.toml",
+        "fd",
+        "loop.csv",
+        "sub",
+        "missing.csv",
+        "file:///root/etc/passwd",
+        "file:///%2e%2e/%2e%2e/etc/passwd",
+        "file:////etc/passwd",
+        "file://localhost/etc/passwd",
+        "sub/../../etc/passwd",
+        "/etc/passwd",
+        "./plain.csv/../../x",
+    ] {
+        let error = load(name).unwrap_err();
+        assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{name}: {error}");
+        let told = error.to_string();
+        assert!(!told.contains(&folder.path().display().to_string()), "{told}");
+        assert!(!told.contains("String(") && told.contains(&format!("'{name}'")), "{told}");
+    }
+}
+
+/// A pipe in the folder has no writer, and must not be waited for.
+#[test]
+fn what_is_no_file_is_not_read() {
+    let folder = TemporaryFolder::new("load-csv").unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.csv")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let error = ask(&mut session(&folder), "LOAD CSV FROM 'pipe.csv' AS row RETURN row").unwrap_err();
+    assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{error}");
+}

@@ -2,9 +2,13 @@
 //!
 //! Nothing here is durable against power loss; a database's own files go through [`crate::disk`].
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 
 use crate::chance::Chance;
 use crate::disk::{DiskError, DiskResult};
@@ -26,6 +30,66 @@ pub fn open_reader(path: &Path) -> DiskResult<Box<dyn io::BufRead + Send>> {
         return Err(DiskError::from_io(&io::Error::from(io::ErrorKind::IsADirectory), path, "read"));
     }
     Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file)))
+}
+
+/// A regular file below a folder for buffered reading, whatever its name says: the kernel follows no link, `..` or mount of `/proc` out of the
+/// folder, in the same step in which it opens the file. Links that stay below the folder are followed. Errors name the file as it was named.
+pub fn open_below(folder: &Path, name: &Path) -> DiskResult<Box<dyn io::BufRead + Send>> {
+    let fail = |error: rustix::io::Errno, operation| {
+        let error = match error {
+            // As the kernel refuses what would leave the folder.
+            rustix::io::Errno::XDEV | rustix::io::Errno::LOOP => {
+                io::Error::new(io::ErrorKind::PermissionDenied, "it leads out of the folder")
+            }
+            other => io::Error::from_raw_os_error(other.raw_os_error()),
+        };
+        DiskError::from_io(&error, name, operation)
+    };
+    let path = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder =
+        openat(CWD, folder, path, Mode::empty()).map_err(|error| fail(error, "open the folder of"))?;
+    let file = File::from(beneath(folder, name).map_err(|error| fail(error, "open"))?);
+    let kind = named(file.metadata(), name, "look up")?.file_type();
+    if !kind.is_file() {
+        let what = if kind.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+        return Err(DiskError::from_io(&io::Error::from(what), name, "read"));
+    }
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file)))
+}
+
+/// Opens without waiting, since a pipe may have no writer.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// How often a file is tried whose folders others rename meanwhile.
+const OPEN_ROUNDS: usize = 16;
+
+fn beneath(folder: OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    // The kernel gives up where names are changed under its feet.
+    let opened = (0..OPEN_ROUNDS)
+        .map(|_| openat2(&folder, name, READ, Mode::empty(), resolve))
+        .find(|opened| !matches!(opened, Err(rustix::io::Errno::AGAIN)));
+    match opened.unwrap_or(Err(rustix::io::Errno::AGAIN)) {
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => step_by_step(folder, name),
+        outcome => outcome,
+    }
+}
+
+/// Where the kernel is older, or a sandbox hides the call: one name after the other, and no links at all.
+fn step_by_step(mut folder: OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+    let names: Vec<&OsStr> = name
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => Ok(name),
+            _ => Err(rustix::io::Errno::XDEV),
+        })
+        .collect::<Result<_, _>>()?;
+    let Some((last, above)) = names.split_last() else { return Err(rustix::io::Errno::ISDIR) };
+    for name in above {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        folder = openat(&folder, *name, flags, Mode::empty())?;
+    }
+    openat(&folder, *last, READ | OFlags::NOFOLLOW, Mode::empty())
 }
 
 /// A new or emptied file for buffered writing; `-` is standard output. Flush it, or the last error is lost.

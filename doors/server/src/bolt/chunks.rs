@@ -10,7 +10,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const KEPT_BYTES_MAX: usize = 64 << 10;
 const CHUNK_BYTES_MAX: usize = 0xFFFF;
 /// A longer message lies in pages of its own, which the system has back when it was answered.
-const SHORT_BYTES_MAX: usize = 256 << 10;
+const SHORT_BYTES_MAX: usize = 64 << 10;
 
 /// A message.
 #[derive(Debug)]

@@ -403,7 +403,8 @@ impl Connection {
 
     /// What a client tells of what it begins: what it is, and how long it may take.
     fn note(&mut self, extra: &Map) -> Result<(), Error> {
-        let deadline = |timeout: Duration| world::clock::monotonic_ns().saturating_add(timeout.as_nanos() as u64);
+        let deadline =
+            |timeout: Duration| world::clock::monotonic_ns().saturating_add(timeout.as_nanos() as u64);
         self.client_deadline_ns = timeout(extra).map(deadline);
         let metadata = extra.get("tx_metadata").filter(|told| matches!(told, Value::Map(_))).cloned();
         self.session.set_metadata(metadata)
@@ -471,7 +472,7 @@ impl Connection {
         self.state = State::Failed;
         self.drop_results();
         let version = self.version;
-        let error = &self.by_whose_clock(error);
+        let error = &self.session.database().without_paths(self.by_whose_clock(error));
         self.say(|packer| message::failure(packer, error, version));
     }
 

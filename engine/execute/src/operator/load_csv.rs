@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 mod records;
 
+/// Bytes of a file's name that a message shows.
+const NAME_SHOWN_BYTES_MAX: usize = 200;
 /// Records read between two looks at the clock.
 const RECORDS_PER_LOOK: usize = 64;
 
@@ -40,9 +42,9 @@ impl Open {
         let [file, headers, separator] = arguments else {
             return Err(ExecuteError::Plan("LOAD CSV takes three arguments".into()));
         };
-        let path = resolve(folder, file)?;
-        let reader = world::files::open_reader(&path)
-            .map_err(|error| ExecuteError::External(format!("the file {file:?} cannot be read: {error}")))?;
+        let (folder, name) = resolve(folder, file)?;
+        let reader = world::files::open_below(folder, &name)
+            .map_err(|error| ExecuteError::External(format!("LOAD CSV FROM {}: {error}", shown(file))))?;
         let separator = match separator.as_str().map(str::as_bytes) {
             Some([byte]) => *byte,
             _ => return Err(ExecuteError::External("a FIELDTERMINATOR is one ASCII character".into())),
@@ -72,8 +74,8 @@ fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
 }
 
 /// The file that a text names, below the folder: `file:///name.csv`, or a path relative to it.
-fn resolve(folder: Option<&Path>, file: &Value) -> Result<PathBuf, ExecuteError> {
-    let refuse = |why: &str| Err(ExecuteError::External(format!("LOAD CSV FROM {file:?}: {why}")));
+fn resolve<'f>(folder: Option<&'f Path>, file: &Value) -> Result<(&'f Path, PathBuf), ExecuteError> {
+    let refuse = |why: &str| Err(ExecuteError::External(format!("LOAD CSV FROM {}: {why}", shown(file))));
     let Some(folder) = folder else { return refuse("the database has no folder to import from") };
     let Some(text) = file.as_str() else { return refuse("the file is named by a text") };
     let relative = match text.split_once(':') {
@@ -86,7 +88,19 @@ fn resolve(folder: Option<&Path>, file: &Value) -> Result<PathBuf, ExecuteError>
     if !plain || relative.is_empty() || relative.contains('\0') {
         return refuse("the file must lie below the import folder");
     }
-    Ok(folder.join(path))
+    Ok((folder, path.to_path_buf()))
+}
+
+/// What was named, as messages show it: text in quotes, cut where it is long.
+fn shown(file: &Value) -> String {
+    match file.as_str() {
+        Some(text) => {
+            let end = text.floor_char_boundary(NAME_SHOWN_BYTES_MAX);
+            format!("'{}{}'", text[..end].escape_debug(), if end < text.len() { "…" } else { "" })
+        }
+        None if file.is_null() => "null".into(),
+        None => "a value that is no text".into(),
+    }
 }
 
 /// `%20` and its like, as the characters they stand for.
@@ -166,7 +180,9 @@ mod tests {
     #[test]
     fn only_files_below_the_folder_are_named() {
         let folder = Some(Path::new("/import"));
-        let ok = |text: &str| resolve(folder, &text.into()).map(|path| path.display().to_string());
+        let ok = |text: &str| {
+            resolve(folder, &text.into()).map(|(folder, name)| folder.join(name).display().to_string())
+        };
         assert_eq!(ok("file:///a%20b.csv").expect("it lies below"), "/import/a b.csv");
         assert_eq!(ok("sub/a.csv").expect("it lies below"), "/import/sub/a.csv");
         for bad in [
