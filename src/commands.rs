@@ -5,6 +5,7 @@
 
 mod exit;
 mod folder;
+mod interrupted;
 mod units;
 
 mod backup;

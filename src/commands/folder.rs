@@ -96,6 +96,61 @@ impl Drop for Made {
     }
 }
 
+/// A database that is made under another name beside its own, and gets its own when it is whole. Of one that exists already it is that one.
+///
+/// Invariant: whatever ends the process, under the database's name there is nothing, or all of it. What a killed process leaves
+/// behind under the other name, the next one removes.
+pub struct Whole {
+    made: Option<Made>,
+    /// Under which name it is made, and which it gets.
+    beside: Option<(PathBuf, PathBuf)>,
+}
+
+/// What the folder of a database is called that is not whole yet.
+const UNFINISHED: &str = ".importing";
+
+impl Whole {
+    /// Opens the database, or makes one under another name.
+    pub fn open(path: &Path, options: Options) -> Result<Whole, Exit> {
+        let Some(beside) = Whole::unfinished(path) else {
+            return Ok(Whole { made: Some(Made::open(path, options)?), beside: None });
+        };
+        if world::files::exists(&beside) {
+            // Of a process that was killed; one that still runs has it open.
+            Database::open(&beside, Options { create: true, ..Options::default() })?.close()?;
+            remove(&beside)?;
+        }
+        let made = Made::open(&beside, options)?;
+        Ok(Whole { made: Some(made), beside: Some((beside, path.to_path_buf())) })
+    }
+    /// The database.
+    pub fn database(&self) -> &Database {
+        self.made.as_ref().expect("only finish takes it").database()
+    }
+    /// Under which name a database is made; none where there is one already.
+    pub fn unfinished(path: &Path) -> Option<PathBuf> {
+        let is_empty = || world::files::list_folder(path).is_ok_and(|content| content.is_empty());
+        if is_memory(path) || (world::files::exists(path) && !is_empty()) {
+            return None;
+        }
+        let name = path.file_name()?;
+        Some(path.with_file_name(format!(".{}{UNFINISHED}", name.to_string_lossy())))
+    }
+    /// It is whole: it is closed, and gets its name.
+    pub fn finish(mut self) -> Result<(), Exit> {
+        let Some(made) = self.made.take() else { return Ok(()) };
+        let Some((beside, path)) = self.beside.take() else { return Ok(made.keep().close()?) };
+        if let Err(error) = made.keep().close() {
+            // What cannot be removed is not under the database's name: harmless.
+            let _ = remove(&beside);
+            return Err(error.into());
+        }
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        RealDisk.rename(&beside, &path)?;
+        Ok(RealDisk.sync_dir(above)?)
+    }
+}
+
 /// Removes a database's folder with all it holds.
 pub fn remove(path: &Path) -> world::disk::DiskResult<()> {
     empty(path, DEPTH_MAX)?;

@@ -1,12 +1,13 @@
 //! `tanglewood import`: other people's files into a database.
 
 use super::Exit;
-use super::folder::Made;
+use super::folder::Whole;
+use super::interrupted;
 use super::units;
 use clap::{Args, ValueEnum};
 use database::{Error, GraphsonImport, ImportOptions, ImportReport, Options};
 use indicatif::{ProgressBar, ProgressStyle};
-use ingest::{Layout, Progress};
+use ingest::{ExistingPolicy, Layout, Progress};
 use shell::text::count_text;
 use shell::{Ink, Style};
 use std::io::{IsTerminal, Write};
@@ -40,6 +41,9 @@ pub struct Import {
     /// Stop at the first malformed line, and change nothing
     #[arg(long)]
     strict: bool,
+    /// What to do about nodes and relationships that the database has already
+    #[arg(long, value_enum, default_value_t)]
+    existing: ExistingName,
     /// Label of the vertices of edge lists [default: Node]
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
@@ -77,22 +81,38 @@ enum LayoutName {
     Graphson,
 }
 
+/// What becomes of what is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ExistingName {
+    /// Import nothing, and say what is there
+    #[default]
+    Fail,
+    /// Leave it as it is, and add the rest
+    Skip,
+    /// Set the properties of nodes that are there, and add the rest
+    Merge,
+}
+
 impl Import {
     pub fn run(self) -> Result<(), Exit> {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
         let options = self.options(bar.clone());
-        let made = Made::open(&self.database, Options::default())?;
+        let watch = interrupted::watch(Whole::unfinished(&self.database));
+        let whole = watch.make(|| Whole::open(&self.database, Options::default()))?;
         let outcome = match self.layout {
-            LayoutName::Graphson => made.database().import_graphson(&self.graphson()),
-            _ => made.database().import(&options),
+            LayoutName::Graphson => whole.database().import_graphson(&self.graphson()),
+            _ => whole.database().import(&options),
         };
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
         let report = outcome?;
-        let database = made.keep();
-        show(&report)?;
-        Ok(database.close()?)
+        // Where nothing was imported, no empty database is left behind.
+        let shown = show(&report);
+        if !is_output_closed(&shown) {
+            shown?;
+        }
+        watch.finish(|| whole.finish())
     }
 
     fn graphson(&self) -> GraphsonImport {
@@ -115,6 +135,11 @@ impl Import {
                 LayoutName::Edges => Layout::Edges,
             },
             strict: self.strict,
+            existing: match self.existing {
+                ExistingName::Fail => ExistingPolicy::Fail,
+                ExistingName::Skip => ExistingPolicy::Skip,
+                ExistingName::Merge => ExistingPolicy::Merge,
+            },
             threads: self.threads,
             progress: bar.map(|bar| Arc::new(move |progress: &Progress| follow(&bar, progress)) as _),
             vertex_label: self.label.clone(),
@@ -124,6 +149,11 @@ impl Import {
             spill_folder: self.spill_folder(),
         }
     }
+}
+
+/// Nobody reads what is said; what was imported stays.
+fn is_output_closed(shown: &Result<(), Exit>) -> bool {
+    matches!(shown, Err(Exit::OutputClosed))
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {
@@ -153,6 +183,9 @@ fn show(report: &ImportReport) -> Result<(), Exit> {
     let (mut out, style) = (world::files::stdout(), Style::of_stdout());
     writeln!(out, "vertices  {}", report.vertices)?;
     writeln!(out, "edges     {}", report.edges)?;
+    if report.existing > 0 {
+        writeln!(out, "existing  {}", report.existing)?;
+    }
     writeln!(out, "seconds   {:.2}", report.seconds)?;
     writeln!(out, "rejected  {}", report.rejected)?;
     for line in &report.rejected_first {

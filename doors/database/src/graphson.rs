@@ -58,7 +58,7 @@ impl Database {
         if self.snapshot().statistics().vertices() > 0 {
             let code = "Neo.ClientError.Import.NotEmpty";
             let message =
-                "the database holds a graph already, and ids of the file could be those of its vertices";
+                "the database holds a graph already, and which of the file's vertices it has cannot be told";
             return Err(Error::new(code, message).hint("read the file into a new database"));
         }
         let transaction = self.engine().begin(Mode::Write);

@@ -16,10 +16,12 @@ mod vertices;
 use crate::cell;
 use crate::existing::{Existing, LabelSets};
 use crate::load::{Counts, Loaded};
+use crate::repeated::Repeated;
 use crate::rules::Rules;
 use crate::source::{self, InputFile};
 use crate::split::Records;
 use crate::table::{Space, WantedIndex};
+use crate::vertices::Updates;
 use crate::work::{Job, Work};
 use crate::{DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportError, ImportOptions};
 use connect::Columns;
@@ -126,13 +128,16 @@ pub(crate) fn load<'a>(
     let mut counts = Counts::default();
     let jobs: Vec<Job> =
         lists.files.iter().map(|file| Job { file: file.file, format: PLAIN, skip: 0 }).collect();
-    let loading = Loading { work, lists, store, existing: &existing, bulk: &bulk, kind: &kind };
+    let repeated = Repeated::new(&existing, options);
+    let loading =
+        Loading { work, lists, store, existing: &existing, bulk: &bulk, kind: &kind, repeated: &repeated };
     match room {
         None => loading.at_once(&jobs, &mut counts)?,
         Some(_) => loading.in_passes(&jobs, &mut counts)?,
     }
     let indexes = vec![WantedIndex { label: kind.label, key: kind.key, unique: true }];
-    Ok(Loaded { bulk, counts, indexes, existing })
+    counts.existing += repeated.count();
+    Ok(Loaded { bulk, counts, indexes, existing, updates: Updates::default() })
 }
 
 /// Edge lists on their way into a build.
@@ -143,6 +148,7 @@ struct Loading<'a, 'b> {
     existing: &'b Existing,
     bulk: &'b Bulk<'a>,
     kind: &'b Kind,
+    repeated: &'b Repeated,
 }
 
 impl Loading<'_, '_> {
@@ -214,6 +220,10 @@ impl Loading<'_, '_> {
         counts: &mut Counts,
     ) -> Result<(), ImportError> {
         let edge_type = self.kind.edge_type;
+        let (edges, columns) = self.repeated.fresh(edge_type, (edges, columns))?;
+        if edges.is_empty() {
+            return Ok(());
+        }
         let rules = Rules::new(self.existing.snapshot());
         let broken = rules.broken(&[SchemaTarget::Edges(edge_type)], edges.len(), &columns);
         if let Some((_, what)) = broken.into_iter().next() {

@@ -38,6 +38,11 @@ pub enum ImportError {
     },
     /// A line is malformed, and the import was strict.
     Rejected(Rejected),
+    /// The database has it already, and the import was not told what to do then.
+    Existing {
+        /// A vertex or an edge.
+        what: String,
+    },
     /// Values that a constraint or unique index forbids.
     Constraint {
         /// What is broken.
@@ -56,6 +61,7 @@ impl ImportError {
             ImportError::Read { .. } => "Neo.ClientError.Import.Unreadable",
             ImportError::Header { .. } => "Neo.ClientError.Import.MalformedHeader",
             ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
+            ImportError::Existing { .. } => "Neo.ClientError.Import.Exists",
             ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
             ImportError::Database(error) => error.code(),
         }
@@ -86,6 +92,9 @@ impl ImportError {
             ImportError::Read { .. } => return None,
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
+            ImportError::Existing { .. } => {
+                "--existing skip leaves what is there as it is and adds the rest; --existing merge sets the properties of nodes, too".into()
+            }
             ImportError::Constraint { .. } => "find the duplicates and change one of them, or drop the constraint".into(),
             ImportError::Database(error) => return error.hint(),
         })
@@ -107,6 +116,9 @@ impl fmt::Display for ImportError {
             ImportError::Header { path, what } => write!(f, "first line of {}: {what}", path.display()),
             ImportError::Rejected(Rejected { file, line, what }) => {
                 write!(f, "{}:{line}: {what}; nothing was imported", file.display())
+            }
+            ImportError::Existing { what } => {
+                write!(f, "{what} is in the database already; nothing was imported")
             }
             ImportError::Constraint { what } => write!(f, "{what}; nothing was imported"),
             ImportError::Database(error) => write!(f, "{error}; nothing was imported"),

@@ -23,6 +23,7 @@ mod lists;
 mod load;
 mod options;
 mod reject;
+mod repeated;
 mod rows;
 mod rules;
 mod source;
@@ -34,8 +35,8 @@ mod work;
 
 pub use error::ImportError;
 pub use options::{
-    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportOptions, ImportReport, Layout, Progress, ProgressListener,
-    REJECTED_SHOWN_MAX, Rejected,
+    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ExistingPolicy, ImportOptions, ImportReport, Layout, Progress,
+    ProgressListener, REJECTED_SHOWN_MAX, Rejected,
 };
 
 use layout::Plan;
@@ -56,7 +57,7 @@ const ROOM_SHARE: usize = 2;
 /// meanwhile; writers wait for the last step only, which is short.
 ///
 /// Into a database that holds something already, vertices are added whose ids are new (by label and id property), and edges may lead
-/// to vertices that are there; rows with ids that are there are rejected.
+/// to vertices that are there. What becomes of vertices and edges that are there already, [`ExistingPolicy`] says.
 ///
 /// # Errors
 /// See [`ImportError`]; the database is unchanged then.
@@ -104,12 +105,12 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
     let room = spill.as_ref().map(|(file, bytes)| Room { bytes: *bytes as usize / ROOM_SHARE, spill: file });
     let store = engine.store();
     let loaded = match plan {
-        Plan::Tables(tables) => load::load(work, tables, store, &given, room)?,
+        Plan::Tables(tables) => load::load(work, tables, store, &given, room, options)?,
         Plan::EdgeLists(lists) => edge_list::load(work, lists, options, store, &given, room)?,
     };
     work.check_strict()?;
     work.phase("building");
-    let Loaded { bulk, counts, indexes, existing } = loaded;
+    let Loaded { bulk, counts, indexes, existing, updates } = loaded;
     let base = rules::with_indexes(&given, given.place() + 1, &indexes)?;
     let parallel = |count: usize, task: &(dyn Fn(usize) + Sync)| work.parallel(count, task);
     // Checkpoints wait for a load, so where nothing need leave memory it begins late.
@@ -123,6 +124,8 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
     };
     drop(base);
     work.phase("writing");
+    // Before what is new: where a constraint forbids a value, nothing is changed at all.
+    updates.commit(engine)?;
     load.install(|current, place| {
         existing.check(&built, current)?;
         Ok(built.onto(current, place)?)

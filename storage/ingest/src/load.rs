@@ -11,11 +11,13 @@
 
 use crate::existing::{Existing, LabelSets};
 use crate::ids::{Id, IdMap, NO_ROW};
+use crate::options::ImportOptions;
 use crate::reject::Rejects;
+use crate::repeated::Repeated;
 use crate::rows;
 use crate::rules::Rules;
 use crate::table::{Rows, SpaceNo, Table, Tables, VertexTable, WantedIndex};
-use crate::vertices::{LinkBatch, Made, Stop, Taking, VertexIntake, id_text};
+use crate::vertices::{LinkBatch, Made, Stop, Taking, Updates, VertexIntake, id_text};
 use crate::work::{Work, jobs};
 use crate::{ImportError, ImportReport, lists};
 use model::schema::SchemaTarget;
@@ -29,11 +31,14 @@ use store::{Bulk, Names, Room, Snapshot, Store};
 pub(crate) struct Counts {
     pub vertices: BTreeMap<Vec<LabelId>, u64>,
     pub edges: BTreeMap<EdgeTypeId, u64>,
+    /// Vertices and edges that were there.
+    pub existing: u64,
 }
 
 impl Counts {
     /// Writes the counts into the report.
     pub fn report(self, names: &Names, report: &mut ImportReport) {
+        report.existing = self.existing;
         let names = names.table();
         let label = |label: &LabelId| names.label_name(*label).map_or(String::new(), |name| name.to_string());
         for (labels, count) in self.vertices {
@@ -58,6 +63,7 @@ pub(crate) struct Loaded<'a> {
     pub counts: Counts,
     pub indexes: Vec<WantedIndex>,
     pub existing: Existing,
+    pub updates: Updates,
 }
 
 /// Reads the tables, to be built on top of a snapshot.
@@ -67,6 +73,7 @@ pub(crate) fn load<'a>(
     store: &'a Store,
     snapshot: &Snapshot,
     room: Option<Room<'a>>,
+    options: &ImportOptions,
 ) -> Result<Loaded<'a>, Stop> {
     let bulk = Bulk::within(store.allocator(), room);
     let mut counts = Counts::default();
@@ -80,17 +87,37 @@ pub(crate) fn load<'a>(
     let mut existing = Existing::new(snapshot, &plan.spaces, &survey)?;
     let rules = Rules::new(snapshot);
     let names = store.names();
-    let intake =
-        VertexIntake { work, plan, names, bulk: &bulk, existing: &existing, rules: &rules, tables: &tables };
-    let made = vertices(intake, &mut counts)?;
-    let linking = Linking { work, plan, bulk: &bulk, existing: &existing, rules: &rules, maps: &made.maps };
+    let policy = options.existing;
+    let intake = VertexIntake {
+        work,
+        plan,
+        names,
+        bulk: &bulk,
+        existing: &existing,
+        rules: &rules,
+        tables: &tables,
+        policy,
+    };
+    let mut made = vertices(intake, &mut counts)?;
+    let updates = std::mem::take(&mut made.updates);
+    let repeated = Repeated::new(&existing, options);
+    let linking = Linking {
+        work,
+        plan,
+        bulk: &bulk,
+        existing: &existing,
+        rules: &rules,
+        maps: &made.maps,
+        repeated: &repeated,
+    };
     linking.links(&tables, &made.links, &mut counts)?;
     work.phase("reading edges");
     linking.edges(names, &mut counts)?;
+    counts.existing += repeated.count();
     let indexes = wanted_indexes(plan, &made.label_sets);
     existing.watch(&plan.spaces, &made.label_sets);
     drop(made);
-    Ok(Loaded { bulk, counts, indexes, existing })
+    Ok(Loaded { bulk, counts, indexes, existing, updates })
 }
 
 /// Label sets that the files hold, by space, where it must be known beforehand which vertices that are there they may speak of.
@@ -173,6 +200,7 @@ struct Linking<'a, 'b> {
     rules: &'b Rules,
     /// By space.
     maps: &'b [IdMap],
+    repeated: &'b Repeated,
 }
 
 impl Linking<'_, '_> {
@@ -226,6 +254,7 @@ impl Linking<'_, '_> {
         columns: Vec<(KeyId, Column)>,
         counts: &mut Counts,
     ) -> Result<(), ImportError> {
+        let (pairs, columns) = self.repeated.fresh(edge_type, (pairs, columns))?;
         let target = [SchemaTarget::Edges(edge_type)];
         if let Some((_, what)) = self.rules.broken(&target, pairs.len(), &columns).into_iter().next() {
             return Err(ImportError::Constraint { what });

@@ -24,6 +24,22 @@ pub enum Layout {
     Edges,
 }
 
+/// What becomes of vertices and edges that the database has already.
+///
+/// A vertex is there if the database has one with the id, under one of the labels of the row. An edge is there if the database has one of the
+/// same type between the same two vertices with the same properties and no others; each of the database counts for one of the files. Vertices of
+/// edge lists are no rows of their own: they may be there, whatever is said here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExistingPolicy {
+    /// The import fails, and changes nothing.
+    #[default]
+    Fail,
+    /// They stay as they are.
+    Skip,
+    /// The properties of the row are set at vertices; edges stay as they are.
+    Merge,
+}
+
 /// How far an import is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -51,6 +67,8 @@ pub struct ImportOptions {
     pub layout: Layout,
     /// Stop at the first malformed line, and change nothing.
     pub strict: bool,
+    /// What becomes of vertices and edges that are there already.
+    pub existing: ExistingPolicy,
     /// Threads; one a core where absent.
     pub threads: Option<usize>,
     /// Called now and then, at most some ten times a second, from any thread.
@@ -86,6 +104,8 @@ pub struct ImportReport {
     pub vertices: u64,
     /// Edges added.
     pub edges: u64,
+    /// Vertices and edges of the files that the database had already; at the vertices properties may have been set.
+    pub existing: u64,
     /// Bytes read, as they lie on disk.
     pub bytes: u64,
     /// Files read.

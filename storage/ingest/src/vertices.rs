@@ -8,6 +8,7 @@ use crate::existing::{Existing, LabelSets};
 use crate::ids::{Id, IdColumn, IdMap, NO_ROW};
 use crate::lists::{self, Lists};
 use crate::load::Counts;
+use crate::options::ExistingPolicy;
 use crate::reject::Rejects;
 use crate::rows::{LinkRows, VertexBatch, all_but};
 use crate::rules::Rules;
@@ -15,9 +16,10 @@ use crate::table::{IdKind, SpaceNo, Table, Tables, VertexTable};
 use crate::work::Work;
 use crate::{ImportError, cell};
 use model::schema::SchemaTarget;
-use model::{Column, KeyId};
+use model::{Column, KeyId, Value, VertexId};
 use std::collections::BTreeMap;
 use store::{Bulk, Names};
+use transact::{Engine, Mode, TransactError};
 
 /// Why loading ended early.
 #[derive(Debug)]
@@ -64,6 +66,7 @@ pub(crate) struct VertexIntake<'a> {
     pub existing: &'a Existing,
     pub rules: &'a Rules,
     pub tables: &'a [(&'a Table, &'a VertexTable)],
+    pub policy: ExistingPolicy,
 }
 
 /// What came of the vertices.
@@ -72,6 +75,27 @@ pub(crate) struct Made {
     pub maps: Vec<IdMap>,
     pub label_sets: Vec<LabelSets>,
     pub links: Vec<LinkBatch>,
+    pub updates: Updates,
+}
+
+/// Properties to be set at vertices that are there.
+#[derive(Default)]
+pub(crate) struct Updates(Vec<(u32, Vec<(KeyId, Value)>)>);
+
+impl Updates {
+    /// Sets them, all or none.
+    pub fn commit(self, engine: &Engine) -> Result<(), TransactError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let transaction = engine.begin(Mode::Write);
+        for (vertex, properties) in self.0 {
+            for (key, value) in properties {
+                transaction.set_property(VertexId::from_dense(vertex), key, value)?;
+            }
+        }
+        transaction.commit().map(drop)
+    }
 }
 
 /// Vertices being taken.
@@ -80,6 +104,7 @@ pub(crate) struct Taking<'a> {
     spaces: Vec<SpaceState>,
     links: Vec<LinkBatch>,
     counts: &'a mut Counts,
+    updates: Updates,
 }
 
 impl<'a> Taking<'a> {
@@ -96,7 +121,7 @@ impl<'a> Taking<'a> {
             label_sets: LabelSets::new(),
         };
         let spaces = intake.plan.spaces.iter().enumerate().map(state).collect();
-        Taking { intake, spaces, links: Vec::new(), counts }
+        Taking { intake, spaces, links: Vec::new(), counts, updates: Updates::default() }
     }
 
     /// Takes the next batch of a table.
@@ -106,6 +131,7 @@ impl<'a> Taking<'a> {
         state.label_sets.extend(batch.label_sets.iter().cloned());
         let first_row = state.by_row.len();
         let mut wrong: Vec<(u32, String)> = Vec::new();
+        let mut there: Vec<(u32, u32)> = Vec::new();
         if batch.ids.len() > 0 {
             let is_text = matches!(batch.ids, IdColumn::Texts(_));
             if is_text && state.as_text == Some(false) {
@@ -121,23 +147,23 @@ impl<'a> Taking<'a> {
                     ));
                 }
             }
-            find_existing(
-                self.intake.existing,
-                vertex.space,
-                &batch,
-                &mut state.by_row[first_row..],
-                &mut wrong,
-            )?;
+            let by_row = &mut state.by_row[first_row..];
+            there = find_existing(&self.intake, vertex.space, table, &batch, by_row)?;
         }
         let with_ids = batch.ids.len() > 0;
         let links = std::mem::take(&mut batch.links);
         let lines = batch.lines.clone();
-        let (kept, made) = self.make(vertex.space, table, &mut batch, wrong)?;
+        there.retain(|(row, _)| wrong.iter().all(|(wrong, _)| wrong != row));
+        let (kept, made) = self.make(vertex.space, table, &mut batch, wrong, &there)?;
         if with_ids {
             let by_row = &mut self.spaces[vertex.space].by_row[first_row..];
             kept.iter().zip(&made).for_each(|(row, vertex)| by_row[*row as usize] = *vertex);
         }
-        self.keep_links(number, links, &kept, &made, &lines);
+        // Relationships that columns stand for are taken of vertices that are there, too.
+        let mut of_rows: Vec<(u32, u32)> = kept.into_iter().zip(made).chain(there).collect();
+        of_rows.sort_unstable();
+        let (rows, vertices): (Vec<u32>, Vec<u32>) = of_rows.into_iter().unzip();
+        self.keep_links(number, links, &rows, &vertices, &lines);
         Ok(())
     }
 
@@ -163,9 +189,12 @@ impl<'a> Taking<'a> {
         table: &Table,
         batch: &mut VertexBatch,
         mut wrong: Vec<(u32, String)>,
+        there: &[(u32, u32)],
     ) -> Result<(Vec<u32>, Vec<u32>), ImportError> {
         let state = &mut self.spaces[space];
         state.lists.iter_mut().for_each(|list| batch.columns.push((list.key, list.column(&batch.ids))));
+        self.note_existing(batch, there);
+        let state = &self.spaces[space];
         if let Some(key) = self.intake.plan.spaces[space].key.filter(|_| batch.ids.len() > 0) {
             let mut ids = std::mem::take(&mut batch.ids);
             if state.as_text == Some(true) {
@@ -176,15 +205,33 @@ impl<'a> Taking<'a> {
         wrong.extend(self.broken(batch));
         wrong.sort();
         wrong.dedup_by_key(|(row, _)| *row);
+        wrong.retain(|(row, _)| there.binary_search_by_key(row, |(row, _)| *row).is_err());
         let mut rejects = Rejects::default();
         wrong.iter().for_each(|(row, what)| rejects.add(batch.lines[*row as usize], what.as_str()));
         self.intake.work.rejection.take(table.file, rejects);
-        let gone: Vec<u32> = wrong.into_iter().map(|(row, _)| row).collect();
+        let mut gone: Vec<u32> = wrong.into_iter().map(|(row, _)| row).collect();
+        gone.extend(there.iter().map(|(row, _)| *row));
+        gone.sort_unstable();
         let kept = all_but(batch.count, &gone);
         if !gone.is_empty() {
             batch.keep(&kept);
         }
         Ok((kept, self.submit(batch)?))
+    }
+
+    /// Counts rows of vertices that are there, and notes their properties where they are to be set.
+    fn note_existing(&mut self, batch: &VertexBatch, there: &[(u32, u32)]) {
+        self.counts.existing += there.len() as u64;
+        if self.intake.policy != ExistingPolicy::Merge {
+            return;
+        }
+        for (row, vertex) in there {
+            let properties = batch.columns.iter().map(|(key, column)| (*key, column.get(*row as usize)));
+            let given: Vec<(KeyId, Value)> = properties.filter(|(_, value)| !value.is_null()).collect();
+            if !given.is_empty() {
+                self.updates.0.push((*vertex, given));
+            }
+        }
     }
 
     fn broken(&self, batch: &VertexBatch) -> Vec<(u32, String)> {
@@ -227,8 +274,8 @@ impl<'a> Taking<'a> {
 
     /// All vertices were taken.
     pub fn finish(self) -> Made {
-        let Taking { intake, spaces, links, .. } = self;
-        let mut made = Made { maps: Vec::new(), label_sets: Vec::new(), links };
+        let Taking { intake, spaces, links, updates, .. } = self;
+        let mut made = Made { maps: Vec::new(), label_sets: Vec::new(), links, updates };
         for mut state in spaces {
             lists::reject_left(intake.work, &state.lists, &state.map);
             state.map.renumber(|row| state.by_row[row as usize]);
@@ -240,25 +287,32 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// Ids that the database has already: the row goes, and edges lead to the vertex that is there.
+/// Rows (sorted) whose ids the database has already, with their vertices: the row goes, and edges lead to the vertex that is there.
+///
+/// # Errors
+/// There is one, and the import is to fail then.
 fn find_existing(
-    existing: &Existing,
+    intake: &VertexIntake<'_>,
     space: SpaceNo,
+    table: &Table,
     batch: &VertexBatch,
     by_row: &mut [u32],
-    wrong: &mut Vec<(u32, String)>,
-) -> Result<(), ImportError> {
-    if !existing.has_any(space) {
-        return Ok(());
+) -> Result<Vec<(u32, u32)>, ImportError> {
+    let mut there = Vec::new();
+    if !intake.existing.has_any(space) {
+        return Ok(there);
     }
     for (row, place) in by_row.iter_mut().enumerate() {
-        if let Some(vertex) = existing.find(space, batch.ids.get(row))? {
-            *place = vertex;
-            let id = id_text(&batch.ids, row as u32);
-            wrong.push((row as u32, format!("id {id} is in the database already")));
+        let Some(vertex) = intake.existing.find(space, batch.ids.get(row))? else { continue };
+        if intake.policy == ExistingPolicy::Fail {
+            let file = intake.work.files[table.file].shown.display();
+            let (line, id) = (batch.lines[row], id_text(&batch.ids, row as u32));
+            return Err(ImportError::Existing { what: format!("{file}:{line}: the node with id {id}") });
         }
+        *place = vertex;
+        there.push((row as u32, vertex));
     }
-    Ok(())
+    Ok(there)
 }
 
 /// An id as messages show it.

@@ -6,7 +6,7 @@ extern crate tanglewood_ingest as ingest;
 mod common;
 
 use common::{Files, edge_lines, index_lines, memory, options, rejected, vertex_lines};
-use ingest::{ImportOptions, ImportReport, Layout};
+use ingest::{ExistingPolicy, ImportError, ImportOptions, ImportReport, Layout};
 use model::schema::SchemaTarget;
 use model::{Value, ValueType};
 use std::path::Path;
@@ -15,8 +15,16 @@ use transact::{ConstraintRequest, Engine, Mode, OpenOptions, Rule};
 use world::disk::{Disk, SimDisk};
 
 fn add(engine: &Engine, all: &[(&str, &str)]) -> ImportReport {
+    add_with(engine, all, ExistingPolicy::Fail).unwrap()
+}
+
+fn add_with(
+    engine: &Engine,
+    all: &[(&str, &str)],
+    existing: ExistingPolicy,
+) -> Result<ImportReport, ImportError> {
     let files = Files::new(all);
-    ingest::import(engine, &options(files.folder())).unwrap()
+    ingest::import(engine, &ImportOptions { existing, ..options(files.folder()) })
 }
 
 /// A vertex made by a transaction.
@@ -32,17 +40,17 @@ fn create(engine: &Engine, label: &str, id: i64) {
 fn new_vertices_are_added_and_edges_lead_to_old_ones() {
     let engine = memory();
     add(&engine, &[("Person.csv", "id:ID(Person),name\n1,a\n2,b\n")]);
-    let report = add(
-        &engine,
-        &[
-            ("Person.csv", "id:ID(Person),name\n3,c\n1,again\n"),
-            ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n3,2\n2,1\n3,9\n"),
-        ],
-    );
-    assert_eq!(
-        rejected(&report),
-        ["KNOWS.csv:4: no vertex has the id `9`", "Person.csv:3: id `1` is in the database already"]
-    );
+    let more = [
+        ("Person.csv", "id:ID(Person),name\n3,c\n1,again\n"),
+        ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n3,2\n2,1\n3,9\n"),
+    ];
+    let error = add_with(&engine, &more, ExistingPolicy::Fail).unwrap_err();
+    assert_eq!(error.code(), "Neo.ClientError.Import.Exists");
+    assert!(error.to_string().contains("Person.csv:3: the node with id `1`"), "{error}");
+    assert_eq!((vertex_lines(&engine).len(), edge_lines(&engine).len()), (2, 0), "nothing was changed");
+    let report = add_with(&engine, &more, ExistingPolicy::Skip).unwrap();
+    assert_eq!(rejected(&report), ["KNOWS.csv:4: no vertex has the id `9`"]);
+    assert_eq!((report.vertices, report.edges, report.existing), (1, 2, 1));
     assert_eq!(
         vertex_lines(&engine),
         [r#":Person {id: 1, name: "a"}"#, r#":Person {id: 2, name: "b"}"#, r#":Person {id: 3, name: "c"}"#]
@@ -149,6 +157,71 @@ fn small_files_are_read_once_however_many_threads_there_are() {
     }
 }
 
+/// A repeated import once doubled all relationships and said that all was well.
+#[test]
+fn a_repeated_import_adds_nothing_whatever_it_is_told() {
+    let people = ("Person.csv", "id:ID(Person),name,age:int\n1,a,1\n2,b,2\n");
+    let knows = ("KNOWS.csv", ":START_ID(Person),:END_ID(Person),since:int\n1,2,5\n1,2,6\n1,2,6\n2,1,\n");
+    let list = ("g.txt", "1 2\n1 2\n2 3\n");
+    for files in [vec![people, knows], vec![knows], vec![list]] {
+        let engine = memory();
+        if !files.contains(&people) {
+            add(&engine, &[people]);
+        }
+        add(&engine, &files);
+        let before = (vertex_lines(&engine), edge_lines(&engine));
+        let error = add_with(&engine, &files, ExistingPolicy::Fail).unwrap_err();
+        assert!(matches!(error, ImportError::Existing { .. }) && error.hint().is_some(), "{error}");
+        for policy in [ExistingPolicy::Skip, ExistingPolicy::Merge, ExistingPolicy::Skip] {
+            let report = add_with(&engine, &files, policy).unwrap();
+            assert_eq!((report.vertices, report.edges, report.rejected), (0, 0, 0));
+            assert!(report.existing >= 3, "{report:?}");
+            assert_eq!((vertex_lines(&engine), edge_lines(&engine)), before, "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn like_relationships_are_counted_and_others_are_new() {
+    let engine = memory();
+    add(
+        &engine,
+        &[("P.csv", "id:ID(P)\n1\n2\n"), ("R.csv", ":START_ID(P),:END_ID(P),w:int\n1,2,7\n1,2,7\n")],
+    );
+    let more = [("R.csv", ":START_ID(P),:END_ID(P),w:int\n1,2,7\n1,2,8\n1,2,7\n1,2,7\n2,1,7\n1,2,\n")];
+    let report = add_with(&engine, &more, ExistingPolicy::Skip).unwrap();
+    assert_eq!((report.edges, report.existing), (4, 2), "a third like one, another value, another way, none");
+    let report = add_with(&engine, &more, ExistingPolicy::Skip).unwrap();
+    assert_eq!((report.edges, report.existing), (0, 6));
+}
+
+#[test]
+fn merging_sets_the_properties_that_a_row_gives() {
+    let engine = memory();
+    add(&engine, &[("P.csv", "id:ID(P),name,age:int\n1,a,1\n2,b,2\n")]);
+    let more = [("P.csv", "id:ID(P),name,mail\n2,,b@x\n1,z,\n3,c,c@x\n")];
+    let report = add_with(&engine, &more, ExistingPolicy::Merge).unwrap();
+    assert_eq!((report.vertices, report.existing), (1, 2));
+    assert_eq!(
+        vertex_lines(&engine),
+        [
+            r#":P {age: 1, id: 1, name: "z"}"#,
+            r#":P {age: 2, id: 2, mail: "b@x", name: "b"}"#,
+            r#":P {id: 3, mail: "c@x", name: "c"}"#
+        ]
+    );
+    // What a constraint forbids changes nothing at all.
+    let names = engine.store().names();
+    let target = SchemaTarget::Vertices(names.intern_label("P").unwrap());
+    let keys = vec![names.intern_key("mail").unwrap()];
+    let request = ConstraintRequest { name: None, target, keys, rule: Rule::Unique, if_not_exists: false };
+    engine.create_constraint(&request).unwrap();
+    let before = vertex_lines(&engine);
+    let taken = [("P.csv", "id:ID(P),mail\n1,c@x\n4,d@x\n")];
+    assert!(add_with(&engine, &taken, ExistingPolicy::Merge).is_err());
+    assert_eq!(vertex_lines(&engine), before);
+}
+
 fn open(disk: &SimDisk) -> Engine {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     transact::open(Some((disk, Path::new("/db"))), &OpenOptions::default()).unwrap().0
@@ -167,8 +240,8 @@ fn an_import_survives_a_crash_right_after_it() {
     drop(engine_gone);
     let engine = open(&disk);
     assert_eq!((vertex_lines(&engine), edge_lines(&engine), index_lines(&engine)), expected);
-    let report = add(&engine, &[("A.csv", "id:ID\n2\n3\n")]);
-    assert_eq!((report.vertices, report.rejected), (1, 1));
+    let report = add_with(&engine, &[("A.csv", "id:ID\n2\n3\n")], ExistingPolicy::Skip).unwrap();
+    assert_eq!((report.vertices, report.existing), (1, 1));
 }
 
 #[test]
