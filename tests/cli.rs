@@ -223,7 +223,7 @@ fn folders_that_are_no_database_are_refused() {
         says(&place.run(&arguments).failed(1), &["papers is not a Tanglewood database", "hint: "]);
     }
     says(&place.run(&["import", "papers", "--from", "papers"]).failed(1), &["is not a Tanglewood database"]);
-    says(&place.run(&["check", "papers"]).failed(1), &["error[durable."]);
+    says(&place.run(&["check", "papers"]).failed(1), &["NotADatabase"]);
     says(&place.run(&["check", "none.db"]).failed(1), &["there is no database"]);
     says(&place.run(&["check", ":memory:"]).failed(1), &["no files"]);
     assert_eq!(std::fs::read_to_string(place.path().join("papers/letter.txt")).unwrap(), "Dear");
@@ -361,7 +361,11 @@ fn serve_answers_on_its_port_and_ends_in_order() {
 
     let twice = place.run(&["query", "people.db", "RETURN 1"]).failed(1);
     says(&twice, &["already open", &serving.child.id().to_string(), "hint: "]);
-    says(&place.run(&["check", "people.db"]).failed(1), &["already open"]);
+    let open = place.run(&["check", "people.db"]).failed(1);
+    says(&open, &["already open", &serving.child.id().to_string(), "`tanglewood backup people.db COPY`"]);
+    // As the hint says.
+    place.run(&["backup", "people.db", "COPY"]).ok();
+    assert!(place.run(&["check", "COPY"]).ok().ends_with("a sound backup\n"));
     assert_eq!(serving.terminate(), Some(0));
     assert!(place.run(&["check", "people.db"]).ok().ends_with("sound\n"));
 }
@@ -451,4 +455,143 @@ fn the_demo_fits_a_screen_and_stays() {
     says(&place.run(&["demo", folder]).failed(1), &["FolderTaken", "hint: "]);
     place.run(&["demo", ":memory:", "--people", "100"]).ok();
     assert!(place.run(&["check", folder]).ok().ends_with("sound\n"));
+}
+
+#[test]
+fn errors_of_a_script_name_its_lines() {
+    let place = Place::new();
+    let script = "RETURN 1 AS one;\n// two\nMATCH (n) RETURN n.x; RETURN\n  1 +;\nRETURN 2;\n";
+    for arguments in [["query", ":memory:", "-"], ["shell", ":memory:", "--format=table"]] {
+        let err = place.run_with_input(&arguments, script).failed(1);
+        says(&err, &["--> standard input, line 4, column", "4 |   1 +"]);
+        let err = place.run_with_input(&arguments, "RETURN 1;\n\n  RETURN 1 / 0;\n").failed(1);
+        says(&err, &["--> standard input, line 3, column 3"]);
+    }
+    let err = place.run(&["query", ":memory:", "RETURN 1; RETRUN 2"]).failed(1);
+    says(&err, &["--> the text, line 1, column 11"]);
+    let err = place.run(&["query", ":memory:", "RETRUN 2"]).failed(1);
+    says(&err, &["--> line 1, column 1"]);
+}
+
+#[test]
+fn rows_come_one_value_a_line_where_that_is_asked_for() {
+    let place = Place::new();
+    let text = "UNWIND [1, 22] AS n RETURN n, 'a' AS text";
+    let shown = place.run(&["query", ":memory:", text, "--format", "vertical"]).ok();
+    assert!(
+        shown.contains(" n    │ 22\n text │ \"a\"\n") || shown.contains(" n    │ 22\n text │ a\n"),
+        "{shown}"
+    );
+    says(&shown, &["── 1 ──", "── 2 ──", "2 rows"]);
+    let script = ":mode vertical\nRETURN 7 AS n;\n:format wrong\n";
+    let ran = place.run_with_input(&["shell", ":memory:"], script);
+    says(&ran.out, &[" n │ 7"]);
+    says(&ran.err, &["formats are table, vertical"]);
+}
+
+#[test]
+fn names_that_nothing_has_are_told() {
+    let place = Place::new();
+    people(&place);
+    for text in
+        ["MATCH (p:Persn) RETURN p", "MATCH ()-[r:KNOW]->() RETURN r", "MATCH (p:Person) RETURN p.nme"]
+    {
+        let ran = place.run(&["query", "people.db", text]);
+        assert_eq!(ran.code, 0);
+        says(&ran.err, &["warning["]);
+        let ran = place.run_with_input(&["shell", "people.db"], &format!("{text};\n"));
+        says(&ran.err, &["warning["]);
+    }
+    let ran = place.run(&["query", "people.db", "MATCH (p:Person) RETURN p.name"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn commands_say_what_they_did_and_subscriptions_end_in_order() {
+    let place = Place::new();
+    people(&place);
+    let make = "CREATE STANDING QUERY adults AS MATCH (p:Person) WHERE p.age > 40 RETURN p.name AS name";
+    let made = place.run(&["query", "people.db", make]).ok();
+    says(&made, &["standing query adults made"]);
+    assert!(!made.contains("no changes") && !made.contains(" 0.00 "), "{made}");
+    let mut child = command(place.path(), &["query", "people.db", "SUBSCRIBE adults SNAPSHOT"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("Charles") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "the row did not come");
+    }
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
+    says(&err, &["stopped; the last commit was"]);
+    says(
+        &place.run(&["query", "people.db", "DROP STANDING QUERY adults"]).ok(),
+        &["standing query adults dropped"],
+    );
+}
+
+#[test]
+fn a_repeated_import_is_refused_unless_it_is_told_what_to_do() {
+    let place = Place::new();
+    people(&place);
+    let count = "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN count(DISTINCT n) AS n, count(r) AS r";
+    let counts = || place.run(&["query", "people.db", count, "--format", "csv"]).ok();
+    assert_eq!(counts(), "n,r\n2,1\n");
+    let again = ["import", "people.db", "--from", "people"];
+    let err = place.run(&again).failed(1);
+    says(&err, &["Person.csv:2: the node with id `1` is in the database already", "hint: --existing skip"]);
+    for policy in ["skip", "merge"] {
+        let said = place.run(&[&again[..], &["--existing", policy]].concat()).ok();
+        says(&said, &["vertices  0", "edges     0", "existing  3"]);
+    }
+    assert_eq!(counts(), "n,r\n2,1\n");
+}
+
+/// A failed, or interrupted, import makes no database; `.NAME.importing` of a killed one goes with the next.
+#[test]
+fn an_import_that_does_not_end_leaves_no_database() {
+    let place = Place::new();
+    let listed = || {
+        let names = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name.contains(".db"));
+        names
+    };
+    place.file("bad/Person.csv", "id:ID(Person),age:int\n1,36\n2,old\n");
+    place.run(&["import", "new.db", "--from", "bad", "--strict"]).failed(1);
+    place.file("none/Person.csv", "id:ID(Person),age:int\n1,x\n2,old\n");
+    place.run(&["import", "new.db", "--from", "none"]).failed(1);
+    assert_eq!(listed(), [""; 0], "neither a bad row nor nothing but bad rows make a database");
+    let lines: String = (0..400_000).map(|at| format!("{at} {}\n", at * 7 % 400_000)).collect();
+    place.file("edges.txt", &lines);
+    let arguments = ["import", "new.db", "--from", "edges.txt"];
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        for wait_ms in [60, 200, 500] {
+            let mut child = command(place.path(), &arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            let code = child.wait().unwrap().code();
+            let is_whole = world::files::exists(&place.path().join("new.db"));
+            if is_whole {
+                place.run(&["query", "new.db", "MATCH (n) RETURN count(*)"]).ok();
+                std::fs::remove_dir_all(place.path().join("new.db")).unwrap();
+            } else if signal != "-KILL" {
+                assert!(code != Some(0), "{signal} after {wait_ms} ms");
+                assert_eq!(listed(), [""; 0], "{signal} after {wait_ms} ms");
+            }
+        }
+    }
+    place.run(&arguments).ok();
+    assert_eq!(listed(), ["new.db"]);
 }

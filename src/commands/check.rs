@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use world::disk::{Disk, RealDisk};
 
+/// Code of a database that another process has open.
+const OPEN: &str = "Tanglewood.ClientError.Database.AlreadyOpen";
 /// Problems listed; a damaged disk can make thousands.
 const PROBLEMS_SHOWN_MAX: usize = 50;
 
@@ -19,12 +21,22 @@ const PROBLEMS_SHOWN_MAX: usize = 50;
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood check people.db")]
 pub struct Check {
-    /// Folder of the database, which must not be open, or of a backup
+    /// Folder of the database, which must not be open (check a copy then: `tanglewood backup`), or of a backup
     #[arg(value_name = "DB")]
     database: PathBuf,
 }
 
 impl Check {
+    /// What is written at the moment cannot be told from what is damaged: a copy of one moment can.
+    fn refused(&self, error: Error) -> Error {
+        match error.code == OPEN {
+            true => {
+                let database = self.database.display();
+                error.hint(format!("nothing was read; to check it while it is open, make a copy of one moment and check that: `tanglewood backup {database} COPY`, then `tanglewood check COPY`"))
+            }
+            false => error,
+        }
+    }
     pub fn run(self) -> Result<(), Exit> {
         if folder::is_memory(&self.database) {
             let error =
@@ -32,7 +44,7 @@ impl Check {
             return Err(error.hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = database::check(&disk, &self.database)?;
+        let report = database::check(&disk, &self.database).map_err(|error| self.refused(error))?;
         let mut out = world::files::stdout();
         writeln!(
             out,

@@ -3,8 +3,10 @@
 use super::folder::{self, Opening};
 use super::{Exit, units};
 use clap::{Args, ValueEnum};
-use database::{Database, Error, Limits, Params};
-use shell::{Format, Look, Style, print_result};
+use cypher::StatementText;
+use database::{Database, Error, Limits, Params, Session};
+use server::EndSignal;
+use shell::{Format, Look, ScriptPlace, Style, notice, print_result};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,9 +49,11 @@ pub struct Query {
 /// How rows are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Aligned columns for people
+    /// Aligned columns for people; as vertical where the terminal is too narrow
     #[default]
     Table,
+    /// One value a line
+    Vertical,
     /// One array of objects
     Json,
     /// One object a line
@@ -62,6 +66,7 @@ impl From<OutputFormat> for Format {
     fn from(format: OutputFormat) -> Format {
         match format {
             OutputFormat::Table => Format::Table,
+            OutputFormat::Vertical => Format::Vertical,
             OutputFormat::Json => Format::Json,
             OutputFormat::Jsonl => Format::Jsonl,
             OutputFormat::Csv => Format::Csv,
@@ -80,7 +85,11 @@ impl Query {
         }
         let database = folder::open(&self.database, self.create, self.opening.options())?;
         let before = database.commit_counts().commits;
-        let statements: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
+        let is_script = self.text == "-" || statements.len() > 1;
+        let place =
+            |statement: &StatementText<'_>| ScriptPlace::BEGIN.after(&text, statement.span.start as usize);
+        let statements: Vec<(&str, Option<ScriptPlace>)> =
+            statements.iter().map(|one| (one.text, is_script.then(|| place(one)))).collect();
         let outcome = self.answer(&database, &statements);
         if database.commit_counts().commits != before {
             // In order, so that the next open need not replay the log. After a failure what was committed is safe in the log.
@@ -89,21 +98,30 @@ impl Query {
         outcome
     }
 
-    fn answer(&self, database: &Database, statements: &[&str]) -> Result<(), Exit> {
+    fn answer(&self, database: &Database, statements: &[(&str, Option<ScriptPlace>)]) -> Result<(), Exit> {
         let mut session = database.session();
         session.set_limits(Limits { timeout: self.timeout, bytes_max: self.query_memory });
         let params = self.params.clone().unwrap_or_default();
         let look = Look { format: self.format.into(), style: Style::of_stdout(), timing: true };
         let mut out = BufWriter::new(world::files::stdout());
         let mut answered = false;
-        for (at, text) in statements.iter().enumerate() {
-            if at > 0 && look.format == Format::Table {
+        for (at, (text, place)) in statements.iter().enumerate() {
+            if at > 0 && look.format.is_for_people() {
                 writeln!(out)?;
             }
-            let result = session.query(text, params.clone())?;
+            let script = if self.text == "-" { "standard input" } else { "the text" };
+            let located = |exit: Exit| match (exit, place) {
+                (Exit::Failed(error), Some(place)) => place.of_error(*error, script).into(),
+                (exit, _) => exit,
+            };
+            let result = session.query(text, params.clone()).map_err(|error| located(error.into()))?;
             answered |= !result.columns().is_empty();
-            let summary = print_result(result, &look, &mut out)?;
-            if summary.profiled && look.format != Format::Table {
+            if result.is_endless() {
+                watch_for_interrupts(&session);
+            }
+            let summary = print_result(result, &look, &mut out).map_err(|error| located(error.into()))?;
+            summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
+            if summary.profiled && !look.format.is_for_people() {
                 eprintln!("{}", summary.plan_text.unwrap_or_default().trim_end());
             }
         }
@@ -111,6 +129,18 @@ impl Query {
             writeln!(out, "[]")?;
         }
         Ok(out.flush()?)
+    }
+}
+
+/// From now on Ctrl-C ends the subscription in order, instead of the process.
+fn watch_for_interrupts(session: &Session) {
+    let interrupter = session.interrupter();
+    if let Ok(signal) = EndSignal::catch() {
+        // It lives as long as the process.
+        std::mem::forget(world::threads::spawn("interrupted", move || {
+            signal.wait();
+            interrupter.interrupt("Ctrl-C");
+        }));
     }
 }
 

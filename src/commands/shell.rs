@@ -45,6 +45,10 @@ impl Shell {
 fn split(text: &str) -> Vec<Piece> {
     cypher::split_statements(text)
         .into_iter()
-        .map(|piece| Piece { text: piece.text.to_string(), terminated: piece.terminated })
+        .map(|piece| Piece {
+            text: piece.text.to_string(),
+            start: piece.span.start as usize,
+            terminated: piece.terminated,
+        })
         .collect()
 }

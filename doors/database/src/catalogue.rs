@@ -150,7 +150,9 @@ fn transactions(database: &Database) -> Vec<Vec<Value>> {
         let age_ms = now_us.saturating_sub(listed.began_us) / 1_000;
         rows.push(transaction(Some(&listed), &listed.number.to_string(), queries.last(), age_ms, now_us));
     }
-    rows.extend(running.values().map(|query| transaction(None, &query.id, Some(query), query.elapsed_ms, now_us)));
+    rows.extend(
+        running.values().map(|query| transaction(None, &query.id, Some(query), query.elapsed_ms, now_us)),
+    );
     rows
 }
 
@@ -172,7 +174,8 @@ fn transaction(
     };
     let user = listed.and_then(|listed| listed.user.clone());
     let user = user.or_else(|| query.and_then(|query| query.user.clone())).unwrap_or_default();
-    let text = |of: fn(&Listed) -> &Arc<str>| listed.map_or("".into(), |listed| Value::String(of(listed).clone()));
+    let text =
+        |of: fn(&Listed) -> &Arc<str>| listed.map_or("".into(), |listed| Value::String(of(listed).clone()));
     let of_query = |value: fn(&RunningQuery) -> Value| query.map_or(Value::Null, value);
     vec![
         DATABASE.into(),

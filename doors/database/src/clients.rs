@@ -51,12 +51,7 @@ pub(crate) struct RunningPart {
 
 impl Transactions {
     /// Lists a transaction from now on.
-    pub fn begin(
-        self: &Arc<Self>,
-        client: Client,
-        user: Option<String>,
-        metadata: Value,
-    ) -> Arc<Listed> {
+    pub fn begin(self: &Arc<Self>, client: Client, user: Option<String>, metadata: Value) -> Arc<Listed> {
         let number = self.last.fetch_add(1, Ordering::AcqRel) + 1;
         let listed = Arc::new(Listed {
             number,

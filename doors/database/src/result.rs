@@ -73,6 +73,8 @@ pub struct Summary {
     pub notifications: Vec<crate::Notification>,
     /// Was it PROFILE?
     pub profiled: bool,
+    /// What a command did that has neither rows nor counters, in words.
+    pub said: Option<String>,
 }
 
 impl Summary {
@@ -90,6 +92,7 @@ impl Summary {
             plan: None,
             notifications: Vec::new(),
             profiled: false,
+            said: None,
         }
     }
 }
@@ -130,6 +133,14 @@ impl QueryResult {
         let source = Source::Batches(batches.into());
         let columns = columns.into();
         QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
+    }
+    /// Of an answer that is whole: it took until now.
+    pub(crate) fn since(mut self, started_ns: u64) -> QueryResult {
+        if self.ended && self.summary.elapsed.is_zero() {
+            let now_ns = world::clock::monotonic_ns();
+            self.summary.elapsed = Duration::from_nanos(now_ns.saturating_sub(started_ns));
+        }
+        self
     }
     pub(crate) fn of_stream(
         running: Running,

@@ -173,6 +173,6 @@ impl Session {
         if outcome.is_err() {
             self.break_transaction();
         }
-        outcome
+        outcome.map(|result| result.since(started_ns))
     }
 }

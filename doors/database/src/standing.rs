@@ -147,6 +147,21 @@ impl Definition {
 }
 
 impl Database {
+    /// What a command about standing queries does, in words for people; to be asked before it is carried out.
+    pub(crate) fn will_do(&self, command: &StandingCommand) -> Option<String> {
+        let is_there = |name: &str| self.standing().iter().any(|query| query.name == name);
+        Some(match command {
+            StandingCommand::Create { name, .. } if is_there(name) => {
+                format!("standing query {name} was there already")
+            }
+            StandingCommand::Create { name, .. } => {
+                format!("standing query {name} made; SUBSCRIBE {name} tells what changes")
+            }
+            StandingCommand::Drop { name, .. } if is_there(name) => format!("standing query {name} dropped"),
+            StandingCommand::Drop { name, .. } => format!("there was no standing query {name}"),
+            StandingCommand::Subscribe { .. } => return None,
+        })
+    }
     /// Makes a standing query: its first answer is computed now, and kept true from now on, on the account of those who belong to no tenant.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! An error as people read it: code, message, the place in the text underlined, and what may help.
 
 use crate::{Ink, Style};
-use database::Error;
+use database::{Error, Notification, Severity};
 
 /// `error[CODE]: message`, then the excerpt and `hint: …` where there are any; without a line break at the end.
 pub fn failure(error: &Error, style: &Style) -> String {
@@ -15,4 +15,16 @@ pub fn failure(error: &Error, style: &Style) -> String {
         out.push_str(&format!("\n{}: {hint}", style.paint(Ink::Hint, "hint")));
     }
     out
+}
+
+/// What was noticed about a statement that ran, as Bolt clients are told: `warning[CODE]: description`, and where.
+pub fn notice(notice: &Notification, style: &Style) -> String {
+    let kind = match notice.severity {
+        Severity::Warning => "warning",
+        Severity::Information => "note",
+    };
+    let code = notice.code.rsplit('.').next().unwrap_or(notice.code);
+    let place = notice.position.map(|place| format!(" (line {}, column {})", place.line, place.column));
+    let head = style.paint(Ink::Hint, &format!("{kind}[{code}]"));
+    format!("{head}: {}{}", notice.description, place.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! # shell: the interactive prompt and the printing of results
 //!
 //! Reading order: [`style`] (what the terminal can show), [`text`] and [`json`] (one value), [`print`] (a whole result, in four
-//! formats), [`failure`] (an error), [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
+//! formats), [`failure`] (an error), [`script`] (where it happened), [`pager`], [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
 //!
 //! Results are printed as they arrive, so a million rows need no more memory than a thousand.
 
@@ -14,11 +14,14 @@ pub mod print;
 
 pub mod failure;
 pub mod highlight;
+pub mod pager;
 pub mod params;
+pub mod script;
 
 pub mod prompt;
 
-pub use failure::failure;
+pub use failure::{failure, notice};
 pub use print::{Format, Look, PrintError, print_objects, print_result};
 pub use prompt::{Piece, ShellOptions, run};
+pub use script::ScriptPlace;
 pub use style::{Ink, Style};

@@ -6,6 +6,7 @@
 mod csv;
 mod rows;
 pub mod table;
+mod vertical;
 
 use crate::Style;
 use crate::text::{changes_text, counted, time_text};
@@ -20,9 +21,11 @@ use std::time::Duration;
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Aligned columns, with a count of rows and the time below.
+    /// Aligned columns, with a count of rows and the time below; at a terminal that is too narrow for them, as `Vertical`.
     #[default]
     Table,
+    /// One value a line.
+    Vertical,
     /// One array of objects.
     Json,
     /// One object a line.
@@ -33,8 +36,17 @@ pub enum Format {
 
 impl Format {
     /// All of them, by name.
-    pub const ALL: [(&'static str, Format); 4] =
-        [("table", Format::Table), ("json", Format::Json), ("jsonl", Format::Jsonl), ("csv", Format::Csv)];
+    pub const ALL: [(&'static str, Format); 5] = [
+        ("table", Format::Table),
+        ("vertical", Format::Vertical),
+        ("json", Format::Json),
+        ("jsonl", Format::Jsonl),
+        ("csv", Format::Csv),
+    ];
+    /// Is it for people, who are told how many rows there were?
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Format::Table | Format::Vertical)
+    }
     /// The format of this name.
     pub fn named(name: &str) -> Option<Format> {
         Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
@@ -109,13 +121,28 @@ pub fn print_result(
     if has_plan_only {
         return Ok(print_plan(&result, look, out)?);
     }
+    let commit_column = columns.iter().position(|column| **column == *"commit");
     let mut writer = writer(look.format, &columns, &look.style);
     let mut count = 0;
     if !columns.is_empty() {
         writer.begin(out)?;
     }
-    while let Some(batch) = result.next_batch()? {
+    let mut last_commit = None;
+    loop {
+        let batch = match result.next_batch() {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break,
+            // Whoever stops what has no end has seen all that was wanted.
+            Err(error) if result.is_endless() && error.code.ends_with(INTERRUPTED) => {
+                eprintln!("{}", stopped(last_commit.as_ref(), &look.style));
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        };
         count += batch.len() as u64;
+        if let Some(at) = commit_column.filter(|_| !batch.is_empty()) {
+            last_commit = Some(batch.get(batch.len() - 1, at));
+        }
         let snapshot = result.snapshot().clone();
         for row in 0..batch.len() {
             let values = batch.row(row);
@@ -132,12 +159,29 @@ pub fn print_result(
         writer.end(out)?;
     }
     let summary = result.summary().clone();
-    if look.format == Format::Table {
+    if look.format.is_for_people() {
         let rows = (!columns.is_empty()).then_some(count);
         print_footer(rows, &summary, look, out)?;
     }
     out.flush()?;
     Ok(summary)
+}
+
+/// How the codes of errors end by which Ctrl-C ends a query.
+pub(crate) const INTERRUPTED: &str = ".Transaction.Terminated";
+
+/// What is said when a subscription is stopped.
+fn stopped(last_commit: Option<&database::Value>, style: &Style) -> String {
+    let said = match last_commit {
+        Some(commit) => {
+            let commit = text::cell_text(&Hydrated::Plain(commit.clone()));
+            format!("stopped; the last commit was {commit}, and FROM {commit} goes on from there")
+        }
+        None => "stopped before the first commit".into(),
+    };
+    // The terminal wrote `^C` where the cursor stood.
+    let line = if style.width.is_some() { "\n" } else { "" };
+    format!("{line}{}", style.paint(Ink::Quiet, &said))
 }
 
 /// The one column of what a traversal gives.
@@ -168,7 +212,7 @@ pub fn print_objects(mut rows: GremlinRows, look: &Look, out: &mut dyn Write) ->
     if !is_silent {
         writer.end(out)?;
     }
-    if look.format == Format::Table {
+    if look.format.is_for_people() {
         let elapsed = Duration::from_nanos(world::clock::monotonic_ns() - began_ns);
         let time = look.timing.then(|| time_text(elapsed));
         let line: Vec<String> = [if is_silent { "done".into() } else { counted(count, "object", "objects") }]
@@ -199,6 +243,7 @@ pub(crate) fn print_table(
 fn writer(format: Format, columns: &[Arc<str>], style: &Style) -> Box<dyn RowWriter> {
     match format {
         Format::Table => Box::new(table::TableWriter::new(columns, *style)),
+        Format::Vertical => Box::new(vertical::VerticalWriter::new(columns, *style)),
         Format::Json => Box::new(rows::JsonWriter::new(columns)),
         Format::Jsonl => Box::new(rows::JsonlWriter::new(columns)),
         Format::Csv => Box::new(csv::CsvWriter::new(columns)),
@@ -209,7 +254,7 @@ fn writer(format: Format, columns: &[Arc<str>], style: &Style) -> Box<dyn RowWri
 fn print_plan(result: &QueryResult, look: &Look, out: &mut dyn Write) -> Result<Summary, io::Error> {
     let summary = result.summary().clone();
     let plan = summary.plan_text.clone().unwrap_or_default();
-    if look.format == Format::Table {
+    if look.format.is_for_people() {
         writeln!(out, "{}", plan.trim_end())?;
     } else {
         let mut writer = writer(look.format, &["plan".into()], &look.style);
@@ -228,7 +273,11 @@ fn print_footer(rows: Option<u64>, summary: &Summary, look: &Look, out: &mut dyn
     let rows = rows.map(|count| counted(count, "row", "rows"));
     let changes = changes_text(&summary.counters, summary.schema_changes);
     let parts: Vec<String> = rows.into_iter().chain(changes).collect();
-    let said = if parts.is_empty() { "no changes".into() } else { parts.join(", ") };
+    let said = match (&summary.said, parts.is_empty()) {
+        (Some(said), _) => said.clone(),
+        (None, true) => "no changes".into(),
+        (None, false) => parts.join(", "),
+    };
     let time = look.timing.then(|| time_text(summary.elapsed));
     let line: Vec<String> = [said].into_iter().chain(time).collect();
     writeln!(out, "{}", look.style.paint(Ink::Quiet, &line.join(" · ")))

@@ -20,6 +20,8 @@ use std::io::IsTerminal;
 pub struct Piece {
     /// The statement without its semicolon.
     pub text: String,
+    /// Where it begins in the longer text, in bytes.
+    pub start: usize,
     /// Did a semicolon end it?
     pub terminated: bool,
 }

@@ -64,6 +64,7 @@ impl Session {
                 summary,
             ));
         }
+        let mut said = None;
         let (columns, batch) = match &planned.statement.kind {
             StatementKind::Query { .. } => {
                 let deadline_ns = self.deadline(limits, started_ns);
@@ -74,17 +75,19 @@ impl Session {
             }
             StatementKind::Schema(command) => return self.run_schema(command, &planned),
             StatementKind::Account(command) => {
-                self.database.change_tenants(command)?;
+                let changed = self.database.change_tenants(command)?;
+                said = Some(if changed { "tenants changed" } else { "no tenant changed" }.to_string());
                 catalogue::nothing()
             }
             StatementKind::Standing(command) => {
                 let payer = self.speaker.payer(self.database.accounts()).tenant;
+                let said = self.database.will_do(command);
                 let Some(told) = self.database.carry_out(command, &params, payer)? else {
                     return Ok(QueryResult::of_batches(
                         Vec::new(),
                         Vec::new(),
                         snapshot.clone(),
-                        summary(&planned, &snapshot),
+                        Summary { said, ..summary(&planned, &snapshot) },
                     ));
                 };
                 let summary = summary(&planned, &snapshot);
@@ -92,11 +95,12 @@ impl Session {
             }
             StatementKind::Users(command) => {
                 users::carry_out(command, &params, &self.database)?;
+                said = Some("users changed".to_string());
                 catalogue::nothing()
             }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
-        let summary = summary(&planned, &snapshot);
+        let summary = Summary { said, ..summary(&planned, &snapshot) };
         Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
     }
 

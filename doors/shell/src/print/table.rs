@@ -1,8 +1,10 @@
 //! Tables for people: aligned columns, numbers to the right, cut to the terminal's width.
 //!
+//! Rows that are wider than the terminal come one value a line instead ([`super::vertical`]): nothing that the first rows hold is cut.
 //! The first [`SAMPLE_ROWS`] rows decide the widths; later rows keep to them, so a table of a million rows is written as it
 //! arrives. Without a terminal nothing is cut.
 
+use super::vertical::VerticalWriter;
 use super::{RowWriter, is_null, one_line};
 use crate::{Ink, Style};
 use database::Value;
@@ -29,12 +31,14 @@ pub(crate) struct TableWriter {
     style: Style,
     sample: Vec<Vec<Cell>>,
     widths: Option<Vec<usize>>,
+    /// Takes over where the rows are wider than the terminal.
+    vertical: Option<VerticalWriter>,
 }
 
 impl TableWriter {
     pub fn new(columns: &[Arc<str>], style: Style) -> TableWriter {
         let titles = columns.iter().map(|column| column.replace(char::is_control, " ")).collect();
-        TableWriter { titles, style, sample: Vec::new(), widths: None }
+        TableWriter { titles, style, sample: Vec::new(), widths: None, vertical: None }
     }
 
     /// Decides the widths and writes what was held back.
@@ -44,6 +48,16 @@ impl TableWriter {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.width());
             }
+        }
+        let bars = (self.titles.len() * 3).saturating_sub(1);
+        let is_too_wide = |terminal: usize| widths.iter().sum::<usize>() + bars > terminal;
+        if self.style.width.is_some_and(is_too_wide) && !self.sample.is_empty() {
+            let titles: Vec<Arc<str>> = self.titles.iter().map(|title| title.as_str().into()).collect();
+            let mut vertical = VerticalWriter::new(&titles, self.style);
+            let sample = std::mem::take(&mut self.sample);
+            sample.iter().try_for_each(|row| write_vertical(&mut vertical, row, out))?;
+            self.vertical = Some(vertical);
+            return Ok(());
         }
         match self.style.width {
             // Each column has a blank at both sides, and a bar between them.
@@ -120,6 +134,9 @@ impl RowWriter for TableWriter {
     }
     fn row(&mut self, row: &[Hydrated], out: &mut dyn Write) -> io::Result<()> {
         let cells = row.iter().map(cell).collect::<Vec<_>>();
+        if let Some(vertical) = &mut self.vertical {
+            return write_vertical(vertical, &cells, out);
+        }
         if let Some(widths) = &self.widths {
             return self.write_row(&cells, widths, out);
         }
@@ -127,11 +144,15 @@ impl RowWriter for TableWriter {
         if self.sample.len() >= SAMPLE_ROWS { self.settle(out) } else { Ok(()) }
     }
     fn pause(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if self.widths.is_none() { self.settle(out) } else { Ok(()) }
+        if self.widths.is_none() && self.vertical.is_none() { self.settle(out) } else { Ok(()) }
     }
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.pause(out)
     }
+}
+
+fn write_vertical(vertical: &mut VerticalWriter, row: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+    vertical.record(row.iter().map(|cell| (cell.text.as_str(), cell.null)), out)
 }
 
 fn cell(value: &Hydrated) -> Cell {
@@ -180,9 +201,15 @@ mod tests {
         let expected = " name   │ age\n────────┼──────\n Ada\\nL │   36\n null   │ 1234\n";
         assert_eq!(table(&["name", "age"], &rows, None), expected);
         let long = [vec!["a".repeat(300).into(), "b".repeat(300).into(), "日本".into()]];
-        for line in table(&["x", "y", "z"], &long, Some(40)).lines() {
-            assert!(line.width() <= 40, "{line}");
-        }
+        let shown = table(&["x", "y", "z"], &long, Some(40));
+        assert!(shown.lines().all(|line| line.width() <= 40), "{shown}");
+        let letters = |letter: char| shown.matches(letter).count();
+        assert_eq!((letters('a'), letters('b'), letters('…')), (300, 300, 0), "nothing is cut: {shown}");
+        // What comes later than the first rows keeps to their widths.
+        let mut many = vec![vec![Value::Int(1)]; SAMPLE_ROWS];
+        many.push(vec!["c".repeat(300).into()]);
+        let shown = table(&["x"], &many, Some(40));
+        assert!(shown.lines().all(|line| line.width() <= 40) && shown.contains('…'));
         assert!(table(&["x", "y", "z"], &long, None).contains(&"a".repeat(300)));
     }
 

@@ -20,7 +20,8 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":rollback", "", "forgets it"),
     (":gremlin", "", "statements are Gremlin from now on; one that begins with g. always is"),
     (":cypher", "", "statements are Cypher again"),
-    (":format", "table|json|jsonl|csv", "how rows are shown"),
+    (":format", "table|vertical|json|…", "how rows are shown: table, vertical, json, jsonl or csv"),
+    (":pager", "on|off", "whether the program that PAGER names shows long answers"),
     (":timing", "on|off", "whether the time is shown below tables"),
     (":queries", "", "queries that run now"),
     (":kill", "QUERY-ID", "ends one of them"),
@@ -48,7 +49,8 @@ impl Conversation {
             ":rollback" => Ok(self.session.rollback()),
             ":gremlin" => Ok(self.speak(Language::Gremlin)),
             ":cypher" => Ok(self.speak(Language::Cypher)),
-            ":format" => Ok(self.set_format(rest)),
+            ":format" | ":mode" => Ok(self.set_format(rest)),
+            ":pager" => Ok(self.set_pager(rest)),
             ":timing" => Ok(self.set_timing(rest)),
             ":queries" => self.queries().map(Ok),
             ":kill" => return self.kill(rest),
@@ -111,9 +113,22 @@ impl Conversation {
     }
 
     fn set_format(&mut self, name: &str) -> Result<(), Error> {
-        let hint = "formats are table, json, jsonl and csv";
+        let hint = "formats are table, vertical, json, jsonl and csv";
         self.format =
             Format::named(name).ok_or_else(|| Error::new(CODE, format!("no format `{name}`")).hint(hint))?;
+        Ok(())
+    }
+
+    fn set_pager(&mut self, word: &str) -> Result<(), Error> {
+        self.pager = match word {
+            "off" => None,
+            "on" | "" => {
+                let hint = "set PAGER, for example to less, before the shell begins";
+                let none = || Error::new(CODE, "the environment names no pager").hint(hint);
+                Some(crate::pager::from_environment().ok_or_else(none)?)
+            }
+            other => return Err(Error::new(CODE, format!("`{other}` is neither on nor off"))),
+        };
         Ok(())
     }
 

@@ -1,14 +1,18 @@
 //! What is kept between two inputs: session, parameters, format; and how one statement is run and shown.
 
-use super::ShellOptions;
+use super::{Piece, ShellOptions};
+use crate::pager::{self, Paged};
+use crate::print::INTERRUPTED;
 use crate::text::{changes_text, time_text};
-use crate::{Format, Ink, Look, PrintError, Style, failure, print_objects, print_result};
+use crate::{
+    Format, Ink, Look, PrintError, ScriptPlace, Style, failure, notice, print_objects, print_result,
+};
 use database::gremlin::GremlinOptions;
 use database::{Database, Error, Params, Session};
 use std::io::{self, BufWriter, Write};
 
-/// Code of the error by which Ctrl-C ends a query.
-const INTERRUPTED: &str = "Neo.ClientError.Transaction.Terminated";
+/// What a script is called that comes from a pipe or by `<`.
+const SCRIPT: &str = "standard input";
 
 /// How an input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,10 @@ pub(crate) struct Conversation {
     pub style: Style,
     pub timing: bool,
     pub language: Language,
+    /// The program that shows long answers.
+    pub pager: Option<String>,
+    /// Where in a script the text begins that is run now; none at a terminal.
+    pub script: Option<ScriptPlace>,
 }
 
 /// What statements are written in; a statement that begins with `g.` is Gremlin anyway.
@@ -49,6 +57,8 @@ impl Conversation {
             style,
             timing: true,
             language: Language::Cypher,
+            pager: style.height.and_then(|_| pager::from_environment()),
+            script: None,
         }
     }
 
@@ -59,16 +69,17 @@ impl Conversation {
             let Some((last, done)) = pieces.split_last() else { return Ok(true) };
             let rest = last.text.clone();
             for piece in done {
-                if self.statement(&piece.text)? == Outcome::Failed {
+                if self.piece(piece, pending)? == Outcome::Failed {
                     return Ok(false);
                 }
             }
+            self.script = self.script.map(|script| script.after(pending, last.start));
             *pending = rest;
             pending.push('\n');
             return Ok(true);
         }
         for piece in pieces {
-            if self.statement(&piece.text)? == Outcome::Failed {
+            if self.piece(&piece, pending)? == Outcome::Failed {
                 return Ok(false);
             }
         }
@@ -79,11 +90,20 @@ impl Conversation {
     /// Runs every statement of a text, the last one with or without its semicolon; false after a failure.
     pub fn run_rest(&mut self, text: &str) -> io::Result<bool> {
         for piece in (self.options.split)(text) {
-            if self.statement(&piece.text)? == Outcome::Failed {
+            if self.piece(&piece, text)? == Outcome::Failed {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Runs a statement of a longer text.
+    fn piece(&mut self, piece: &Piece, text: &str) -> io::Result<Outcome> {
+        let begin = self.script;
+        self.script = begin.map(|begin| begin.after(text, piece.start));
+        let outcome = self.statement(&piece.text);
+        self.script = begin;
+        outcome
     }
 
     /// Runs one statement and shows its answer.
@@ -109,8 +129,25 @@ impl Conversation {
             return print_objects(rows, &look, &mut out);
         }
         let result = self.session.query(text, self.params.clone())?;
-        let summary = print_result(result, &look, &mut out)?;
-        if self.format != Format::Table && self.style.width.is_some() {
+        // What has no end is shown as it comes.
+        let pager = self.pager.clone().filter(|_| !result.is_endless());
+        let summary = match pager.zip(self.style.height) {
+            Some((program, height)) => {
+                let mut paged = Paged::new(program, height);
+                let outcome = print_result(result, &look, &mut paged);
+                // Whoever leaves the pager early has seen enough.
+                let finished = paged.finish();
+                match outcome {
+                    Err(PrintError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        return Ok(());
+                    }
+                    outcome => finished.map_err(PrintError::Output).and(outcome)?,
+                }
+            }
+            None => print_result(result, &look, &mut out)?,
+        };
+        summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
+        if !self.format.is_for_people() && self.style.width.is_some() {
             // At a terminal, formats for programs are followed by changes and time as well.
             let changes = changes_text(&summary.counters, summary.schema_changes);
             let time = self.timing.then(|| time_text(summary.elapsed));
@@ -122,11 +159,15 @@ impl Conversation {
 
     /// Shows an error.
     pub fn complain(&self, error: &Error) -> io::Result<Outcome> {
-        if self.style.width.is_some() && error.code == INTERRUPTED {
+        if self.style.width.is_some() && error.code.ends_with(INTERRUPTED) {
             // The terminal wrote `^C` where the cursor stood.
             eprintln!();
         }
-        eprintln!("{}", failure(error, &Style::of_stderr()));
+        let told = match self.script {
+            Some(place) => &place.of_error(error.clone(), SCRIPT),
+            None => error,
+        };
+        eprintln!("{}", failure(told, &Style::of_stderr()));
         Ok(Outcome::Failed)
     }
 

@@ -105,7 +105,15 @@ fn describe_plan(plan: &Plan, variables: &[Name], estimates: &[f64], next: &mut 
     let estimated_rows = estimates.get(number).copied();
     let below = plan.children().into_iter();
     let children = below.map(|child| describe_plan(child, variables, estimates, next)).collect();
-    PlanDescription { number, name: name(plan), arguments, identifiers, estimated_rows, profile: None, children }
+    PlanDescription {
+        number,
+        name: name(plan),
+        arguments,
+        identifiers,
+        estimated_rows,
+        profile: None,
+        children,
+    }
 }
 
 fn shorten(text: String) -> String {
