@@ -38,13 +38,7 @@ impl Session {
         catalogue::list(&planned.statement, &mut params, &self.database)?;
         if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
-            let summary = summary(&planned, &snapshot);
-            return Ok(crate::profile::explained(
-                &planned.statement,
-                &snapshot,
-                self.database.executors(),
-                summary,
-            ));
+            return Ok(self.explained(&planned, &snapshot));
         }
         check_parameters(&planned, &params)?;
         let (snapshot, planned) = match &planned.statement.as_of {
@@ -56,13 +50,7 @@ impl Session {
             None => (snapshot, planned),
         };
         if planned.statement.mode == StatementMode::Explain {
-            let summary = summary(&planned, &snapshot);
-            return Ok(crate::profile::explained(
-                &planned.statement,
-                &snapshot,
-                self.database.executors(),
-                summary,
-            ));
+            return Ok(self.explained(&planned, &snapshot));
         }
         let mut said = None;
         let (columns, batch) = match &planned.statement.kind {
@@ -80,18 +68,7 @@ impl Session {
                 catalogue::nothing()
             }
             StatementKind::Standing(command) => {
-                let payer = self.speaker.payer(self.database.accounts()).tenant;
-                let said = self.database.will_do(command);
-                let Some(told) = self.database.carry_out(command, &params, payer)? else {
-                    return Ok(QueryResult::of_batches(
-                        Vec::new(),
-                        Vec::new(),
-                        snapshot.clone(),
-                        Summary { said, ..summary(&planned, &snapshot) },
-                    ));
-                };
-                let summary = summary(&planned, &snapshot);
-                return Ok(QueryResult::of_subscription(told.until(self.interrupter.clone()), summary));
+                return self.run_standing(command, &params, &planned, snapshot);
             }
             StatementKind::Users(command) => {
                 users::carry_out(command, &params, &self.database)?;
@@ -104,6 +81,26 @@ impl Session {
         Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
     }
 
+    fn explained(&self, planned: &Planned, snapshot: &Snapshot) -> QueryResult {
+        let (executors, summary) = (self.database.executors(), summary(planned, snapshot));
+        crate::profile::explained(&planned.statement, snapshot, executors, summary)
+    }
+    fn run_standing(
+        &mut self,
+        command: &plan::standing::StandingCommand,
+        params: &Params,
+        planned: &Planned,
+        snapshot: Snapshot,
+    ) -> Result<QueryResult, Error> {
+        let payer = self.speaker.payer(self.database.accounts()).tenant;
+        let said = self.database.will_do(command);
+        let told = self.database.carry_out(command, params, payer)?;
+        let summary = Summary { said, ..summary(planned, &snapshot) };
+        Ok(match told {
+            Some(told) => QueryResult::of_subscription(told.until(self.interrupter.clone()), summary),
+            None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),
+        })
+    }
     fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
         if let Some(batches) = &request.planned.statement.in_transactions {
             return self.run_in_transactions(request, batches);
