@@ -7,7 +7,7 @@
 //! Parts that are shared count once for each place they are met at: `[m, m]` is twice as large as `m`. Doubling a value again and again
 //! therefore ends at the limit, although it takes little memory.
 
-use crate::value::{Map, Value};
+use crate::value::{Map, Value, shared_bytes};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,6 +18,13 @@ pub const VALUE_DEPTH_MAX: usize = 128;
 
 /// Values that a walk over one value may meet: a list of so many takes 1.5 GB, which is about what a query may hold.
 pub const VALUE_PARTS_MAX: usize = 1 << 26;
+
+/// Bytes of an empty list or map, with two counts.
+const HELD_BYTES: usize = size_of::<Held<Vec<Value>>>() + 16;
+/// Bytes of a leaf of a [`Map`]: room for eleven keys and values, whether they are there or not.
+const MAP_NODE_BYTES: usize = 11 * (size_of::<Arc<str>>() + size_of::<Value>()) + 16;
+/// Entries of a leaf that is full, as those are that are made in order.
+const MAP_NODE_ENTRIES: usize = 11;
 
 /// How large a list or a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +40,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    const EMPTY: Extent = Extent { depth: 1, parts: 1, bytes: 56, equals_itself: true };
+    const EMPTY: Extent = Extent { depth: 1, parts: 1, bytes: HELD_BYTES as u64, equals_itself: true };
 
     fn add(&mut self, value: &Value, overhead: usize) {
         let part = extent_of(value);
@@ -173,7 +180,11 @@ impl MapValue {
     /// [`ValueTooLarge`] if it would pass a limit.
     pub fn new(entries: Map) -> Result<MapValue, ValueTooLarge> {
         let mut extent = Extent::EMPTY;
-        entries.iter().for_each(|(key, value)| extent.add(value, key.len() + 72));
+        let leaves = entries.len().div_ceil(MAP_NODE_ENTRIES);
+        let above = if leaves > 1 { leaves.div_ceil(MAP_NODE_ENTRIES) } else { 0 };
+        extent.bytes += ((leaves + above) * MAP_NODE_BYTES) as u64;
+        // A key is a text of its own, with two counts.
+        entries.iter().for_each(|(key, value)| extent.add(value, shared_bytes(key.len())));
         let extent = extent.check()?;
         Ok(MapValue(Arc::new(Held { content: entries, extent })))
     }

@@ -218,14 +218,19 @@ impl Value {
     /// It does not walk lists and maps.
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Value::String(text) => text.len() + 16,
-            Value::Bytes(bytes) => bytes.len() + 16,
+            Value::String(text) => shared_bytes(text.len()),
+            Value::Bytes(bytes) => shared_bytes(bytes.len()),
             Value::List(_) | Value::Map(_) => usize::try_from(extent_of(self).bytes).unwrap_or(usize::MAX),
             Value::Path(path) => 64 + path.vertices.len() * 8 + path.edges.len() * size_of::<EdgeRef>(),
             Value::DateTime(_) | Value::Duration(_) | Value::Point(_) | Value::Edge(_) => 56,
             _ => 0,
         }
     }
+}
+
+/// Bytes of so many shared bytes with their two counts.
+pub(crate) fn shared_bytes(length: usize) -> usize {
+    (length + 2 * size_of::<usize>()).next_multiple_of(align_of::<usize>())
 }
 
 macro_rules! from_type {
