@@ -303,6 +303,14 @@ impl Aggregator {
         })
     }
 
+    /// Bytes held besides while the answer is made: a list in one piece beside the pieces that it is made of.
+    pub fn finishing_bytes(&self) -> usize {
+        match &self.state {
+            State::Values(values) => values.bytes(),
+            _ => 0,
+        }
+    }
+
     /// Bytes held: what a query's budget is charged.
     pub fn bytes(&self) -> usize {
         let state = match &self.state {

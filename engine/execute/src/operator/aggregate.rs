@@ -260,6 +260,16 @@ impl Groups {
     fn settle(&mut self, start: usize, end: usize) -> bool {
         self.states.iter_mut().all(|state| (start..end).all(|group| state.settle(group)))
     }
+    /// Most that the groups of a range hold besides while their answers are made: each lets go of its state before the next.
+    fn finishing_bytes(&self, start: usize, end: usize) -> usize {
+        let of_state = |state: &States| match state {
+            States::General(states) => {
+                (start..end).map(|group| states[group].finishing_bytes()).max().unwrap_or(0)
+            }
+            States::Counts(_) | States::Vertices(_) => 0,
+        };
+        self.states.iter().map(of_state).max().unwrap_or(0)
+    }
     fn bytes(&mut self) -> usize {
         let states = self.states.iter().zip(&mut self.weighing).map(|(states, weighing)| match states {
             States::Counts(counts) => counts.bytes(),
@@ -276,7 +286,7 @@ type Parts = Arc<Mutex<Vec<Groups>>>;
 /// Groups of another part taken over between two looks at the clock.
 const GROUPS_MERGED_PER_LOOK: usize = 1_024;
 
-/// Batches between two looks at the memory held.
+/// Batches between two looks at the memory held, once there were so many: of the first, more are looked at, as one batch may hold much.
 const BATCHES_PER_CHARGE: u32 = 16;
 /// States of a call that are asked at a look what they hold.
 const STATES_WEIGHED_PER_LOOK: usize = 4_096;
@@ -290,20 +300,29 @@ struct Partial {
     charged: usize,
 }
 
+impl Partial {
+    /// Charges what the groups hold by now.
+    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let bytes = self.groups.as_mut().map_or(0, Groups::bytes);
+        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        self.charged = self.charged.max(bytes);
+        Ok(())
+    }
+}
+
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         self.plan.reads.record(&batch, turn.here);
         let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
         groups.take(&self.plan, &batch, turn.here)?;
         self.batches += 1;
-        if self.batches.is_multiple_of(BATCHES_PER_CHARGE) {
-            let bytes = groups.bytes();
-            turn.context.charge(bytes.saturating_sub(self.charged))?;
-            self.charged = self.charged.max(bytes);
+        if self.batches.is_multiple_of(BATCHES_PER_CHARGE) || self.batches.is_power_of_two() {
+            self.charge(turn)?;
         }
         Ok(())
     }
-    fn drain(&mut self, _: &mut Turn<'_, '_>) -> Try<Progress> {
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        self.charge(turn)?;
         self.parts.lock().extend(self.groups.take());
         Ok(Progress::Done)
     }
@@ -332,6 +351,7 @@ impl Breaker for Final {
             return Ok(Progress::More);
         }
         if !self.merged {
+            self.partial.charge(turn)?;
             let part = self.partial.parts.lock().pop();
             let Some(part) = part else {
                 self.merged = true;
@@ -356,7 +376,10 @@ impl Breaker for Final {
         if !groups.settle(self.next, end) {
             return Ok(Progress::More);
         }
+        let finishing = groups.finishing_bytes(self.next, end);
+        turn.context.charge(finishing)?;
         let rows = groups.rows(&plan, self.next, end)?;
+        turn.context.release(finishing);
         self.next = end;
         turn.emit(rows);
         Ok(if end == len { Progress::Done } else { Progress::More })

@@ -143,14 +143,27 @@ impl Sort {
         }
     }
     /// A piece of all runs in order.
-    fn merged(&mut self, rows_max: usize) -> Batch {
+    fn merged(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<Batch> {
         if self.merge.is_none() {
             self.end_run();
             let lengths: Vec<usize> = self.runs.iter().map(Batch::len).collect();
+            turn.context.charge(self.charged)?;
             let all = concatenate(&std::mem::take(&mut self.runs), self.plan.width + self.plan.keys.len());
+            // A longer column may be given more room than the short ones together.
+            let more = all.bytes().saturating_sub(self.charged);
+            turn.context.charge(more)?;
+            turn.context.release(self.charged);
+            self.charged += more;
             self.merge = Some(runs::Merge::new(self.plan.clone(), all, &lengths));
         }
-        self.merge.as_mut().expect("just made").next(rows_max)
+        Ok(self.merge.as_mut().expect("just made").next(rows_max))
+    }
+    /// As [`Sort::sort`]; while it runs there are two copies.
+    fn sort_charged(&mut self, turn: &mut Turn<'_, '_>) -> Try<Batch> {
+        turn.context.charge(self.charged)?;
+        let sorted = self.sort();
+        turn.context.release(self.charged);
+        Ok(sorted)
     }
     /// All rows held in order; with a limit, cut.
     fn sort(&mut self) -> Batch {
@@ -252,7 +265,7 @@ impl Breaker for Sort {
         if self.plan.limit.is_some_and(|limit| self.held_rows > 2 * limit + TOP_ROWS_SLACK)
             && !self.plan.by_row
         {
-            let cut = self.sort().flatten();
+            let cut = self.sort_charged(turn)?.flatten();
             turn.context.release(self.charged);
             self.charged = cut.bytes();
             turn.context.charge(self.charged)?;
@@ -262,13 +275,13 @@ impl Breaker for Sort {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         if self.plan.limit.is_none() {
-            let rows = self.merged(turn.here.environment.batch_rows);
+            let rows = self.merged(turn.here.environment.batch_rows, turn)?;
             let done = rows.is_empty();
             turn.emit(rows);
             return Ok(if done { Progress::Done } else { Progress::More });
         }
         if self.sorted.is_none() {
-            let sorted = self.sort();
+            let sorted = self.sort_charged(turn)?;
             let columns: Vec<usize> = (0..self.plan.width).collect();
             self.sorted = Some(sorted.project(&columns));
         }

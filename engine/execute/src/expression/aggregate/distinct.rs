@@ -91,11 +91,17 @@ impl DistinctValues {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.integers.bytes()
-            + self.vertices.capacity() * 9
-            + self.others.capacity() * (size_of::<Value>() + 1)
+            + table_bytes(self.vertices.capacity(), size_of::<VertexId>())
+            + table_bytes(self.others.capacity(), size_of::<Value>())
             + self.arrived.capacity() * size_of::<Value>()
             + self.heap_bytes
     }
+}
+
+/// Bytes of a hash table with room for so many entries, and of the one of half the size beside it while it grew: seven of eight places may
+/// be taken, and each has a byte more.
+fn table_bytes(capacity: usize, entry_bytes: usize) -> usize {
+    capacity * 8 / 7 * (entry_bytes + 1) * 3 / 2
 }
 
 /// The integer that groups with this float.
