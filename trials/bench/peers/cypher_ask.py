@@ -2,7 +2,7 @@
 
 Every wording is tried with all parameters; the fastest are measured in rounds, and the best median counts. Answers are handed back with
 the times: whether they are right is judged by the bench, not here. Lines of JSON go to the bench as things happen, so that it can end this
-process where an engine does not end a call itself: {"trying": [query, wording]} before each call, and {"figure": [query, figure]}.
+process where an engine does not end a call itself: {"trying": [query, wording]} before each call, {"floor": [how, milliseconds]} and {"figure": [query, figure]}.
 A wording whose call took longer than the limit is out; what has no other counts with the limit.
 
 The fourth argument names a file: {"questions": {query: [parameters, ...]}, "over": {query: [wording, ...]}, "call_seconds": limit, ...}, where
@@ -21,6 +21,7 @@ TRIAL_SECONDS_MAX = 5.0
 SLOW_MS = 2_000.0
 TRIED_TWICE_AS_SLOW = 2.0
 BEAT_SECONDS = 0.5
+FLOOR_CALLS = 200
 
 with open(sys.argv[4]) as file:
     ASKED = json.load(file)
@@ -57,6 +58,12 @@ def timed(ask, parameters, name):
     if time_ms > CALL_SECONDS_MAX * 1e3:
         raise Over()
     return rows, time_ms
+
+
+def floor(how, ask):
+    """Tells what a call takes that asks nothing (`RETURN 1`): the engine's front and the way to it, which all of its times contain."""
+    times = [timed(ask, {}, ["floor", how])[1] for _ in range(FLOOR_CALLS)]
+    tell(floor=[how, statistics.median(times[FLOOR_CALLS // 4:])])
 
 
 def trial(ask, sets, name):

@@ -203,6 +203,7 @@ if not os.path.exists(loaded):
 with open(loaded) as file:
     tell(version=engine.__version__, load_seconds=float(file.read()))
 connection.set_query_timeout(int(CALL_SECONDS_MAX * 1e3))
+floor(f"{PACKAGE} in Python, prepared", asker("RETURN 1"))
 for query, sets in ASKED["questions"].items():
     asks = {}
     for name, make in wordings(query).items():

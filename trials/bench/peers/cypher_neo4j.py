@@ -85,6 +85,7 @@ def over_bolt(server, address, texts, asked):
     """Figures with the official driver, one session, queries as managed reads would send them."""
     with neo4j.GraphDatabase.driver(f"bolt://{address}", auth=None) as driver, driver.session() as session:
         asker = lambda text: lambda parameters: [record.values() for record in session.run(neo4j.Query(text, timeout=CALL_SECONDS_MAX), parameters)]
+        floor(f"{server} over Bolt, Python driver", asker("RETURN 1"))
         for query, sets in asked.items():
             tell(bolt=[server, query, measure(f"{server}:{query}", {"1": asker(texts[query])}, sets)])
 

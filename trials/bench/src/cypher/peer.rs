@@ -46,12 +46,14 @@ pub(crate) struct Answered {
     figures: Map<String, Json>,
     /// Over Bolt, by server.
     bolt: Map<String, Json>,
+    /// Milliseconds of a call that asks nothing, by how it is asked.
+    floors: Map<String, Json>,
 }
 
 impl Answered {
     fn new(name: &'static str) -> Answered {
         let servers = ["neo4j", "tanglewood"].map(|server| (server.to_string(), json!({})));
-        Answered { name, figures: Map::new(), bolt: servers.into_iter().collect() }
+        Answered { name, figures: Map::new(), bolt: servers.into_iter().collect(), floors: Map::new() }
     }
     /// In process.
     pub fn figure(&self, query: &str) -> Outcome {
@@ -85,6 +87,12 @@ pub(crate) fn all(set: &Set, address: &str, report: &mut Report) -> Vec<Answered
         match Asking::new(peer, set, address).and_then(Asking::finish) {
             Ok((about, answer)) => {
                 report.note(about);
+                for (how, time_ms) in &answer.floors {
+                    let time = crate::timing::shown_ms(time_ms.as_f64().unwrap_or_default());
+                    report.note(format!(
+                        "{how}: a call that asks nothing takes {time}, which its times contain"
+                    ));
+                }
                 answered.push(answer);
             }
             Err(why) => report.skipped(peer.name, &why),
@@ -181,6 +189,8 @@ impl<'a> Asking<'a> {
             eprintln!("{} over Bolt: {}: {}", text(server), text(query), shown(figure));
             self.answered.bolt[text(server).as_str()][text(query)] = figure.clone();
             self.keep();
+        } else if let Some([how, time_ms]) = line["floor"].as_array().map(Vec::as_slice) {
+            self.answered.floors.insert(text(how), time_ms.clone());
         } else if let Some(seconds) = line["load_seconds"].as_f64() {
             self.about = format!("{} {}, loaded in {seconds:.1} s", self.peer.name, text(&line["version"]));
             eprintln!("{}", self.about);

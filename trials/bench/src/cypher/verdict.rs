@@ -4,6 +4,7 @@ use super::Set;
 use super::ours::Figure;
 use super::peer::{Answered, CALL_SECONDS_MAX, Outcome, over_shown};
 use crate::ldbc::answers;
+use crate::ldbc::expected::Expected;
 use crate::report::Report;
 use crate::timing::shown_ms;
 use serde_json::Value as Json;
@@ -46,28 +47,15 @@ fn one(set: &Set, figure: &Figure, peers: &[Answered], pairs: &mut Pairs, report
                 .map_err(String::clone)
         })
         .collect();
-    // What is right: the given rows, or for counts what we found and all others must find too.
-    let right: Vec<Vec<Vec<Json>>> = match complex {
-        true => asked.iter().map(|asked| asked.rows.clone()).collect(),
-        false => plain.iter().map(|rows| rows.clone().unwrap_or_default()).collect(),
-    };
-    let is_right = |rows: &[Vec<Vec<Json>>]| {
-        let each =
-            rows.iter().zip(&right).map(|(found, right)| answers::compare_plain(name, found.clone(), right));
-        each.collect::<Result<Vec<()>, String>>().and_then(|all| {
-            if all.is_empty() { Err("answers are missing".to_string()) } else { Ok(all.len()) }
-        })
-    };
-    let verdict = plain.into_iter().collect::<Result<Vec<_>, _>>().and_then(|rows| is_right(&rows));
-    let verdict =
-        verdict.and_then(|sets| if sets == right.len() { Ok(()) } else { Err("answers are missing".into()) });
+    let verdict = plain.into_iter().collect::<Result<Vec<_>, _>>();
+    let verdict = verdict.and_then(|rows| judged(name, &rows, &asked)).and_then(|sets| whole(sets, &asked));
     let (mut told, mut best) = (Vec::new(), f64::INFINITY);
     for (peer, (_, pairs)) in peers.iter().zip(pairs) {
         let (time_ms, shown) = match peer.figure(name) {
             Outcome::Over => (CALL_SECONDS_MAX as f64 * 1e3, over_shown()),
-            Outcome::Answered(time_ms, rows) => match is_right(&rows) {
-                Ok(sets) if sets < right.len() => {
-                    (time_ms, format!("{} ({sets} of {} sets)", shown_ms(time_ms), right.len()))
+            Outcome::Answered(time_ms, rows) => match judged(name, &rows, &asked) {
+                Ok(sets) if sets < asked.len() => {
+                    (time_ms, format!("{} ({sets} of {} sets)", shown_ms(time_ms), asked.len()))
                 }
                 Ok(_) => (time_ms, shown_ms(time_ms)),
                 Err(fault) => {
@@ -97,6 +85,21 @@ fn one(set: &Set, figure: &Figure, peers: &[Answered], pairs: &mut Pairs, report
     }
 }
 
+/// Holds an engine's rows against the right ones; for how many sets of parameters there are any.
+fn judged(query: &str, found: &[Vec<Vec<Json>>], asked: &[Expected]) -> Result<usize, String> {
+    if found.is_empty() || found.len() > asked.len() {
+        return Err(format!("answers to {} of {} sets", found.len(), asked.len()));
+    }
+    for (rows, asked) in found.iter().zip(asked) {
+        answers::compare_plain(query, rows.clone(), &asked.rows)?;
+    }
+    Ok(found.len())
+}
+
+fn whole(sets: usize, asked: &[Expected]) -> Result<(), String> {
+    if sets == asked.len() { Ok(()) } else { Err(format!("answers to {sets} of {} sets", asked.len())) }
+}
+
 /// The geometric mean of theirs over ours.
 fn mean(name: &str, pairs: Vec<(f64, f64)>, target: f64, report: &mut Report) {
     if pairs.is_empty() {
@@ -108,14 +111,14 @@ fn mean(name: &str, pairs: Vec<(f64, f64)>, target: f64, report: &mut Report) {
     report.figure(name, &measured, &format!("at least {target}x"), times >= target);
 }
 
-/// Both servers with one driver; rows are compared with those in process.
+/// Both servers with one driver; the rows of both are held against the right ones.
 fn over_bolt(set: &Set, ours: &[Figure], peers: &[Answered], report: &mut Report) {
     let Some(peer) = peers.iter().find(|peer| peer.has_bolt()) else {
         return report.skipped("over Bolt", "no driver, or no server");
     };
     let (mut pairs, mut lines) = (Vec::new(), Vec::new());
     for figure in ours {
-        let name = figure.query.name;
+        let (name, asked) = (figure.query.name, set.asked(figure.query));
         let (mine, rows) = match peer.over_bolt("tanglewood", name) {
             Outcome::Answered(mine, rows) => (mine, rows),
             other => {
@@ -123,22 +126,25 @@ fn over_bolt(set: &Set, ours: &[Figure], peers: &[Answered], report: &mut Report
                 continue;
             }
         };
+        if let Err(fault) = judged(name, &rows, &asked).and_then(|sets| whole(sets, &asked)) {
+            report.figure(&format!("{name} over Bolt"), "wrong", "the expected rows", false);
+            report.note(fault);
+            continue;
+        }
         let theirs = match peer.over_bolt("neo4j", name) {
-            Outcome::Answered(theirs, _) => theirs,
+            Outcome::Answered(theirs, rows) => match judged(name, &rows, &asked) {
+                Ok(_) => theirs,
+                Err(fault) => {
+                    report.note(format!("{name}: Neo4j over Bolt is wrong: {fault}"));
+                    continue;
+                }
+            },
             Outcome::Over => CALL_SECONDS_MAX as f64 * 1e3,
             Outcome::None(why) => {
                 report.note(format!("{name}: Neo4j over Bolt: {why}"));
                 continue;
             }
         };
-        let asked = set.asked(figure.query);
-        let right = rows.len() == asked.len()
-            && rows.into_iter().zip(&asked).all(|(rows, asked)| {
-                asked.rows.is_empty() || answers::compare_plain(name, rows, &asked.rows).is_ok()
-            });
-        if !right {
-            report.figure(&format!("{name} over Bolt"), "wrong", "the expected rows", false);
-        }
         lines.push(format!("{name} {} / {}", shown_ms(mine), shown_ms(theirs)));
         pairs.push((name.starts_with("IC"), mine, theirs));
     }
