@@ -17,6 +17,7 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "expected `.` at the end of the rule, found the end of the program",
             "",
         ),
+        ("p('a\\x').", ErrorKind::Syntax, "this escape is not known", "\\"),
         ("p(x) :- .", ErrorKind::Syntax, "expected a variable or a value, found `.`", "."),
         ("p(x, y) :- q(x, z).", ErrorKind::Unbound, "nothing binds `y`", "y"),
         ("p(x) :- q(x, z), !r(x, w).", ErrorKind::Unbound, "nothing binds `w`", "w"),

@@ -208,3 +208,22 @@ fn one_letter(a: &str, b: &str) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::one_letter;
+
+    #[test]
+    fn names_that_differ_by_one_letter() {
+        for (a, b) in
+            [("reach", "reech"), ("reach", "reac"), ("reach", "rreach"), ("each", "reach"), ("é", "e")]
+        {
+            assert!(one_letter(a, b) && one_letter(b, a), "{a} {b}");
+        }
+        for (a, b) in
+            [("reach", "raech"), ("reach", "rea"), ("reach", "bleach"), ("road", "city"), ("ab", "ba")]
+        {
+            assert!(!one_letter(a, b) && !one_letter(b, a), "{a} {b}");
+        }
+    }
+}
