@@ -25,4 +25,8 @@ pub use database::*;
 mod pages {
     #[doc = include_str!("../README.md")]
     struct Readme;
+    #[doc = include_str!("../docs/guide/gremlin.md")]
+    struct Gremlin;
+    #[doc = include_str!("../docs/guide/standing-queries.md")]
+    struct StandingQueries;
 }

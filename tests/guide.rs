@@ -31,8 +31,6 @@ use story::Story;
 
 /// Blocks that are not run. Lower it when one runs.
 const NOT_RUN_MAX: usize = 3;
-/// Pages that are not run yet.
-const NOT_YET: [&str; 2] = ["docs/guide/gremlin.md", "docs/guide/standing-queries.md"];
 /// Compared with the flags by `src/commands/reference.rs`.
 const GENERATED: &str = "docs/guide/command-line.md";
 
@@ -76,17 +74,10 @@ fn tell(page: &str) -> Option<String> {
 #[test]
 fn every_page_does_what_it_says() {
     let only = std::env::var("TANGLEWOOD_GUIDE").unwrap_or_default();
-    let wanted = |page: &String| !NOT_YET.contains(&page.as_str()) && page.contains(&only);
+    let wanted = |page: &String| page.contains(&only);
     let faults: Vec<String> =
         pages().iter().filter(|page| wanted(page)).filter_map(|page| tell(page)).collect();
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n\n"));
-}
-
-/// A page that is listed as not run, and could be, is taken off the list.
-#[test]
-fn pages_that_are_not_run_exist() {
-    let pages = pages();
-    assert!(NOT_YET.iter().all(|page| pages.iter().any(|other| other == page)), "{NOT_YET:?}");
 }
 
 #[test]
@@ -103,7 +94,7 @@ fn blocks_that_are_not_run_only_grow_fewer() {
 #[test]
 fn pages_with_rust_are_doctests() {
     let library = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    for page in pages().iter().filter(|page| !NOT_YET.contains(&page.as_str())) {
+    for page in &pages() {
         let has_rust = blocks_of(page).iter().any(|block| block.language.starts_with("rust"));
         let included = library.contains(&format!("include_str!(\"../{page}\")"));
         assert_eq!(has_rust, included, "{page}: a page with Rust, and no other, is included in src/lib.rs");
