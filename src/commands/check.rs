@@ -44,7 +44,8 @@ impl Check {
             return Err(error.hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let report = database::check(&disk, &self.database).map_err(|error| self.refused(error))?;
+        let checked = database::check(&disk, &self.database).map_err(|error| self.refused(error))?;
+        let database::Checked { report, entries: [users, tenants, standing], set_aside } = checked;
         let mut out = world::files::stdout();
         writeln!(
             out,
@@ -61,6 +62,15 @@ impl Check {
         if !report.leftovers.is_empty() {
             let files = counted(report.leftovers.len() as u64, "file", "files");
             writeln!(out, "{files} of an interrupted checkpoint; the next open removes them")?;
+        }
+        if users + tenants + standing > 0 {
+            let users = counted(users as u64, "user", "users");
+            let tenants = counted(tenants as u64, "tenant", "tenants");
+            let standing = counted(standing as u64, "standing query", "standing queries");
+            writeln!(out, "{users}, {tenants}, {standing}")?;
+        }
+        for aside in set_aside.iter().take(PROBLEMS_SHOWN_MAX) {
+            writeln!(out, "{aside}")?;
         }
         if report.problems.is_empty() {
             writeln!(out, "{}", if report.is_backup { "a sound backup" } else { "sound" })?;

@@ -2,7 +2,7 @@
 
 mod costs;
 
-use super::folder::{self, Made, Opening};
+use super::folder::{Made, Opening};
 use super::{Exit, units};
 use clap::{Args, ValueEnum};
 use costs::Costs;
@@ -10,7 +10,7 @@ use database::{Database, Error};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
-use server::{EndSignal, GremlinServeOptions, GremlinServer, ServeError, ServeOptions, Server, Tls, Users};
+use server::{EndSignal, GremlinServeOptions, GremlinServer, ServeError, ServeOptions, Server, Tls};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Serve {
             return Err(error.hint("leave the flag out; Bolt and Gremlin are served").into());
         }
         let made = Made::open(&self.database, self.opening.options())?;
-        let options = self.options()?;
+        let options = self.options(made.database())?;
         let others = self.sources.iter().map(|(_, path)| Made::open(path, self.opening.options()));
         let others: Vec<Made> = others.collect::<Result<_, _>>()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
@@ -85,6 +85,7 @@ impl Serve {
         let end = EndSignal::catch()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
+        database.on_note(|note| eprintln!("note: {note}"));
         let others: Vec<Database> = others.into_iter().map(Made::keep).collect();
         self.greet(&server, gremlin.as_ref(), &options);
         end.wait();
@@ -122,13 +123,13 @@ impl Serve {
         GremlinServer::start_beside(server, gremlin).map(Some).map_err(failed)
     }
 
-    fn options(&self) -> Result<ServeOptions, Exit> {
+    fn options(&self, database: &Database) -> Result<ServeOptions, Exit> {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key).map_err(failed)?),
             _ => None,
         };
         Ok(ServeOptions {
-            gate: gate(self.auth, &self.database)?,
+            gate: gate(self.auth, &self.database, database)?,
             tls,
             limits: self.costs.limits(),
             ..ServeOptions::at(&self.bolt)
@@ -172,28 +173,20 @@ fn named(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-fn gate(auth: Option<Auth>, database: &Path) -> Result<Arc<Gate>, Exit> {
-    let users = (!folder::is_memory(database)).then(|| Users::of_database(database));
-    let count = match &users {
-        Some(users) => users.names().map_err(|error| unreadable(&error.to_string()))?.len(),
-        None => 0,
-    };
-    match (auth, users) {
-        (Some(Auth::None), _) => Ok(Gate::open()),
-        (Some(Auth::Password), _) if count == 0 => {
+/// Whether there are users is what the graph's catalogue says, whatever files lie beside it. A user whose entry cannot be read counts.
+fn gate(auth: Option<Auth>, path: &Path, database: &Database) -> Result<Arc<Gate>, Exit> {
+    let users = database.users();
+    match (auth, users.is_empty()) {
+        (Some(Auth::None), _) | (None, true) => Ok(Gate::open()),
+        (Some(Auth::Password), true) => {
             let error = Error::new(
                 "Tanglewood.ClientError.Serve.NoUsers",
                 "passwords are to be asked for, but there are no users",
             );
-            Err(error.hint(format!("`tanglewood user add {} NAME` makes one", database.display())).into())
+            Err(error.hint(format!("`tanglewood user add {} NAME` makes one", path.display())).into())
         }
-        (_, Some(users)) if count > 0 => Ok(Gate::of(users)),
-        _ => Ok(Gate::open()),
+        (_, false) => Ok(Gate::of(users)),
     }
-}
-
-fn unreadable(what: &str) -> Exit {
-    Error::new("Tanglewood.DatabaseError.User.Damaged", what).into()
 }
 
 fn failed(error: ServeError) -> Exit {

@@ -2,8 +2,7 @@
 
 use super::{Exit, folder};
 use clap::{Args, Subcommand};
-use database::Error;
-use server::{Users, UsersError};
+use database::{Database, Error, Options, UsersError};
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,8 @@ const INPUT_BYTES_MAX: u64 = 4_096;
 
 /// Say who may talk to a database over Bolt
 ///
-/// Users and their passwords (as salted Argon2id hashes) are kept in the file users.json of the database's folder. A server that runs
-/// takes note at the next log-on. A database with users asks for passwords when it is served.
+/// Users and their passwords (as salted Argon2id hashes) are kept in the database itself, and so in its backups. A database with users
+/// asks for passwords when it is served. The database must not be open: while it is served, use CREATE USER, ALTER USER and DROP USER.
 ///
 /// The password is asked for on a terminal; else it is read from standard input, one line.
 #[derive(Args)]
@@ -53,24 +52,36 @@ impl User {
         let mut out = world::files::stdout();
         match self.action {
             Action::Add(Named { database, name }) => {
-                let users = users_of(&database)?;
-                users.add(&name, &password(&name)?).map_err(failed)?;
+                let database = open(&database)?;
+                database.users().add(&name, &password(&name)?).map_err(failed)?;
+                database.close()?;
                 writeln!(out, "added {name}")?;
             }
             Action::List { database } => {
-                let names = users_of(&database)?.names().map_err(failed)?;
-                names.iter().try_for_each(|name| writeln!(out, "{name}"))?;
+                let database = open(&database)?;
+                for user in database.users().list() {
+                    let note = match (&user.problem, user.suspended) {
+                        (Some(why), _) => format!("   cannot log on: {why}"),
+                        (None, true) => "   suspended".to_string(),
+                        (None, false) => String::new(),
+                    };
+                    writeln!(out, "{}{note}", user.name)?;
+                }
+                database.close()?;
             }
             Action::Passwd(Named { database, name }) => {
-                let users = users_of(&database)?;
-                if !users.names().map_err(failed)?.contains(&name) {
+                let database = open(&database)?;
+                if !database.users().names().contains(&name) {
                     return Err(failed(UsersError::Unknown(name)));
                 }
-                users.set_password(&name, &password(&name)?).map_err(failed)?;
+                database.users().set_password(&name, &password(&name)?).map_err(failed)?;
+                database.close()?;
                 writeln!(out, "changed the password of {name}")?;
             }
             Action::Remove(Named { database, name }) => {
-                users_of(&database)?.remove(&name).map_err(failed)?;
+                let database = open(&database)?;
+                database.users().remove(&name).map_err(failed)?;
+                database.close()?;
                 writeln!(out, "removed {name}")?;
             }
         }
@@ -78,17 +89,19 @@ impl User {
     }
 }
 
-/// The users of a database that is there; it may be open elsewhere.
-fn users_of(database: &Path) -> Result<Users, Exit> {
-    if folder::is_memory(database) {
+/// A database that is there.
+fn open(path: &Path) -> Result<Database, Exit> {
+    if folder::is_memory(path) {
         let error = Error::new("Tanglewood.ClientError.User.Memory", "a database in memory has no users");
         return Err(error.hint("users are kept in the folder of a database").into());
     }
-    if !world::files::is_folder(database) {
-        let message = format!("there is no database at {}", database.display());
-        return Err(Error::new("Tanglewood.ClientError.Database.NotFound", message).into());
-    }
-    Ok(Users::of_database(database))
+    folder::open(path, false, Options::default()).map_err(|exit| match exit {
+        Exit::Failed(error) if error.code == "Tanglewood.ClientError.Database.AlreadyOpen" => {
+            let hint = "while a server has it open, use CREATE USER, ALTER USER, DROP USER and SHOW USERS in a session";
+            Exit::from(Error { hint: Some(hint.into()), ..*error })
+        }
+        other => other,
+    })
 }
 
 fn password(name: &str) -> Result<String, Exit> {
@@ -106,8 +119,8 @@ fn password(name: &str) -> Result<String, Exit> {
 }
 
 fn failed(error: UsersError) -> Exit {
-    let code = match &error {
-        UsersError::Io(_) => "Tanglewood.DatabaseError.User.Io",
+    let code = match error {
+        UsersError::Database(error) => return error.into(),
         UsersError::Damaged(_) => "Tanglewood.DatabaseError.User.Damaged",
         UsersError::Exists(_) => "Tanglewood.ClientError.User.Exists",
         UsersError::Unknown(_) => "Tanglewood.ClientError.User.Unknown",

@@ -2,24 +2,26 @@
 //!
 //! Idea: a tenant is a name with limits; a user belongs to one tenant, or is a tenant of its own. Executors know numbers only, given here
 //! to names as they come and never taken back, so a query keeps paying for who it began with. What was declared is kept in the
-//! database's folder as the statements that declare it ([`FILE`]), beside the users' passwords. Invariant: the file, this table, and the
+//! graph's catalogue, each tenant and each user of one as an entry. Invariant: the entries that can be read, this table, and the
 //! runtime's accounts say the same whenever the lock is free. Cost: a session asks for its numbers again only after a change.
 
-mod file;
+mod declared;
+
+pub(crate) use declared::{Declared, Tenants};
 
 use crate::Error;
 use crate::database::TENANTS_MAX;
+use crate::entries::{self, SetAside};
 use execute::{AccountOptions, Action, Rule, Runtime, TenantNo, Threshold, UserNo};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
 use plan::expr::Name;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use world::disk::Disk;
+use store::Entries;
+use transact::Engine;
 
 /// Who pays where nobody says.
 pub const DEFAULT_TENANT: &str = "default";
@@ -102,13 +104,13 @@ pub(crate) struct Accounts {
     table: Mutex<Table>,
     /// Counts changes of who belongs to whom.
     changes: AtomicU64,
-    /// Where it is kept; nowhere for a database in memory.
-    kept: Option<(Arc<dyn Disk>, PathBuf)>,
 }
 
 #[derive(Default)]
 struct Table {
-    declared: BTreeMap<String, Tenant>,
+    declared: Tenants,
+    /// Entries that declare nothing.
+    aside: Vec<SetAside>,
     tenants: Numbers<String>,
     users: Numbers<(TenantNo, String)>,
 }
@@ -156,33 +158,39 @@ impl Table {
 }
 
 impl Accounts {
-    /// What the folder keeps, told to the runtime.
-    pub fn open(kept: Option<(Arc<dyn Disk>, PathBuf)>, runtime: &Runtime) -> Result<Accounts, Error> {
+    /// What the catalogue holds, told to the runtime.
+    pub fn open(entries: &Entries, runtime: &Runtime) -> Accounts {
         let mut table = Table::default();
         table.tenant(DEFAULT_TENANT);
-        if let Some((disk, folder)) = &kept {
-            for command in file::read(&**disk, folder)? {
-                change(&mut table.declared, &command)?;
-            }
-        }
-        let accounts = Accounts { table: Mutex::new(table), changes: AtomicU64::new(0), kept };
+        (table.declared, table.aside) = Declared::read(entries);
+        let accounts = Accounts { table: Mutex::new(table), changes: AtomicU64::new(0) };
         let mut table = accounts.table.lock();
         let names: Vec<String> = table.declared.keys().cloned().collect();
         names.iter().for_each(|name| tell(&mut table, name, runtime));
         drop(table);
-        Ok(accounts)
+        accounts
     }
 
-    /// Carries out a command: in the file first, so that what was answered stays. Returns whether anything changed.
-    pub fn carry_out(&self, command: &AccountCommand, runtime: &Runtime) -> Result<bool, Error> {
+    /// Carries out a command: in the catalogue first, so that what was answered stays. Returns whether anything changed.
+    pub fn carry_out(
+        &self,
+        command: &AccountCommand,
+        engine: &Engine,
+        runtime: &Runtime,
+    ) -> Result<bool, Error> {
         let mut table = self.table.lock();
         let mut declared = table.declared.clone();
-        if !change(&mut declared, command)? {
+        let mut has_changed = false;
+        entries::change(engine, |entries| {
+            // What cannot be read is dropped by the same commands.
+            has_changed =
+                declared::drops_set_aside(entries, &declared, command) || change(&mut declared, command)?;
+            Ok(Declared::changes(entries, &table.declared, &declared, command))
+        })?;
+        if !has_changed {
             return Ok(false);
         }
-        if let Some((disk, folder)) = &self.kept {
-            file::write(&**disk, folder, &declared)?;
-        }
+        table.aside = Declared::read(engine.snapshot().catalog().entries()).1;
         let before = std::mem::replace(&mut table.declared, declared);
         let names = before.keys().chain(table.declared.keys());
         let touched = |name: &&String| before.get(*name) != table.declared.get(*name);
@@ -204,8 +212,13 @@ impl Accounts {
     }
 
     /// All declared tenants by name.
-    pub fn declared(&self) -> BTreeMap<String, Tenant> {
+    pub fn declared(&self) -> Tenants {
         self.table.lock().declared.clone()
+    }
+
+    /// Entries of tenants and their users that declare nothing.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        self.table.lock().aside.clone()
     }
 
     /// Names by number: of a tenant, and of its user.
@@ -276,7 +289,7 @@ fn runtime_rule(rule: &RunawayRule, table: &mut Table) -> Rule {
 // --- commands ---
 
 /// Changes what is declared; returns whether anything changed.
-fn change(declared: &mut BTreeMap<String, Tenant>, command: &AccountCommand) -> Result<bool, Error> {
+fn change(declared: &mut Tenants, command: &AccountCommand) -> Result<bool, Error> {
     match command {
         AccountCommand::CreateTenant { name, if_not_exists, settings } => {
             if declared.contains_key(&**name) {
@@ -379,7 +392,7 @@ fn exists(name: &str) -> Error {
         .hint("change it with ALTER TENANT, or write IF NOT EXISTS")
 }
 
-fn missing(name: &str, declared: &BTreeMap<String, Tenant>) -> Error {
+fn missing(name: &str, declared: &Tenants) -> Error {
     let known: Vec<&str> = declared.keys().map(String::as_str).take(5).collect();
     let hint = match known.is_empty() {
         true => "there is none yet; CREATE TENANT makes one".to_string(),

@@ -77,7 +77,7 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
             LISTED_TRANSACTIONS => transactions(database),
-            LISTED_USERS => users::listed(database)?,
+            LISTED_USERS => users::listed(&database.users()),
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
             name => match name.strip_prefix(BACKED_UP) {
@@ -208,7 +208,7 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
         vec![
             query.name.into(),
             query.text.into(),
-            if failure.is_some() { "failed" } else { "running" }.into(),
+            query.state.name().into(),
             whole(query.rows as u64),
             whole(query.subscribers as u64),
             database.accounts().names(query.payer, 0).0.into(),

@@ -5,13 +5,13 @@ use crate::cache::{PlanCache, Planned};
 use crate::clients::Transactions;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
+use crate::notes::Notes;
 use crate::standing::StandingQueries;
-use crate::{Error, History, Moment, Options, Point, Session, UserDirectory};
+use crate::{Error, History, Moment, Options, Point, Session, SetAside, entries};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -43,7 +43,7 @@ struct Inner {
     recovery: RecoveryReport,
     accounts: Accounts,
     transactions: Arc<Transactions>,
-    users: Mutex<Option<Arc<dyn UserDirectory>>>,
+    notes: Arc<Notes>,
     housekeeping: Housekeeping,
     standing: StandingQueries,
     /// Sessions begun so far.
@@ -119,10 +119,14 @@ impl Database {
                 format!("executor threads cannot be started: {error}"),
             )
         })?;
-        let accounts = Accounts::open(folder.clone().map(|folder| (disk.clone(), folder)), &runtime)?;
-        let kept = folder.clone().map(|folder| (disk.clone(), folder));
+        if let Some(folder) = &folder {
+            entries::migrate(&engine, &*disk, folder)?;
+        }
+        let snapshot = engine.snapshot();
+        let entries = snapshot.catalog().entries();
+        let accounts = Accounts::open(entries, &runtime);
         let keeper = Keeper::new(engine.clone(), runtime.executors()).charging(Arc::new(runtime.ledger()));
-        let (standing, definitions) = StandingQueries::open(keeper, kept)?;
+        let standing = StandingQueries::open(keeper, entries, &accounts);
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,
@@ -136,13 +140,14 @@ impl Database {
             recovery,
             accounts,
             transactions: Arc::default(),
-            users: Mutex::default(),
+            notes: Arc::default(),
             housekeeping,
             standing,
             sessions: AtomicUsize::new(0),
         };
         let database = Database { inner: Arc::new(inner) };
-        database.wake_standing(definitions);
+        database.set_aside().iter().for_each(|aside| database.note(&aside.to_string()));
+        database.install_waiting();
         Ok(database)
     }
     /// A session for one client.
@@ -245,7 +250,7 @@ impl Database {
     /// # Errors
     /// There is no such tenant, or there is one already; the disk refuses.
     pub fn change_tenants(&self, command: &plan::accounts::AccountCommand) -> Result<bool, Error> {
-        self.inner.accounts.carry_out(command, &self.inner.runtime)
+        self.inner.accounts.carry_out(command, self.engine(), &self.inner.runtime)
     }
     /// The tablets that vertices lie in: which executor hosts each, how busy it was, how often it was moved. `SHOW TABLETS` lists them.
     pub fn tablets(&self) -> Vec<execute::TabletInfo> {
@@ -270,12 +275,22 @@ impl Database {
     pub fn tenants(&self) -> std::collections::BTreeMap<String, Tenant> {
         self.inner.accounts.declared()
     }
-    /// From now on, commands about users go to this door, which keeps them.
-    pub fn keep_users(&self, directory: Arc<dyn UserDirectory>) {
-        *self.inner.users.lock() = Some(directory);
+    /// Entries of the catalogue that cannot be used as they are: users, tenants, standing queries. They have no effect, and can be dropped.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        let mut found = self.users().set_aside();
+        found.extend(self.inner.accounts.set_aside());
+        found.extend(self.inner.standing.set_aside());
+        found
     }
-    pub(crate) fn users(&self) -> Option<Arc<dyn UserDirectory>> {
-        self.inner.users.lock().clone()
+    /// Hands every note for the operator's log to `listener`, those of the past first: entries that are set aside, for instance.
+    pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        self.inner.notes.listen(Arc::new(listener));
+    }
+    pub(crate) fn notes(&self) -> Arc<Notes> {
+        self.inner.notes.clone()
+    }
+    pub(crate) fn note(&self, text: &str) {
+        self.inner.notes.add(text);
     }
     /// What the graph holds in memory, and of which budget; see [`Options::memory_bytes`].
     pub fn memory(&self) -> PagingReport {

@@ -3,18 +3,50 @@
 //! Invariant: what [`check`] calls sound opens, and what does not open is not backed up, since both open it by the code that opens it (see
 //! `transact::check`), on a disk whose changes are forgotten.
 
-use crate::Error;
+use crate::{Database, Error, Options, SetAside};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+use store::EntryKind;
 use transact::{BackupReport, Report};
 use world::disk::Disk;
+
+/// Time that a check waits for the first answers of standing queries; what takes longer is not judged.
+const INSTALL_TIME_MAX: Duration = Duration::from_secs(30);
+/// Bytes of the graph that a check keeps in memory while it makes them.
+const MEMORY_BYTES: u64 = 256 << 20;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Of the files, and of the graph in them.
+    pub report: Report,
+    /// Users, tenants and standing queries in the catalogue.
+    pub entries: [usize; 3],
+    /// Those of them that cannot be used. They do not keep the database from opening.
+    pub set_aside: Vec<SetAside>,
+}
 
 /// Reads every byte of a database that is not open, or of a backup, opens it without leaving a trace, and says what is wrong with it.
 ///
 /// # Errors
 /// There is nothing to check: no database, open elsewhere, newer.
-pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Report, Error> {
-    Ok(transact::check(disk, path.as_ref())?)
+pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Checked, Error> {
+    let path = path.as_ref();
+    let report = transact::check(disk, path)?;
+    let mut checked = Checked { report, ..Checked::default() };
+    if checked.report.problems.is_empty() {
+        let over = transact::without_trace(disk, path)?;
+        let memory_bytes = Some(MEMORY_BYTES);
+        let options = Options { create: false, executors: Some(1), memory_bytes, ..Options::default() };
+        let database = Database::open_on(over, path, options)?;
+        database.standing_queries().await_installed(INSTALL_TIME_MAX);
+        let snapshot = database.snapshot();
+        let count = |kind| snapshot.catalog().entries().table(kind).map_or(0, |table| table.len());
+        checked.entries = [EntryKind::USER, EntryKind::TENANT, EntryKind::STANDING].map(count);
+        checked.set_aside = database.set_aside();
+    }
+    Ok(checked)
 }
 
 /// Copies a database, open or not, into a folder that is missing or empty; what is copied was opened before it counts.

@@ -23,7 +23,7 @@ struct State {
 pub(crate) struct Housekeeping {
     state: Arc<Mutex<State>>,
     /// Gives up what the last reader has let go; none for a database in memory.
-    _giving_up: Option<Arc<Background>>,
+    _giving_up: Option<Background>,
 }
 
 impl Housekeeping {
@@ -31,15 +31,14 @@ impl Housekeeping {
     pub fn of(engine: &Engine, in_folder: bool) -> Housekeeping {
         let watch = || {
             let watched = engine.clone();
-            let job = Arc::new(Background::start("give up", move || {
+            let job = Background::start("give up", move || {
                 if watched.has_garbage() {
                     // What cannot be given back now is tried again with the next checkpoint.
                     drop(watched.give_up());
                 }
                 Pace::Rest
-            }));
-            let ends = Arc::downgrade(&job);
-            engine.on_garbage(Arc::new(move || drop(ends.upgrade().inspect(|job| job.nudge()))));
+            });
+            engine.on_garbage(Arc::new(job.nudger()));
             job
         };
         Housekeeping { state: Arc::default(), _giving_up: in_folder.then(watch) }

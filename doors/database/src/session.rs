@@ -20,7 +20,7 @@ mod writing;
 use crate::accounts::Speaker;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
-use crate::{Error, Interrupter, Params, QueryResult, Value};
+use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use transact::Transaction;
@@ -46,6 +46,8 @@ pub struct Session {
     refused: Option<(Arc<Transaction>, u64)>,
     limits: Limits,
     speaker: Speaker,
+    /// Who logged on, where a door asked.
+    credential: Option<Credential>,
     interrupter: Interrupter,
     meanwhile: Option<Meanwhile>,
     client: Client,
@@ -71,6 +73,7 @@ impl Session {
             refused: None,
             limits: Limits::default(),
             speaker: Speaker::default(),
+            credential: None,
             interrupter,
             meanwhile: None,
             client: Client::default(),
@@ -96,6 +99,28 @@ impl Session {
     /// Who asks: requests are charged to the tenant that the user belongs to, or to the user as a tenant of its own.
     pub fn set_user(&mut self, user: impl Into<String>) {
         self.speaker = Speaker::of(None, Some(user.into()));
+    }
+    /// As [`Session::set_user`], for someone who logged on. Once the user is dropped, suspended or given another password, the session
+    /// serves nothing any more, and its subscriptions end.
+    pub fn log_on(&mut self, credential: Credential) {
+        self.set_user(credential.name());
+        self.credential = Some(credential);
+    }
+    /// Is whoever logged on still welcome? Asked before each statement and each commit.
+    pub(crate) fn check_credential(&self) -> Result<(), Error> {
+        self.credential.as_ref().map_or(Ok(()), Credential::check)
+    }
+    /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
+    pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
+        self.check_credential()?;
+        if self.transaction.as_ref().is_some_and(|open| open.broken) {
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(
+                Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
+            );
+        }
+        self.speaker.settle(self.database.accounts());
+        Ok(())
     }
     /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: a door looks whether its
     /// client is still there. It ends the statement by an [`Interrupter`].
@@ -158,14 +183,8 @@ impl Session {
         reading: bool,
     ) -> Result<QueryResult, Error> {
         let started_ns = monotonic_ns();
-        if self.transaction.as_ref().is_some_and(|open| open.broken) {
-            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(
-                Error::new(code, "an earlier statement of the transaction failed").hint("roll it back")
-            );
-        }
+        self.may_ask()?;
         self.check_terminated()?;
-        self.speaker.settle(self.database.accounts());
         let outcome = match self.run_datalog(text, &params, limits, started_ns) {
             Some(outcome) => outcome,
             None => self.run(text, params, limits, started_ns, reading),

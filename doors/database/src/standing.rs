@@ -2,22 +2,25 @@
 //!
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
+mod installation;
 mod told;
 
 pub(crate) use told::Told;
 
 use crate::accounts::{Accounts, DEFAULT_TENANT};
+use crate::entries::{self, SetAside};
 use crate::error::in_text;
-use crate::{Database, Error, Params, Value, datalog, kept_text};
-use ::standing::{Definition as Asked, Keeper, Standing, StandingError, Subscription, TurnEnd};
+use crate::{Database, Error, Params, Value, datalog};
+use ::standing::{Definition as Asked, Installing, Keeper, Standing, StandingError, Subscription, TurnEnd};
 use execute::{Root, RootHandle, RootStatus};
-use parking_lot::{Condvar, Mutex};
+use installation::Installations;
 use plan::StatementKind;
 use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use world::disk::Disk;
+use std::time::Duration;
+use store::{Entries, EntryKind, Snapshot};
+use transact::Engine;
 
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
@@ -44,95 +47,45 @@ impl Root for Feeding {
     }
 }
 
-/// The file of their definitions, in the database's folder.
-pub const FILE: &str = "standing.cypher";
-/// What it begins with.
-const HEAD: &str =
-    "// Standing queries of this database, version 1; changed by CREATE and DROP STANDING QUERY.\n";
-
 /// What one database needs to keep its standing queries.
 pub(crate) struct StandingQueries {
     keeper: Keeper,
     wake: OnceLock<RootHandle>,
-    /// Where they are written down, unless the database lives in memory.
-    kept: Option<(Arc<dyn Disk>, PathBuf)>,
-    /// Held by whoever changes the file.
-    file: Mutex<()>,
-    /// Those of the file have been made again.
-    ready: Mutex<bool>,
-    becomes_ready: Condvar,
+    /// Those that do not run yet.
+    installations: Arc<Installations>,
 }
 
 impl StandingQueries {
-    /// Reads the definitions; [`Database::wake_standing`] makes the queries again.
-    ///
-    /// # Errors
-    /// The file is damaged.
-    pub fn open(
-        keeper: Keeper,
-        kept: Option<(Arc<dyn Disk>, PathBuf)>,
-    ) -> Result<(StandingQueries, Vec<Definition>), Error> {
-        let text = match &kept {
-            Some((disk, folder)) => kept_text::read(&**disk, folder, FILE)?,
-            None => String::new(),
-        };
-        let definition = |statement: &cypher::StatementText<'_>| {
-            let line = 1 + text[..statement.span.start as usize].matches('\n').count();
-            match cypher::compile(statement.text) {
-                Ok(plan::Statement {
-                    kind: StatementKind::Standing(StandingCommand::Create { name, text, tenant, .. }),
-                    ..
-                }) => Ok(Definition::of(name, text, tenant)),
-                Ok(_) => Err(kept_text::damaged(FILE, line, "it creates no standing query")),
-                Err(error) => Err(kept_text::damaged(FILE, line, &error.message)),
-            }
-        };
-        let definitions: Vec<Definition> =
-            cypher::split_statements(&text).iter().map(definition).collect::<Result<_, _>>()?;
-        let ready = Mutex::new(definitions.is_empty());
-        let standing = StandingQueries {
-            keeper,
-            wake: OnceLock::new(),
-            kept,
-            file: Mutex::default(),
-            ready,
-            becomes_ready: Condvar::new(),
-        };
-        Ok((standing, definitions))
+    /// The queries of a catalogue; [`Database::install_waiting`] lets those run that can be read.
+    pub fn open(keeper: Keeper, entries: &Entries, accounts: &Accounts) -> StandingQueries {
+        let installations = Arc::new(Installations::of(entries, |tenant| accounts.tenant(tenant)));
+        StandingQueries { keeper, wake: OnceLock::new(), installations }
     }
-    /// Ends all subscriptions.
+    /// Ends all subscriptions and installations.
     pub fn close(&self) {
+        self.installations.close();
         self.keeper.close();
     }
-    /// Waits until those of the file are there again.
-    fn settle(&self) {
-        let mut ready = self.ready.lock();
-        while !*ready {
-            self.becomes_ready.wait(&mut ready);
-        }
+    /// Waits until no query of the catalogue waits for its installation any more, or for so long.
+    pub fn await_installed(&self, time: Duration) {
+        self.installations.await_rest(time);
     }
-    /// Writes down these and no others.
-    fn write(&self, definitions: impl Iterator<Item = Definition>) -> Result<(), Error> {
-        let Some((disk, folder)) = &self.kept else { return Ok(()) };
-        let mut text = String::from(HEAD);
-        for Definition { name, text: query, tenant } in definitions {
-            let tenant = Some(tenant).filter(|tenant| &**tenant != DEFAULT_TENANT);
-            let command = StandingCommand::Create { name, if_not_exists: false, tenant, text: query };
-            text.push_str(&format!("{command};\n"));
-        }
-        kept_text::write(&**disk, folder, FILE, &text)
+    /// Those that are set aside.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        self.installations.set_aside()
     }
-    fn definitions(&self, accounts: &Accounts) -> Vec<Definition> {
-        let definition = |query: Standing| Definition {
-            name: query.name.into(),
-            text: query.text.into(),
-            tenant: accounts.names(query.payer, 0).0.into(),
-        };
-        self.keeper.list().into_iter().map(definition).collect()
+    fn is_kept(&self, name: &str) -> bool {
+        self.keeper.list().iter().any(|query| query.name == name)
     }
 }
 
-/// What is written down of a query.
+impl Drop for StandingQueries {
+    fn drop(&mut self) {
+        self.installations.close();
+    }
+}
+
+/// What an entry of the catalogue says of a query.
 pub(crate) struct Definition {
     name: Name,
     text: Name,
@@ -143,6 +96,72 @@ pub(crate) struct Definition {
 impl Definition {
     fn of(name: Name, text: Name, tenant: Option<Name>) -> Definition {
         Definition { name, text, tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.into()) }
+    }
+    /// The queries of a catalogue by the names of their entries, or why an entry cannot be read.
+    pub fn read_all(entries: &Entries) -> Vec<(Arc<str>, Result<Definition, Error>)> {
+        let table = entries.table(EntryKind::STANDING).into_iter().flat_map(|table| table.iter());
+        table.map(|(name, content)| (name.clone(), Definition::read(name, content))).collect()
+    }
+    fn read(entry: &str, content: &[u8]) -> Result<Definition, Error> {
+        let damaged = |why: &str| Err(Error::new("Tanglewood.DatabaseError.General.Damaged", why));
+        match entries::statement(content)? {
+            StatementKind::Standing(StandingCommand::Create { name, text, tenant, .. })
+                if *name == *entry =>
+            {
+                Ok(Definition::of(name, text, tenant))
+            }
+            StatementKind::Standing(StandingCommand::Create { .. }) => {
+                damaged("it creates a standing query of another name than its own")
+            }
+            _ => damaged("it creates no standing query"),
+        }
+    }
+    /// The name of the query that a statement creates.
+    pub fn name_of(content: &[u8]) -> Option<String> {
+        match entries::statement(content) {
+            Ok(StatementKind::Standing(StandingCommand::Create { name, .. })) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+    /// The content of its entry.
+    fn content(&self) -> String {
+        let tenant = Some(self.tenant.clone()).filter(|tenant| **tenant != *DEFAULT_TENANT);
+        let (name, text) = (self.name.clone(), self.text.clone());
+        StandingCommand::Create { name, if_not_exists: false, tenant, text }.to_string()
+    }
+    /// What it asks, ready to be kept.
+    ///
+    /// # Errors
+    /// The text is no query.
+    pub fn planned(&self, snapshot: &Snapshot) -> Result<Asked, Error> {
+        let text = &*self.text;
+        match datalog::statement(text) {
+            Some(wrapped) => {
+                let wrapped = datalog::kept(text, wrapped)?;
+                let program = datalog::compile(wrapped.program, text, wrapped.offset, snapshot.catalog())?;
+                Ok(Asked::from(program))
+            }
+            None => {
+                let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
+                Ok(Asked::from(plan::normalize(statement)?))
+            }
+        }
+    }
+}
+
+/// Makes queries, without keeping the database open.
+struct Maker {
+    engine: Engine,
+    keeper: Keeper,
+    handle: RootHandle,
+}
+
+impl Maker {
+    fn make(&self, definition: &Definition, payer: u32, bounds: &Arc<Installing>) -> Result<(), Error> {
+        let asked = definition.planned(&self.engine.snapshot())?;
+        let (handle, Definition { name, text, .. }) = (self.handle.clone(), definition);
+        let wake = Arc::new(move |at| handle.wake(at));
+        Ok(self.keeper.create_within(name, text, asked, payer, wake, bounds)?)
     }
 }
 
@@ -174,58 +193,45 @@ impl Database {
     /// # Errors
     /// As there.
     pub fn create_standing_for(&self, tenant: &str, name: &str, text: &str) -> Result<(), Error> {
-        let standing = self.standing_queries();
-        standing.settle();
+        self.create_standing_within(tenant, name, text, &Arc::default())
+    }
+    /// As [`Database::create_standing_for`], until these bounds end it.
+    fn create_standing_within(
+        &self,
+        tenant: &str,
+        name: &str,
+        text: &str,
+        bounds: &Arc<Installing>,
+    ) -> Result<(), Error> {
+        let (standing, payer) = (self.standing_queries(), self.accounts().tenant(tenant));
+        let definition = Definition::of(name.into(), text.into(), Some(tenant.into()));
+        definition.planned(&self.snapshot())?;
+        // What is written is what is read at the next open, and what runs until then.
+        let content = definition.content();
+        let definition = Definition::read(name, content.as_bytes())?;
+        let reserved = standing.installations.reserve(name, text, payer, || standing.is_kept(name))?;
         // The first answer may take its time; nobody else waits for it.
-        self.make_standing(name, text, self.accounts().tenant(tenant))?;
-        let _file = standing.file.lock();
-        standing.write(standing.definitions(self.accounts()).into_iter()).inspect_err(|_| {
+        self.maker().make(&definition, payer, bounds)?;
+        let written = self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
+            Some(_) => Err(StandingError::NameTaken(name.into()).into()),
+            None => Ok(vec![entries::set(EntryKind::STANDING, name, Some(content.as_bytes()))]),
+        });
+        if written.is_err() {
             // What is not written down would be gone after the next open.
             let _ = standing.keeper.drop_query(name);
-        })
-    }
-    /// Makes the queries of the file again, in the background; until then, whoever asks for one waits.
-    pub(crate) fn wake_standing(&self, definitions: Vec<Definition>) {
-        if definitions.is_empty() {
-            return;
         }
-        let database = self.downgrade();
-        world::threads::spawn("standing", move || {
-            for Definition { name, text, tenant } in definitions {
-                let Some(database) = database.upgrade() else { return };
-                let payer = database.accounts().tenant(&tenant);
-                if let Err(error) = database.make_standing(&name, &text, payer) {
-                    let error = StandingError::Failed(error.message);
-                    database.standing_queries().keeper.keep_failed(&name, &text, payer, error);
-                }
-            }
-            if let Some(database) = database.upgrade() {
-                let standing = database.standing_queries();
-                *standing.ready.lock() = true;
-                standing.becomes_ready.notify_all();
-            }
-        });
+        drop(reserved);
+        written
     }
-    fn make_standing(&self, name: &str, text: &str, payer: u32) -> Result<(), Error> {
-        let definition = match datalog::statement(text) {
-            Some(wrapped) => {
-                let wrapped = datalog::kept(text, wrapped)?;
-                let (snapshot, offset) = (self.snapshot(), wrapped.offset);
-                Asked::from(datalog::compile(wrapped.program, text, offset, snapshot.catalog())?)
-            }
-            None => {
-                let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-                Asked::from(plan::normalize(statement)?)
-            }
-        };
+    /// What makes queries.
+    fn maker(&self) -> Maker {
         let standing = self.standing_queries();
         let handle = standing.wake.get_or_init(|| {
             let keeper = standing.keeper.clone();
             self.runtime()
                 .add_root(SHARE, move |at| Box::new(Feeding { keeper: keeper.clone(), at }) as Box<dyn Root>)
         });
-        let handle = handle.clone();
-        Ok(standing.keeper.create(name, text, definition, payer, Arc::new(move |at| handle.wake(at)))?)
+        Maker { engine: self.engine().clone(), keeper: standing.keeper.clone(), handle: handle.clone() }
     }
     /// Carries out a command of a statement, for good.
     pub(crate) fn carry_out(
@@ -244,6 +250,7 @@ impl Database {
             }
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
+            StandingCommand::Retry { name } => self.retry_standing(name)?,
             StandingCommand::Subscribe { name, from, snapshot, key } => {
                 let from = from.as_ref().map(|from| place(from, params)).transpose()?;
                 let subscription = self.subscribe(name, params, from, *snapshot)?;
@@ -253,27 +260,52 @@ impl Database {
         Ok(None)
     }
     fn has_standing(&self, name: &str) -> bool {
-        self.standing().iter().any(|query| query.name == name)
+        let standing = self.standing_queries();
+        standing.installations.await_created(name) || standing.is_kept(name)
     }
-    /// Ends a standing query and its subscriptions.
+    /// Ends a standing query and its subscriptions, whatever its state is.
+    ///
+    /// # Errors
+    /// There is none of this name; the disk refuses.
+    pub fn drop_standing(&self, name: &str) -> Result<(), Error> {
+        let standing = self.standing_queries();
+        self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
+            Some(_) => Ok(vec![entries::set(EntryKind::STANDING, name, None)]),
+            None => Err(StandingError::NoSuchQuery(name.into()).into()),
+        })?;
+        standing.installations.drop_query(name);
+        // One that is set aside, or is being installed, is not there.
+        let _ = standing.keeper.drop_query(name);
+        Ok(())
+    }
+    /// Tries a standing query again that has failed or was set aside: it is installed in the background.
     ///
     /// # Errors
     /// There is none of this name.
-    pub fn drop_standing(&self, name: &str) -> Result<(), Error> {
-        let standing = self.standing_queries();
-        standing.settle();
-        let _file = standing.file.lock();
-        let all = standing.definitions(self.accounts());
-        if all.iter().any(|other| *other.name == *name) {
-            standing.write(all.into_iter().filter(|other| *other.name != *name))?;
+    pub fn retry_standing(&self, name: &str) -> Result<(), Error> {
+        let (standing, snapshot) = (self.standing_queries(), self.snapshot());
+        let content = snapshot.catalog().entries().get(EntryKind::STANDING, name);
+        let content = content.ok_or_else(|| Error::from(StandingError::NoSuchQuery(name.into())))?;
+        let listed = standing.keeper.list().into_iter().find(|query| query.name == name);
+        if listed.as_ref().is_some_and(|query| query.failure.is_none()) {
+            return Ok(());
         }
-        Ok(standing.keeper.drop_query(name)?)
+        let definition = Definition::read(name, content);
+        let payer = definition.as_ref().map_or(0, |definition| self.accounts().tenant(&definition.tenant));
+        if standing.installations.retry(name, definition, payer) && listed.is_some() {
+            let _ = standing.keeper.drop_query(name);
+        }
+        self.install_waiting();
+        Ok(())
     }
-    /// All standing queries, in order of their names.
+    /// All standing queries, in order of their names, also those that do not run yet or are set aside.
     pub fn standing(&self) -> Vec<Standing> {
         let standing = self.standing_queries();
-        standing.settle();
-        standing.keeper.list()
+        let (mut all, running) = (standing.installations.list(), standing.keeper.list());
+        all.retain(|query| running.iter().all(|other| other.name != query.name));
+        all.extend(running);
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
     }
     /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
     ///
@@ -287,7 +319,7 @@ impl Database {
         snapshot: bool,
     ) -> Result<Subscription, Error> {
         let standing = self.standing_queries();
-        standing.settle();
+        standing.installations.await_ready(name, || true)?;
         Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), from, snapshot)?)
     }
 }
@@ -308,8 +340,9 @@ impl From<StandingError> for Error {
     fn from(error: StandingError) -> Error {
         let code = match &error {
             StandingError::Unsupported { .. } => "Tanglewood.ClientError.Standing.Unsupported",
+            StandingError::SetAside(_) => "Tanglewood.ClientError.Standing.SetAside",
             StandingError::Failed(_) => "Tanglewood.ClientError.Standing.Failed",
-            StandingError::TooLarge { .. } | StandingError::TooMany => {
+            StandingError::TooLarge { .. } | StandingError::TooMany | StandingError::TooSlow => {
                 "Tanglewood.ClientError.Standing.Limit"
             }
             StandingError::Storage(_) => "Tanglewood.DatabaseError.General.Storage",

@@ -183,45 +183,29 @@ fn transactions_are_listed_and_terminated_by_the_names_that_neo4j_gives_them() {
     assert_eq!(again, ["'neo4j-transaction-999999' '' 'Transaction not found.'"]);
 }
 
-/// Keeps names and passwords in a list.
-#[derive(Default)]
-struct List(parking_lot::Mutex<Vec<(String, String)>>);
-
-impl tanglewood_database::UserDirectory for List {
-    fn names(&self) -> Result<Vec<String>, tanglewood_database::Error> {
-        Ok(self.0.lock().iter().map(|(name, _)| name.clone()).collect())
-    }
-    fn add(&self, name: &str, password: &str) -> Result<(), tanglewood_database::Error> {
-        self.0.lock().push((name.into(), password.into()));
-        Ok(())
-    }
-    fn set_password(&self, name: &str, password: &str) -> Result<(), tanglewood_database::Error> {
-        self.0.lock().iter_mut().filter(|user| user.0 == name).for_each(|user| user.1 = password.into());
-        Ok(())
-    }
-    fn remove(&self, name: &str) -> Result<(), tanglewood_database::Error> {
-        self.0.lock().retain(|user| user.0 != name);
-        Ok(())
-    }
-}
-
 #[test]
-fn commands_about_users_go_to_the_door_that_keeps_them() {
+fn commands_about_users_change_the_catalogue() {
     let mut session = session();
-    assert!(session.query("CREATE USER ada SET PASSWORD 'engine no 1'", Params::new()).is_err());
     assert!(rows(&mut session, "SHOW USERS", Params::new()).is_empty());
-    let list = std::sync::Arc::new(List::default());
-    session.database().keep_users(list.clone());
     rows(&mut session, "CREATE USER ada SET PASSWORD 'engine no 1' CHANGE NOT REQUIRED", Params::new());
-    rows(&mut session, "CREATE USER ada IF NOT EXISTS SET PASSWORD 'another'", Params::new());
-    let text = "CREATE USER `bob b` SET PLAINTEXT PASSWORD $word";
+    rows(&mut session, "CREATE USER ada IF NOT EXISTS SET PASSWORD 'another one'", Params::new());
+    let text = "CREATE USER `bob.b` SET PLAINTEXT PASSWORD $word SET STATUS SUSPENDED";
     assert!(session.query(text, Params::new()).is_err(), "the password is missing");
     rows(&mut session, text, params! { "word" => "much longer" });
-    assert_eq!(rows(&mut session, "SHOW USERS YIELD user RETURN user", Params::new()), ["'ada'", "'bob b'"]);
+    let list = "SHOW USERS YIELD user, suspended RETURN user, suspended";
+    assert_eq!(rows(&mut session, list, Params::new()), ["'ada' Bool(false)", "'bob.b' Bool(true)"]);
+    let users = session.database().users();
+    let may = |name: &str, password: &str| users.log_on(name, password).unwrap().is_some();
+    assert!(may("ada", "engine no 1") && !may("ada", "another one") && !may("bob.b", "much longer"));
+    rows(&mut session, "ALTER USER `bob.b` SET STATUS ACTIVE", Params::new());
     rows(&mut session, "ALTER USER ada SET PASSWORD $word", params! { "word" => "engine no 2" });
-    rows(&mut session, "DROP USER `bob b`", Params::new());
-    rows(&mut session, "DROP USER `bob b` IF EXISTS", Params::new());
-    assert_eq!(*list.0.lock(), [("ada".to_string(), "engine no 2".to_string())]);
+    assert!(may("bob.b", "much longer") && may("ada", "engine no 2") && !may("ada", "engine no 1"));
+    rows(&mut session, "ALTER USER ada SET PASSWORD 'engine no 3' SET STATUS SUSPENDED", Params::new());
+    assert!(!may("ada", "engine no 3"));
+    rows(&mut session, "DROP USER `bob.b`", Params::new());
+    rows(&mut session, "DROP USER `bob.b` IF EXISTS", Params::new());
+    assert!(session.query("DROP USER `bob.b`", Params::new()).is_err());
+    assert_eq!(users.names(), ["ada"]);
     let planned = cypher::compile("CREATE USER ada SET PASSWORD 'engine no 1'").unwrap();
     assert!(!format!("{planned:?}").contains("engine"), "it is not shown");
 }

@@ -14,7 +14,7 @@ pub(crate) mod wire;
 pub use tls::Tls;
 
 use crate::Limits;
-use crate::users::{Gate, Users};
+use crate::users::Gate;
 use crowd::Crowd;
 use database::Database;
 use doorway::{Doorway, Guest};
@@ -122,10 +122,6 @@ impl Server {
     /// # Errors
     /// The address is none, is taken, or can be reached by others while no password is asked.
     pub fn start(database: Database, options: &ServeOptions) -> Result<Server, ServeError> {
-        let users = options.gate.users().cloned();
-        if let Some(users) = users.or_else(|| database.path().map(Users::of_database)) {
-            database.keep_users(Arc::new(users));
-        }
         let shared = Arc::new(Shared {
             database,
             gate: options.gate.clone(),

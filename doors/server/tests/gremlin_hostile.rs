@@ -6,12 +6,12 @@ mod common;
 
 use common::gremlin::*;
 use common::socket::within;
+use database::{Database, MEMORY, Options};
 use std::io::Write;
 use std::time::Duration;
+use tanglewood_server::GremlinServer;
 use tanglewood_server::Limits;
 use tanglewood_server::users::Gate;
-use tanglewood_server::{GremlinServer, Users};
-use world::files::TemporaryFolder;
 
 /// The head of a binary frame of a client that promises so many bytes.
 fn promise(bytes: u64) -> Vec<u8> {
@@ -101,8 +101,8 @@ fn values_nested_without_end_are_refused() {
 
 #[test]
 fn strangers_have_little_time_and_few_places() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let users = Users::of_database(folder.path());
+    let own = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let users = own.users();
     users.add("ada", "correct horse").unwrap();
     let limits = Limits {
         greeting_timeout: Duration::from_millis(300),

@@ -5,6 +5,7 @@ mod common;
 
 use common::gremlin::*;
 use common::socket::within;
+use database::{Database, MEMORY, Options};
 use rustls::pki_types::ServerName;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tanglewood_server::users::Gate;
 use tanglewood_server::{GremlinServer, Limits, Tls, Users};
-use world::files::TemporaryFolder;
 
 #[test]
 fn an_answer_comes_in_parts_of_the_size_asked_for() {
@@ -162,8 +162,9 @@ fn a_client_that_does_not_read_holds_its_traversal_back() {
     within(2_000, "the end of its traversal", || database.running().is_empty());
 }
 
-fn users(folder: &TemporaryFolder) -> Users {
-    let users = Users::of_database(folder.path());
+fn users() -> Users {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let users = database.users();
     users.add("ada", "correct horse").unwrap();
     users
 }
@@ -174,8 +175,7 @@ fn plain_token(name: &str, password: &str) -> String {
 
 #[test]
 fn strangers_are_asked_who_they_are() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let (database, options) = options(Gate::of(users(&folder)), Limits::default());
+    let (database, options) = options(Gate::of(users()), Limits::default());
     let server = GremlinServer::start(options).unwrap();
     let mut client = Client::connect(server.address());
     client.eval("g.inject(1)");
@@ -323,8 +323,7 @@ fn without_passwords_only_a_loopback_host_is_answered() {
     }
     assert_eq!(asked(server.address(), "", "", "Connection: close\r\n"), "200", "no browser");
     // Who asks for passwords may be called by any name.
-    let folder = TemporaryFolder::new("users").unwrap();
-    let (_database, options) = options(Gate::of(users(&folder)), Limits::default());
+    let (_database, options) = options(Gate::of(users()), Limits::default());
     let server = GremlinServer::start(options).unwrap();
     assert_eq!(asked(server.address(), "Host: db.example\r\n", "", "Connection: close\r\n"), "401");
     assert_eq!(asked(server.address(), "Host: db.example\r\n", "", upgrade), "101");

@@ -10,7 +10,7 @@ use model::Value;
 use std::process::Command;
 use std::time::Duration;
 use tanglewood_server::users::Gate;
-use tanglewood_server::{ServeError, ServeOptions, Server, Tls, Users, UsersError};
+use tanglewood_server::{ServeError, ServeOptions, Server, Tls, UsersError};
 use world::files::TemporaryFolder;
 
 fn database() -> Database {
@@ -33,12 +33,11 @@ const UNAUTHORIZED: &str = "Neo.ClientError.Security.Unauthorized";
 
 #[test]
 fn users_come_in_with_their_passwords_and_who_guesses_waits() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let users = Users::of_database(folder.path());
+    let database = database();
+    let users = database.users();
     users.add("ada", "correct horse").unwrap();
     let gate = Gate::with_lock_time(users.clone(), Duration::from_secs(2));
-    let server =
-        Server::start(database(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
+    let server = Server::start(database, &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
 
     assert!(log_on(&server, token("ada", "correct horse")).is_success());
     for wrong in
@@ -67,10 +66,10 @@ fn users_come_in_with_their_passwords_and_who_guesses_waits() {
 
 #[test]
 fn users_are_made_in_cypher_too() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let users = Users::of_database(folder.path());
+    let database = database();
+    let users = database.users();
     users.add("ada", "correct horse").unwrap();
-    let (database, gate) = (database(), Gate::of(users));
+    let gate = Gate::of(users);
     let server =
         Server::start(database.clone(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
     let mut session = database.session();
@@ -89,10 +88,9 @@ fn users_are_made_in_cypher_too() {
 
 #[test]
 fn a_user_pays_for_what_it_asks() {
-    let folder = TemporaryFolder::new("tenants").unwrap();
-    let users = Users::of_database(folder.path());
-    users.add("ada", "correct horse").unwrap();
     let database = database();
+    let users = database.users();
+    users.add("ada", "correct horse").unwrap();
     let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("127.0.0.1:0") };
     let server = Server::start(database.clone(), &options).unwrap();
     let mut client = Client::shaken(server.address());
@@ -107,16 +105,17 @@ fn a_user_pays_for_what_it_asks() {
 
 #[test]
 fn users_are_kept_as_salted_hashes() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let users = Users::of_database(folder.path());
-    assert_eq!(users.names(), Ok(vec![]));
+    let database = database();
+    let users = database.users();
+    assert!(users.is_empty());
     users.add("ada", "correct horse").unwrap();
     users.add("bob", "correct horse").unwrap();
-    assert_eq!(users.names(), Ok(vec!["ada".to_string(), "bob".to_string()]));
-    let text = world::files::read_text(&folder.path().join("users.json")).unwrap();
-    assert!(!text.contains("horse") && text.matches("$argon2id$").count() == 2, "{text}");
-    let hashes: Vec<&str> = text.lines().filter(|line| line.contains("argon2id")).collect();
-    assert_ne!(hashes[0], hashes[1], "the same password, two salts");
+    assert_eq!(users.names(), ["ada", "bob"]);
+    let snapshot = database.snapshot();
+    let kept: Vec<String> =
+        snapshot.catalog().entries().iter().map(|entry| String::from_utf8_lossy(entry.2).into()).collect();
+    assert!(kept.iter().all(|text| !text.contains("horse") && text.matches("$argon2id$").count() == 1));
+    assert_ne!(kept[0], kept[1], "the same password, two salts");
     assert_eq!(users.add("ada", "correct horse"), Err(UsersError::Exists("ada".into())));
     for name in ["", "a b", "ü", &"x".repeat(129)] {
         assert_eq!(users.add(name, "correct horse"), Err(UsersError::Name), "{name}");
@@ -126,23 +125,61 @@ fn users_are_kept_as_salted_hashes() {
     }
     users.remove("bob").unwrap();
     assert_eq!(users.remove("bob"), Err(UsersError::Unknown("bob".into())));
-    assert_eq!(
-        (users.verify("ada", "correct horse"), users.verify("bob", "correct horse")),
-        (Ok(true), Ok(false))
-    );
-    world::files::write_bytes(&folder.path().join("users.json"), b"{").unwrap();
-    assert!(matches!(users.verify("ada", "correct horse"), Err(UsersError::Damaged(_))), "nobody comes in");
+    assert!(users.log_on("ada", "correct horse").unwrap().is_some());
+    assert!(users.log_on("bob", "correct horse").unwrap().is_none());
+}
+
+/// A session of a user who was dropped went on writing.
+#[test]
+fn sessions_end_with_their_users() {
+    for change in
+        ["DROP USER bob", "ALTER USER bob SET PASSWORD 'another one'", "ALTER USER bob SET STATUS SUSPENDED"]
+    {
+        let database = database();
+        let users = database.users();
+        users.add("ada", "correct horse").unwrap();
+        users.add("bob", "battery staple").unwrap();
+        let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("127.0.0.1:0") };
+        let server = Server::start(database.clone(), &options).unwrap();
+        let enter = |name: &str, password: &str| {
+            let mut client = Client::shaken(server.address());
+            client.send(&[request(HELLO, &[none()]), request(LOGON, &[token(name, password)])]);
+            assert!((0..2).all(|_| client.next().is_success()));
+            client
+        };
+        let say = |client: &mut Client, text: &str| {
+            client.send(&[run(text), pull(-1)]);
+            let first = client.next();
+            let _ = client.next();
+            first
+        };
+        let (mut ada, mut bob, mut writing) =
+            (enter("ada", "correct horse"), enter("bob", "battery staple"), enter("bob", "battery staple"));
+        assert!(say(&mut bob, "CREATE (:A)").is_success());
+        writing.send(&[request(BEGIN, &[none()])]);
+        assert!(writing.next().is_success());
+        assert!(say(&mut writing, "CREATE (:B)").is_success());
+        assert!(say(&mut ada, change).is_success(), "{change}");
+        let expired = "Neo.ClientError.Security.AuthorizationExpired";
+        assert_eq!(say(&mut bob, "CREATE (:A)").code(), expired, "{change}");
+        writing.send(&[request(COMMIT, &[])]);
+        assert_eq!(writing.next().code(), expired, "{change}");
+        assert_eq!(database.snapshot().statistics().vertices(), 1, "{change}");
+        assert!(say(&mut ada, "CREATE (:A)").is_success(), "{change}");
+        let own = say(&mut ada, "DROP USER ada");
+        assert_eq!(own.code(), "Neo.ClientError.Statement.ArgumentError", "nobody drops itself");
+    }
 }
 
 #[test]
 fn others_may_reach_it_only_with_passwords() {
-    let folder = TemporaryFolder::new("users").unwrap();
-    let users = Users::of_database(folder.path());
+    let database = database();
+    let users = database.users();
     users.add("ada", "correct horse").unwrap();
-    let refused = Server::start(database(), &ServeOptions::at("0.0.0.0:0")).map(|_| ());
+    let refused = Server::start(database.clone(), &ServeOptions::at("0.0.0.0:0")).map(|_| ());
     assert!(matches!(refused, Err(ServeError::NotLoopback(_))));
     let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("0.0.0.0:0") };
-    assert!(Server::start(database(), &options).is_ok());
+    assert!(Server::start(database, &options).is_ok());
 }
 
 #[test]
@@ -207,7 +244,8 @@ fn the_official_driver_comes_through_tls_with_a_password() {
         return;
     }
     let folder = TemporaryFolder::new("tls").unwrap();
-    let users = Users::of_database(folder.path());
+    let database = database();
+    let users = database.users();
     users.add("ada", "correct horse").unwrap();
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
@@ -215,7 +253,7 @@ fn the_official_driver_comes_through_tls_with_a_password() {
     world::files::write_bytes(&key, made.signing_key.serialize_pem().as_bytes()).unwrap();
     let tls = Some(Tls::from_files(&certificate, &key).unwrap());
     let options = ServeOptions { gate: Gate::of(users), tls, ..ServeOptions::at("127.0.0.1:0") };
-    let server = Server::start(database(), &options).unwrap();
+    let server = Server::start(database, &options).unwrap();
     let port = server.address().port().to_string();
     let output = Command::new("python3").args(["-c", OVER_TLS, &port]).arg(&certificate).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -12,6 +12,10 @@ pub enum StandingError {
         /// What to write instead, where there is something.
         hint: Option<&'static str>,
     },
+    /// It was set aside when the database was opened; the text says why.
+    SetAside(String),
+    /// Its first answer took longer than it may.
+    TooSlow,
     /// An expression failed on a row.
     Failed(String),
     /// The answer, or what is kept for it, passed a limit.
@@ -82,6 +86,10 @@ impl StandingError {
                 Some("subscribe with the snapshot first, or keep more history")
             }
             StandingError::NoSuchColumn { .. } => Some("a key is made of columns that the query returns"),
+            StandingError::SetAside(_) => {
+                Some("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again")
+            }
+            StandingError::TooSlow => Some("ask for less, or try it again when the machine is idle"),
             StandingError::Storage(_) => None,
         }
     }
@@ -91,6 +99,8 @@ impl fmt::Display for StandingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StandingError::Unsupported { what, .. } => write!(f, "{what} cannot be kept up to date"),
+            StandingError::SetAside(why) => write!(f, "it is set aside: {why}"),
+            StandingError::TooSlow => write!(f, "its first answer took longer than it may"),
             StandingError::Failed(why) => write!(f, "an expression failed: {why}"),
             StandingError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
             StandingError::NoSuchColumn { name, known } => {

@@ -6,6 +6,7 @@
 
 use crate::StandingError;
 use crate::follower::{Follower, Gathered};
+use crate::installing::Installing;
 use crate::kept::Definition;
 use crate::limits::QUERIES_MAX;
 use crate::query::Query;
@@ -20,6 +21,31 @@ use std::sync::Arc;
 use transact::{Engine, Waker};
 use world::clock::monotonic_ns;
 
+/// Where a standing query stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its first answer is being made, or waits to be.
+    Installing,
+    /// Its answer is kept true.
+    Running,
+    /// It ended with an error.
+    Failed,
+    /// It could not be read or installed when the database was opened.
+    SetAside,
+}
+
+impl State {
+    /// As SHOW STANDING QUERIES says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Installing => "installing",
+            State::Running => "running",
+            State::Failed => "failed",
+            State::SetAside => "set aside",
+        }
+    }
+}
+
 /// What is known of a standing query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -27,6 +53,8 @@ pub struct Standing {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// Where it stands.
+    pub state: State,
     /// Rows of its answer, equal ones counted once.
     pub rows: usize,
     /// Who reads it now.
@@ -43,6 +71,25 @@ pub struct Standing {
     pub bytes: usize,
     /// Why it ended, if it did.
     pub failure: Option<StandingError>,
+}
+
+impl Standing {
+    /// Of a query that does not run yet.
+    pub fn not_running(name: &str, text: &str, payer: u32, state: State) -> Standing {
+        Standing {
+            name: name.into(),
+            text: text.into(),
+            state,
+            rows: 0,
+            subscribers: 0,
+            parameters: Vec::new(),
+            place: 0,
+            payer,
+            used_ns: 0,
+            bytes: 0,
+            failure: None,
+        }
+    }
 }
 
 /// The queries of one place.
@@ -110,11 +157,30 @@ impl Keeper {
         payer: u32,
         wake: PlaceWaker,
     ) -> Result<(), StandingError> {
+        self.create_within(name, text, definition, payer, wake, &Arc::default())
+    }
+    /// As [`Keeper::create`], within these bounds.
+    ///
+    /// # Errors
+    /// As there; a bound is passed.
+    pub fn create_within(
+        &self,
+        name: &str,
+        text: &str,
+        definition: impl Into<Definition>,
+        payer: u32,
+        wake: PlaceWaker,
+        bounds: &Arc<Installing>,
+    ) -> Result<(), StandingError> {
         let at = self.check_room(name, &self.names.lock())?;
         let wake: Waker = Arc::new(move || wake(at));
         let begin_ns = monotonic_ns();
         let mut own = Follower::begin(&self.engine, None);
-        let mut query = Query::begin(text, definition.into(), &own.view, own.tick, own.place)?;
+        own.view.bounds = Some(bounds.clone());
+        bounds.charge(self.ledger.as_ref().map(|ledger| ledger(payer)));
+        let query = Query::begin(text, definition.into(), &own.view, own.tick, own.place);
+        bounds.charge(None);
+        let mut query = query?;
         query.payer = payer;
         query.held = self.ledger.as_ref().map(|ledger| ledger(payer));
         query.charge()?;
@@ -146,13 +212,6 @@ impl Keeper {
         let load = |at: &usize| names.values().filter(|place| *place == at).count();
         Ok((0..self.places.len()).min_by_key(load).unwrap_or(0))
     }
-    /// Keeps the name of a query that could not be made, with the reason, until it is dropped.
-    pub fn keep_failed(&self, name: &str, text: &str, payer: u32, error: StandingError) {
-        let mut query = Query::failed(text, error, self.engine.snapshot().place());
-        query.payer = payer;
-        self.names.lock().insert(name.to_string(), 0);
-        self.places[0].lock().queries.insert(name.to_string(), query);
-    }
     /// Ends a query and its subscriptions.
     ///
     /// # Errors
@@ -172,6 +231,7 @@ impl Keeper {
         let describe = |(name, query): (&String, &Query)| Standing {
             name: name.clone(),
             text: query.text.clone(),
+            state: if query.failure().is_some() { State::Failed } else { State::Running },
             rows: query.rows(),
             subscribers: query.subscribers(),
             parameters: query.parameters.to_vec(),
@@ -296,7 +356,9 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
                 follower.settle();
             }
             Gathered::Anew => {
+                let bounds = follower.view.bounds.take();
                 *follower = Follower::begin(engine, None);
+                follower.view.bounds = bounds;
                 query.replace(follower);
             }
         }

@@ -7,7 +7,7 @@
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`query`] (one query and its readers), [`keeper`] (all
+//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how). Datalog programs are kept by [`rules`], over the graph as
 //! relations ([`facts`]); [`kept`] is where the two kinds of query meet.
 
@@ -17,6 +17,7 @@ mod error;
 mod evaluate;
 mod facts;
 mod follower;
+mod installing;
 mod join;
 mod keeper;
 mod kept;
@@ -34,7 +35,8 @@ mod upsert;
 mod view;
 
 pub use error::StandingError;
-pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, TurnEnd};
+pub use installing::Installing;
+pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, State, TurnEnd};
 pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use row::Row;

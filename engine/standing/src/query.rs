@@ -53,6 +53,15 @@ fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, Stand
     })
 }
 
+/// There is no room for what a query keeps.
+pub(crate) fn too_large((level, limit): (Level, u64)) -> StandingError {
+    let what = match level {
+        Level::Machine => "memory of all queries, in bytes,",
+        _ => "memory of the tenant, in bytes,",
+    };
+    StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
+}
+
 /// Changes of one commit.
 struct Remembered {
     place: u64,
@@ -104,10 +113,6 @@ impl Query {
         let ((columns, parameters), kept) = caught(|| definition.begin(&turn, None))?;
         Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { definition, kept }), place) })
     }
-    /// The name of one that could not be made.
-    pub fn failed(text: &str, error: StandingError, place: u64) -> Query {
-        Query::of(text, Err(error), place)
-    }
     fn of(text: &str, work: Result<Work, StandingError>, place: u64) -> Query {
         Query {
             text: text.to_string(),
@@ -146,13 +151,7 @@ impl Query {
     pub fn charge(&mut self) -> Result<(), StandingError> {
         let bytes = self.bytes() as u64;
         let outcome = self.held.as_mut().map_or(Ok(()), |held| held.set(bytes));
-        outcome.map_err(|(level, limit)| {
-            let what = match level {
-                Level::Machine => "memory of all queries, in bytes,",
-                _ => "memory of the tenant, in bytes,",
-            };
-            StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
-        })
+        outcome.map_err(too_large)
     }
     /// Likewise; where there is room but for what others hold at this moment, it is counted and goes on.
     fn count(&mut self) -> Result<(), StandingError> {

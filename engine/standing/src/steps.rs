@@ -105,6 +105,7 @@ impl Steps {
                 Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
                 Operator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),
             };
+            turn.view.count(changes.len())?;
             consolidate(&mut changes);
             all.push(changes);
         }

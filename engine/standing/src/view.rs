@@ -9,6 +9,7 @@
 mod values;
 
 use crate::StandingError;
+use crate::installing::Installing;
 use crate::table::{HashMap, HashSet};
 use model::schema::IndexId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
@@ -81,6 +82,8 @@ pub(crate) struct View {
     changed: ChangedValues,
     /// Made when first asked for.
     adjacency: Mutex<HashMap<(Vec<EdgeTypeId>, Direction), AdjacencyView>>,
+    /// What reading it may cost, while a query is installed.
+    pub bounds: Option<Arc<Installing>>,
 }
 
 fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
@@ -99,7 +102,12 @@ fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
 impl View {
     pub fn new(base: Snapshot) -> View {
         let (delta, changed) = (Delta::default(), ChangedValues::default());
-        View { newest: base.clone(), base, delta, changed, adjacency: Mutex::default() }
+        let (newest, adjacency) = (base.clone(), Mutex::default());
+        View { newest, base, delta, changed, adjacency, bounds: None }
+    }
+    /// So many rows more were made of what is read: may that go on?
+    pub fn count(&self, rows: usize) -> Result<(), StandingError> {
+        self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.count(rows))
     }
     /// The snapshot that knows the newest names.
     pub fn newest(&self) -> &Snapshot {

@@ -24,6 +24,11 @@ pub enum StandingCommand {
         /// Do nothing if there is none.
         if_exists: bool,
     },
+    /// `ALTER STANDING QUERY name RETRY`
+    Retry {
+        /// Its name.
+        name: Name,
+    },
     /// `SUBSCRIBE name [FROM place] [SNAPSHOT] [ENVELOPE UPSERT (column, …)]`
     Subscribe {
         /// Its name.
@@ -81,6 +86,7 @@ impl fmt::Display for StandingCommand {
                     if *if_exists { " IF EXISTS" } else { "" }
                 )
             }
+            StandingCommand::Retry { name } => write!(f, "ALTER STANDING QUERY {} RETRY", Quoted(name)),
             StandingCommand::Subscribe { name, from, snapshot, key } => {
                 write!(f, "SUBSCRIBE {}", Quoted(name))?;
                 match from {

@@ -1,4 +1,4 @@
-//! Commands about users and their passwords. Who keeps them is not the graph's affair: a door does.
+//! Commands about users and their passwords.
 
 use crate::expr::Name;
 use std::fmt;
@@ -14,15 +14,19 @@ pub enum UserCommand {
         if_not_exists: bool,
         /// Its password.
         password: Password,
+        /// SET STATUS SUSPENDED (true) or ACTIVE.
+        suspended: Option<bool>,
     },
-    /// ALTER USER … SET PASSWORD.
+    /// ALTER USER … SET PASSWORD, SET STATUS: one of them at least.
     Alter {
         /// The user.
         name: Name,
         /// IF EXISTS.
         if_exists: bool,
         /// Its new password.
-        password: Password,
+        password: Option<Password>,
+        /// SET STATUS SUSPENDED (true) or ACTIVE.
+        suspended: Option<bool>,
     },
     /// DROP USER.
     Drop {
@@ -38,7 +42,7 @@ impl UserCommand {
     pub fn parameter(&self) -> Option<&Name> {
         match self {
             UserCommand::Create { password: Password::Parameter(name), .. }
-            | UserCommand::Alter { password: Password::Parameter(name), .. } => Some(name),
+            | UserCommand::Alter { password: Some(Password::Parameter(name)), .. } => Some(name),
             _ => None,
         }
     }

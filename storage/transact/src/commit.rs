@@ -112,26 +112,34 @@ impl Committer {
 }
 
 impl Shared {
-    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back.
+    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back, and whether it was held back.
     pub fn commit(
         &self,
         changes: Vec<Change>,
         reads: Reads,
         base: Basis,
         (gatekeeper, turn): (usize, Option<u64>),
-    ) -> (Result<u64, TransactError>, Option<Reads>) {
+    ) -> (Result<u64, TransactError>, Option<(Reads, bool)>) {
         let stamp = self.stamp(gatekeeper);
         let mut input = Input { changes, reads, base, stamp, turn };
+        let mut held = None;
         loop {
             let mut committer = self.committer.lock();
             let accepted = self.accept(&mut committer, &mut input);
             drop(committer);
             match accepted {
-                Ok((waiting, leads)) => return (self.await_landing(&waiting, leads), None),
-                Err(Refusal::Held) => self.turns.wait_for_end(),
+                Ok((waiting, leads)) => {
+                    let was_held = held.take();
+                    drop(was_held);
+                    return (self.await_landing(&waiting, leads), None);
+                }
+                Err(Refusal::Held) => {
+                    held.get_or_insert_with(|| self.turns.hold());
+                    self.turns.wait_for_end();
+                }
                 Err(Refusal::Failed(error)) => {
                     self.conflicts.fetch_add(u64::from(error.is_retryable()), Ordering::Relaxed);
-                    let reads = error.is_retryable().then_some(input.reads);
+                    let reads = error.is_retryable().then_some((input.reads, held.is_some()));
                     return (Err(error), reads);
                 }
             }

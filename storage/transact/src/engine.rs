@@ -134,16 +134,38 @@ impl Engine {
     /// it, for a bounded time.
     pub fn begin_again(&self, gatekeeper: usize, refused: &Transaction) -> Transaction {
         let (refusals, reads) = refused.refusal();
-        let turn = reads.filter(|_| refusals >= RESERVE_AFTER_REFUSALS).map(|reads| {
+        let reads = reads.filter(|_| refusals >= RESERVE_AFTER_REFUSALS);
+        self.begin_in_turn(gatekeeper, refused, refusals, reads)
+    }
+    /// Begins the transaction that follows `before` in its session, where that was refused or committed in a contended turn: what it read is
+    /// reserved at once. For transactions whose statements come one by one, beside which single statements would always win.
+    pub fn begin_fairly(&self, gatekeeper: usize, before: &Transaction) -> Transaction {
+        match before.take_contended() {
+            Some(reads) => self.begin_in_turn(gatekeeper, before, 0, Some(reads)),
+            None => {
+                let (refusals, reads) = before.refusal();
+                self.begin_in_turn(gatekeeper, before, refusals, reads)
+            }
+        }
+    }
+    fn begin_in_turn(
+        &self,
+        gatekeeper: usize,
+        before: &Transaction,
+        refusals: u32,
+        reads: Option<Reads>,
+    ) -> Transaction {
+        let turn = reads.map(|reads| {
             let everything = Reads { everything: true, ..Reads::default() };
-            let reserved = if refused.turn.is_some() { everything } else { reads };
-            let turn = self.shared.turns.take(reserved, refused.age_ns());
+            let was_in_vain = refusals > 0 && before.turn.is_some();
+            let reserved = if was_in_vain { everything } else { reads };
+            let turn = self.shared.turns.take(reserved, before.took_ns());
             // What was accepted before the turn is published before the snapshot is taken.
             let accepted = self.shared.committer.lock().tip.place();
             self.shared.land(accepted);
             turn
         });
-        let mut again = self.begin_at(gatekeeper, refused.mode());
+        let mut again = self.begin_at(gatekeeper, before.mode());
         (again.refusals, again.turn) = (refusals, turn);
         again
     }

@@ -77,6 +77,7 @@ impl TransactError {
             TransactError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
             TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
             TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
+            TransactError::Store(StoreError::EntryRefused(_)) => "Neo.ClientError.Statement.ArgumentError",
             TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
             TransactError::Durable(DurableError::AlreadyOpen { .. }) => {
                 "Tanglewood.ClientError.Database.AlreadyOpen"

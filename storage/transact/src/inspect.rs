@@ -35,6 +35,14 @@ pub fn check(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Report, TransactErro
     Ok(report)
 }
 
+/// A disk over this one on which the database, or the backup, in the folder opens; what is changed there is forgotten.
+///
+/// # Errors
+/// There is no database.
+pub fn without_trace(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Arc<dyn Disk>, TransactError> {
+    Ok(durable::as_database(disk, folder)?)
+}
+
 /// Copies a database, open or not, into a folder that is missing or empty. The copy is read back, opened, and read as the database would
 /// be; it is whole, or it is not there.
 ///

@@ -42,7 +42,7 @@ pub use engine::{CommitCounts, Engine};
 pub use error::TransactError;
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use history::{History, Moment, Point};
-pub use inspect::{backup, check, restore};
+pub use inspect::{backup, check, restore, without_trace};
 pub use install::Load;
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};
 pub use order::BankCounts;

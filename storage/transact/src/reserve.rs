@@ -4,12 +4,16 @@
 //! Idea: after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a turn: what it read the last time is reserved,
 //! and commits that would write any of it wait until it is through, or until its time is over. If it meets a conflict even so, because it
 //! read something else this time, its next turn reserves everything.
+//! An explicit transaction, which its client retries, gets its turn after the first refusal; and as long as others were held back in its last
+//! turn, the next transaction of its session gets one from the beginning (see `Engine::begin_fairly`).
 //! Invariants: one turn at a time, those who want one wait in line; a turn lasts at most [`TURN_MAX`], so nobody waits for a client that went
-//! to lunch; nobody is refused because of a turn, only held back. Cost: without a turn, one relaxed load a commit.
+//! to lunch; nobody is refused because of a turn, only held back; between two turns every commit that was held back has its chance, so
+//! turns do not starve those who have none. Cost: without a turn, one relaxed load a commit.
 
 use crate::conflicts::{Footprint, in_range};
 use crate::reads::Inner as Reads;
 use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock::monotonic_ns;
@@ -20,6 +24,9 @@ pub const RESERVE_AFTER_REFUSALS: u32 = 3;
 pub const TURN_MIN: Duration = Duration::from_millis(100);
 /// And at most this.
 pub const TURN_MAX: Duration = Duration::from_secs(10);
+
+/// How long the next turn waits for commits that were held back by the one before.
+const HELD_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Catalogue commands are never held back: they hold the committer's lock already.
 pub(crate) const EXEMPT: u64 = 0;
@@ -36,12 +43,31 @@ pub(crate) struct Turns {
 struct State {
     last: u64,
     holder: Option<Holder>,
+    /// Those who want a turn, in order.
+    line: VecDeque<u64>,
+    last_in_line: u64,
+    /// Commits that were held back and have not been judged since.
+    held: usize,
+    /// When the last turn ended.
+    ended_ns: u64,
 }
 
 struct Holder {
     turn: u64,
     reserved: Reads,
     until_ns: u64,
+    /// Somebody was held back.
+    is_wanted: bool,
+}
+
+/// A commit that was held back; dropped when it has been judged.
+pub(crate) struct Held<'a>(&'a Turns);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().held -= 1;
+        self.0.ended.notify_all();
+    }
 }
 
 impl Turns {
@@ -49,21 +75,26 @@ impl Turns {
     pub fn take(&self, reserved: Reads, attempt_ns: u64) -> u64 {
         let length_ns = (2 * attempt_ns).clamp(TURN_MIN.as_nanos() as u64, TURN_MAX.as_nanos() as u64);
         let mut state = self.state.lock();
-        while !self.is_free(&mut state) {
+        state.last_in_line += 1;
+        let place = state.last_in_line;
+        state.line.push_back(place);
+        while state.line.front() != Some(&place) || !self.is_free(&mut state) || is_crowded(&state) {
             self.wait(&mut state);
         }
+        state.line.pop_front();
         state.last += 1;
         let turn = state.last;
-        state.holder = Some(Holder { turn, reserved, until_ns: monotonic_ns() + length_ns });
+        let until_ns = monotonic_ns() + length_ns;
+        state.holder = Some(Holder { turn, reserved, until_ns, is_wanted: false });
         self.taken.store(true, Ordering::Release);
         turn
     }
-    /// Ends a turn, unless its time was over already.
-    pub fn end(&self, turn: u64) {
+    /// Ends a turn, unless its time was over already. Where somebody was held back, what was reserved comes back.
+    pub fn end(&self, turn: u64) -> Option<Reads> {
         let mut state = self.state.lock();
-        if state.holder.as_ref().is_some_and(|holder| holder.turn == turn) {
-            self.free(&mut state);
-        }
+        let own = state.holder.take_if(|holder| holder.turn == turn)?;
+        self.free(&mut state);
+        own.is_wanted.then_some(own.reserved)
     }
     /// Must a commit that writes this wait for somebody's turn to end?
     pub fn holds_back(&self, turn: Option<u64>, footprint: &Footprint) -> bool {
@@ -74,8 +105,15 @@ impl Turns {
         if self.is_free(&mut state) {
             return false;
         }
-        let holder = state.holder.as_ref().expect("a turn that is not free has a holder");
-        turn != Some(holder.turn) && meets(&holder.reserved, footprint)
+        let holder = state.holder.as_mut().expect("a turn that is not free has a holder");
+        let is_held = turn != Some(holder.turn) && meets(&holder.reserved, footprint);
+        holder.is_wanted |= is_held;
+        is_held
+    }
+    /// A commit is held back from now until it is judged.
+    pub fn hold(&self) -> Held<'_> {
+        self.state.lock().held += 1;
+        Held(self)
     }
     /// Waits for the end of the turn, if there is one.
     pub fn wait_for_end(&self) {
@@ -96,14 +134,21 @@ impl Turns {
     }
     fn free(&self, state: &mut State) {
         state.holder = None;
+        state.ended_ns = monotonic_ns();
         self.taken.store(false, Ordering::Release);
         self.ended.notify_all();
     }
     fn wait(&self, state: &mut parking_lot::MutexGuard<'_, State>) {
-        let until_ns = state.holder.as_ref().map_or(0, |holder| holder.until_ns);
+        let patience_ns = HELD_PATIENCE.as_nanos() as u64;
+        let until_ns = state.holder.as_ref().map_or(monotonic_ns() + patience_ns, |holder| holder.until_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         self.ended.wait_for(state, left);
     }
+}
+
+/// Do commits that were held back by the last turn still wait to be judged? Not for ever.
+fn is_crowded(state: &State) -> bool {
+    state.held > 0 && monotonic_ns() < state.ended_ns + HELD_PATIENCE.as_nanos() as u64
 }
 
 /// Would this write change what was read?

@@ -9,11 +9,12 @@ use crate::commit::Basis;
 use crate::engine::Shared;
 use crate::footprint::labels;
 use crate::reads::Inner as Reads;
+use crate::reserve::RESERVE_AFTER_REFUSALS;
 use crate::{ReadSet, TransactError, constraints};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Change, EdgeScratch, Snapshot};
 use world::clock::monotonic_ns;
 
@@ -46,7 +47,13 @@ pub struct Transaction {
     /// Its turn, if it has one.
     pub(crate) turn: Option<u64>,
     began_ns: u64,
+    /// How long it took, once it has ended.
+    took_ns: AtomicU64,
     refused: Mutex<Option<Reads>>,
+    /// It was refused after it had been held back by somebody's turn.
+    was_held: AtomicBool,
+    /// It committed in a turn in which others were held back: what was reserved.
+    contended: Mutex<Option<Reads>>,
 }
 
 /// Numbers of vertices or edges.
@@ -83,7 +90,10 @@ impl Transaction {
             refusals: 0,
             turn: None,
             began_ns: monotonic_ns(),
+            took_ns: AtomicU64::new(0),
             refused: Mutex::default(),
+            was_held: AtomicBool::new(false),
+            contended: Mutex::default(),
         }
     }
     /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
@@ -308,7 +318,10 @@ impl Transaction {
             false => {
                 let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.turn));
                 let (outcome, refused) = self.shared.commit(changes, self.reads.take(), base, at);
-                *self.refused.lock() = refused;
+                if let Some((reads, was_held)) = refused {
+                    self.was_held.store(was_held, Ordering::Relaxed);
+                    *self.refused.lock() = Some(reads);
+                }
                 outcome
             }
         };
@@ -319,11 +332,21 @@ impl Transaction {
     /// How often it was refused, this time included, and what it read if it was refused this time.
     pub(crate) fn refusal(&self) -> (u32, Option<Reads>) {
         let refused = self.refused.lock().take();
-        (self.refusals + u32::from(refused.is_some()), refused)
+        // Who waited for another's turn and lost by that has waited enough.
+        let counted = if self.was_held.load(Ordering::Relaxed) { RESERVE_AFTER_REFUSALS } else { 1 };
+        (self.refusals + if refused.is_some() { counted } else { 0 }, refused)
     }
-    /// Time since it began.
-    pub(crate) fn age_ns(&self) -> u64 {
-        monotonic_ns().saturating_sub(self.began_ns)
+    /// Did others have to wait while it had its turn? Then the next that does the same is to have one from the beginning.
+    pub fn is_contended(&self) -> bool {
+        self.contended.lock().is_some()
+    }
+    /// What the next that does the same reserves from the beginning.
+    pub(crate) fn take_contended(&self) -> Option<Reads> {
+        self.contended.lock().take()
+    }
+    /// How long it took, once it has ended.
+    pub(crate) fn took_ns(&self) -> u64 {
+        self.took_ns.load(Ordering::Relaxed)
     }
 
     /// Ends the transaction and forgets its writes.
@@ -335,6 +358,7 @@ impl Transaction {
         if self.ended.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.took_ns.store(monotonic_ns().saturating_sub(self.began_ns), Ordering::Relaxed);
         let writes = std::mem::take(&mut *self.writes.lock());
         if !committed {
             self.shared.store.allocator().give_back(&writes.created_vertices, &writes.created_edges);
@@ -343,7 +367,9 @@ impl Transaction {
             self.shared.retire(self.base.place());
         }
         if let Some(turn) = self.turn {
-            self.shared.turns.end(turn);
+            let reserved = self.shared.turns.end(turn);
+            // Everything is never reserved out of habit.
+            *self.contended.lock() = reserved.filter(|reads| committed && !reads.everything);
         }
     }
 

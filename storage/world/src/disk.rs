@@ -16,6 +16,7 @@ use std::path::Path;
 
 pub use error::{DiskError, DiskResult};
 pub use overlay::OverlayDisk;
+pub(crate) use real::FOLDER_MODE;
 pub use real::RealDisk;
 pub use sim::{Faults, SimDisk};
 

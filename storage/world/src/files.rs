@@ -3,15 +3,16 @@
 //! Nothing here is durable against power loss; a database's own files go through [`crate::disk`].
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 
 use crate::chance::Chance;
-use crate::disk::{DiskError, DiskResult};
+use crate::disk::{DiskError, DiskResult, FOLDER_MODE};
 
 /// Bytes read or written at once: large enough that system calls vanish beside parsing, small enough for a second-level cache.
 pub const BUFFER_BYTES: usize = 256 * 1024;
@@ -133,9 +134,14 @@ pub fn remove_file(path: &Path) -> DiskResult<()> {
     named(fs::remove_file(path), path, "remove")
 }
 
-/// Creates a folder and the missing ones above it.
+/// Creates a folder and the missing ones above it, for their owner alone.
 pub fn create_folder(path: &Path) -> DiskResult<()> {
-    named(fs::create_dir_all(path), path, "create folder")
+    create_own_folder(path)
+}
+
+/// A folder that only its owner may enter.
+fn create_own_folder(path: &Path) -> DiskResult<()> {
+    named(DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path), path, "create folder")
 }
 
 /// What lies in a folder, as full paths, sorted.
@@ -181,7 +187,7 @@ impl TemporaryFolder {
     pub fn inside(folder: &Path, purpose: &str) -> DiskResult<Self> {
         let number = Chance::from_system().next_u64();
         let path = folder.join(format!("tanglewood-{purpose}-{number:016x}"));
-        named(fs::create_dir_all(&path), &path, "create folder")?;
+        create_own_folder(&path)?;
         Ok(Self { path })
     }
 

@@ -428,7 +428,7 @@ impl Run {
     }
 
     fn sound(&self, disk: &Arc<dyn Disk>, folder: &str) -> Result<(), String> {
-        let report = database::check(disk, folder).map_err(|error| format!("{folder}: {error}"))?;
+        let report = database::check(disk, folder).map_err(|error| format!("{folder}: {error}"))?.report;
         match report.problems.is_empty() {
             true => Ok(()),
             false => Err(format!("{folder} is not sound: {:?}", report.problems)),

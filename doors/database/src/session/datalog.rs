@@ -25,6 +25,7 @@ impl Session {
     /// # Errors
     /// The text is no program or asks nothing, a parameter is missing, a limit is passed.
     pub fn datalog(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
+        self.may_ask()?;
         let limits = self.limits.clone();
         let snapshot = self.database.snapshot();
         let program = compile(text, text, 0, snapshot.catalog())?;

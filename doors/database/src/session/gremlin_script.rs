@@ -75,18 +75,6 @@ impl Session {
         }
     }
 
-    /// Is the transaction whole, if there is one? Whoever asks from now on is charged.
-    pub(super) fn may_ask(&mut self) -> Result<(), Error> {
-        if self.transaction.as_ref().is_some_and(|open| open.broken) {
-            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(
-                Error::new(code, "an earlier traversal of the transaction failed").hint("roll it back")
-            );
-        }
-        self.speaker.settle(self.database.accounts());
-        Ok(())
-    }
-
     /// Runs a traversal that the algebra can say: it reads, as a query of Cypher would.
     pub(super) fn run_planned(
         &self,

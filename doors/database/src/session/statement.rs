@@ -71,7 +71,8 @@ impl Session {
                 return self.run_standing(command, &params, &planned, snapshot);
             }
             StatementKind::Users(command) => {
-                users::carry_out(command, &params, &self.database)?;
+                let own = self.speaker.user.as_deref();
+                users::carry_out(command, &params, &self.database, own)?;
                 said = Some("users changed".to_string());
                 catalogue::nothing()
             }
@@ -97,7 +98,7 @@ impl Session {
         let told = self.database.carry_out(command, params, payer)?;
         let summary = Summary { said, ..summary(planned, &snapshot) };
         Ok(match told {
-            Some(told) => QueryResult::of_subscription(told.until(self.interrupter.clone()), summary),
+            Some(told) => QueryResult::of_subscription(told.until(self.interrupter.clone(), self.credential.clone()), summary),
             None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),
         })
     }

@@ -12,6 +12,9 @@ use world::clock::monotonic_ns;
 /// they are given. It is let through in the end.
 const RETRIED_WITHIN: Duration = Duration::from_secs(30);
 
+/// Who commits while others have to wait for it is followed by such a transaction so soon.
+const CONTENDED_WITHIN: Duration = Duration::from_secs(5);
+
 /// An open transaction.
 pub(super) struct Open {
     pub(super) transaction: Arc<Transaction>,
@@ -35,6 +38,7 @@ impl Session {
     }
     /// Begins a transaction that may take so long, from now to its commit.
     pub fn begin_within(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
+        self.check_credential()?;
         if self.in_transaction() {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
             return Err(Error::new(code, "a transaction is open already in this session")
@@ -42,7 +46,11 @@ impl Session {
         }
         let refused =
             self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
-        let transaction = Arc::new(self.begin_after(mode, refused.map(|(transaction, _)| transaction)));
+        let engine = self.database.engine();
+        let transaction = Arc::new(match refused {
+            Some((before, _)) => engine.begin_fairly(self.gatekeeper, &before),
+            None => engine.begin_at(self.gatekeeper, mode),
+        });
         let deadline_ns = timeout.map(deadline_after);
         let listed = self.listed();
         self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed });
@@ -52,7 +60,7 @@ impl Session {
     pub fn commit(&mut self) -> Result<u64, Error> {
         let terminated = self.check_terminated();
         let open = self.take_open()?;
-        if let Err(error) = terminated {
+        if let Err(error) = terminated.and_then(|()| self.check_credential()) {
             open.transaction.rollback();
             return Err(error);
         }
@@ -69,6 +77,8 @@ impl Session {
         let outcome = open.transaction.commit();
         if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
             self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
+        } else if open.transaction.is_contended() {
+            self.refused = Some((open.transaction, deadline_after(CONTENDED_WITHIN)));
         }
         let place = outcome?;
         self.database.after_commit();

@@ -1,6 +1,6 @@
 //! A subscription as the rows of a statement.
 
-use crate::{Batch, Database, Error, Interrupter, Value};
+use crate::{Batch, Credential, Database, Error, Interrupter, Value};
 use ::standing::{Event, Row, Subscription, SubscriptionEnd, Upsert, Upserts};
 use parking_lot::Mutex;
 use plan::expr::Name;
@@ -17,6 +17,7 @@ pub(crate) struct Told {
     upserts: Option<Upserts>,
     cancelled: Mutex<Option<String>>,
     interrupter: Option<Interrupter>,
+    credential: Option<Credential>,
 }
 
 /// How often a reader without a time limit looks whether it was cancelled.
@@ -32,11 +33,12 @@ impl Told {
             [] => None,
             key => Some(Upserts::new(subscription.columns(), key)?),
         };
-        Ok(Told { subscription, database, upserts, cancelled: Mutex::new(None), interrupter: None })
+        let cancelled = Mutex::new(None);
+        Ok(Told { subscription, database, upserts, cancelled, interrupter: None, credential: None })
     }
-    /// Ends when this says so.
-    pub fn until(self, interrupter: Interrupter) -> Told {
-        Told { interrupter: Some(interrupter), ..self }
+    /// Ends when this says so, or when whoever logged on is not welcome any more.
+    pub fn until(self, interrupter: Interrupter, credential: Option<Credential>) -> Told {
+        Told { interrupter: Some(interrupter), credential, ..self }
     }
     pub fn database(&self) -> &Database {
         &self.database
@@ -67,6 +69,7 @@ impl Told {
         if let Some(reason) = self.cancelled.lock().take().or(interrupted) {
             return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
         }
+        self.credential.as_ref().map_or(Ok(()), Credential::check)?;
         let Some(event) = self.subscription.next(timeout).map_err(ended)? else { return Ok(None) };
         *snapshot = self.database.snapshot();
         let (time, rows) = match &event {

@@ -21,7 +21,7 @@ use super::{Version, bookmark};
 use crate::Limits as DoorLimits;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
 use crate::users::Gate;
-use database::{Database, Error, Limits, Mode, Params, QueryResult, Session};
+use database::{Credential, Database, Error, Limits, Mode, Params, QueryResult, Session};
 use model::{Map, Value};
 use rows::{FLUSH_BYTES, Leftover};
 use std::collections::BTreeMap;
@@ -289,7 +289,7 @@ impl Connection {
         match self.place_of(token) {
             Ok((user, place)) => {
                 self.user_place = place;
-                user.into_iter().for_each(|user| self.session.set_user(user));
+                user.into_iter().for_each(|user| self.session.log_on(user));
                 self.state = State::Ready;
                 Ok(())
             }
@@ -302,12 +302,12 @@ impl Connection {
     }
 
     /// Who the client is by this token, and a place among the user's connections. One address asks the gate at a time.
-    fn place_of(&self, token: &Map) -> Result<(Option<String>, Option<Share<String>>), Error> {
+    fn place_of(&self, token: &Map) -> Result<(Option<Credential>, Option<Share<String>>), Error> {
         let Some((crowd, origin)) = &self.crowd else {
             return Ok((self.gate.admit(token, self.peer.ip())?, None));
         };
         let user = crowd.in_turn(*origin, || self.gate.admit(token, self.peer.ip()))?;
-        let place = user.as_deref().map(|user| crowd.user(user)).transpose();
+        let place = user.as_ref().map(|user| crowd.user(user.name())).transpose();
         let place = place.map_err(|why| Error::new("Neo.TransientError.Request.NoThreadsAvailable", why))?;
         Ok((user, place))
     }

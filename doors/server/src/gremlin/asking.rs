@@ -82,6 +82,7 @@ impl From<Error> for Refusal {
             | "Neo.ClientError.Statement.NotSupported"
             | "Neo.ClientError.Statement.ParameterMissing" => Status::ScriptError,
             "Tanglewood.ClientError.Gremlin.Fail" => Status::FailStep,
+            code if code.starts_with("Neo.ClientError.Security.") => Status::Unauthorized,
             _ if error.retryable => Status::Temporary,
             _ => Status::ServerError,
         };

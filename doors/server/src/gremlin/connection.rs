@@ -8,7 +8,7 @@ use super::asking::{Asking, Outlet, Part, Refusal, Stop, invalid};
 use super::message::{self, Format, Frame, Request, Status};
 use crate::listener::crowd::{Crowd, Origin};
 use crate::users::Gate;
-use database::{Database, Error, Interrupter, Session, Value};
+use database::{Credential, Database, Error, Interrupter, Session, Value};
 use gremlin::Object;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -56,7 +56,12 @@ impl Manner {
         })
     }
     /// Lets someone in by name and password.
-    pub(super) fn admit(&self, name: &str, password: &str, from: IpAddr) -> Result<Option<String>, Error> {
+    pub(super) fn admit(
+        &self,
+        name: &str,
+        password: &str,
+        from: IpAddr,
+    ) -> Result<Option<Credential>, Error> {
         let pair = |key: &str, value: &str| (Arc::from(key), Value::string(value));
         let token = [pair("scheme", "basic"), pair("principal", name), pair("credentials", password)];
         self.gate.admit(&token.into_iter().collect(), from)
@@ -72,7 +77,7 @@ pub struct Connection {
     peer: IpAddr,
     /// Everyone who is connected, and where this client comes from.
     crowd: Option<(Arc<Crowd>, Origin)>,
-    user: Option<String>,
+    user: Option<Credential>,
     is_known: bool,
     /// What a client asked before it said who it is.
     pending: Option<Request>,
@@ -112,7 +117,7 @@ impl Connection {
     }
     /// The user, where the gate knows users.
     pub fn user(&self) -> Option<&str> {
-        self.user.as_deref()
+        self.user.as_ref().map(Credential::name)
     }
     /// Is a transaction open, so that others may wait for this client?
     pub fn has_open_work(&self) -> bool {
@@ -225,7 +230,7 @@ impl Connection {
             }
         };
         if let Some(user) = &self.user {
-            session.set_user(user.clone());
+            session.log_on(user.clone());
         }
         (self.watch)(Some(session.interrupter()));
         asking.run(session, stays_open, &mut Frames { format: request.format, id: request.id, sink })

@@ -12,6 +12,7 @@ use super::message::{self, Format, Request, Status, Wrapping};
 use super::request_head::{Head, decoded_pairs};
 use super::writing::Writer;
 use crate::limits::Limits;
+use database::Credential;
 use gremlin::object::{parse_uuid, uuid_text};
 use gremlin::{Argument, Object, graphson};
 use serde_json::{Value as Json, json};
@@ -119,7 +120,7 @@ impl Http<'_> {
         let asking = Asking::of(request, self.manner)?;
         let mut session = self.manner.database(&asking.source)?.session();
         if let Some(user) = &known.user {
-            session.set_user(user.clone());
+            session.log_on(user.clone());
         }
         (self.watch)(Some(session.interrupter()));
         let mut sheet = Sheet::new(request.id, format, head, self.limits, out);
@@ -137,7 +138,7 @@ impl Http<'_> {
 
 /// Someone who may ask.
 pub struct Known {
-    user: Option<String>,
+    user: Option<Credential>,
 }
 
 impl Known {

@@ -3,8 +3,7 @@
 //! After [`ATTEMPTS_MAX`] wrong passwords for a name from an address, that pair is refused for [`LOCK_TIME`] without looking at the
 //! password. What is remembered of failures is bounded: beyond [`FAILURES_KEPT_MAX`] the oldest is forgotten.
 
-use super::Users;
-use database::Error;
+use database::{Credential, Error, USER_NAME_BYTES_MAX, Users};
 use model::{Map, Value};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ pub const LOCK_TIME: Duration = Duration::from_secs(5);
 /// Pairs of name and address whose failures are remembered.
 const FAILURES_KEPT_MAX: usize = 10_000;
 /// Bytes of a name that are remembered.
-const NAME_KEPT_BYTES_MAX: usize = super::NAME_BYTES_MAX;
+const NAME_KEPT_BYTES_MAX: usize = USER_NAME_BYTES_MAX;
 
 /// Who may come in.
 #[derive(Debug)]
@@ -49,20 +48,17 @@ impl Gate {
     pub fn with_lock_time(users: Users, lock_time: Duration) -> Arc<Gate> {
         Arc::new(Gate { users: Some(users), failures: Mutex::default(), lock_time })
     }
-    /// The users whom it lets in, if it asks who comes.
-    pub fn users(&self) -> Option<&Users> {
-        self.users.as_ref()
-    }
     /// Does it ask for passwords?
     pub fn asks(&self) -> bool {
         self.users.is_some()
     }
 
-    /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`. Returns the user, where the gate knows users.
+    /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`. Returns who it is, where the gate
+    /// asks; a session with it ends when the user is dropped.
     ///
     /// # Errors
     /// Neo4j's codes: `Unauthorized`, `AuthenticationRateLimit`, or the users cannot be read.
-    pub fn admit(&self, token: &Map, from: IpAddr) -> Result<Option<String>, Error> {
+    pub fn admit(&self, token: &Map, from: IpAddr) -> Result<Option<Credential>, Error> {
         let Some(users) = &self.users else { return Ok(None) };
         let text = |key: &str| token.get(key).and_then(Value::as_str);
         let (scheme, name, password) = (text("scheme"), text("principal"), text("credentials"));
@@ -77,12 +73,12 @@ impl Gate {
         let kept = name[..name.floor_char_boundary(NAME_KEPT_BYTES_MAX)].to_string();
         let pair = (kept, from);
         self.check_patience(&pair)?;
-        let is_right = users.verify(name, password).map_err(|error| {
-            Error::new("Neo.DatabaseError.General.UnknownError", format!("users cannot be read: {error}"))
+        let known = users.log_on(name, password).map_err(|error| {
+            Error::new("Neo.DatabaseError.General.UnknownError", format!("the user cannot be read: {error}"))
         })?;
-        if is_right {
+        if known.is_some() {
             self.failures.lock().remove(&pair);
-            return Ok(Some(name.to_string()));
+            return Ok(known);
         }
         self.note_failure(pair);
         Err(unauthorized("the name or the password is wrong".into()))

@@ -315,6 +315,7 @@ impl Run<'_> {
     }
     fn go(&self, mut depth: usize, block: &mut Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
         let lookups = &self.join.routes[self.relation].lookups;
+        self.view.count(0)?;
         while block.len() > 0
             && let Some(lookup) = lookups.get(depth)
             && self.narrow(lookup, block)?
@@ -326,6 +327,7 @@ impl Run<'_> {
         }
         let Some(lookup) = lookups.get(depth) else {
             let width = self.join.layout.len();
+            self.view.count(block.len())?;
             (0..block.len()).for_each(|row| {
                 emit(Row::new(block.row(row)[..width].iter().cloned()), block.diffs[row]);
             });

@@ -1,4 +1,4 @@
-//! Commands about standing queries: `CREATE`, `DROP STANDING QUERY`, `SUBSCRIBE`.
+//! Commands about standing queries: `CREATE`, `DROP`, `ALTER STANDING QUERY`, `SUBSCRIBE`.
 
 use super::{Parsed, Parser};
 use crate::error::CypherError;
@@ -11,16 +11,20 @@ impl Parser<'_> {
     /// Whether a command about standing queries begins here.
     pub(super) fn at_standing_command(&self) -> bool {
         let names_one = self.is_word(1, "STANDING") && self.is_word(2, "QUERY");
-        (self.is_word_of(0, &["CREATE", "DROP"]) && names_one) || self.is_word(0, "SUBSCRIBE")
+        (self.is_word_of(0, &["CREATE", "DROP", "ALTER"]) && names_one) || self.is_word(0, "SUBSCRIBE")
     }
 
     pub(super) fn standing_command(&mut self) -> Parsed<StandingCommand> {
         if self.eat_word("SUBSCRIBE") {
             return self.subscribe();
         }
-        let creates = self.is_word(0, "CREATE");
+        let (creates, alters) = (self.is_word(0, "CREATE"), self.is_word(0, "ALTER"));
         (0..3).for_each(|_| self.bump());
         let name = self.standing_name()?;
+        if alters {
+            self.expect_word("RETRY")?;
+            return Ok(StandingCommand::Retry { name });
+        }
         if !creates {
             let if_exists = self.eat_words(&["IF", "EXISTS"]);
             return Ok(StandingCommand::Drop { name, if_exists });

@@ -1,9 +1,11 @@
 //! `CREATE USER`, `ALTER USER`, `DROP USER`.
 //!
 //! ```text
-//! CREATE USER name [IF NOT EXISTS] SET [PLAINTEXT] PASSWORD 'text' | $parameter [CHANGE NOT REQUIRED]
-//! ALTER USER name [IF EXISTS] SET [PLAINTEXT] PASSWORD 'text' | $parameter [CHANGE NOT REQUIRED]
+//! CREATE USER name [IF NOT EXISTS] password [status]
+//! ALTER USER name [IF EXISTS] [password] [status]
 //! DROP USER name [IF EXISTS]
+//! password: SET [PLAINTEXT] PASSWORD 'text' | $parameter [CHANGE NOT REQUIRED]
+//! status:   SET STATUS ACTIVE | SUSPENDED
 //! ```
 
 use super::{Parsed, Parser};
@@ -24,13 +26,26 @@ impl Parser<'_> {
         let name = Arc::from(self.name("the name of the user")?.text);
         if creates {
             let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]);
-            return Ok(UserCommand::Create { name, if_not_exists, password: self.password()? });
+            let (password, suspended) = (self.password()?, self.user_status()?);
+            return Ok(UserCommand::Create { name, if_not_exists, password, suspended });
         }
         let if_exists = self.eat_words(&["IF", "EXISTS"]);
         if drops {
             return Ok(UserCommand::Drop { name, if_exists });
         }
-        Ok(UserCommand::Alter { name, if_exists, password: self.password()? })
+        let sets_status = self.is_word(0, "SET") && self.is_word(1, "STATUS");
+        let password = if sets_status { None } else { Some(self.password()?) };
+        Ok(UserCommand::Alter { name, if_exists, password, suspended: self.user_status()? })
+    }
+
+    fn user_status(&mut self) -> Parsed<Option<bool>> {
+        if !self.eat_words(&["SET", "STATUS"]) {
+            return Ok(None);
+        }
+        match self.eat_word("SUSPENDED") {
+            true => Ok(Some(true)),
+            false => self.expect_word("ACTIVE").map(|_| Some(false)),
+        }
     }
 
     fn password(&mut self) -> Parsed<Password> {

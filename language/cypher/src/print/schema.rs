@@ -98,14 +98,16 @@ impl Printer {
     }
 
     pub(super) fn user_command(&mut self, command: &UserCommand) {
-        let (verb, name, condition, password) = match command {
-            UserCommand::Create { name, if_not_exists, password } => {
-                ("CREATE", name, if_not_exists.then_some(" IF NOT EXISTS"), Some(password))
+        let (verb, name, condition, password, suspended) = match command {
+            UserCommand::Create { name, if_not_exists, password, suspended } => {
+                ("CREATE", name, if_not_exists.then_some(" IF NOT EXISTS"), Some(password), suspended)
             }
-            UserCommand::Alter { name, if_exists, password } => {
-                ("ALTER", name, if_exists.then_some(" IF EXISTS"), Some(password))
+            UserCommand::Alter { name, if_exists, password, suspended } => {
+                ("ALTER", name, if_exists.then_some(" IF EXISTS"), password.as_ref(), suspended)
             }
-            UserCommand::Drop { name, if_exists } => ("DROP", name, if_exists.then_some(" IF EXISTS"), None),
+            UserCommand::Drop { name, if_exists } => {
+                ("DROP", name, if_exists.then_some(" IF EXISTS"), None, &None)
+            }
         };
         self.put(verb);
         self.put(" USER ");
@@ -121,6 +123,9 @@ impl Printer {
                 self.put(" SET PASSWORD $");
                 self.variable(name);
             }
+        }
+        if let Some(suspended) = suspended {
+            self.put(if *suspended { " SET STATUS SUSPENDED" } else { " SET STATUS ACTIVE" });
         }
     }
 

@@ -1,8 +1,10 @@
 //! The disk of this machine, through the operating system. Positioned reads and writes, `fdatasync`, `flock`.
+//!
+//! What is created here belongs to its owner alone: folders get mode 0700, files 0600, less what the process's umask takes away.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -13,6 +15,11 @@ use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
+/// Mode of folders that are created.
+pub(crate) const FOLDER_MODE: u32 = 0o700;
+/// Mode of files that are created.
+const FILE_MODE: u32 = 0o600;
+
 /// A lock file holds a process number in decimal; anything longer was not written by us.
 const PID_TEXT_BYTES_MAX: u64 = 20;
 
@@ -22,12 +29,13 @@ fn named<T>(result: io::Result<T>, path: &Path, operation: &'static str) -> Disk
 
 impl Disk for RealDisk {
     fn create_dir_all(&self, path: &Path) -> DiskResult<()> {
-        named(fs::create_dir_all(path), path, "create folder")
+        let created = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
+        named(created, path, "create folder")
     }
 
     fn open(&self, path: &Path, how: OpenHow) -> DiskResult<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
-        options.read(true);
+        options.read(true).mode(FILE_MODE);
         match how {
             OpenHow::Read => &mut options,
             OpenHow::Write => options.write(true),
@@ -83,7 +91,9 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path) -> DiskResult<Box<dyn DiskLock>> {
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+        let opened = options.open(path);
         let mut file = named(opened, path, "open")?;
         match file.try_lock() {
             Ok(()) => {}

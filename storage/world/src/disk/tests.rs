@@ -282,3 +282,22 @@ fn errors_say_what_where_and_why() {
         assert_eq!(error.to_string(), words);
     }
 }
+
+/// Graphs and hashes of passwords are nobody else's affair.
+#[test]
+fn what_is_created_belongs_to_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = crate::files::TemporaryFolder::new("modes").unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let inner = folder.path().join("a/b");
+    RealDisk.create_dir_all(&inner).unwrap();
+    drop(RealDisk.open(&inner.join("new"), OpenHow::CreateNew).unwrap());
+    drop(RealDisk.open(&inner.join("replaced"), OpenHow::Replace).unwrap());
+    drop(RealDisk.lock(&inner.join("LOCK")).unwrap());
+    for path in [folder.path(), &folder.path().join("a"), &inner] {
+        assert_eq!(mode(path), 0o700, "{}", path.display());
+    }
+    for name in ["new", "replaced", "LOCK"] {
+        assert_eq!(mode(&inner.join(name)), 0o600, "{name}");
+    }
+}

@@ -68,6 +68,12 @@ impl Background {
         self.shared.nudged.raise();
     }
 
+    /// Asks for a step soon whenever it is called. It keeps nothing alive: whoever drops the job waits for its end all the same.
+    pub fn nudger(&self) -> impl Fn() + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.nudged.raise()
+    }
+
     /// Whether the job was told to stop or ended by itself.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -1,0 +1,135 @@
+//! What this room keeps in the graph's catalogue: users, tenants, users of tenants, standing queries, each an entry of its own.
+//!
+//! Idea: entries are changed by commits, one after the other, and what a session acknowledges is on disk by then. The content of a user is in
+//! [`crate::users`], of the others the statement that declares it, which people may read and the parser reads back.
+//! Invariant: an entry that cannot be read never keeps the graph from opening. It is set aside: it has no effect, [`set_aside`] names it
+//! with the reason, and it can be dropped or declared again by the command that every entry of its kind is dropped by.
+
+mod migrate;
+
+pub(crate) use migrate::migrate;
+
+use crate::accounts::Declared;
+use crate::standing::Definition;
+use crate::users::entry::User;
+use crate::{Database, Error};
+use plan::StatementKind;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use store::{Change, Entries, EntryKind, Snapshot};
+use transact::Engine;
+
+/// Bytes of a reason that are told.
+const REASON_BYTES_MAX: usize = 2_000;
+
+/// An entry of the catalogue that cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// What it is: `user`, `tenant`, `user of a tenant`, `standing query`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Why it cannot be used.
+    pub why: String,
+}
+
+impl SetAside {
+    pub(crate) fn new(kind: EntryKind, name: &str, why: &str) -> SetAside {
+        let what = match kind {
+            EntryKind::USER => "user",
+            EntryKind::TENANT => "tenant",
+            EntryKind::TENANT_USER => "user of a tenant",
+            EntryKind::STANDING => "standing query",
+            _ => "entry",
+        };
+        let why = why[..why.floor_char_boundary(REASON_BYTES_MAX)].to_string();
+        SetAside { what, name: name.into(), why }
+    }
+}
+
+impl fmt::Display for SetAside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}` is set aside: {}", self.what, self.name, self.why)
+    }
+}
+
+/// All entries of a catalogue that cannot be read, by the code that opens a database. Whether the first answer of a standing query can be
+/// made is not tried.
+pub fn set_aside(snapshot: &Snapshot) -> Vec<SetAside> {
+    let entries = snapshot.catalog().entries();
+    let mut found = Vec::new();
+    if let Some(users) = entries.table(EntryKind::USER) {
+        let user = |(name, entry): (_, &std::sync::Arc<[u8]>)| (name, User::decode(entry).err());
+        let problems = users.iter().map(user).filter_map(|(name, why)| Some((name, why?)));
+        found.extend(problems.map(|(name, why)| SetAside::new(EntryKind::USER, name, &why)));
+    }
+    found.extend(Declared::read(entries).1);
+    let standing = Definition::read_all(entries).into_iter();
+    found.extend(standing.filter_map(|(name, read)| {
+        let why = read.and_then(|definition| definition.planned(snapshot).map(|_| ())).err()?;
+        Some(SetAside::new(EntryKind::STANDING, &name, &why.message))
+    }));
+    found
+}
+
+/// The statement of an entry, read by the parser that reads commands.
+///
+/// # Errors
+/// It is no statement. A parser that panics is an error of this entry alone.
+pub(crate) fn statement(content: &[u8]) -> Result<StatementKind, Error> {
+    let damaged = |why: &str| Error::new("Tanglewood.DatabaseError.General.Damaged", why);
+    let text = std::str::from_utf8(content).map_err(|_| damaged("it is no text"))?;
+    match caught(|| cypher::compile(text)) {
+        Ok(Ok(statement)) => Ok(statement.kind),
+        Ok(Err(error)) => Err(damaged(&error.message)),
+        Err(why) => Err(damaged(&why)),
+    }
+}
+
+/// What `work` returns; a panic in it is an error, in words.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
+        let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        format!("internal error: {why}")
+    })
+}
+
+/// Sets an entry, or removes it where there is no content.
+pub(crate) fn set(kind: EntryKind, name: &str, content: Option<&[u8]>) -> Change {
+    Change::SetEntry { kind, name: name.into(), content: content.map(Into::into) }
+}
+
+/// Changes entries, durable on return: `make` sees those that the change follows, and no other commit comes between. It must not take long.
+///
+/// # Errors
+/// What `make` says; the disk refuses, or a limit of the catalogue is passed. Nothing is changed then.
+pub(crate) fn change(
+    engine: &Engine,
+    make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
+) -> Result<(), Error> {
+    let mut refused = None;
+    let outcome = engine.alter(|current| {
+        let made = make(current.catalog().entries());
+        Ok(made.unwrap_or_else(|error| {
+            refused = Some(error);
+            Vec::new()
+        }))
+    });
+    match (refused, outcome) {
+        (Some(error), _) => Err(error),
+        (None, outcome) => outcome.map(|_| ()).map_err(Error::from),
+    }
+}
+
+impl Database {
+    /// As [`change`], on this database.
+    pub(crate) fn change_entries(
+        &self,
+        make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
+    ) -> Result<(), Error> {
+        change(self.engine(), make)?;
+        self.after_commit();
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! Standing queries that do not run yet: those of the catalogue are installed in the background after the open, one after the other.
+//!
+//! ```text
+//!   open ──> waiting ──> installing ──> running (the keeper has it)          CREATE ──> creating ──> running
+//!                 ^          │ error, panic, no room, no time
+//!                 └─ RETRY ──┴──> set aside
+//! ```
+//!
+//! Question: a standing query may be damaged, may fail, or may need hours for its first answer. How does the database open even so?
+//! Idea: the open only reads the entries. Each query has a state under its name from then on, so it is listed and can be dropped whatever
+//! becomes of it; whoever subscribes waits for a bounded time. A query whose installation does not end within [`INSTALL_TIME_MAX`], or
+//! that passes a limit of memory, is set aside with the reason.
+//! Invariant: a name is here, or with the keeper, or nowhere; but for a moment between two states it may be in both.
+
+use super::{Definition, Maker};
+use crate::entries::{SetAside, caught};
+use crate::notes::Notes;
+use crate::{Database, Error};
+use ::standing::{Installing, Standing, StandingError, State};
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Entries, EntryKind};
+use world::clock::monotonic_ns;
+use world::threads::Thread;
+
+/// Time that the first answer of one query may take after an open.
+pub const INSTALL_TIME_MAX: Duration = Duration::from_secs(600);
+/// How long a session waits for a query that is being installed.
+const WAIT_TIME_MAX: Duration = Duration::from_secs(30);
+
+enum Stage {
+    /// It is installed as soon as those before it are.
+    Waiting(Definition),
+    /// Its first answer is being made; it can be told to end.
+    Installing(Arc<Installing>),
+    /// Somebody creates it, and has not been answered yet.
+    Creating,
+    SetAside(Error),
+}
+
+struct Pending {
+    text: String,
+    payer: u32,
+    stage: Stage,
+}
+
+#[derive(Default)]
+struct Names {
+    pending: BTreeMap<String, Pending>,
+    /// A thread installs those that wait.
+    is_busy: bool,
+    thread: Option<Thread<()>>,
+    is_closed: bool,
+}
+
+/// The queries that do not run yet, by name.
+#[derive(Default)]
+pub(super) struct Installations {
+    names: Mutex<Names>,
+    changed: Condvar,
+}
+
+impl Installations {
+    /// The queries of the catalogue: those that can be read wait, the others are set aside.
+    pub fn of(entries: &Entries, payer: impl Fn(&str) -> u32) -> Installations {
+        let mut names = Names::default();
+        for (name, read) in Definition::read_all(entries) {
+            let pending = match read {
+                Ok(definition) => Pending {
+                    text: definition.text.to_string(),
+                    payer: payer(&definition.tenant),
+                    stage: Stage::Waiting(definition),
+                },
+                Err(error) => Pending { text: String::new(), payer: 0, stage: Stage::SetAside(error) },
+            };
+            names.pending.insert(name.to_string(), pending);
+        }
+        Installations { names: Mutex::new(names), changed: Condvar::new() }
+    }
+    /// Takes a name for a query that is being created; what comes back gives it up again.
+    ///
+    /// # Errors
+    /// The name is taken, here or where `is_kept` says so.
+    pub fn reserve(
+        &self,
+        name: &str,
+        text: &str,
+        payer: u32,
+        is_kept: impl FnOnce() -> bool,
+    ) -> Result<Reserved<'_>, StandingError> {
+        let mut names = self.names.lock();
+        if names.pending.contains_key(name) || is_kept() {
+            return Err(StandingError::NameTaken(name.into()));
+        }
+        let pending = Pending { text: text.into(), payer, stage: Stage::Creating };
+        names.pending.insert(name.into(), pending);
+        Ok(Reserved { installations: self, name: name.into() })
+    }
+    /// Waits until the query of this name is neither waiting nor installed nor created, or for a bounded time.
+    ///
+    /// # Errors
+    /// It is not ready in time, or set aside.
+    pub fn await_ready(&self, name: &str, is_wanted: impl Fn() -> bool) -> Result<(), Error> {
+        let until_ns = monotonic_ns() + WAIT_TIME_MAX.as_nanos() as u64;
+        let mut names = self.names.lock();
+        loop {
+            match names.pending.get(name).map(|pending| &pending.stage) {
+                None => return Ok(()),
+                Some(Stage::SetAside(error)) => {
+                    return Err(Error::new(
+                        "Tanglewood.ClientError.Standing.SetAside",
+                        format!("the standing query `{name}` is set aside: {}", error.message),
+                    )
+                    .hint("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again"));
+                }
+                Some(_) if monotonic_ns() >= until_ns || !is_wanted() => {
+                    let message = format!("the standing query `{name}` is still being installed");
+                    let code = "Tanglewood.TransientError.Standing.Installing";
+                    let error = Error { retryable: true, ..Error::new(code, message) };
+                    return Err(error.hint("try again later; SHOW STANDING QUERIES tells its state"));
+                }
+                Some(_) => {
+                    let left = until_ns.saturating_sub(monotonic_ns()).min(LOOK_EVERY_NS);
+                    self.changed.wait_for(&mut names, Duration::from_nanos(left));
+                }
+            }
+        }
+    }
+    /// Waits until nobody creates a query of this name any more; true if there is one then.
+    pub fn await_created(&self, name: &str) -> bool {
+        let mut names = self.names.lock();
+        loop {
+            match names.pending.get(name).map(|pending| &pending.stage) {
+                Some(Stage::Creating) => self.changed.wait(&mut names),
+                found => return found.is_some(),
+            }
+        }
+    }
+    /// Forgets a query, and ends its installation.
+    pub fn drop_query(&self, name: &str) {
+        let mut names = self.names.lock();
+        if let Some(Pending { stage: Stage::Installing(installing), .. }) = names.pending.remove(name) {
+            installing.end("it was dropped");
+        }
+        self.changed.notify_all();
+    }
+    /// Lets a query wait for its installation again. True if it was set aside, or is not known here.
+    pub fn retry(&self, name: &str, definition: Result<Definition, Error>, payer: u32) -> bool {
+        let mut names = self.names.lock();
+        if names.pending.get(name).is_some_and(|pending| !matches!(pending.stage, Stage::SetAside(_))) {
+            return false;
+        }
+        let (text, stage) = match definition {
+            Ok(definition) => (definition.text.to_string(), Stage::Waiting(definition)),
+            Err(error) => (String::new(), Stage::SetAside(error)),
+        };
+        names.pending.insert(name.into(), Pending { text, payer, stage });
+        self.changed.notify_all();
+        true
+    }
+    /// Those that are not set aside have not begun, or are not done yet; with those that are.
+    pub fn list(&self) -> Vec<Standing> {
+        let names = self.names.lock();
+        let describe = |(name, pending): (&String, &Pending)| {
+            let (state, failure) = match &pending.stage {
+                Stage::SetAside(error) => {
+                    (State::SetAside, Some(StandingError::SetAside(error.message.clone())))
+                }
+                _ => (State::Installing, None),
+            };
+            Standing { failure, ..Standing::not_running(name, &pending.text, pending.payer, state) }
+        };
+        names.pending.iter().map(describe).collect()
+    }
+    /// Those that are set aside.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        let names = self.names.lock();
+        let aside = |(name, pending): (&String, &Pending)| match &pending.stage {
+            Stage::SetAside(error) => Some(SetAside::new(EntryKind::STANDING, name, &error.message)),
+            _ => None,
+        };
+        names.pending.iter().filter_map(aside).collect()
+    }
+    /// The database closes: what is being installed ends, what waits is not begun.
+    pub fn close(&self) {
+        let mut names = self.names.lock();
+        names.is_closed = true;
+        for pending in names.pending.values() {
+            if let Stage::Installing(installing) = &pending.stage {
+                installing.end("the database is closing");
+            }
+        }
+        let thread = names.thread.take();
+        self.changed.notify_all();
+        drop(names);
+        // Its end is waited for: nothing that reads the graph outlives the database.
+        drop(thread);
+    }
+    /// Waits until nothing is installed any more, or for so long.
+    pub fn await_rest(&self, time: Duration) {
+        let until_ns = monotonic_ns() + time.as_nanos() as u64;
+        let mut names = self.names.lock();
+        while names.is_busy && monotonic_ns() < until_ns {
+            self.changed.wait_for(&mut names, Duration::from_nanos(LOOK_EVERY_NS));
+        }
+    }
+    /// The next that waits, which is being installed from now on.
+    fn next(&self) -> Option<(String, Definition, u32, Arc<Installing>)> {
+        let mut names = self.names.lock();
+        let waits = |(name, pending): (&String, &Pending)| {
+            matches!(pending.stage, Stage::Waiting(_)).then(|| name.clone())
+        };
+        let found = if names.is_closed { None } else { names.pending.iter().find_map(waits) };
+        let Some(name) = found else {
+            names.is_busy = false;
+            self.changed.notify_all();
+            return None;
+        };
+        let installing = Arc::new(Installing::within(INSTALL_TIME_MAX));
+        let pending = names.pending.get_mut(&name).expect("found a moment ago");
+        let payer = pending.payer;
+        match std::mem::replace(&mut pending.stage, Stage::Installing(installing.clone())) {
+            Stage::Waiting(definition) => Some((name, definition, payer, installing)),
+            _ => unreachable!("only what waits is found"),
+        }
+    }
+    /// An installation ended. True if the query was dropped meanwhile.
+    fn ended(&self, name: &str, installing: &Arc<Installing>, outcome: Result<(), Error>) -> bool {
+        let mut names = self.names.lock();
+        let is_closed = names.is_closed;
+        let own = names.pending.get_mut(name).filter(
+            |pending| matches!(&pending.stage, Stage::Installing(other) if Arc::ptr_eq(other, installing)),
+        );
+        let Some(pending) = own else { return true };
+        match outcome {
+            Err(error) if !is_closed => pending.stage = Stage::SetAside(error),
+            _ => drop(names.pending.remove(name)),
+        }
+        self.changed.notify_all();
+        false
+    }
+}
+
+/// How often whoever waits looks whether it is still wanted.
+const LOOK_EVERY_NS: u64 = 50_000_000;
+
+/// A name that is taken for a query while it is created.
+pub(super) struct Reserved<'a> {
+    installations: &'a Installations,
+    name: String,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.installations.names.lock().pending.remove(&self.name);
+        self.installations.changed.notify_all();
+    }
+}
+
+impl Database {
+    /// Installs, in the background, the queries that wait for it.
+    pub(crate) fn install_waiting(&self) {
+        let installations = &self.standing_queries().installations;
+        let mut names = installations.names.lock();
+        let waits = names.pending.values().any(|pending| matches!(pending.stage, Stage::Waiting(_)));
+        if names.is_busy || names.is_closed || !waits {
+            return;
+        }
+        names.is_busy = true;
+        drop(names);
+        let installer =
+            Installer { maker: self.maker(), installations: installations.clone(), notes: self.notes() };
+        let thread = world::threads::spawn("standing", move || installer.run());
+        // The one before has ended, or is about to.
+        let before = installations.names.lock().thread.replace(thread);
+        drop(before);
+    }
+}
+
+/// Installs queries on a thread of its own. It does not keep the database open: whoever closes or drops it ends the installation.
+struct Installer {
+    maker: Maker,
+    installations: Arc<Installations>,
+    notes: Arc<Notes>,
+}
+
+impl Installer {
+    fn run(self) {
+        while let Some((name, definition, payer, installing)) = self.installations.next() {
+            let made = caught(|| self.maker.make(&definition, payer, &installing));
+            let outcome =
+                made.unwrap_or_else(|why| Err(Error::new("Tanglewood.DatabaseError.Standing.Internal", why)));
+            if let Err(error) = &outcome {
+                self.notes.add(&SetAside::new(EntryKind::STANDING, &name, &error.message).to_string());
+            }
+            if self.installations.ended(&name, &installing, outcome) {
+                // It may have come to run in spite of that.
+                let _ = self.maker.keeper.drop_query(&name);
+            }
+        }
+    }
+}

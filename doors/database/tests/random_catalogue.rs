@@ -1,0 +1,236 @@
+//! Random commands about users, tenants, standing queries and indexes, from several sessions at once, against a model; with crashes, closes,
+//! backups, restores and damaged entries between. `TANGLEWOOD_ROUNDS` makes it longer.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{Change, EntryKind};
+use tanglewood_database::{Database, Options, Params, Session};
+use world::chance::Chance;
+use world::disk::{Disk, SimDisk};
+use world::threads::in_parallel;
+
+const SESSIONS: usize = 3;
+/// Names of each kind that a session uses.
+const NAMES: u64 = 3;
+
+/// What was acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Model {
+    /// Name, and whether it is suspended.
+    users: BTreeMap<String, bool>,
+    tenants: BTreeMap<String, u32>,
+    members: BTreeMap<String, String>,
+    standing: BTreeSet<String>,
+    indexes: BTreeSet<String>,
+    /// Standing queries whose entries cannot be read.
+    broken: BTreeSet<String>,
+}
+
+impl Model {
+    fn join(mut self, other: Model) -> Model {
+        self.users.extend(other.users);
+        self.tenants.extend(other.tenants);
+        self.members.extend(other.members);
+        self.standing.extend(other.standing);
+        self.indexes.extend(other.indexes);
+        self.broken.extend(other.broken);
+        self
+    }
+    /// The part of one session.
+    fn of(&self, session: usize) -> Model {
+        let own = |name: &str| name.ends_with(&format!("_{session}"));
+        let mut part = self.clone();
+        part.users.retain(|name, _| own(name));
+        part.tenants.retain(|name, _| own(name));
+        part.members.retain(|name, _| own(name));
+        part.standing.retain(|name| own(name));
+        part.indexes.retain(|name| own(name));
+        part.broken.retain(|name| own(name));
+        part
+    }
+}
+
+fn open(disk: &SimDisk, folder: &Path) -> Database {
+    let options = Options { executors: Some(1), ..Options::default() };
+    Database::open_on(Arc::new(disk.clone()), folder, options).unwrap()
+}
+
+/// Is a command that should succeed, or fail, seen to do so?
+fn command(session: &mut Session, text: &str, succeeds: bool) {
+    let outcome = session.query(text, Params::new()).and_then(|result| result.rows());
+    assert_eq!(outcome.is_ok(), succeeds, "{text}: {outcome:?}");
+}
+
+fn step(session: &mut Session, own: usize, model: &mut Model, chance: &mut Chance) {
+    let name = format!("n{}_{own}", chance.below(NAMES));
+    match chance.below(14) {
+        0 => {
+            let is_new = !model.users.contains_key(&name);
+            command(session, &format!("CREATE USER {name} SET PASSWORD 'long enough'"), is_new);
+            model.users.entry(name).or_insert(false);
+        }
+        1 => {
+            let suspends = chance.below(2) == 0;
+            let status = if suspends { "SUSPENDED" } else { "ACTIVE" };
+            let known = model.users.get_mut(&name);
+            command(session, &format!("ALTER USER {name} SET STATUS {status}"), known.is_some());
+            known.into_iter().for_each(|state| *state = suspends);
+        }
+        2 => {
+            let was = model.users.remove(&name).is_some();
+            command(session, &format!("DROP USER {name}"), was);
+        }
+        3 | 4 => {
+            let share = 1 + chance.below(500) as u32;
+            let is_new = !model.tenants.contains_key(&name);
+            let verb = if is_new { "CREATE" } else { "ALTER" };
+            command(session, &format!("{verb} TENANT {name} SET SHARE {share}"), true);
+            model.tenants.insert(name, share);
+        }
+        5 => {
+            let was = model.tenants.remove(&name).is_some();
+            model.members.retain(|_, tenant| *tenant != name);
+            command(session, &format!("DROP TENANT {name}"), was);
+        }
+        6 => {
+            let user = format!("m{}_{own}", chance.below(NAMES));
+            let is_there = model.tenants.contains_key(&name);
+            command(session, &format!("ALTER TENANT {name} ADD USER {user}"), is_there);
+            if is_there {
+                model.members.insert(user, name);
+            }
+        }
+        7 | 8 => {
+            let is_new = !model.standing.contains(&name) && !model.broken.contains(&name);
+            command(
+                session,
+                &format!("CREATE STANDING QUERY {name} AS MATCH (p:P) RETURN count(p) AS n"),
+                is_new,
+            );
+            if is_new {
+                model.standing.insert(name);
+            }
+        }
+        9 => {
+            let was = model.standing.remove(&name) | model.broken.remove(&name);
+            command(session, &format!("DROP STANDING QUERY {name}"), was);
+        }
+        10 => {
+            let is_new = model.indexes.insert(name.clone());
+            command(session, &format!("CREATE INDEX {name} FOR (p:L{name}) ON (p.x)"), is_new);
+        }
+        11 => {
+            let was = model.indexes.remove(&name);
+            command(session, &format!("DROP INDEX {name}"), was);
+        }
+        12 => {
+            let mut other = Model::default();
+            std::mem::swap(&mut other.broken, &mut model.broken);
+            other
+                .broken
+                .iter()
+                .for_each(|name| command(session, &format!("ALTER STANDING QUERY {name} RETRY"), true));
+            model.broken = other.broken;
+        }
+        _ => command(session, "CREATE (:P {x: 1})", true),
+    }
+}
+
+fn found(database: &Database) -> Model {
+    let begin = Instant::now();
+    while database.standing().iter().any(|query| query.state.name() == "installing") {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut model = Model::default();
+    model.users.extend(database.users().list().into_iter().map(|user| (user.name, user.suspended)));
+    for (name, tenant) in database.tenants() {
+        model.members.extend(tenant.users.into_keys().map(|user| (user, name.clone())));
+        model.tenants.insert(name, tenant.allowance.share);
+    }
+    for query in database.standing() {
+        match query.state.name() {
+            "running" => model.standing.insert(query.name),
+            "set aside" => model.broken.insert(query.name),
+            other => panic!("{} is {other}: {:?}", query.name, query.failure),
+        };
+    }
+    let snapshot = database.snapshot();
+    model.indexes.extend(snapshot.catalog().indexes().iter().map(|index| index.name.clone()));
+    model
+}
+
+/// Breaks the entry of a standing query, as a fault of the medium or of another program would.
+fn damage(disk: &SimDisk, folder: &Path, model: &mut Model, chance: &mut Chance) {
+    let Some(name) = model.standing.pop_first() else { return };
+    let content: &[u8] =
+        [&b"\xff\xfe"[..], b"CREATE STANDING QUERY", b"RETURN 1", b""][chance.below(4) as usize];
+    let change = Change::SetEntry {
+        kind: EntryKind::STANDING,
+        name: name.as_str().into(),
+        content: Some(content.into()),
+    };
+    let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let (engine, _) = transact::open(Some((as_disk, folder)), &transact::OpenOptions::default()).unwrap();
+    engine.alter(|_| Ok(vec![change])).unwrap();
+    model.broken.insert(name);
+}
+
+fn run(seed: u64, rounds: u64) {
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let (mut disk, mut folder, mut model) = (SimDisk::new(), PathBuf::from("/db0"), Model::default());
+    for round in 1..=rounds {
+        let database = open(&disk, &folder);
+        assert_eq!(found(&database), model, "seed {seed}, round {round}");
+        let seeds: Vec<u64> = (0..SESSIONS).map(|_| chance.next_u64()).collect();
+        let parts = in_parallel("session", SESSIONS, |own| {
+            let (mut session, mut part) = (database.session(), model.of(own));
+            let mut chance = Chance::seeded(seeds[own]);
+            (0..12).for_each(|_| step(&mut session, own, &mut part, &mut chance));
+            part
+        });
+        model = parts.into_iter().fold(Model::default(), Model::join);
+        assert_eq!(found(&database), model, "seed {seed}, round {round}: before the end");
+        match chance.below(4) {
+            0 => database.close().unwrap(),
+            1 => {
+                let (backup, next) =
+                    (PathBuf::from(format!("/b{round}")), PathBuf::from(format!("/db{round}")));
+                database.backup(&backup).unwrap();
+                let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+                transact::restore(&as_disk, &backup, &next).unwrap();
+                folder = next;
+                drop(database);
+            }
+            2 => {
+                database.checkpoint().unwrap();
+                let next = disk.kill();
+                drop(database);
+                disk = next;
+            }
+            _ => {
+                let next = disk.crash(chance.next_u64());
+                drop(database);
+                disk = next;
+            }
+        }
+        if chance.below(3) == 0 {
+            damage(&disk, &folder, &mut model, &mut chance);
+        }
+        let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+        let checked = tanglewood_database::check(&as_disk, &folder).unwrap();
+        assert!(checked.report.problems.is_empty(), "seed {seed}, round {round}: {:?}", checked.report);
+        let aside: BTreeSet<String> = checked.set_aside.into_iter().map(|aside| aside.name).collect();
+        assert_eq!(aside, model.broken, "seed {seed}, round {round}");
+    }
+}
+
+#[test]
+fn the_catalogue_is_what_was_acknowledged() {
+    let rounds = std::env::var("TANGLEWOOD_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    (1..=2).for_each(|seed| run(seed, rounds));
+}
