@@ -178,6 +178,7 @@ impl Database {
             }
             StandingCommand::Drop { name, .. } if is_there(name) => format!("standing query {name} dropped"),
             StandingCommand::Drop { name, .. } => format!("there was no standing query {name}"),
+            StandingCommand::Retry { name } => format!("standing query {name} is installed again"),
             StandingCommand::Subscribe { .. } => return None,
         })
     }

@@ -98,7 +98,10 @@ impl Session {
         let told = self.database.carry_out(command, params, payer)?;
         let summary = Summary { said, ..summary(planned, &snapshot) };
         Ok(match told {
-            Some(told) => QueryResult::of_subscription(told.until(self.interrupter.clone(), self.credential.clone()), summary),
+            Some(told) => QueryResult::of_subscription(
+                told.until(self.interrupter.clone(), self.credential.clone()),
+                summary,
+            ),
             None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),
         })
     }
