@@ -6,8 +6,8 @@ use crate::relation::{Relation, Row, hash, state};
 use crate::words::{Word, Words};
 use datalog::{Aggregate, AggregateKind};
 use hashbrown::{HashMap, HashSet};
-use model::Value;
 use model::compare::total_order;
+use model::{ExactSum, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Eq for Ordered {}
 /// What one call keeps of a group.
 enum Kept {
     Count,
-    /// Whole numbers are added up; others are kept, because sums of them cannot be taken back exactly.
+    /// Whole numbers are added up; others are kept: their exact sum is made anew, as Cypher's and Gremlin's are.
     Sum {
         whole: i128,
         numbers: u64,
@@ -223,14 +223,15 @@ impl Kept {
                 if others.is_empty() && kind == AggregateKind::Sum {
                     return i64::try_from(*whole).ok().map(Value::Int);
                 }
-                let mut sum = *whole as f64;
+                let mut sum = ExactSum::default();
+                sum.add_integer(*whole);
                 let mut count = *numbers;
-                // In order of the values: the sum does not depend on the order in which they came.
                 for (value, times) in others {
                     let Value::Float(number) = value.0 else { return None };
-                    sum += number * *times as f64;
+                    sum.add_times(number, *times);
                     count += times;
                 }
+                let sum = sum.value();
                 (count > 0)
                     .then(|| Value::Float(if kind == AggregateKind::Avg { sum / count as f64 } else { sum }))
             }

@@ -10,6 +10,7 @@ use crate::sides::Ordered;
 use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::Traverser;
 use gremlin::{Decimal, Object, Token};
+use model::ExactSum;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -214,6 +215,9 @@ pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<O
         Reduce::Min => Ok(best(known(), Ordering::Less).or(nothing)),
         Reduce::Max => Ok(best(known(), Ordering::Greater).or(nothing)),
         Reduce::Sum => {
+            if let Some(sum) = float_sum(known()) {
+                return Ok(Some(sum));
+            }
             let mut sum: Option<Object> = None;
             for (object, count) in known() {
                 let part = times("sum", object, *count)?;
@@ -226,6 +230,30 @@ pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<O
         }
         _ => mean(known()).map(|mean| mean.or(nothing)),
     }
+}
+
+/// The exact sum, where all are whole numbers and floats, and some are floats: rounded once, to the widest of them.
+fn float_sum<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Option<Object> {
+    let (mut sum, mut width, mut has_float) = (ExactSum::default(), 32, false);
+    for (object, count) in all {
+        match Number::of(object)? {
+            Number::Float(number, bits) => {
+                sum.add_times(number, *count);
+                width = width.max(bits);
+                has_float = true;
+            }
+            Number::Whole(number, bits) if bits <= 64 => {
+                sum.add_integer(number.checked_mul(i128::from(*count))?);
+                width = if bits > 32 { 64 } else { width };
+            }
+            Number::Whole(..) | Number::Decimal(_) => return None,
+        }
+    }
+    let (sum, narrow) = (sum.value(), sum.value() as f32);
+    has_float.then_some(match width {
+        32 if !narrow.is_infinite() || sum.is_infinite() => Object::Float(narrow),
+        _ => Object::Double(sum),
+    })
 }
 
 fn checked(object: Object) -> Outcome<Object> {
@@ -255,6 +283,7 @@ fn best<'a>(all: impl Iterator<Item = &'a (Object, u64)>, wanted: Ordering) -> O
 
 fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Object>> {
     let (mut sum, mut count, mut decimal) = (None::<Object>, 0, false);
+    let mut exact = ExactSum::default();
     for (object, times_there) in all {
         let wide = match Number::of(object) {
             Some(Number::Whole(number, 128)) => {
@@ -265,7 +294,10 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
                 decimal = true;
                 object.clone()
             }
-            Some(number) => Object::Double(number.as_f64()),
+            Some(number) => {
+                exact.add_times(number.as_f64(), *times_there);
+                Object::Double(number.as_f64())
+            }
             None => {
                 let message = format!("{object} is a {}, not a number", object.type_name());
                 return Err(TraverseError::step("mean", message));
@@ -279,11 +311,10 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
         count = counted(count, *times_there)?;
     }
     let Some(sum) = sum else { return Ok(None) };
-    let count = if decimal {
-        Object::BigDecimal(Arc::new(Decimal { unscaled: i128::from(count), scale: 0 }))
-    } else {
-        Object::Double(count as f64)
-    };
+    if !decimal {
+        return Ok(Some(Object::Double(exact.value() / count as f64)));
+    }
+    let count = Object::BigDecimal(Arc::new(Decimal { unscaled: i128::from(count), scale: 0 }));
     calculate("mean", Arithmetic::Divide, &sum, &count).map(Some)
 }
 

@@ -185,9 +185,11 @@ fn decimals(step: &'static str, what: Arithmetic, a: Number, b: Number) -> Outco
             let unscaled = if what == Arithmetic::Add { x.checked_add(y) } else { x.checked_sub(y) };
             Some(Decimal { unscaled: unscaled?, scale: a.scale.max(b.scale) })
         }),
-        Arithmetic::Multiply => {
-            a.unscaled.checked_mul(b.unscaled).map(|unscaled| Decimal { unscaled, scale: a.scale + b.scale })
-        }
+        Arithmetic::Multiply => a
+            .unscaled
+            .checked_mul(b.unscaled)
+            .zip(a.scale.checked_add(b.scale))
+            .map(|(unscaled, scale)| Decimal { unscaled, scale }),
         Arithmetic::Divide if b.unscaled == 0 => return Err(TraverseError::step(step, "division by zero")),
         Arithmetic::Divide => divided(a, b),
     };

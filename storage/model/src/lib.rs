@@ -4,11 +4,12 @@
 //! This room knows no storage, no query language and no clock; every other room speaks its words.
 //!
 //! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
-//! grouping), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
+//! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
 
 pub mod batch;
 pub mod column;
 pub mod compare;
+pub mod exact_sum;
 pub mod id;
 pub mod nested;
 pub mod point;
@@ -18,6 +19,7 @@ pub mod value;
 
 pub use batch::Batch;
 pub use column::{Column, ColumnBuilder, Nulls};
+pub use exact_sum::ExactSum;
 pub use id::{
     CHUNK_SLOTS, ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX,
     Slot, VertexId,

@@ -17,11 +17,12 @@ use plan::AggregateFunction;
 use std::cmp::Ordering;
 
 mod distinct;
+#[cfg(test)]
 mod exact_sum;
 mod pieces;
 
 use distinct::DistinctValues;
-pub use exact_sum::ExactSum;
+pub use model::ExactSum;
 use pieces::Pieces;
 
 /// The state of one aggregate call in one group.

@@ -222,19 +222,30 @@ fn number_word(text: &str) -> Option<f64> {
 /// A label expression of the text as one of the plan; of dynamic labels, only that there may be any, so that it holds for more.
 pub(super) fn labels(expression: &ast::LabelExpression) -> plan::LabelExpr {
     use plan::LabelExpr;
-    let join = |parts: &[ast::LabelExpression], join: fn(Box<LabelExpr>, Box<LabelExpr>) -> LabelExpr| {
-        let joined = parts.iter().map(labels).reduce(|left, right| join(Box::new(left), Box::new(right)));
-        joined.unwrap_or(LabelExpr::Any)
-    };
     match expression {
         ast::LabelExpression::Name(name) => LabelExpr::Has(Arc::from(name.text.as_str())),
         ast::LabelExpression::Any => LabelExpr::Some,
-        ast::LabelExpression::And(parts) => {
-            parts.iter().map(labels).reduce(LabelExpr::and).unwrap_or(LabelExpr::Any)
-        }
+        ast::LabelExpression::And(parts) => balanced(parts, LabelExpr::and),
         ast::LabelExpression::Dynamic { .. } => LabelExpr::Any,
         other if dynamic::is_dynamic(other) => LabelExpr::Any,
         ast::LabelExpression::Not(inner) => LabelExpr::Not(Box::new(labels(inner))),
-        ast::LabelExpression::Or(parts) => join(parts, LabelExpr::Or),
+        ast::LabelExpression::Or(parts) => {
+            balanced(parts, |left, right| LabelExpr::Or(Box::new(left), Box::new(right)))
+        }
+    }
+}
+
+/// The parts in their order, joined two by two: as high as the logarithm of their number, for a label expression is walked by recursion.
+fn balanced(
+    parts: &[ast::LabelExpression],
+    join: fn(plan::LabelExpr, plan::LabelExpr) -> plan::LabelExpr,
+) -> plan::LabelExpr {
+    match parts {
+        [] => plan::LabelExpr::Any,
+        [one] => labels(one),
+        _ => {
+            let (left, right) = parts.split_at(parts.len() / 2);
+            join(balanced(left, join), balanced(right, join))
+        }
     }
 }

@@ -1,221 +1,92 @@
-//! A sum of floats that is exact, and so the same in whatever order they come (Shewchuk 1997, "Adaptive precision floating-point
-//! arithmetic"): the running sum is kept as a few floats that do not overlap, and rounded once at the end. What is too large for a float on
-//! the way is counted in units beside them, so only where the sum itself rounds to more than the largest float is it infinite: a float that
-//! was added leaves no trace once its negative is added, too.
+//! Tests of [`model::ExactSum`] by chance, which the room of the sum cannot draw.
 
-/// Half of the least power of two that is no float.
-const UNIT: f64 = f64::from_bits(0x7FE0_0000_0000_0000);
-/// With more units the sum is too large whatever the parts are: these make less than three.
-const UNITS_MAX: u64 = 5;
+use model::ExactSum;
+use world::chance::Chance;
 
-/// The exact sum of floats. Infinities and NaN are summed beside, as IEEE 754 would.
-#[derive(Clone, Debug, Default)]
-pub struct ExactSum {
-    /// Parts in rising magnitude whose bits do not overlap; their exact sum is the sum.
-    parts: Vec<f64>,
-    /// So many times [`UNIT`] is to be added to them.
-    units: i64,
-    not_finite: Option<f64>,
+#[test]
+fn tenths_sum_to_one() {
+    assert_eq!(ExactSum::of(std::iter::repeat_n(0.1, 10)), 1.0);
+    assert_eq!(ExactSum::of([1e308, 1.0, -1e308].into_iter()), 1.0);
+    assert!(ExactSum::of([f64::INFINITY, f64::NEG_INFINITY].into_iter()).is_nan());
 }
 
-impl ExactSum {
-    /// The rounded sum of these.
-    pub fn of(floats: impl Iterator<Item = f64>) -> f64 {
-        let mut sum = ExactSum::default();
-        floats.for_each(|float| sum.add(float));
-        sum.value()
-    }
-
-    /// Adds one.
-    pub fn add(&mut self, float: f64) {
-        if !float.is_finite() {
-            self.not_finite = Some(self.not_finite.unwrap_or(0.0) + float);
-        } else {
-            self.grow(float);
-        }
-    }
-
-    fn grow(&mut self, float: f64) {
-        let mut carry = float;
-        let mut kept = 0;
-        for at in 0..self.parts.len() {
-            let (a, b) = self.within(carry, self.parts[at]);
-            let (high, low) = two_sum(a, b);
-            if low != 0.0 {
-                self.parts[kept] = low;
-                kept += 1;
-            }
-            carry = high;
-        }
-        self.parts.truncate(kept);
-        self.parts.push(carry);
-    }
-
-    /// These two, less as many units as make their sum a float. Exact: the larger of two whose sum is too large is within twice a unit.
-    fn within(&mut self, mut a: f64, mut b: f64) -> (f64, f64) {
-        while !(a + b).is_finite() {
-            if a.abs() < b.abs() {
-                (a, b) = (b, a);
-            }
-            self.units += a.signum() as i64;
-            a -= UNIT.copysign(a);
-        }
-        (a, b)
-    }
-
-    /// Adds an integer of any size without rounding it first.
-    pub fn add_integer(&mut self, integer: i128) {
-        let mut rest = integer;
-        while rest != 0 {
-            let float = rest as f64;
-            self.add(float);
-            rest -= float as i128;
-        }
-    }
-
-    /// Adds another sum.
-    pub fn merge(&mut self, other: &ExactSum) {
-        other.parts.iter().chain(&other.not_finite).for_each(|part| self.add(*part));
-        self.units += other.units;
-    }
-
-    /// The sum, rounded once, to the nearest float, ties to even.
-    pub fn value(&self) -> f64 {
-        if let Some(float) = self.not_finite {
-            return float;
-        }
-        if self.units == 0 { self.rounded() } else { self.with_units() }
-    }
-
-    /// The sum where there are units.
-    fn with_units(&self) -> f64 {
-        let sign = self.units.signum() as f64;
-        if self.units.unsigned_abs() > UNITS_MAX {
-            return f64::INFINITY * sign;
-        }
-        let mut whole = ExactSum { units: 0, ..self.clone() };
-        (0..self.units.unsigned_abs()).for_each(|_| whole.grow(UNIT * sign));
-        if whole.units == 0 {
-            return whole.rounded();
-        }
-        // It is about the largest float, or beyond. A quarter of it is one; of parts below one the sign of the first is enough.
-        let mut quarter = ExactSum::default();
-        let (least, others): (Vec<f64>, Vec<f64>) = whole.parts.iter().partition(|part| part.abs() < 1.0);
-        let least = least.iter().rfind(|part| **part != 0.0).map(|part| 0.5_f64.copysign(*part));
-        others.into_iter().chain(least).for_each(|part| quarter.grow(part / 4.0));
-        quarter.grow(whole.units as f64 * (UNIT / 4.0));
-        quarter.rounded() * 4.0
-    }
-
-    /// The parts, rounded once.
-    fn rounded(&self) -> f64 {
-        let mut parts = self.parts.iter().rev().copied();
-        let Some(mut high) = parts.next() else {
-            return 0.0;
-        };
-        let mut low = 0.0;
-        for part in parts.by_ref() {
-            (high, low) = two_sum(high, part);
-            if low != 0.0 {
-                break;
-            }
-        }
-        // A tie that was rounded to even must go the way of the parts still unseen.
-        let next = parts.next().unwrap_or(0.0);
-        if low * next > 0.0 {
-            let doubled = low * 2.0;
-            let rounded = high + doubled;
-            if rounded - high == doubled {
-                high = rounded;
-            }
-        }
-        high
+#[test]
+fn only_a_sum_that_is_too_large_is_infinite() {
+    let half_a_step = (f64::MAX - f64::MAX.next_down()) / 2.0;
+    for (floats, sum) in [
+        (vec![1e308, 1e308, -1e308, 1.0, -1e308], 1.0),
+        (vec![-1e308, -1e308, -1e308, -1e308, -1e308, -1e308], f64::NEG_INFINITY),
+        (vec![f64::MAX, half_a_step], f64::INFINITY),
+        (vec![f64::MAX, half_a_step, -f64::from_bits(1)], f64::MAX),
+        (vec![f64::MAX, f64::MAX, f64::from_bits(1), -f64::MAX, -f64::MAX], f64::from_bits(1)),
+    ] {
+        assert_eq!(ExactSum::of(floats.iter().copied()), sum, "{floats:?}");
+        assert_eq!(ExactSum::of(floats.iter().rev().copied()), sum, "{floats:?} from behind");
     }
 }
 
-/// The rounded sum of two floats and its exact error.
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let (a, b) = if a.abs() < b.abs() { (b, a) } else { (a, b) };
-    let high = a + b;
-    (high, b - (high - a))
+/// Its twin: the largest floats as integers, in steps of the least among them.
+#[test]
+fn what_is_too_large_on_the_way_leaves_no_trace() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let step = 2f64.powi(1023 - 115);
+    for _ in 0..2_000 {
+        let (mut sums, mut right) = ([ExactSum::default(), ExactSum::default()], 0_i128);
+        let mut added: Vec<i128> = Vec::new();
+        for _ in 0..chance.index(40) {
+            let leaves = !added.is_empty() && chance.happens(0.4);
+            let integer = match leaves {
+                true => -added.swap_remove(chance.index(added.len())),
+                false => {
+                    let bits = i128::from(chance.below(1 << 53)) << chance.index(64);
+                    let bits = if chance.happens(0.2) { ((1 << 53) - 1) << 63 } else { bits };
+                    let signed = if chance.happens(0.4) { -bits } else { bits };
+                    added.push(signed);
+                    signed
+                }
+            };
+            right += integer;
+            sums[chance.index(2)].add(integer as f64 * step);
+            let mut sum = sums[0].clone();
+            sum.merge(&sums[1]);
+            assert_eq!(sum.value(), right as f64 * step, "{right}");
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use world::chance::Chance;
-
-    #[test]
-    fn tenths_sum_to_one() {
-        assert_eq!(ExactSum::of(std::iter::repeat_n(0.1, 10)), 1.0);
-        assert_eq!(ExactSum::of([1e308, 1.0, -1e308].into_iter()), 1.0);
-        assert!(ExactSum::of([f64::INFINITY, f64::NEG_INFINITY].into_iter()).is_nan());
+#[test]
+fn order_and_split_do_not_matter() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for _ in 0..200 {
+        let mut floats: Vec<f64> =
+            (0..50).map(|_| (chance.float() - 0.5) * 10f64.powi(chance.below(40) as i32 - 20)).collect();
+        let sum = ExactSum::of(floats.iter().copied());
+        chance.shuffle(&mut floats);
+        let (left, right) = floats.split_at(chance.index(50));
+        let mut merged = ExactSum::default();
+        left.iter().for_each(|float| merged.add(*float));
+        let mut other = ExactSum::default();
+        right.iter().for_each(|float| other.add(*float));
+        merged.merge(&other);
+        assert_eq!(merged.value(), sum);
     }
+}
 
-    #[test]
-    fn only_a_sum_that_is_too_large_is_infinite() {
-        let half_a_step = (f64::MAX - f64::MAX.next_down()) / 2.0;
-        for (floats, sum) in [
-            (vec![1e308, 1e308, -1e308, 1.0, -1e308], 1.0),
-            (vec![-1e308, -1e308, -1e308, -1e308, -1e308, -1e308], f64::NEG_INFINITY),
-            (vec![f64::MAX, half_a_step], f64::INFINITY),
-            (vec![f64::MAX, half_a_step, -f64::from_bits(1)], f64::MAX),
-            (vec![f64::MAX, f64::MAX, f64::from_bits(1), -f64::MAX, -f64::MAX], f64::from_bits(1)),
-        ] {
-            assert_eq!(ExactSum::of(floats.iter().copied()), sum, "{floats:?}");
-            assert_eq!(ExactSum::of(floats.iter().rev().copied()), sum, "{floats:?} from behind");
-        }
-    }
-
-    /// Its twin: the largest floats as integers, in steps of the least among them.
-    #[test]
-    fn what_is_too_large_on_the_way_leaves_no_trace() {
-        let seed = Chance::system_seed();
-        println!("seed {seed}");
-        let mut chance = Chance::seeded(seed);
-        let step = 2f64.powi(1023 - 115);
-        for _ in 0..2_000 {
-            let (mut sums, mut right) = ([ExactSum::default(), ExactSum::default()], 0_i128);
-            let mut added: Vec<i128> = Vec::new();
-            for _ in 0..chance.index(40) {
-                let leaves = !added.is_empty() && chance.happens(0.4);
-                let integer = match leaves {
-                    true => -added.swap_remove(chance.index(added.len())),
-                    false => {
-                        let bits = i128::from(chance.below(1 << 53)) << chance.index(64);
-                        let bits = if chance.happens(0.2) { ((1 << 53) - 1) << 63 } else { bits };
-                        let signed = if chance.happens(0.4) { -bits } else { bits };
-                        added.push(signed);
-                        signed
-                    }
-                };
-                right += integer;
-                sums[chance.index(2)].add(integer as f64 * step);
-                let mut sum = sums[0].clone();
-                sum.merge(&sums[1]);
-                assert_eq!(sum.value(), right as f64 * step, "{right}");
-            }
-        }
-    }
-
-    #[test]
-    fn order_and_split_do_not_matter() {
-        let seed = Chance::system_seed();
-        println!("seed {seed}");
-        let mut chance = Chance::seeded(seed);
-        for _ in 0..200 {
-            let mut floats: Vec<f64> =
-                (0..50).map(|_| (chance.float() - 0.5) * 10f64.powi(chance.below(40) as i32 - 20)).collect();
-            let sum = ExactSum::of(floats.iter().copied());
-            chance.shuffle(&mut floats);
-            let (left, right) = floats.split_at(chance.index(50));
-            let mut merged = ExactSum::default();
-            left.iter().for_each(|float| merged.add(*float));
-            let mut other = ExactSum::default();
-            right.iter().for_each(|float| other.add(*float));
-            merged.merge(&other);
-            assert_eq!(merged.value(), sum);
-        }
+#[test]
+fn so_many_times_is_as_often_one_by_one() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for _ in 0..500 {
+        let float = (chance.float() - 0.5) * 10f64.powi(chance.below(600) as i32 - 300);
+        let times = chance.below(300);
+        let (mut at_once, mut one_by_one) = (ExactSum::default(), ExactSum::default());
+        at_once.add_times(float, times);
+        (0..times).for_each(|_| one_by_one.add(float));
+        assert_eq!(at_once.value(), one_by_one.value(), "{float} {times}");
     }
 }

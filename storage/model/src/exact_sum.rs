@@ -1,0 +1,166 @@
+//! A sum of floats that is exact, and so the same in whatever order they come (Shewchuk 1997, "Adaptive precision floating-point
+//! arithmetic"): the running sum is kept as a few floats that do not overlap, and rounded once at the end. What is too large for a float on
+//! the way is counted in units beside them, so only where the sum itself rounds to more than the largest float is it infinite: a float that
+//! was added leaves no trace once its negative is added, too.
+
+/// Half of the least power of two that is no float.
+const UNIT: f64 = f64::from_bits(0x7FE0_0000_0000_0000);
+/// With more units the sum is too large whatever the parts are: these make less than three.
+const UNITS_MAX: u64 = 5;
+
+/// Products above this have an error that is a float, too.
+const EXACT_PRODUCT_MIN: f64 = 1e-280;
+
+/// The exact sum of floats. Infinities and NaN are summed beside, as IEEE 754 would.
+#[derive(Clone, Debug, Default)]
+pub struct ExactSum {
+    /// Parts in rising magnitude whose bits do not overlap; their exact sum is the sum.
+    parts: Vec<f64>,
+    /// So many times [`UNIT`] is to be added to them.
+    units: i64,
+    not_finite: Option<f64>,
+}
+
+impl ExactSum {
+    /// The rounded sum of these.
+    pub fn of(floats: impl Iterator<Item = f64>) -> f64 {
+        let mut sum = ExactSum::default();
+        floats.for_each(|float| sum.add(float));
+        sum.value()
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, float: f64) {
+        if !float.is_finite() {
+            self.not_finite = Some(self.not_finite.unwrap_or(0.0) + float);
+        } else {
+            self.grow(float);
+        }
+    }
+
+    /// Adds one so many times. Where the product is too large for a float, exact for up to 65,536 times.
+    pub fn add_times(&mut self, float: f64, times: u64) {
+        const LOOP_MAX: u64 = 1 << 16;
+        // Both halves of the number are floats exactly, and so are a product's rounded value and its error.
+        for part in [times & 0xFFFF_FFFF, times & !0xFFFF_FFFF] {
+            let high = float * part as f64;
+            if part == 0 {
+                continue;
+            } else if high.is_finite() && high.abs() > EXACT_PRODUCT_MIN {
+                self.add(high);
+                self.add(float.mul_add(part as f64, -high));
+            } else if float == 0.0 || !float.is_finite() {
+                self.add(float);
+            } else if high.is_finite() {
+                // So small that the error of the product would be no float.
+                (0..part.min(LOOP_MAX)).for_each(|_| self.add(float));
+            } else {
+                (0..part.min(LOOP_MAX)).for_each(|_| self.add(float));
+            }
+        }
+    }
+
+    fn grow(&mut self, float: f64) {
+        let mut carry = float;
+        let mut kept = 0;
+        for at in 0..self.parts.len() {
+            let (a, b) = self.within(carry, self.parts[at]);
+            let (high, low) = two_sum(a, b);
+            if low != 0.0 {
+                self.parts[kept] = low;
+                kept += 1;
+            }
+            carry = high;
+        }
+        self.parts.truncate(kept);
+        self.parts.push(carry);
+    }
+
+    /// These two, less as many units as make their sum a float. Exact: the larger of two whose sum is too large is within twice a unit.
+    fn within(&mut self, mut a: f64, mut b: f64) -> (f64, f64) {
+        while !(a + b).is_finite() {
+            if a.abs() < b.abs() {
+                (a, b) = (b, a);
+            }
+            self.units += a.signum() as i64;
+            a -= UNIT.copysign(a);
+        }
+        (a, b)
+    }
+
+    /// Adds an integer of any size without rounding it first.
+    pub fn add_integer(&mut self, integer: i128) {
+        let mut rest = integer;
+        while rest != 0 {
+            let float = rest as f64;
+            self.add(float);
+            rest -= float as i128;
+        }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &ExactSum) {
+        other.parts.iter().chain(&other.not_finite).for_each(|part| self.add(*part));
+        self.units += other.units;
+    }
+
+    /// The sum, rounded once, to the nearest float, ties to even.
+    pub fn value(&self) -> f64 {
+        if let Some(float) = self.not_finite {
+            return float;
+        }
+        if self.units == 0 { self.rounded() } else { self.with_units() }
+    }
+
+    /// The sum where there are units.
+    fn with_units(&self) -> f64 {
+        let sign = self.units.signum() as f64;
+        if self.units.unsigned_abs() > UNITS_MAX {
+            return f64::INFINITY * sign;
+        }
+        let mut whole = ExactSum { units: 0, ..self.clone() };
+        (0..self.units.unsigned_abs()).for_each(|_| whole.grow(UNIT * sign));
+        if whole.units == 0 {
+            return whole.rounded();
+        }
+        // It is about the largest float, or beyond. A quarter of it is one; of parts below one the sign of the first is enough.
+        let mut quarter = ExactSum::default();
+        let (least, others): (Vec<f64>, Vec<f64>) = whole.parts.iter().partition(|part| part.abs() < 1.0);
+        let least = least.iter().rfind(|part| **part != 0.0).map(|part| 0.5_f64.copysign(*part));
+        others.into_iter().chain(least).for_each(|part| quarter.grow(part / 4.0));
+        quarter.grow(whole.units as f64 * (UNIT / 4.0));
+        quarter.rounded() * 4.0
+    }
+
+    /// The parts, rounded once.
+    fn rounded(&self) -> f64 {
+        let mut parts = self.parts.iter().rev().copied();
+        let Some(mut high) = parts.next() else {
+            return 0.0;
+        };
+        let mut low = 0.0;
+        for part in parts.by_ref() {
+            (high, low) = two_sum(high, part);
+            if low != 0.0 {
+                break;
+            }
+        }
+        // A tie that was rounded to even must go the way of the parts still unseen.
+        let next = parts.next().unwrap_or(0.0);
+        if low * next > 0.0 {
+            let doubled = low * 2.0;
+            let rounded = high + doubled;
+            if rounded - high == doubled {
+                high = rounded;
+            }
+        }
+        high
+    }
+}
+
+/// The rounded sum of two floats and its exact error.
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let (a, b) = if a.abs() < b.abs() { (b, a) } else { (a, b) };
+    let high = a + b;
+    (high, b - (high - a))
+}
