@@ -8,7 +8,7 @@ extern crate tanglewood_ingest as ingest;
 mod common;
 
 use common::{Files, edge_lines, index_lines, memory, options, rejected, vertex_lines};
-use ingest::{ImportError, ImportOptions, ImportReport, Progress};
+use ingest::{ExistingPolicy, ImportError, ImportOptions, ImportReport, Progress};
 use model::Value;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -48,6 +48,16 @@ fn import_while(
     phase: &'static str,
     work: impl Fn(usize) + Send + Sync + 'static,
 ) -> Result<ImportReport, ImportError> {
+    import_while_with(ExistingPolicy::Fail, engine, all, phase, work)
+}
+
+fn import_while_with(
+    existing: ExistingPolicy,
+    engine: &Engine,
+    all: &[(&str, &str)],
+    phase: &'static str,
+    work: impl Fn(usize) + Send + Sync + 'static,
+) -> Result<ImportReport, ImportError> {
     let files = Files::new(all);
     let (times, last) = (AtomicUsize::new(0), Mutex::new(""));
     let progress = move |progress: &Progress| {
@@ -56,7 +66,7 @@ fn import_while(
             work(times.fetch_add(1, Ordering::Relaxed));
         }
     };
-    let options = ImportOptions { progress: Some(Arc::new(progress)), ..options(files.folder()) };
+    let options = ImportOptions { existing, progress: Some(Arc::new(progress)), ..options(files.folder()) };
     ingest::import(engine, &options)
 }
 
@@ -98,15 +108,22 @@ fn ids_that_came_into_being_meanwhile_are_met_by_reading_again() {
     for phase in ["reading edges", "building", "writing"] {
         let engine = memory();
         create(&engine, "Person", 7);
-        let other = engine.clone();
-        let report = import_while(&engine, &[PEOPLE, KNOWS], phase, move |time| {
-            if time == 0 {
-                create(&other, "Person", 2);
+        let come = |other: Engine| {
+            move |time| {
+                if time == 0 {
+                    create(&other, "Person", 2);
+                }
             }
-        });
-        let report = report.unwrap();
-        assert_eq!(rejected(&report), ["Person.csv:3: id `2` is in the database already"], "{phase}");
-        assert_eq!((report.vertices, report.edges), (1, 2), "{phase}");
+        };
+        let files = [PEOPLE, KNOWS];
+        let refused = memory();
+        create(&refused, "Person", 7);
+        let error = import_while(&refused, &files, phase, come(refused.clone())).unwrap_err();
+        assert!(matches!(error, ImportError::Existing { .. }), "{phase}: {error}");
+        assert_eq!(vertex_lines(&refused), [":Person {id: 2}", ":Person {id: 7}"], "{phase}");
+        let skip = ExistingPolicy::Skip;
+        let report = import_while_with(skip, &engine, &files, phase, come(engine.clone())).unwrap();
+        assert_eq!((report.vertices, report.edges, report.existing), (1, 2, 1), "{phase}");
         assert_eq!(vertex_lines(&engine), [":Person {id: 1}", ":Person {id: 2}", ":Person {id: 7}"]);
         assert_eq!(edge_lines(&engine), ["1 -[:KNOWS]-> 2", "2 -[:KNOWS]-> 7"]);
     }
