@@ -65,7 +65,7 @@ pub enum StatementBody {
     /// `CREATE STANDING QUERY`, `DROP STANDING QUERY`, `SUBSCRIBE`.
     Standing(plan::standing::StandingCommand),
     /// `SHOW …`.
-    Show(Show),
+    Show(Box<Show>),
     /// `KILL QUERY id, …` or `TERMINATE QUERIES id, …`.
     Terminate(Vec<Expression>),
 }

@@ -13,6 +13,8 @@ pub enum ErrorKind {
     AmbiguousAggregationExpression,
     ColumnNameConflict,
     CreatingVarLength,
+    /// `USE` names a database that is not there.
+    DatabaseNotFound,
     DifferentColumnsInUnion,
     FloatingPointOverflow,
     IntegerOverflow,
@@ -52,6 +54,7 @@ impl ErrorKind {
     /// The Neo4j status code that drivers and users know.
     pub fn code(self) -> &'static str {
         match self {
+            ErrorKind::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
             ErrorKind::ProcedureNotFound => "Neo.ClientError.Procedure.ProcedureNotFound",
             ErrorKind::TypeMismatch => "Neo.ClientError.Statement.TypeError",
             _ => "Neo.ClientError.Statement.SyntaxError",

@@ -10,6 +10,7 @@
 mod aggregate;
 mod as_of;
 mod call;
+mod case;
 mod check;
 mod create;
 mod dynamic;
@@ -101,6 +102,8 @@ pub(crate) struct Lowerer<'t> {
     used: Vec<Var>,
     /// Set while a column of a grouping projection is lowered.
     aggregation: Option<Aggregation>,
+    /// Set while a test of the subject of a CASE is lowered.
+    case_subject: Option<Typed>,
     /// Set while a sort key is lowered.
     sorting: Option<Sorting>,
     /// What is asked for the scopes that are lowered now.
@@ -118,6 +121,7 @@ impl<'t> Lowerer<'t> {
             in_transactions: None,
             used: Vec::new(),
             aggregation: None,
+            case_subject: None,
             sorting: None,
             scope_hint: None,
         }

@@ -20,6 +20,7 @@ mod standing;
 mod statement;
 mod subquery;
 mod tenant;
+mod types;
 mod update;
 mod user;
 
@@ -40,8 +41,17 @@ pub fn parse(text: &str) -> Result<Statement, CypherError> {
         return Err(error.with_hint("pass data as parameters, or import it"));
     }
     let (tokens, lexer_error) = lexer::tokens(text);
-    let mut parser =
-        Parser { text, tokens, lexer_error, at: 0, depth: 0, height: 0, clauses: 0, bar_closes: false };
+    let mut parser = Parser {
+        text,
+        tokens,
+        lexer_error,
+        at: 0,
+        depth: 0,
+        height: 0,
+        clauses: 0,
+        bar_closes: false,
+        label_signs: LabelSigns::default(),
+    };
     parser.statement_to_end().map_err(|error| *error)
 }
 
@@ -59,6 +69,17 @@ pub(crate) struct Parser<'t> {
     clauses: usize,
     /// The innermost bracket has a part after a bar, so `a:B | c` must not read `B | c` as labels.
     bar_closes: bool,
+    /// Of the label expression that is read.
+    label_signs: LabelSigns,
+}
+
+/// By which signs a label expression joins its labels.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LabelSigns {
+    /// `A:B`.
+    colon: bool,
+    /// `&`, `|`, `!` or `%`.
+    other: bool,
 }
 
 impl<'t> Parser<'t> {

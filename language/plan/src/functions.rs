@@ -9,7 +9,7 @@ macro_rules! functions {
         pub enum $table { $($variant),* }
 
         impl $table {
-            /// Every entry, in the order of the table.
+            /// Every entry, in the order of the table; those whose name begins with a blank are operators, which no call names.
             pub const ALL: &'static [$table] = &[$($table::$variant),*];
             /// Name as users write it.
             pub fn name(self) -> &'static str { match self { $($table::$variant => $name),* } }
@@ -21,7 +21,8 @@ macro_rules! functions {
             pub fn help(self) -> &'static str { match self { $($table::$variant => $help),* } }
             /// The entry of this name, whatever its case.
             pub fn by_name(name: &str) -> Option<$table> {
-                Self::ALL.iter().copied().find(|entry| entry.name().eq_ignore_ascii_case(name))
+                let named = |entry: &$table| !entry.name().starts_with(' ') && entry.name().eq_ignore_ascii_case(name);
+                Self::ALL.iter().copied().find(named)
             }
         }
     };
@@ -54,6 +55,10 @@ functions! {
         NullIf "nullIf" 2..=2 "nullIf(a, b) :: Any" "Null if both are equal, else the first";
         IsEmpty "isEmpty" 1..=1 "isEmpty(list, map or string) :: Boolean" "Has it no element?";
         Exists "exists" 1..=1 "exists(property) :: Boolean" "Is the property present?";
+        ToIntegerList "toIntegerList" 1..=1 "toIntegerList(list) :: List<Integer>" "Each element as toIntegerOrNull makes it";
+        ToFloatList "toFloatList" 1..=1 "toFloatList(list) :: List<Float>" "Each element as toFloatOrNull makes it";
+        ToBooleanList "toBooleanList" 1..=1 "toBooleanList(list) :: List<Boolean>" "Each element as toBooleanOrNull makes it";
+        ToStringList "toStringList" 1..=1 "toStringList(list) :: List<String>" "Each element as toStringOrNull makes it";
         ToInteger "toInteger" 1..=1 "toInteger(value) :: Integer" "Integer from a number, string or boolean; null if it is none";
         ToIntegerOrNull "toIntegerOrNull" 1..=1 "toIntegerOrNull(value) :: Integer" "Integer, or null for anything else";
         ToFloat "toFloat" 1..=1 "toFloat(value) :: Float" "Float from a number or string; null if it is none";
@@ -66,9 +71,11 @@ functions! {
         ToLower "toLower" 1..=1 "toLower(string) :: String" "Lower case";
         Upper "upper" 1..=1 "upper(string) :: String" "Upper case";
         Lower "lower" 1..=1 "lower(string) :: String" "Lower case";
-        Trim "trim" 1..=1 "trim(string) :: String" "Without blanks at both ends";
-        LTrim "lTrim" 1..=1 "lTrim(string) :: String" "Without blanks in front";
-        RTrim "rTrim" 1..=1 "rTrim(string) :: String" "Without blanks behind";
+        Trim "trim" 1..=2 "trim([[LEADING | TRAILING | BOTH] [characters] FROM] string) :: String" "Without blanks, or these characters, at its ends";
+        BTrim "btrim" 1..=2 "btrim(string [, characters]) :: String" "Without blanks, or these characters, at both ends";
+        LTrim "lTrim" 1..=2 "lTrim(string [, characters]) :: String" "Without blanks, or these characters, in front";
+        RTrim "rTrim" 1..=2 "rTrim(string [, characters]) :: String" "Without blanks, or these characters, behind";
+        Normalize "normalize" 1..=2 "normalize(string [, NFC | NFD | NFKC | NFKD]) :: String" "In a normal form of Unicode; NFC if none is named";
         Replace "replace" 3..=3 "replace(string, search, replacement) :: String" "Every occurrence replaced";
         Substring "substring" 2..=3 "substring(string, start [, length]) :: String" "A part, from start counted from 0";
         Left "left" 2..=2 "left(string, length) :: String" "The first characters";
@@ -135,6 +142,13 @@ functions! {
         Point "point" 1..=1 "point(map) :: Point" "A point from its coordinates";
         PointDistance "point.distance" 2..=2 "point.distance(a, b) :: Float" "Distance between two points";
         PointWithinBBox "point.withinBBox" 3..=3 "point.withinBBox(point, lowerLeft, upperRight) :: Boolean" "Is it inside the box?";
+        VectorCosine "vector.similarity.cosine" 2..=2 "vector.similarity.cosine(a, b) :: Float" "How near two vectors are by their angle, from 0 to 1";
+        VectorEuclidean "vector.similarity.euclidean" 2..=2 "vector.similarity.euclidean(a, b) :: Float" "How near two vectors are by their distance, from 0 to 1";
+        LineNumber "linenumber" 0..=0 "linenumber() :: Integer" "Line of the file that the LOAD CSV before read last; null without one";
+        File "file" 0..=0 "file() :: String" "File that the LOAD CSV before reads, below the import folder; null without one";
+        IsNormalized " isNormalized" 1..=2 "value IS [NOT] [NFC | NFD | NFKC | NFKD] NORMALIZED" "Is it in that normal form of Unicode?";
+        IsTyped " isTyped" 2..=2 "value IS [NOT] :: TYPE" "Is it of that type?";
+        CharacterLength "character_length" 1..=1 "character_length(string) :: Integer" "Number of characters";
         CharLength "char_length" 1..=1 "char_length(string) :: Integer" "Number of characters";
         TypeOrder "typeOrder" 1..=1 "typeOrder(value) :: Integer" "Place of the value's type where types are ordered as in Gremlin: 0 for numbers and booleans, 2 for strings, 1 for others";
         ValueType "valueType" 1..=1 "valueType(value) :: String" "Name of the value's type";

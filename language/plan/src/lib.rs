@@ -5,7 +5,7 @@
 //! names here, so that a plan outlives the commit that defines them; `execute` binds them when it starts.
 //!
 //! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
-//! [`scope`] (how sub-plans run), [`statement`] (a whole request), [`accounts`] (commands about tenants), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
+//! [`scope`] (how sub-plans run), [`statement`] (a whole request), [`types`] (what `IS ::` tests), [`accounts`] (commands about tenants), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
 //! [`walk`] (how plans are walked), [`optimize()`] (the rewrites in their order), [`estimate`] (expected rows), [`explain`] (plans
 //! for people).
 
@@ -31,6 +31,7 @@ pub mod scope;
 pub mod standing;
 pub mod statement;
 pub mod statistics;
+pub mod types;
 pub mod users;
 pub mod walk;
 

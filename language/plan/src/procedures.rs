@@ -50,13 +50,16 @@ macro_rules! procedures {
         /// Every procedure, by name; those with a blank in their name are what `SHOW` lists.
         pub const PROCEDURES: &[Procedure] = &[$({
             const FIELDS: &[(&str, &str)] = &[$((stringify!($field), $kind)),*];
-            const SHOWN: &[usize] = &[$($shown,)? FIELDS.len()];
+            const SHOWN: &[usize] = &[$($shown,)? FIELDS.len()]; // of a procedure without fields, none
             Procedure { name: $name, arguments: &[$(($argument, $takes)),*], fields: FIELDS, shown: SHOWN[0], help: $help }
         }),*];
     };
 }
 
 procedures! {
+    "db.awaitIndex"("indexName": "STRING", "timeOutSeconds": "INTEGER = 300") -> () "Waits for an index to be built; one that exists is, so it returns at once";
+    "db.awaitIndexes"("timeOutSeconds": "INTEGER = 300") -> () "Waits for all indexes to be built; those that exist are, so it returns at once";
+    "db.clearQueryCaches"() -> (value "STRING") "Says that there is nothing to clear: plans are made anew where the graph's figures change";
     "db.constraints"() -> (name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES) "All constraints";
     "db.indexes"() -> (name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, uniqueness "STRING") "All indexes";
     "db.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The database: its identity is that of its newest commit";
@@ -71,6 +74,8 @@ procedures! {
     "dbms.backup"("folder": "STRING") -> (folder "STRING", files "INTEGER", bytes "INTEGER", commit "INTEGER") "Copies the database as of its last commit into a folder below the one that is open for backups";
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
+    "dbms.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The server: as db.info()";
+    "dbms.listConfig"("searchString": "STRING = ''") -> (name "STRING", description "STRING", value "STRING", dynamic "BOOLEAN") "Settings whose name holds a text";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
     "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction, label}";
     "graph.cdlp"("settings": "MAP") -> (node "NODE", community "INTEGER") "Communities by label propagation: {types, direction, label, iterations, seed}";
@@ -79,13 +84,14 @@ procedures! {
     "graph.pagerank"("settings": "MAP") -> (node "NODE", score "FLOAT") "PageRank: {types, direction, label, iterations, damping}";
     "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction, label}";
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
-    "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY") "What LOAD CSV reads";
+    "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
     "show constraints"("which": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show databases"("name": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"("which": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
+    "show settings"("names": "STRING") -> (name "STRING", value "STRING", isDynamic "BOOLEAN", defaultValue "STRING", description "STRING", startupValue "STRING", isExplicitlySet "BOOLEAN", validValues "STRING", isDeprecated "BOOLEAN") shows 5 "What SHOW SETTINGS lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", tenant "STRING", used "DURATION", bytes "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";
     "show tablets"("tablets": "LIST<LIST<ANY>>") -> (tablet "INTEGER", executor "INTEGER", busyMillis "INTEGER", moves "INTEGER") "What SHOW TABLETS lists";
     "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
@@ -101,6 +107,10 @@ impl Procedure {
     /// Those that `CALL` can name.
     pub fn named() -> impl Iterator<Item = &'static Procedure> {
         PROCEDURES.iter().filter(|procedure| !procedure.name.contains(' '))
+    }
+    /// Arguments that must be given: those with a default, written behind `=` in their type, may be left out from the back.
+    pub fn arguments_min(&self) -> usize {
+        self.arguments.iter().filter(|(_, kind)| !kind.contains(" = ")).count()
     }
     /// Names of the fields.
     pub fn field_names(&self) -> Vec<&'static str> {
@@ -122,7 +132,10 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_says_what_each_does() {
         assert!(PROCEDURES.is_sorted_by_key(|procedure| procedure.name));
-        assert!(PROCEDURES.iter().all(|procedure| !procedure.help.is_empty() && procedure.shown > 0));
+        assert!(
+            PROCEDURES.iter().all(|procedure| !procedure.help.is_empty()
+                && (procedure.shown > 0 || procedure.fields.is_empty()))
+        );
         let labels = Procedure::by_name("DB.Labels").expect("it is in the table");
         assert_eq!(labels.signature(), "db.labels() :: (label :: STRING)");
     }

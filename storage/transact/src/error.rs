@@ -32,7 +32,14 @@ pub enum TransactError {
     },
     /// The transaction only reads.
     ReadOnly,
-    /// An index or constraint of that name or kind exists already, or does not exist.
+    /// An index or constraint exists already.
+    SchemaExists {
+        /// In which way.
+        clash: SchemaClash,
+        /// What is the matter.
+        what: String,
+    },
+    /// An index or constraint does not exist, or is needed.
     Schema {
         /// What is the matter.
         what: String,
@@ -66,6 +73,33 @@ pub enum TransactError {
     NoHistoryInMemory,
 }
 
+/// In which way a new index or constraint meets one that exists; the names are those of Neo4j's codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaClash {
+    /// The same one, of the same name.
+    Equivalent,
+    /// An index on the same properties, of another name.
+    Index,
+    /// A constraint on the same properties: the same rule of another name, or one that brings the index.
+    Constraint,
+    /// An index of the same name.
+    IndexName,
+    /// A constraint of the same name.
+    ConstraintName,
+}
+
+impl SchemaClash {
+    fn code(self) -> &'static str {
+        match self {
+            SchemaClash::Equivalent => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+            SchemaClash::Index => "Neo.ClientError.Schema.IndexAlreadyExists",
+            SchemaClash::Constraint => "Neo.ClientError.Schema.ConstraintAlreadyExists",
+            SchemaClash::IndexName => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
+            SchemaClash::ConstraintName => "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
+        }
+    }
+}
+
 impl TransactError {
     /// A stable code in the manner of Neo4j's.
     pub fn code(&self) -> &'static str {
@@ -75,6 +109,7 @@ impl TransactError {
             TransactError::NotFound { .. } => "Neo.ClientError.Statement.EntityNotFound",
             TransactError::StillConnected { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
             TransactError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
+            TransactError::SchemaExists { clash, .. } => clash.code(),
             TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
             TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
             TransactError::Store(StoreError::EntryRefused(_)) => "Neo.ClientError.Statement.ArgumentError",
@@ -104,6 +139,9 @@ impl TransactError {
             TransactError::Conflict { .. } => Some("run the transaction again".into()),
             TransactError::StillConnected { .. } => {
                 Some("delete its relationships first, or use DETACH DELETE".into())
+            }
+            TransactError::SchemaExists { clash: SchemaClash::Equivalent | SchemaClash::Index, .. } => {
+                Some("IF NOT EXISTS takes what is there".into())
             }
             TransactError::ReadOnly => Some("begin the transaction for writing".into()),
             TransactError::TooLarge => Some("split it into smaller transactions".into()),
@@ -139,7 +177,7 @@ impl fmt::Display for TransactError {
             TransactError::ReadOnly => {
                 write!(f, "the transaction was begun for reading, and the statement writes")
             }
-            TransactError::Schema { what } => write!(f, "{what}"),
+            TransactError::Schema { what } | TransactError::SchemaExists { what, .. } => write!(f, "{what}"),
             TransactError::TooLarge => {
                 let (changes, bytes) = (crate::CHANGES_MAX, crate::flight::RECORD_BYTES_MAX);
                 write!(f, "the transaction has more than {changes} changes or {bytes} bytes of them")

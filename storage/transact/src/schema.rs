@@ -1,5 +1,6 @@
 //! Catalogue commands: indexes and constraints, made from the latest snapshot while no commit can intervene.
 
+use crate::error::SchemaClash;
 use crate::{Engine, TransactError, constraints};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use model::{KeyId, ValueType};
@@ -77,28 +78,32 @@ impl Engine {
         let mut made = false;
         let prepared = self.prepare_index(request.target, &request.keys, false);
         let outcome = self.alter(|current| {
-            let name = request
-                .name
-                .clone()
-                .unwrap_or_else(|| made_name("index", request.target, &request.keys, current));
-            let catalog = current.catalog();
-            let same = catalog.index_for(request.target, &request.keys).is_some();
-            if same || catalog.index_named(&name).is_some() {
-                return exists(
-                    request.if_not_exists,
-                    format!("an index `{name}` or on the same properties exists already"),
-                );
-            }
-            made = true;
-            let id = catalog.next_index_id();
-            let definition = IndexDefinition {
-                id,
-                name,
-                target: request.target,
-                keys: request.keys.clone(),
-                unique: false,
+            let name = match &request.name {
+                Some(name) => name.clone(),
+                None => self.made_name("index", "", request.target, &request.keys),
             };
-            Ok(vec![Change::CreateIndex(definition)])
+            let catalog = current.catalog();
+            let same = catalog.index_for(request.target, &request.keys).and_then(|id| catalog.index(id));
+            let owner = |index: &IndexDefinition| {
+                let owns = |constraint: &&ConstraintDefinition| owned_index(constraint) == Some(index.id);
+                catalog.constraints().iter().find(owns)
+            };
+            let clash = match (same, catalog.index_named(&name)) {
+                _ if catalog.constraint(&name).is_some() => SchemaClash::ConstraintName,
+                (Some(same), _) if owner(same).is_some() => SchemaClash::Constraint,
+                (Some(same), _) if same.name == name => SchemaClash::Equivalent,
+                (Some(_), _) => SchemaClash::Index,
+                (None, Some(_)) => SchemaClash::IndexName,
+                (None, None) => {
+                    made = true;
+                    let (id, target, keys) = (catalog.next_index_id(), request.target, request.keys.clone());
+                    let definition = IndexDefinition { id, name, target, keys, unique: false };
+                    return Ok(vec![Change::CreateIndex(definition)]);
+                }
+            };
+            let allowed =
+                [SchemaClash::Equivalent, SchemaClash::Index, SchemaClash::IndexName].contains(&clash);
+            exists(request.if_not_exists && allowed, clash, &name)
         });
         self.snapshot().forget_prepared(&prepared);
         outcome.map(|_| made)
@@ -109,7 +114,7 @@ impl Engine {
         let mut dropped = false;
         self.alter(|current| {
             let Some(index) = current.catalog().index_named(name) else {
-                return exists(if_exists, format!("there is no index `{name}`"));
+                return absent(if_exists, format!("there is no index `{name}`"));
             };
             let needed = current
                 .catalog()
@@ -134,23 +139,34 @@ impl Engine {
         let prepared = with_index.then(|| self.prepare_index(request.target, &request.keys, true));
         let outcome = self.alter(|current| {
             let catalog = current.catalog();
-            let name = request
-                .name
-                .clone()
-                .unwrap_or_else(|| made_name("constraint", request.target, &request.keys, current));
-            let same = |other: &ConstraintDefinition| {
-                other.target == request.target
-                    && other.keys == request.keys
-                    && rule_of(&other.rule) == request.rule
+            let name = self.constraint_name(request);
+            let about =
+                |other: &&ConstraintDefinition| other.target == request.target && other.keys == request.keys;
+            let brings_index = |rule: Rule| matches!(rule, Rule::Unique | Rule::NodeKey);
+            let rival = |other: &&ConstraintDefinition| {
+                let rule = rule_of(&other.rule);
+                about(other) && (rule == request.rule || brings_index(rule) && brings_index(request.rule))
             };
-            if catalog.constraint(&name).is_some() || catalog.constraints().iter().any(same) {
-                return exists(
-                    request.if_not_exists,
-                    format!("a constraint `{name}` or the same rule exists already"),
-                );
-            }
-            made = true;
-            self.constraint_changes(request, name, current)
+            let rivals = || catalog.constraints().iter().filter(rival);
+            let same = rivals().find(|other| rule_of(&other.rule) == request.rule);
+            let clash = match same {
+                Some(same) if same.name == name => SchemaClash::Equivalent,
+                Some(_) => SchemaClash::Constraint,
+                None if catalog.constraint(&name).is_some() => SchemaClash::ConstraintName,
+                None if catalog.index_named(&name).is_some() => SchemaClash::IndexName,
+                None if rivals().next().is_some() => SchemaClash::Constraint,
+                None if brings_index(request.rule)
+                    && catalog.index_for(request.target, &request.keys).is_some() =>
+                {
+                    SchemaClash::Index
+                }
+                None => {
+                    made = true;
+                    return self.constraint_changes(request, name, current);
+                }
+            };
+            let allowed = same.is_some() || clash == SchemaClash::ConstraintName;
+            exists(request.if_not_exists && allowed, clash, &name)
         });
         prepared.iter().for_each(|definition| self.snapshot().forget_prepared(definition));
         outcome.map(|_| made).map_err(|error| self.with_duplicates(request, error))
@@ -178,8 +194,7 @@ impl Engine {
                     "existing {of} break it (groups of the same values: {count}), the first of them: {shown}"
                 );
                 // Its index was never in the catalogue, so the refusal had no name for it.
-                let made = || made_name("constraint", request.target, &request.keys, &current);
-                TransactError::Constraint { name: request.name.clone().unwrap_or_else(made), what }
+                TransactError::Constraint { name: self.constraint_name(request), what }
             }
             _ => error,
         }
@@ -194,20 +209,14 @@ impl Engine {
         let catalog = current.catalog();
         let mut changes = Vec::new();
         let mut unique_index = || {
-            if catalog.index_for(request.target, &request.keys).is_some() {
-                let what =
-                    "an index on the same properties exists; drop it first, the constraint brings its own"
-                        .into();
-                return Err(TransactError::Schema { what });
-            }
             let id = catalog.next_index_id();
             let (name, target, keys) = (name.clone(), request.target, request.keys.clone());
             changes.push(Change::CreateIndex(IndexDefinition { id, name, target, keys, unique: true }));
-            Ok(id)
+            id
         };
         let rule = match request.rule {
-            Rule::Unique => ConstraintRule::Unique(unique_index()?),
-            Rule::NodeKey => ConstraintRule::NodeKey(unique_index()?),
+            Rule::Unique => ConstraintRule::Unique(unique_index()),
+            Rule::NodeKey => ConstraintRule::NodeKey(unique_index()),
             Rule::Exists => ConstraintRule::Exists,
             Rule::Typed(value_type) => ConstraintRule::Typed(value_type),
         };
@@ -223,7 +232,7 @@ impl Engine {
         let mut dropped = false;
         self.alter(|current| {
             let Some(constraint) = current.catalog().constraint(name) else {
-                return exists(if_exists, format!("there is no constraint `{name}`"));
+                return absent(if_exists, format!("there is no constraint `{name}`"));
             };
             dropped = true;
             let mut changes = vec![Change::DropConstraint(name.to_string())];
@@ -234,8 +243,26 @@ impl Engine {
     }
 }
 
-fn exists(allowed: bool, what: String) -> Result<Vec<Change>, TransactError> {
+fn absent(allowed: bool, what: String) -> Result<Vec<Change>, TransactError> {
     if allowed { Ok(Vec::new()) } else { Err(TransactError::Schema { what }) }
+}
+
+/// Nothing to do where that is allowed; else the error of the clash.
+fn exists(allowed: bool, clash: SchemaClash, name: &str) -> Result<Vec<Change>, TransactError> {
+    if allowed {
+        return Ok(Vec::new());
+    }
+    let what = match clash {
+        SchemaClash::Equivalent => format!("an equivalent index or constraint, `{name}`, exists already"),
+        SchemaClash::Index => {
+            "an index on the same properties exists already; a constraint that brings its own needs it dropped"
+                .to_string()
+        }
+        SchemaClash::Constraint => "a constraint on the same properties exists already".to_string(),
+        SchemaClash::IndexName => format!("an index `{name}` exists already"),
+        SchemaClash::ConstraintName => format!("a constraint `{name}` exists already"),
+    };
+    Err(TransactError::SchemaExists { clash, what })
 }
 
 fn owned_index(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
@@ -254,24 +281,41 @@ fn rule_of(rule: &ConstraintRule) -> Rule {
     }
 }
 
-/// `index_person_name`, made unique by a number where taken.
-fn made_name(kind: &str, target: SchemaTarget, keys: &[KeyId], current: &Snapshot) -> String {
-    let catalog = current.catalog();
-    let about = match target {
-        SchemaTarget::Vertices(label) => catalog.label_name(label),
-        SchemaTarget::Edges(edge_type) => catalog.edge_type_name(edge_type),
-    };
-    let mut name = format!("{kind}_{}", about.map_or_else(|| "new".into(), |name| name.to_lowercase()));
-    for key in keys {
-        name.push('_');
-        name.push_str(catalog.key_name(*key).map_or("new", |name| name));
+/// What a rule is called where a name is made.
+fn rule_name(rule: Rule) -> String {
+    match rule {
+        Rule::Unique => "UNIQUENESS".to_string(),
+        Rule::Exists => "EXISTENCE".to_string(),
+        Rule::NodeKey => "KEY".to_string(),
+        Rule::Typed(value_type) => value_type.name().to_string(),
     }
-    let taken = |name: &str| catalog.index_named(name).is_some() || catalog.constraint(name).is_some();
-    let plain = name.clone();
-    let mut number = 2;
-    while taken(&name) {
-        name = format!("{plain}_{number}");
-        number += 1;
+}
+
+/// FNV-1a of 32 bits: a name that was made once is made again by every version.
+fn hash_of(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+impl Engine {
+    fn constraint_name(&self, request: &ConstraintRequest) -> String {
+        let made = || self.made_name("constraint", &rule_name(request.rule), request.target, &request.keys);
+        request.name.clone().unwrap_or_else(made)
     }
-    name
+
+    /// `index_9c0e2b41`: the kind, and a hash of what it is about.
+    fn made_name(&self, kind: &str, rule: &str, target: SchemaTarget, keys: &[KeyId]) -> String {
+        let names = self.store().names().table();
+        let unknown = "?";
+        let (entity, about) = match target {
+            SchemaTarget::Vertices(label) => ("NODE", names.label_name(label)),
+            SchemaTarget::Edges(edge_type) => ("RELATIONSHIP", names.edge_type_name(edge_type)),
+        };
+        // A zero byte parts what no name can hold.
+        let mut text = format!("{kind}\0{rule}\0{entity}\0{}", about.map_or(unknown, |name| name));
+        for key in keys {
+            text.push('\0');
+            text.push_str(names.key_name(*key).map_or(unknown, |name| name));
+        }
+        format!("{kind}_{:08x}", hash_of(&text))
+    }
 }

@@ -4,12 +4,16 @@
 //! says otherwise, a null argument gives null.
 
 pub mod convert;
+mod elements;
 pub mod graph;
 pub mod list;
+mod normalize;
 mod number;
+mod similarity;
 mod space;
 mod text;
 mod time;
+mod trim;
 
 use super::error::EvalError;
 use super::scope::Scope;
@@ -53,7 +57,20 @@ pub fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -> Resul
         F::ToIntegerOrNull | F::ToFloatOrNull | F::ToBooleanOrNull | F::ToStringOrNull => {
             convert::call(function, &arguments[0])
         }
-        F::ToUpper | F::ToLower | F::Upper | F::Lower | F::Trim | F::LTrim | F::RTrim | F::CharLength => {
+        F::ToIntegerList | F::ToFloatList | F::ToBooleanList | F::ToStringList => {
+            elements::call(function, &arguments[0])
+        }
+        F::Trim | F::BTrim | F::LTrim | F::RTrim => trim::call(function, arguments),
+        F::Normalize => normalize::normalize(arguments),
+        F::IsNormalized => normalize::is_normalized(arguments),
+        F::IsTyped => match plan::types::conforms(&arguments[0], &arguments[1]) {
+            Some(found) => Ok(Value::Bool(found)),
+            None => Err(EvalError::internal("this is no type".to_string())),
+        },
+        F::VectorCosine | F::VectorEuclidean => similarity::call(function, arguments),
+        // Known where the text is read; there is no LOAD CSV before this call.
+        F::LineNumber | F::File => Ok(Value::Null),
+        F::ToUpper | F::ToLower | F::Upper | F::Lower | F::CharLength | F::CharacterLength => {
             text::call(function, arguments)
         }
         F::Replace | F::Substring | F::Left | F::Right | F::Split => text::call(function, arguments),

@@ -1,7 +1,7 @@
 //! LoadCsv: the records of a file, for each row: lists of texts, or maps by the titles of the first record.
 //!
 //! Files lie below the folder that the database was told to import from; nothing else can be named. Records are read as they are asked for.
-//! It is a procedure of the planner's table by its form, and an operator of its own because its rows stream.
+//! A file that begins like gzip is unpacked while it is read. It is a procedure of the planner's table by its form, and an operator of its own because its rows stream.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -11,8 +11,10 @@ use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
+use flate2::read::MultiGzDecoder;
 use model::{Batch, Column, Value};
 use records::Records;
+use std::io::{BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +22,10 @@ mod records;
 
 /// Bytes of a file's name that a message shows.
 const NAME_SHOWN_BYTES_MAX: usize = 200;
+
+/// How a file begins that is compressed with gzip (RFC 1952).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// Records read between two looks at the clock.
 const RECORDS_PER_LOOK: usize = 64;
 
@@ -27,13 +33,25 @@ struct LoadCsv {
     /// File, whether the first record gives titles, separator.
     arguments: Arc<Vec<Compiled>>,
     reads: Arc<EntityReads>,
-    keep: bool,
-    values: Vec<Value>,
+    /// What is read above, in the order of the columns, each with its values.
+    columns: Vec<(Field, Vec<Value>)>,
+}
+
+/// What is told of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    /// The record itself.
+    Row,
+    /// The line on which it ends, from 1.
+    Line,
+    /// The file, below the import folder.
+    File,
 }
 
 /// A file that is being read.
 struct Open {
     records: Records,
+    file: Value,
     titles: Option<Vec<Arc<str>>>,
 }
 
@@ -43,8 +61,15 @@ impl Open {
             return Err(ExecuteError::Plan("LOAD CSV takes three arguments".into()));
         };
         let (folder, name) = resolve(folder, file)?;
-        let reader = world::files::open_below(folder, &name)
-            .map_err(|error| ExecuteError::External(format!("LOAD CSV FROM {}: {error}", shown(file))))?;
+        let unreadable = |error: &dyn std::fmt::Display| {
+            ExecuteError::External(format!("LOAD CSV FROM {}: {error}", shown(file)))
+        };
+        let mut reader = world::files::open_below(folder, &name).map_err(|error| unreadable(&error))?;
+        // Compressed files are known by their first bytes.
+        if reader.fill_buf().map_err(|error| unreadable(&error))?.starts_with(&GZIP_MAGIC) {
+            reader = Box::new(BufReader::new(MultiGzDecoder::new(reader)));
+        }
+        let name = Value::string(format!("/{}", Path::new(&name).display()));
         let separator = match separator.as_str().map(str::as_bytes) {
             Some([byte]) => *byte,
             _ => return Err(ExecuteError::External("a FIELDTERMINATOR is one ASCII character".into())),
@@ -54,22 +79,29 @@ impl Open {
             Some(true) => Some(titles(&mut records)?),
             _ => None,
         };
-        Ok(Open { records, titles })
+        Ok(Open { records, file: name, titles })
     }
 
-    fn next(&mut self) -> Result<Option<Value>, ExecuteError> {
+    /// The next record; an inner none where only blank lines were read.
+    fn next(&mut self) -> Result<Option<Option<Value>>, ExecuteError> {
         let Some(fields) = self.records.next()? else { return Ok(None) };
+        // Some blank lines only: there may be more.
+        let Some(fields) = fields else { return Ok(Some(None)) };
         let mut fields = fields.into_iter().map(Value::from);
         let Some(titles) = &self.titles else {
-            return Ok(Some(Value::try_list(fields.collect()).map_err(EvalError::from)?));
+            return Ok(Some(Some(Value::try_list(fields.collect()).map_err(EvalError::from)?)));
         };
         let entries = titles.iter().map(|title| (title.clone(), fields.next().unwrap_or_default()));
-        Ok(Some(Value::try_map(entries).map_err(EvalError::from)?))
+        Ok(Some(Some(Value::try_map(entries).map_err(EvalError::from)?)))
     }
 }
 
 fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
-    let titles = records.next()?.unwrap_or_default();
+    let mut read = records.next()?;
+    while let Some(None) = read {
+        read = records.next()?;
+    }
+    let titles = read.flatten().unwrap_or_default();
     Ok(titles.into_iter().map(|title| title.unwrap_or_default().into()).collect())
 }
 
@@ -140,15 +172,20 @@ impl Draw for LoadCsv {
             if read > 0 && read % RECORDS_PER_LOOK == 0 && turn.context.should_yield() {
                 return Ok((read, Progress::More));
             }
-            let Some(value) = open.next()? else { return Ok((read, Progress::Done)) };
-            if self.keep {
-                self.values.push(value);
+            let Some(record) = open.next()? else { return Ok((read, Progress::Done)) };
+            let Some(record) = record else { return Ok((read, Progress::More)) };
+            for (field, values) in &mut self.columns {
+                values.push(match field {
+                    Field::Row => record.clone(),
+                    Field::Line => Value::Int(open.records.line() as i64),
+                    Field::File => open.file.clone(),
+                });
             }
         }
         Ok((room, Progress::More))
     }
     fn columns(&mut self) -> Vec<Column> {
-        if self.keep { vec![Column::Any(std::mem::take(&mut self.values))] } else { Vec::new() }
+        self.columns.iter_mut().map(|(_, values)| Column::Any(std::mem::take(values))).collect()
     }
 }
 
@@ -163,11 +200,19 @@ pub(crate) fn compile(
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
     let reads = Arc::new(EntityReads::of(&node.arguments, &layout));
-    let columns: Vec<_> = new.filter(|variable| required.contains(*variable)).collect();
-    let keep = !columns.is_empty();
+    let kept = node.yields.iter().filter(|(_, variable)| required.contains(*variable));
+    let kept: Vec<_> = kept
+        .map(|(name, variable)| match &**name {
+            "line" => (Field::Line, *variable),
+            "file" => (Field::File, *variable),
+            _ => (Field::Row, *variable),
+        })
+        .collect();
+    let columns: Vec<_> = kept.iter().map(|(_, variable)| *variable).collect();
     let make = move || {
         let (arguments, reads) = (arguments.clone(), reads.clone());
-        Drawing::new(LoadCsv { arguments, reads, keep, values: Vec::new() })
+        let columns = kept.iter().map(|(field, _)| (*field, Vec::new())).collect();
+        Drawing::new(LoadCsv { arguments, reads, columns })
     };
     let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })

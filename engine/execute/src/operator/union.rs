@@ -1,7 +1,8 @@
 //! Union: the rows of both inputs under common columns; with `distinct`, a [`Distinct`](super::distinct) follows.
 //!
-//! Where an input writes, the second begins when the first has ended: it sees what the first wrote, and never the other way round.
-//! (Inside a sub-query both begin with their row.)
+//! Where an input writes, the second begins when the first has ended: it sees what the first wrote, and never the other way round. So it does
+//! where a text says UNION, whose branches answer in their order. Inside a sub-query both begin with their row, and the rows of the
+//! second wait for the end of the first.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -51,12 +52,12 @@ impl Operator<Rows> for Then {
 fn second_after(
     compiler: &mut Compiler,
     first: Stream,
-    second: &Plan,
+    (second, writes): (&Plan, bool),
     required: &VarSet,
 ) -> Result<(Stream, Stream), ExecuteError> {
     let leaves = Arc::new(AtomicUsize::new(0));
     let counted = leaves.clone();
-    let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
+    let options = VertexOptions { must_finish: writes, create_if_empty: true, ..compiler.options(1) };
     let vertex = compiler.vertex("Then", options, move || Then { leaves: leaves.clone() });
     compiler.gather(&first, vertex, 0);
     let first = Stream { vertex, output: 0, parallel: false, ..first };
@@ -79,10 +80,12 @@ pub(crate) fn compile(
     let left_needs = compiler.with_row(wanted.iter().map(|(_, left, _)| *left).collect());
     let right_needs = compiler.with_row(wanted.iter().map(|(_, _, right)| *right).collect());
     let mut left = compiler.plan(&node.left, &left_needs)?;
-    let writes = compiler.inside.is_none() && (apply::writes(&node.left) || apply::writes(&node.right));
-    let right = match writes {
+    // A union that a rewrite made passes its columns on under their own names.
+    let in_order = node.columns.is_empty() || node.columns.iter().any(|(to, left, _)| to != left);
+    let writes = apply::writes(&node.left) || apply::writes(&node.right);
+    let right = match compiler.inside.is_none() && (writes || in_order) {
         true => {
-            let (first, right) = second_after(compiler, left, &node.right, &right_needs)?;
+            let (first, right) = second_after(compiler, left, (&node.right, writes), &right_needs)?;
             left = first;
             right
         }
@@ -98,10 +101,10 @@ pub(crate) fn compile(
     }
     let union = Union { picks: [from_left.into(), from_right.into()] };
     let environment = compiler.environment.clone();
-    let vertex = compiler.vertex("Union", compiler.options(2), move || Stepping {
-        step: union.clone(),
-        here: Here::new(&environment),
-    });
+    let port_order = usize::from(in_order && compiler.inside.is_some());
+    let options = VertexOptions { port_order, ..compiler.options(2) };
+    let vertex = compiler
+        .vertex("Union", options, move || Stepping { step: union.clone(), here: Here::new(&environment) });
     let mut parallel = compiler.connect(&Stream { fans_out: false, ..left }, vertex, 0);
     parallel |= compiler.connect(&Stream { fans_out: false, ..right }, vertex, 1);
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false };

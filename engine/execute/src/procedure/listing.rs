@@ -220,9 +220,40 @@ pub(super) fn databases(_: &Snapshot, arguments: &[Value]) -> Rows {
     ]])
 }
 
+/// Settings by the names that Neo4j's tools ask for, with what holds here; none can be changed while the server runs.
+const SETTINGS: [(&str, &str, &str); 6] = [
+    ("db.query.default_language", "CYPHER_5", "Language of a query that names none"),
+    ("dbms.security.auth_enabled", "true", "Are users asked for a password where there are any?"),
+    ("initial.dbms.default_database", "neo4j", "Name of the one database"),
+    ("server.bolt.enabled", "true", "Is Bolt spoken?"),
+    ("server.databases.default_to_read_only", "false", "Is the database for reading only?"),
+    ("server.metrics.enabled", "false", "Are metrics collected?"),
+];
+
+/// Names of settings, with commas between them; all where there is none.
+pub(super) fn settings(_: &Snapshot, arguments: &[Value]) -> Rows {
+    let wanted: Vec<&str> = which(arguments).split(',').filter(|name| !name.is_empty()).collect();
+    let asked = |name: &str| wanted.is_empty() || wanted.contains(&name);
+    let row = |(name, value, help): &(&'static str, &'static str, &'static str)| {
+        let (no, value) = (Value::Bool(false), Value::from(*value));
+        let texts = [(*name).into(), value.clone(), no.clone(), value.clone(), (*help).into()];
+        texts.into_iter().chain([value, no.clone(), "".into(), no]).collect()
+    };
+    Ok(SETTINGS.iter().filter(|(name, ..)| asked(name)).map(row).collect())
+}
+
+pub(super) fn list_config(_: &Snapshot, arguments: &[Value]) -> Rows {
+    let holds = |name: &str| name.contains(which(arguments));
+    let row = |(name, value, help): &(&'static str, &'static str, &'static str)| {
+        vec![(*name).into(), (*help).into(), (*value).into(), Value::Bool(false)]
+    };
+    Ok(SETTINGS.iter().filter(|(name, ..)| holds(name)).map(row).collect())
+}
+
 /// Name, signature, help and whether it aggregates, of every function, by name.
 fn all_functions() -> Vec<(&'static str, &'static str, &'static str, bool)> {
-    let scalar = Function::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), false));
+    let called = Function::ALL.iter().filter(|f| !f.name().starts_with(' '));
+    let scalar = called.map(|f| (f.name(), f.signature(), f.help(), false));
     let aggregating = AggregateFunction::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), true));
     let mut all: Vec<_> = scalar.chain(aggregating).collect();
     all.sort_unstable();

@@ -67,15 +67,26 @@ pub enum ExpressionKind {
     },
     /// `a:Label`.
     HasLabels(Box<Expression>, LabelExpression),
-    /// `a IS :: INTEGER`; negated, `a IS NOT :: INTEGER`. The type in upper case words.
+    /// `a IS :: INTEGER | FLOAT`; negated, `a IS NOT :: …`.
     IsTyped {
         /// What is tested.
         operand: Box<Expression>,
-        /// The name of the type.
-        type_name: String,
+        /// The type.
+        wanted: plan::types::TypeTest,
         /// `IS NOT ::`.
         negated: bool,
     },
+    /// `a IS NFC NORMALIZED`; negated, `a IS NOT NFC NORMALIZED`.
+    IsNormalized {
+        /// What is tested.
+        operand: Box<Expression>,
+        /// The normal form, in upper case; `NFC` if not given.
+        form: String,
+        /// `IS NOT`.
+        negated: bool,
+    },
+    /// Within a `WHEN` of `CASE subject`: the subject, of which `WHEN < 3` only writes the rest.
+    CaseSubject,
     /// `name(arguments)`.
     Function(FunctionCall),
     /// `count(*)`.
@@ -204,10 +215,24 @@ impl FunctionCall {
 pub struct Case {
     /// Compared with each `WHEN`; without it each `WHEN` is a condition.
     pub subject: Option<Box<Expression>>,
-    /// `WHEN` and `THEN`; at least one.
-    pub branches: Vec<(Expression, Expression)>,
+    /// `WHEN a, b` and `THEN`; at least one of both. With a subject an alternative is a value that it may equal, or a condition about
+    /// [`ExpressionKind::CaseSubject`].
+    pub branches: Vec<(Vec<Expression>, Expression)>,
     /// `ELSE`; null if not given.
     pub otherwise: Option<Box<Expression>>,
+}
+
+impl Expression {
+    /// Within a `WHEN` of `CASE subject`: is it a test of the subject, rather than a value?
+    pub fn is_about_subject(&self) -> bool {
+        let operand = match &self.kind {
+            ExpressionKind::Comparison(first, _) | ExpressionKind::Binary(_, first, _) => first,
+            ExpressionKind::IsNull { operand, .. } => operand,
+            ExpressionKind::IsTyped { operand, .. } | ExpressionKind::IsNormalized { operand, .. } => operand,
+            _ => return false,
+        };
+        matches!(operand.kind, ExpressionKind::CaseSubject)
+    }
 }
 
 /// How many elements of a list must satisfy a condition.

@@ -82,8 +82,8 @@ pub enum Requirement {
     NotNull,
     /// Both: `IS NODE KEY` or `IS RELATIONSHIP KEY`.
     Key,
-    /// `IS :: TYPE`, in the words of the text, upper case.
-    Type(String),
+    /// `IS :: TYPE`.
+    Type(plan::types::TypeTest),
 }
 
 /// `DROP … name [IF EXISTS]`.
@@ -102,8 +102,12 @@ pub struct Show {
     pub target: ShowTarget,
     /// Which of them, in upper case: `UNIQUE`, `NODE KEY`, `TEXT`; or of databases, the name of one.
     pub only: Option<String>,
-    /// Columns and condition.
+    /// Columns; without a condition.
     pub yields: Option<Yield>,
+    /// `ORDER BY`, `SKIP` and `LIMIT` behind `YIELD`.
+    pub page: Option<Projection>,
+    /// `WHERE`.
+    pub condition: Option<Expression>,
     /// A projection of them.
     pub projection: Option<Projection>,
 }
@@ -133,4 +137,6 @@ pub enum ShowTarget {
     StandingQueries,
     /// `SHOW DATABASES`.
     Databases,
+    /// `SHOW SETTINGS`.
+    Settings,
 }

@@ -7,6 +7,7 @@ impl Expression {
     pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
         match &self.kind {
             ExpressionKind::Literal(_) | ExpressionKind::Parameter(_) | ExpressionKind::Variable(_) => {}
+            ExpressionKind::CaseSubject => {}
             ExpressionKind::CountAll | ExpressionKind::Exists(_) | ExpressionKind::Count(_) => {}
             ExpressionKind::Collect(_)
             | ExpressionKind::Pattern(_)
@@ -18,7 +19,9 @@ impl Expression {
             ExpressionKind::Map(entries) => entries.iter().for_each(|(_, value)| visit(value)),
             ExpressionKind::Property(operand, _) | ExpressionKind::Unary(_, operand) => visit(operand),
             ExpressionKind::HasLabels(operand, _) | ExpressionKind::IsNull { operand, .. } => visit(operand),
-            ExpressionKind::IsTyped { operand, .. } => visit(operand),
+            ExpressionKind::IsTyped { operand, .. } | ExpressionKind::IsNormalized { operand, .. } => {
+                visit(operand)
+            }
             ExpressionKind::Index(left, right) | ExpressionKind::Binary(_, left, right) => {
                 visit(left);
                 visit(right);
@@ -42,7 +45,7 @@ impl Expression {
             ExpressionKind::Case(case) => {
                 case.subject.iter().for_each(|subject| visit(subject));
                 for (when, then) in &case.branches {
-                    visit(when);
+                    when.iter().for_each(&mut *visit);
                     visit(then);
                 }
                 case.otherwise.iter().for_each(|otherwise| visit(otherwise));

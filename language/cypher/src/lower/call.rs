@@ -147,9 +147,15 @@ impl Lowerer<'_> {
         call.yields = Some(call.yields.unwrap_or(everything));
         let parameter =
             |name: &&str| ast::Expression { kind: ExpressionKind::Parameter(name.to_string()), span: *span };
-        call.arguments = call
-            .arguments
-            .or_else(|| Some(procedure.arguments.iter().map(|(name, _)| name).map(parameter).collect()));
+        call.arguments = call.arguments.or_else(|| {
+            Some(
+                procedure.arguments[..procedure.arguments_min()]
+                    .iter()
+                    .map(|(name, _)| name)
+                    .map(parameter)
+                    .collect(),
+            )
+        });
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let yielded = self.call_with(&call, procedure, &mut rows)?;
         let columns = yielded.into_iter().map(|column| (column.name, column.var)).collect();
@@ -244,10 +250,11 @@ impl Lowerer<'_> {
         rows: &mut Rows,
     ) -> Lowered<Vec<Expr>> {
         let arguments = call.arguments.as_deref().unwrap_or_default();
-        if arguments.len() != procedure.arguments.len() {
+        if !(procedure.arguments_min()..=procedure.arguments.len()).contains(&arguments.len()) {
             let (wanted, found) = (procedure.arguments.len(), arguments.len());
             let message = format!("{} takes {wanted} arguments, not {found}", procedure.name);
-            return fail(ErrorKind::InvalidNumberOfArguments, message, call.name[0].span);
+            let (span, signature) = (call.name[0].span, procedure.signature());
+            return fail_with_hint(ErrorKind::InvalidNumberOfArguments, message, span, &signature);
         }
         if procedure.name == BACKUP {
             return self.backup_argument(&arguments[0]).map(|told| vec![told]);

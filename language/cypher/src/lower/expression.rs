@@ -1,5 +1,6 @@
 //! Expressions: the one match from syntax to plan, operators, and what binds a variable.
 
+use plan::Function;
 use plan::expr::{BinaryOperator, Expr, Quantifier, UnaryOperator};
 
 use super::check::{arithmetic, boolean};
@@ -78,9 +79,20 @@ impl Lowerer<'_> {
                 let expr = self.label_condition(&value.expr, &value.kind, wanted, scope)?;
                 Ok(Typed { expr, kind: Type::Boolean })
             }
-            ExpressionKind::IsTyped { operand, type_name, negated } => {
-                self.is_typed(operand, type_name, *negated, scope)
+            ExpressionKind::IsTyped { operand, wanted, negated } => {
+                let value = self.expression(operand, scope)?.expr;
+                let wanted = Expr::literal(wanted.encode());
+                Ok(truth(Expr::Call(Function::IsTyped, vec![value, wanted]), *negated))
             }
+            ExpressionKind::IsNormalized { operand, form, negated } => {
+                let value = self.expression(operand, scope)?.expr;
+                let form = Expr::literal(model::Value::string(form.as_str()));
+                Ok(truth(Expr::Call(Function::IsNormalized, vec![value, form]), *negated))
+            }
+            ExpressionKind::CaseSubject => match self.subject_of_case() {
+                Some(subject) => Ok(subject),
+                None => fail(ErrorKind::UnexpectedSyntax, "there is no CASE here", expression.span),
+            },
             _ => self.binding(expression, scope),
         }
     }
@@ -244,6 +256,12 @@ impl Lowerer<'_> {
         }
         if condition { self.predicate(expression, scope) } else { self.expression(expression, scope) }
     }
+}
+
+/// A test, or its opposite.
+fn truth(test: Expr, negated: bool) -> Typed {
+    let expr = if negated { Expr::Unary(UnaryOperator::Not, Box::new(test)) } else { test };
+    Typed { expr, kind: Type::Boolean }
 }
 
 /// Joins expressions with an associative operator, as a balanced tree in their order.

@@ -26,9 +26,17 @@ impl Lowerer<'_> {
         if function == Function::Exists {
             return self.exists_call(call, scope);
         }
+        if matches!(function, Function::LineNumber | Function::File) {
+            return Ok(self.of_load_csv(function, scope));
+        }
         let mut arguments = Vec::with_capacity(call.arguments.len());
-        for argument in &call.arguments {
-            arguments.push(self.expression(argument, scope)?);
+        for (place, argument) in call.arguments.iter().enumerate() {
+            let form =
+                if function == Function::Normalize && place == 1 { normal_form(argument) } else { None };
+            arguments.push(match form {
+                Some(form) => Typed { expr: Expr::literal(model::Value::string(form)), kind: Type::String },
+                None => self.expression(argument, scope)?,
+            });
         }
         if let (Some(first), Some(argument)) = (arguments.first(), call.arguments.first()) {
             check_argument(function, &first.kind, argument.span)?;
@@ -36,6 +44,19 @@ impl Lowerer<'_> {
         let kind = result_type(function, &arguments);
         let exprs = arguments.into_iter().map(|argument| argument.expr).collect();
         Ok(Typed { expr: Expr::Call(function, exprs), kind })
+    }
+
+    /// `linenumber()` and `file()`: columns of the LOAD CSV in sight; null where there is none.
+    fn of_load_csv(&mut self, function: Function, scope: &Scope) -> Typed {
+        let (index, kind) = match function {
+            Function::LineNumber => (0, Type::Integer),
+            _ => (1, Type::String),
+        };
+        let Some(columns) = scope.load_csv else {
+            return Typed { expr: Expr::literal(model::Value::Null), kind: Type::Null };
+        };
+        self.used.push(columns[index]);
+        Typed { expr: Expr::Variable(columns[index]), kind }
     }
 
     /// `exists((a)-->(b))`, `exists(n.property)`.
@@ -57,6 +78,12 @@ impl Lowerer<'_> {
     }
 }
 
+/// The normal form that a word names.
+fn normal_form(argument: &crate::ast::Expression) -> Option<&'static str> {
+    let ExpressionKind::Variable(name) = &argument.kind else { return None };
+    ["NFC", "NFD", "NFKC", "NFKD"].into_iter().find(|form| form.eq_ignore_ascii_case(name))
+}
+
 fn unknown(call: &FunctionCall) -> Box<CypherError> {
     let full_name = call.full_name();
     let span = call.name.iter().fold(call.name[0].span, |span, part| span.to(part.span));
@@ -64,6 +91,7 @@ fn unknown(call: &FunctionCall) -> Box<CypherError> {
         CypherError::new(ErrorKind::UnknownFunction, format!("there is no function {full_name}"), span);
     let aggregates = AggregateFunction::ALL.iter().map(|function| function.name());
     let names = Function::ALL.iter().map(|function| function.name()).chain(aggregates);
+    let names = names.filter(|name| !name.starts_with(' '));
     let hint = match full_name.to_ascii_lowercase().as_str() {
         "len" | "length" => Some("size"),
         "tostr" | "str" => Some("toString"),
@@ -111,6 +139,8 @@ fn check_argument(function: Function, kind: &Type, span: Span) -> Lowered<()> {
         Function::Length | Function::Nodes | Function::Relationships => &[Type::Path],
         Function::Size => &[list, Type::String],
         Function::Head | Function::Last | Function::Tail => &[list],
+        Function::ToIntegerList | Function::ToFloatList | Function::ToBooleanList => &[list],
+        Function::ToStringList => &[list],
         _ => return Ok(()),
     };
     if kind.may_be(accepted) {
@@ -130,6 +160,13 @@ fn result_type(function: Function, arguments: &[Typed]) -> Type {
         Function::TypeOrder | Function::ToIntegerOrNull | Function::Timestamp | Function::CharLength => {
             Type::Integer
         }
+        Function::CharacterLength | Function::LineNumber => Type::Integer,
+        Function::BTrim | Function::Normalize | Function::File => Type::String,
+        Function::VectorCosine | Function::VectorEuclidean => Type::Float,
+        Function::ToIntegerList => Type::list(Type::Integer),
+        Function::ToFloatList => Type::list(Type::Float),
+        Function::ToBooleanList => Type::list(Type::Boolean),
+        Function::ToStringList => Type::list(Type::String),
         Function::ElementId | Function::Type | Function::ToString | Function::ToStringOrNull => Type::String,
         Function::ToUpper | Function::ToLower | Function::Upper | Function::Lower | Function::Trim => {
             Type::String

@@ -82,7 +82,10 @@ impl Lowerer<'_> {
         rows.scope.declare(&load.variable.text, var, kind);
         let separator = load.separator.as_deref().unwrap_or(",");
         let arguments = vec![file, Expr::literal(load.headers), Expr::literal(separator)];
-        let (name, yields) = (LOAD_CSV.into(), vec![("row".into(), var)]);
+        let (line, file) = (self.unnamed("line"), self.unnamed("file"));
+        rows.scope.load_csv = Some([line, file]);
+        let (name, yields) =
+            (LOAD_CSV.into(), vec![("row".into(), var), ("line".into(), line), ("file".into(), file)]);
         rows.plan =
             Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
         Ok(())

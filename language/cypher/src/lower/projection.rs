@@ -71,6 +71,8 @@ impl Lowerer<'_> {
         let items = self.items(projection, rows, returning)?;
         check_names(&items)?;
         let grouping = items.iter().any(|item| item.aggregates);
+        // Where each row stays one, what LOAD CSV says of it goes with it.
+        let load_csv = rows.scope.load_csv.filter(|_| !grouping && !projection.distinct && !returning);
         let lowered = if grouping { self.group(&items, rows)? } else { self.plain_columns(&items, rows)? };
         let columns = self.name_columns(&items, &lowered);
         let mut after = rows.scope.outer_only();
@@ -97,8 +99,9 @@ impl Lowerer<'_> {
             let tail = self.tail(projection, condition, &mut after.clone(), Some(known))?;
             rows.plan = tail.apply(rows.plan.take());
         } else {
-            self.project_with_tail(projection, condition, rows, &lowered, &columns)?;
+            self.project_with_tail(projection, condition, rows, (lowered, &columns), load_csv)?;
         }
+        after.load_csv = load_csv;
         rows.scope = after;
         Ok(columns)
     }
@@ -109,9 +112,11 @@ impl Lowerer<'_> {
         projection: &Projection,
         condition: Option<&Expression>,
         rows: &mut Rows,
-        lowered: &[Lowering],
-        columns: &[Column],
+        (mut lowered, columns): (Vec<Lowering>, &[Column]),
+        load_csv: Option<[Var; 2]>,
     ) -> Lowered<()> {
+        let kept = load_csv.into_iter().flatten();
+        lowered.extend(kept.clone().map(|var| Lowering { var, expr: Expr::Variable(var), kind: Type::Any }));
         let mut both = rows.scope.clone();
         for column in columns {
             both.declare(&column.name, column.var, column.kind.clone());
@@ -119,7 +124,7 @@ impl Lowerer<'_> {
         let tail = self.tail(projection, condition, &mut both, None)?;
         let reads_before = tail.reads().iter().any(|var| !columns.iter().any(|column| column.var == *var));
         if !reads_before {
-            self.project_only(lowered, rows);
+            self.project_only(&lowered, rows);
             rows.plan = tail.apply(rows.plan.take());
             return Ok(());
         }
@@ -131,7 +136,8 @@ impl Lowerer<'_> {
         if !computed.is_empty() {
             rows.plan = Plan::Extend(Box::new(Extend { input: rows.plan.take(), items: computed }));
         }
-        let items = columns.iter().map(|column| (column.var, Expr::Variable(column.var))).collect();
+        let passed = columns.iter().map(|column| column.var).chain(kept);
+        let items = passed.map(|var| (var, Expr::Variable(var))).collect();
         let input = tail.apply(rows.plan.take());
         rows.plan = Plan::Project(Box::new(Project { input, items }));
         Ok(())

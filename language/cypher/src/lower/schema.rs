@@ -2,10 +2,12 @@
 
 use model::ValueType;
 use plan::Plan;
+use plan::algebra::Filter;
 use plan::expr::Name;
 use plan::procedures::Procedure;
 use plan::standing::{Resume, StandingCommand};
 use plan::statement::{Rule, SchemaCommand, StatementKind, Target};
+use plan::types::{Alternative, TypeKind, TypeTest};
 
 use super::query::Rows;
 use super::scope::Scope;
@@ -33,20 +35,8 @@ impl Lowerer<'_> {
     fn create_index(&mut self, index: &ast::CreateIndex) -> Lowered<SchemaCommand> {
         let span = entity_span(&index.entity);
         match index.kind {
-            IndexKind::Range | IndexKind::Text | IndexKind::Point => {}
-            IndexKind::Lookup => {
-                let message = "look-up indexes on labels and types always exist";
-                return fail(ErrorKind::NotSupported, message, span);
-            }
-            IndexKind::Fulltext | IndexKind::Vector => {
-                let hint = "CREATE INDEX makes an index for equality, ranges and prefixes";
-                return fail_with_hint(
-                    ErrorKind::NotSupported,
-                    "this kind of index is not supported",
-                    span,
-                    hint,
-                );
-            }
+            IndexKind::Range => {}
+            kind => return refused(kind, span),
         }
         Ok(SchemaCommand::CreateIndex {
             name: index.name.as_ref().map(name),
@@ -61,7 +51,7 @@ impl Lowerer<'_> {
             Requirement::Unique => Rule::Unique,
             Requirement::NotNull => Rule::Exists,
             Requirement::Key => Rule::NodeKey,
-            Requirement::Type(text) => Rule::Typed(value_type(text, constraint.properties[0].span)?),
+            Requirement::Type(wanted) => Rule::Typed(value_type(wanted, constraint.properties[0].span)?),
         };
         let single = matches!(rule, Rule::Exists | Rule::Typed(_));
         if single && constraint.properties.len() > 1 {
@@ -92,6 +82,7 @@ impl Lowerer<'_> {
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Users => "show users",
             ShowTarget::Databases => "show databases",
+            ShowTarget::Settings => "show settings",
         };
         let procedure = Procedure::by_name(procedure).expect("SHOW names entries of the table");
         let named = |(field, _): &(&str, &str)| (ast::Name { text: field.to_string(), span: whole }, None);
@@ -101,7 +92,7 @@ impl Lowerer<'_> {
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
         let listing = match show.target {
-            ShowTarget::Indexes | ShowTarget::Constraints | ShowTarget::Databases => {
+            ShowTarget::Indexes | ShowTarget::Constraints | ShowTarget::Databases | ShowTarget::Settings => {
                 ExpressionKind::Literal(ast::Literal::String(show.only.clone().unwrap_or_default()))
             }
             _ => ExpressionKind::Parameter(format!(" {}", procedure.name)),
@@ -110,11 +101,24 @@ impl Lowerer<'_> {
         let arguments = Some(arguments.collect());
         let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };
         let mut columns = self.call_with(&call, procedure, &mut rows)?;
+        match &show.page {
+            Some(page) => self.with(page, show.condition.as_ref(), &mut rows)?,
+            None => self.keep(show.condition.as_ref(), &mut rows)?,
+        }
         if let Some(projection) = &show.projection {
             columns = self.returning(projection, &mut rows)?;
         }
         let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
         Ok(StatementKind::Query { plan: rows.plan, columns })
+    }
+
+    /// Rows for which the condition holds.
+    fn keep(&mut self, condition: Option<&Expression>, rows: &mut Rows) -> Lowered<()> {
+        if let Some(condition) = condition {
+            let predicate = self.predicate(condition, &mut rows.scope)?.expr;
+            rows.plan = Plan::Filter(Box::new(Filter { input: rows.plan.take(), predicate }));
+        }
+        Ok(())
     }
 
     /// A command about standing queries; a parameter that it resumes from must be given like any other.
@@ -138,6 +142,24 @@ impl Lowerer<'_> {
             _ => fail(ErrorKind::NotSupported, "one query is ended at a time", targets[1].span),
         }
     }
+}
+
+/// Indexes of another kind than was asked for are not made in silence.
+fn refused<T>(kind: IndexKind, span: Span) -> Lowered<T> {
+    let (what, hint) = match kind {
+        IndexKind::Text => {
+            ("a TEXT index", "CREATE INDEX makes a RANGE index, which finds equal texts and STARTS WITH")
+        }
+        IndexKind::Point => ("a POINT index", "CREATE INDEX makes a RANGE index, which finds equal points"),
+        IndexKind::Fulltext => {
+            ("a FULLTEXT index", "CREATE INDEX makes a RANGE index, which finds equal texts and STARTS WITH")
+        }
+        IndexKind::Vector => ("a VECTOR index", "vector.similarity.cosine() compares vectors without one"),
+        IndexKind::Range | IndexKind::Lookup => {
+            ("a LOOKUP index", "those of all labels and types exist always")
+        }
+    };
+    fail_with_hint(ErrorKind::NotSupported, format!("{what} cannot be made"), span, hint)
 }
 
 fn entity_span(entity: &SchemaEntity) -> Span {
@@ -168,27 +190,25 @@ fn keys(properties: &[ast::Name]) -> Lowered<Vec<Name>> {
     Ok(properties.iter().map(name).collect())
 }
 
-fn value_type(text: &str, span: Span) -> Lowered<ValueType> {
-    let bare = text.strip_suffix(" NOT NULL").unwrap_or(text);
-    Ok(match bare {
-        "BOOLEAN" | "BOOL" => ValueType::Bool,
-        "INTEGER" | "INT" | "SIGNED INTEGER" => ValueType::Int,
-        "FLOAT" => ValueType::Float,
-        "STRING" | "VARCHAR" => ValueType::String,
-        "DATE" => ValueType::Date,
-        "LOCAL TIME" => ValueType::LocalTime,
-        "ZONED TIME" | "TIME" => ValueType::Time,
-        "LOCAL DATETIME" => ValueType::LocalDateTime,
-        "ZONED DATETIME" | "DATETIME" => ValueType::DateTime,
-        "DURATION" => ValueType::Duration,
-        "POINT" => ValueType::Point,
-        "LIST" => ValueType::List,
-        _ => {
-            return fail(
-                ErrorKind::NotSupported,
-                format!("properties of type {text} cannot be demanded"),
-                span,
-            );
-        }
-    })
+/// The types that a constraint can demand.
+fn value_type(wanted: &TypeTest, span: Span) -> Lowered<ValueType> {
+    let any = TypeTest(vec![Alternative { kind: TypeKind::Any, not_null: false }]);
+    if let [Alternative { kind: TypeKind::List(elements), .. }] = &wanted.0[..]
+        && *elements == any
+    {
+        return Ok(ValueType::List);
+    }
+    let storable = |value_type: &ValueType| {
+        let entity = [ValueType::Vertex, ValueType::Edge, ValueType::Path, ValueType::Map];
+        !entity.contains(value_type)
+    };
+    match wanted.plain().filter(storable) {
+        Some(value_type) => Ok(value_type),
+        None => fail_with_hint(
+            ErrorKind::NotSupported,
+            format!("properties of type {wanted} cannot be demanded"),
+            span,
+            "demand one simple type, or LIST<ANY>",
+        ),
+    }
 }

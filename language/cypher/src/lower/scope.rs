@@ -26,6 +26,8 @@ pub(crate) struct Binding {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     bindings: Vec<Binding>,
+    /// Columns of the LOAD CSV before, for `linenumber()` and `file()`.
+    pub load_csv: Option<[Var; 2]>,
     /// The places of each name in `bindings`, the one in sight last.
     places: HashMap<String, Vec<usize>>,
 }
@@ -91,7 +93,8 @@ impl Scope {
 
     /// The same names, as a subquery sees them.
     pub fn as_outer(&self) -> Scope {
-        Scope::of(self.bindings.iter().map(|binding| Binding { outer: true, ..binding.clone() }))
+        let outer = Scope::of(self.bindings.iter().map(|binding| Binding { outer: true, ..binding.clone() }));
+        Scope { load_csv: self.load_csv, ..outer }
     }
 
     /// What stays in sight after a projection.

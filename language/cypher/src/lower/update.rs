@@ -146,6 +146,18 @@ impl Lowerer<'_> {
                 return fail_with_hint(ErrorKind::InvalidDelete, message, target.span, "use REMOVE n:Label");
             }
             let value = self.expression(target, &mut rows.scope)?;
+            if let ExpressionKind::Property(..) = &target.kind
+                && !matches!(value.kind, Type::Node | Type::Relationship | Type::Path)
+                && self.is_property_of_entity(target, &mut rows.scope)?
+            {
+                let message = "DELETE removes nodes, relationships and paths, not properties";
+                return fail_with_hint(
+                    ErrorKind::InvalidArgumentType,
+                    message,
+                    target.span,
+                    "use REMOVE n.key",
+                );
+            }
             if !value.kind.may_be(&[Type::Node, Type::Relationship, Type::Path, Type::list(Type::Any)]) {
                 let message = format!(
                     "DELETE takes nodes, relationships and paths, not a value of type {}",
@@ -160,15 +172,18 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// `n.key` of a node or relationship; of a map, it may be one itself.
+    fn is_property_of_entity(&mut self, target: &Expression, scope: &mut Scope) -> Lowered<bool> {
+        let ExpressionKind::Property(owner, _) = &target.kind else { return Ok(false) };
+        let owner = self.expression(owner, scope)?.kind;
+        Ok(matches!(owner, Type::Node | Type::Relationship))
+    }
+
     pub(super) fn foreach(&mut self, foreach: &Foreach, rows: &mut Rows) -> Lowered<()> {
         let list = self.expression(&foreach.list, &mut rows.scope)?;
         if !list.kind.may_be_list() {
             let message = format!("FOREACH needs a list, not a value of type {}", list.kind.name());
             return fail(ErrorKind::InvalidArgumentType, message, foreach.list.span);
-        }
-        if rows.scope.get(&foreach.variable.text).is_some() {
-            let message = super::pattern::already_declared(&foreach.variable);
-            return fail(ErrorKind::VariableAlreadyBound, message, foreach.variable.span);
         }
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let variable = self.variable(&foreach.variable.text);

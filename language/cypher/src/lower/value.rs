@@ -1,14 +1,14 @@
-//! Values: literals, variables, properties, lists, maps, `CASE`.
+//! Values: literals, variables, properties, lists, maps.
 
 use super::dynamic;
 use std::sync::Arc;
 
-use plan::expr::{Expr, MapProjectionItem, UnaryOperator};
+use plan::expr::{Expr, MapProjectionItem};
 
 use super::scope::Scope;
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint, name};
-use crate::ast::{self, Case, Expression, Literal, Name};
+use crate::ast::{self, Expression, Literal, Name};
 use crate::error::ErrorKind;
 use crate::span::Span;
 
@@ -117,25 +117,6 @@ impl Lowerer<'_> {
         Ok(Typed { expr: Expr::Slice(Box::new(subject.expr), boxed(from), boxed(to)), kind })
     }
 
-    pub(super) fn case(&mut self, case: &Case, scope: &mut Scope) -> Lowered<Typed> {
-        let operand = case.subject.as_ref().map(|subject| self.expression(subject, scope)).transpose()?;
-        let mut kind = Type::Null;
-        let mut arms = Vec::new();
-        for (when, then) in &case.branches {
-            let when =
-                if operand.is_some() { self.expression(when, scope)? } else { self.predicate(when, scope)? };
-            let then = self.expression(then, scope)?;
-            kind = kind.join(then.kind);
-            arms.push((when.expr, then.expr));
-        }
-        let otherwise = case.otherwise.as_ref().map(|value| self.expression(value, scope)).transpose()?;
-        if let Some(otherwise) = &otherwise {
-            kind = kind.join(otherwise.kind.clone());
-        }
-        let boxed = |value: Option<Typed>| value.map(|value| Box::new(value.expr));
-        Ok(Typed { expr: Expr::Case { operand: boxed(operand), arms, otherwise: boxed(otherwise) }, kind })
-    }
-
     pub(super) fn map_projection(
         &mut self,
         target: &Name,
@@ -168,45 +149,6 @@ impl Lowerer<'_> {
     pub(super) fn named_value(&mut self, variable: &Name, scope: &mut Scope) -> Lowered<Typed> {
         let kind = ast::ExpressionKind::Variable(variable.text.clone());
         self.expression(&Expression { kind, span: variable.span }, scope)
-    }
-
-    /// `a IS :: TYPE`, through the name of the value's type.
-    pub(super) fn is_typed(
-        &mut self,
-        operand: &Expression,
-        type_name: &str,
-        negated: bool,
-        scope: &mut Scope,
-    ) -> Lowered<Typed> {
-        let value = self.expression(operand, scope)?.expr;
-        let (bare, not_null) = match type_name.strip_suffix(" NOT NULL") {
-            Some(bare) => (bare, true),
-            None => (type_name, false),
-        };
-        let known = match bare {
-            "BOOLEAN" | "BOOL" => "BOOLEAN",
-            "INTEGER" | "INT" | "SIGNED INTEGER" => "INTEGER",
-            "FLOAT" | "STRING" | "DATE" | "DURATION" | "POINT" | "NODE" | "RELATIONSHIP" | "MAP" | "PATH" => {
-                bare
-            }
-            "ZONED DATETIME" | "LOCAL DATETIME" | "ZONED TIME" | "LOCAL TIME" => bare,
-            _ => {
-                let hint = "compare valueType(value) with its text";
-                let message = format!("the type {type_name} cannot be tested");
-                return fail_with_hint(ErrorKind::NotSupported, message, operand.span, hint);
-            }
-        };
-        let type_text = Expr::Call(plan::Function::ValueType, vec![value.clone()]);
-        let prefix = Expr::literal(model::Value::string(known));
-        let mut test = Expr::binary(plan::expr::BinaryOperator::StartsWith, type_text, prefix);
-        if !not_null {
-            let null = Expr::Unary(UnaryOperator::IsNull, Box::new(value));
-            test = Expr::binary(plan::expr::BinaryOperator::Or, null, test);
-        }
-        if negated {
-            test = Expr::Unary(UnaryOperator::Not, Box::new(test));
-        }
-        Ok(Typed { expr: test, kind: Type::Boolean })
     }
 }
 

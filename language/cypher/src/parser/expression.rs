@@ -67,6 +67,44 @@ impl Parser<'_> {
         Ok(left)
     }
 
+    /// What a `WHEN` says of the subject of its CASE without naming it: `< 3`, `IS NULL`, `STARTS WITH 'a'`. None: a value.
+    pub(super) fn about_subject(&mut self) -> Parsed<Option<Expression>> {
+        let start = self.span();
+        let tests = match self.infix() {
+            Some(Infix::Comparison | Infix::Is) => !self.is_symbol(1, "."),
+            Some(Infix::Binary(operator, ..)) => {
+                use BinaryOperator::{Contains, EndsWith, In, Matches, StartsWith};
+                matches!(operator, In | StartsWith | EndsWith | Contains | Matches)
+            }
+            _ => false,
+        };
+        let is_name = self.word(0).is_some() && !self.starts_test();
+        let Some(infix) = self.infix().filter(|_| tests && !is_name) else { return Ok(None) };
+        let subject = Expression { kind: ExpressionKind::CaseSubject, span: start };
+        let kind = match infix {
+            // One comparison only: a chain would say more than one thing of the subject.
+            Infix::Comparison => {
+                let TokenKind::Symbol(symbol) = *self.kind(0) else { return Ok(None) };
+                let Some(operator) = comparison_operator(symbol) else { return Ok(None) };
+                self.bump();
+                let right = self.operators(COMPARISON + 1)?;
+                ExpressionKind::Comparison(Box::new(subject), vec![(operator, right)])
+            }
+            other => self.operation(subject, other)?,
+        };
+        Ok(Some(Expression { kind, span: self.since(start) }))
+    }
+
+    /// Whether the word here is an operator with its operand, rather than a variable of that name.
+    fn starts_test(&self) -> bool {
+        if self.is_word(0, "IS") {
+            return self.is_word_of(1, &["NOT", "NULL", "TYPED", "NORMALIZED", "NFC", "NFD", "NFKC", "NFKD"])
+                || self.is_symbol(1, "::");
+        }
+        let words = if self.is_word_of(0, &["STARTS", "ENDS"]) { 2 } else { 1 };
+        self.starts_operand(words) && !self.is_word_of(words, &["THEN"])
+    }
+
     /// An operator and what follows it. Apart from `operators`, so that the frames of nested brackets stay small.
     fn operation(&mut self, left: Expression, infix: Infix) -> Parsed<ExpressionKind> {
         match infix {
@@ -132,8 +170,12 @@ impl Parser<'_> {
         Ok(ExpressionKind::Comparison(Box::new(first), rest))
     }
 
-    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`.
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `:: TYPE`, `IS [NOT] NORMALIZED`.
     fn is_predicate(&mut self, operand: Expression) -> Parsed<ExpressionKind> {
+        if self.eat_symbol("::") {
+            let (operand, wanted) = (Box::new(operand), self.type_test()?);
+            return Ok(ExpressionKind::IsTyped { operand, wanted, negated: false });
+        }
         self.bump();
         let negated = self.eat_word("NOT");
         let operand = Box::new(operand);
@@ -141,87 +183,16 @@ impl Parser<'_> {
             return Ok(ExpressionKind::IsNull { operand, negated });
         }
         if self.eat_symbol("::") || self.eat_word("TYPED") {
-            let type_name = self.type_name()?;
-            return Ok(ExpressionKind::IsTyped { operand, type_name, negated });
+            let wanted = self.type_test()?;
+            return Ok(ExpressionKind::IsTyped { operand, wanted, negated });
         }
-        Err(self.unexpected("NULL or NOT NULL"))
-    }
-
-    /// `INTEGER`, `LIST<STRING NOT NULL>`, `ZONED DATETIME`, `INTEGER | FLOAT`: upper case, one blank between words.
-    pub(super) fn type_name(&mut self) -> Parsed<String> {
-        let mut words = String::new();
-        let mut open = 0;
-        loop {
-            let wanted = self.type_word(open, words.is_empty());
-            let Some(word) = wanted else { break };
-            match word.as_str() {
-                "<" => open += 1,
-                ">" => open -= 1,
-                _ => {}
-            }
-            if !words.is_empty() && !matches!(word.as_str(), "<" | ">") && !words.ends_with('<') {
-                words.push(' ');
-            }
-            words.push_str(&word);
-            self.bump();
+        let form = self.normal_form().filter(|_| self.is_word(1, "NORMALIZED"));
+        if form.is_some() || self.is_word(0, "NORMALIZED") {
+            (0..1 + usize::from(form.is_some())).for_each(|_| self.bump());
+            let form = form.unwrap_or("NFC").to_string();
+            return Ok(ExpressionKind::IsNormalized { operand, form, negated });
         }
-        if words.is_empty() || open != 0 { Err(self.unexpected("the name of a type")) } else { Ok(words) }
-    }
-
-    /// The next word of a type, if the type goes on.
-    fn type_word(&self, open: usize, first: bool) -> Option<String> {
-        const WORDS: [&str; 38] = [
-            "NOTHING",
-            "NULL",
-            "BOOL",
-            "BOOLEAN",
-            "STRING",
-            "VARCHAR",
-            "INT",
-            "INTEGER",
-            "SIGNED",
-            "INT64",
-            "INTEGER64",
-            "FLOAT",
-            "DATE",
-            "LOCAL",
-            "TIME",
-            "ZONED",
-            "DATETIME",
-            "TIMESTAMP",
-            "WITHOUT",
-            "WITH",
-            "TIMEZONE",
-            "ZONE",
-            "DURATION",
-            "POINT",
-            "NODE",
-            "VERTEX",
-            "RELATIONSHIP",
-            "EDGE",
-            "MAP",
-            "LIST",
-            "ARRAY",
-            "PATH",
-            "PROPERTY",
-            "VALUE",
-            "ANY",
-            "NOT",
-            "NUMBER",
-            "TIMEZONES",
-        ];
-        if let Some(word) = self.word(0) {
-            // WITH begins a clause, unless a time zone follows.
-            let known = WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
-            let clause = self.is_word(0, "WITH") && !self.is_word_of(1, &["TIMEZONE", "TIME"]);
-            return (known && !clause).then(|| word.to_ascii_uppercase());
-        }
-        let symbol = match self.kind(0) {
-            TokenKind::Symbol(symbol) => *symbol,
-            _ => return None,
-        };
-        let goes_on = !first && (symbol == "<" || (symbol == ">" && open > 0) || (symbol == "|" && open > 0));
-        goes_on.then(|| symbol.to_string())
+        Err(self.unexpected("NULL, NOT NULL, :: and a type, or NORMALIZED"))
     }
 
     /// `NOT`, signs, and what they stand before.
@@ -242,6 +213,11 @@ impl Parser<'_> {
             return Ok(self.unary(operator, operand, start));
         }
         self.postfixed()
+    }
+
+    /// The normal form of Unicode that is named here.
+    pub(super) fn normal_form(&self) -> Option<&'static str> {
+        ["NFC", "NFD", "NFKC", "NFKD"].into_iter().find(|form| self.is_word(0, form))
     }
 
     fn unary(&self, operator: UnaryOperator, operand: Expression, start: Span) -> Expression {
@@ -297,11 +273,23 @@ impl Parser<'_> {
         i64::try_from(magnitude).map(Literal::Integer).map_err(|_| integer_overflow(span).into())
     }
 
+    /// Whether a word that can be an operator is a variable, as no operand follows it: `NOT in`, `DISTINCT and RETURN`.
+    fn is_operand_word(&self, ahead: usize) -> bool {
+        match self.kind(ahead + 1) {
+            TokenKind::End => true,
+            TokenKind::Symbol(symbol) => !matches!(*symbol, "(" | "[" | "{" | "-" | "+" | "::"),
+            TokenKind::Word => self.is_word(ahead + 1, "WHEN") || self.ends_expression(ahead + 1),
+            _ => false,
+        }
+    }
+
     /// Whether an operand may begin `ahead` tokens from here.
     pub(super) fn starts_operand(&self, ahead: usize) -> bool {
         match self.kind(ahead) {
-            TokenKind::Word => !self.is_word_of(ahead, &INFIX_WORDS),
-            TokenKind::Symbol(symbol) => matches!(*symbol, "(" | "[" | "{" | "-" | "+"),
+            TokenKind::Word => !self.is_word_of(ahead, &INFIX_WORDS) || self.is_operand_word(ahead),
+            // Braces with a dot are those of a map projection, and what stands before them is its variable.
+            TokenKind::Symbol("{") => !self.is_symbol(ahead + 1, "."),
+            TokenKind::Symbol(symbol) => matches!(*symbol, "(" | "[" | "-" | "+"),
             TokenKind::End => false,
             _ => true,
         }
@@ -320,6 +308,7 @@ fn symbol_infix(symbol: &str) -> Option<Infix> {
         "^" => binary(BinaryOperator::Power, POWER),
         "=~" => binary(BinaryOperator::Matches, PREDICATE),
         ":" => Some(Infix::Labels),
+        "::" => Some(Infix::Is),
         _ => comparison_operator(symbol).map(|_| Infix::Comparison),
     }
 }

@@ -27,7 +27,7 @@ const FOREIGN_WORDS: [(&str, &str); 15] = [
     ("ELSEIF", "write another WHEN … THEN …"),
     ("IIF", "use CASE WHEN … THEN … ELSE … END"),
     ("LOAD", "import files with the command `tanglewood import`"),
-    ("USE", "a database is chosen when it is opened, not in the query"),
+    ("USE", "USE stands before a query, and names neo4j"),
     ("UPSERT", "use MERGE"),
 ];
 

@@ -267,10 +267,24 @@ impl Parser<'_> {
 
     /// `A|B&!C`, `A:B`, `A|:B`, `%`, `(…)`; the colon before it is already taken.
     pub(super) fn label_expression(&mut self) -> Parsed<LabelExpression> {
+        let start = self.span();
+        let outside = std::mem::take(&mut self.label_signs);
+        let labels = self.label_choices()?;
+        let signs = std::mem::replace(&mut self.label_signs, outside);
+        if signs.colon && signs.other {
+            let message = "labels are joined by ':' alone, or by '&', '|', '!' and '%'";
+            let error = CypherError::syntax(message, self.since(start));
+            return Err(error.with_hint("write A&B for A:B").into());
+        }
+        Ok(labels)
+    }
+
+    fn label_choices(&mut self) -> Parsed<LabelExpression> {
         let mut choices = vec![self.label_conjunction()?];
         while self.bar_joins_labels() {
             self.bump();
-            self.eat_symbol(":");
+            // `A|:B` is the old form of `A|B`.
+            self.label_signs.other |= !self.eat_symbol(":");
             choices.push(self.label_conjunction()?);
         }
         Ok(single_or(choices, LabelExpression::Or))
@@ -278,13 +292,21 @@ impl Parser<'_> {
 
     fn label_conjunction(&mut self) -> Parsed<LabelExpression> {
         let mut parts = vec![self.nested(Self::label_term)?];
-        while self.eat_symbol("&") || self.eat_symbol(":") {
+        while self.at_symbol("&") || self.at_symbol(":") {
+            match self.eat_symbol(":") {
+                true => self.label_signs.colon = true,
+                false => {
+                    self.bump();
+                    self.label_signs.other = true
+                }
+            }
             parts.push(self.nested(Self::label_term)?);
         }
         Ok(single_or(parts, LabelExpression::And))
     }
 
     fn label_term(&mut self) -> Parsed<LabelExpression> {
+        self.label_signs.other |= self.at_symbol("!") || self.at_symbol("%");
         if self.eat_symbol("!") {
             return Ok(LabelExpression::Not(Box::new(self.nested(Self::label_term)?)));
         }
@@ -292,7 +314,7 @@ impl Parser<'_> {
             return Ok(LabelExpression::Any);
         }
         if self.eat_symbol("(") {
-            let inner = self.in_brackets(false, Self::label_expression)?;
+            let inner = self.in_brackets(false, Self::label_choices)?;
             self.expect_symbol(")")?;
             return Ok(inner);
         }

@@ -86,14 +86,52 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the word `ahead` ends an expression rather than beginning one: `RETURN case ORDER BY case`.
-    fn ends_expression(&self, ahead: usize) -> bool {
+    /// Whether the word `ahead` ends an expression rather than beginning one: `RETURN case ORDER BY case`. It does not where an operator
+    /// follows it: `CASE order = 1 WHEN …`.
+    pub(super) fn ends_expression(&self, ahead: usize) -> bool {
         let followers = [
-            "ORDER", "SKIP", "LIMIT", "RETURN", "WITH", "WHERE", "UNION", "SET", "CREATE", "MERGE", "UNWIND",
+            "ORDER",
+            "SKIP",
+            "OFFSET",
+            "LIMIT",
+            "RETURN",
+            "WITH",
+            "WHERE",
+            "UNION",
+            "SET",
+            "CREATE",
+            "INSERT",
+            "MERGE",
+            "UNWIND",
+            "MATCH",
+            "OPTIONAL",
+            "REMOVE",
+            "DELETE",
+            "DETACH",
+            "NODETACH",
+            "FOREACH",
+            "CALL",
+            "LOAD",
+            "FINISH",
+            "ASC",
+            "ASCENDING",
+            "DESC",
+            "DESCENDING",
+            "THEN",
+            "ELSE",
+            "END",
         ];
-        self.is_word_of(ahead, &followers)
-            && !self.is_word(ahead + 1, "WHEN")
-            && !self.is_symbol(ahead + 1, ".")
+        if !self.is_word_of(ahead, &followers) {
+            return false;
+        }
+        let operators =
+            [".", "[", "=", "<>", "<", "<=", ">", ">=", "=~", "+", "/", "%", "^", "||", ":", "::", "*", "-"];
+        let binds = operators.iter().any(|operator| self.is_symbol(ahead + 1, operator))
+            || self.is_word_of(
+                ahead + 1,
+                &["WHEN", "AND", "OR", "XOR", "IN", "IS", "STARTS", "ENDS", "CONTAINS"],
+            );
+        !binds || (self.is_word(ahead, "WITH") && self.is_symbol(ahead + 1, "*"))
     }
 
     fn keyword_literal(&mut self, word: &str) -> ExpressionKind {
@@ -128,15 +166,63 @@ impl Parser<'_> {
             self.expect_symbol(".")?;
             name.push(self.name("a function")?);
         }
+        let trims = dots == 0 && name[0].text.eq_ignore_ascii_case("trim");
         self.expect_symbol("(")?;
+        if trims && let Some(call) = self.trim_from(&name[0])? {
+            return Ok(call);
+        }
         let distinct = self.is_word(0, "DISTINCT") && self.starts_operand(1) && self.eat_word("DISTINCT");
         let arguments = if self.at_symbol(")") {
             Vec::new()
         } else {
             self.in_brackets(false, |parser| parser.comma_separated(Self::expression))?
         };
+        if trims && arguments.len() == 1 && self.eat_word("FROM") {
+            return self.trimmed(name, Some(arguments));
+        }
         self.expect_symbol(")")?;
         Ok(FunctionCall { name, distinct, arguments })
+    }
+
+    /// `trim(LEADING 'x' FROM text)`, behind the bracket: where a side is named. It is `ltrim(text, 'x')`.
+    fn trim_from(&mut self, name: &Name) -> Parsed<Option<FunctionCall>> {
+        let sides = [("BOTH", "trim"), ("LEADING", "lTrim"), ("TRAILING", "rTrim")];
+        let Some((_, function)) = sides.into_iter().find(|(side, _)| self.is_word(0, side)) else {
+            return Ok(None);
+        };
+        let operand = match self.kind(1) {
+            TokenKind::Symbol(symbol) => *symbol == "(" && self.is_word(self.behind(1), "FROM"),
+            TokenKind::Word => self.starts_operand(1),
+            TokenKind::End => false,
+            _ => true,
+        };
+        if !operand {
+            return Ok(None);
+        }
+        self.bump();
+        let name = Name { text: function.to_string(), span: name.span };
+        let characters = if self.is_word(0, "FROM") && self.starts_operand(1) {
+            None
+        } else {
+            Some(vec![self.in_brackets(false, Self::expression)?])
+        };
+        self.expect_word("FROM")?;
+        self.trimmed(vec![name], characters).map(Some)
+    }
+
+    /// How far the token behind the bracket is that opens `ahead`.
+    fn behind(&self, ahead: usize) -> usize {
+        match self.token(ahead).partner {
+            crate::lexer::NO_PARTNER => ahead + 1,
+            partner => partner as usize + 1 - self.at,
+        }
+    }
+
+    fn trimmed(&mut self, name: Vec<Name>, characters: Option<Vec<Expression>>) -> Parsed<FunctionCall> {
+        let mut arguments = vec![self.in_brackets(false, Self::expression)?];
+        arguments.extend(characters.into_iter().flatten());
+        self.expect_symbol(")")?;
+        Ok(FunctionCall { name, distinct: false, arguments })
     }
 
     fn case(&mut self) -> Parsed<ExpressionKind> {
@@ -145,7 +231,10 @@ impl Parser<'_> {
         let subject = if at_when { None } else { Some(self.boxed_expression()?) };
         let mut branches = Vec::new();
         while self.eat_word("WHEN") {
-            let when = self.expression()?;
+            let when = match &subject {
+                Some(_) => self.comma_separated(Self::when_of_subject)?,
+                None => vec![self.expression()?],
+            };
             self.expect_word("THEN")?;
             branches.push((when, self.expression()?));
         }
@@ -155,6 +244,14 @@ impl Parser<'_> {
         let otherwise = if self.eat_word("ELSE") { Some(self.boxed_expression()?) } else { None };
         self.expect_word("END")?;
         Ok(ExpressionKind::Case(Case { subject, branches, otherwise }))
+    }
+
+    /// One alternative behind WHEN, where CASE has a subject.
+    fn when_of_subject(&mut self) -> Parsed<Expression> {
+        self.nested(|parser| match parser.about_subject()? {
+            Some(test) => Ok(test),
+            None => parser.expression(),
+        })
     }
 
     /// `{key: value, …}`.

@@ -21,6 +21,15 @@ impl Parser<'_> {
         Ok(Projection { distinct, star, items, order, skip, limit, span: self.since(start) })
     }
 
+    /// `ORDER BY … SKIP … LIMIT …` of all columns, for `YIELD` in SHOW.
+    pub(super) fn page(&mut self, start: Span) -> Parsed<Projection> {
+        let order = self.order()?;
+        let skip = if self.is_word_of(0, &["SKIP", "OFFSET"]) { Some(self.row_count()?) } else { None };
+        let limit = if self.is_word(0, "LIMIT") { Some(self.row_count()?) } else { None };
+        let span = self.since(start);
+        Ok(Projection { distinct: false, star: true, items: Vec::new(), order, skip, limit, span })
+    }
+
     fn starts_column(&self, ahead: usize) -> bool {
         self.starts_operand(ahead) || self.is_symbol(ahead, "*")
     }

@@ -3,8 +3,9 @@
 use super::{Parsed, Parser};
 use crate::ast::{
     CreateConstraint, CreateIndex, DropByName, Expression, ExpressionKind, IndexKind, Name, Requirement,
-    SchemaCommand, SchemaEntity, Show, ShowTarget, Yield,
+    SchemaCommand, SchemaEntity, Show, ShowTarget,
 };
+use crate::lexer::TokenKind;
 
 const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("RANGE", IndexKind::Range),
@@ -43,7 +44,7 @@ const SHOW_KINDS: [&str; 24] = [
     "CURRENT",
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 18] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 20] = [
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -60,6 +61,8 @@ const SHOW_TARGETS: [(&str, ShowTarget); 18] = [
     ("TABLETS", ShowTarget::Tablets),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
+    ("SETTING", ShowTarget::Settings),
+    ("SETTINGS", ShowTarget::Settings),
     ("DATABASE", ShowTarget::Databases),
     ("DATABASES", ShowTarget::Databases),
 ];
@@ -244,7 +247,7 @@ impl Parser<'_> {
             return Ok(Requirement::NotNull);
         }
         if self.eat_symbol("::") || self.eat_word("TYPED") {
-            return Ok(Requirement::Type(self.type_name()?));
+            return Ok(Requirement::Type(self.type_test()?));
         }
         if self.is_word_of(0, &["NODE", "RELATIONSHIP", "REL"]) {
             self.bump();
@@ -256,6 +259,20 @@ impl Parser<'_> {
             return Ok(Requirement::Unique);
         }
         Err(self.unexpected("UNIQUE, NOT NULL or NODE KEY"))
+    }
+
+    /// A name of a setting, as a text or as words between dots.
+    fn setting_name(&mut self) -> Parsed<String> {
+        if let TokenKind::Text(text) = self.kind(0).clone() {
+            self.bump();
+            return Ok(text);
+        }
+        let mut name = self.name("a setting")?.text;
+        while self.eat_symbol(".") {
+            name.push('.');
+            name.push_str(&self.name("a setting")?.text);
+        }
+        Ok(name)
     }
 
     /// `SHOW what …`; the keyword is already taken.
@@ -284,12 +301,27 @@ impl Parser<'_> {
         if *target == ShowTarget::Databases && !goes_on && self.word(0).is_some() {
             only = Some(self.name("a database")?.text);
         }
+        if *target == ShowTarget::Settings
+            && !goes_on
+            && !matches!(self.kind(0), TokenKind::End | TokenKind::Symbol(";"))
+        {
+            only = Some(self.comma_separated(Self::setting_name)?.join(","));
+        }
+        let start = self.span();
         let mut yields = self.optional_yield()?;
-        if let (None, Some(condition)) = (&yields, self.optional_where()?) {
-            yields = Some(Yield { star: true, items: Vec::new(), condition: Some(condition) });
+        let mut page = None;
+        let mut condition = None;
+        if let Some(yields) = &mut yields {
+            if yields.condition.is_none() && self.is_word_of(0, &["ORDER", "SKIP", "OFFSET", "LIMIT"]) {
+                page = Some(self.page(start)?);
+            }
+            condition = yields.condition.take();
+        }
+        if condition.is_none() {
+            condition = self.optional_where()?;
         }
         let start = self.span();
         let projection = if self.eat_word("RETURN") { Some(self.projection(start)?) } else { None };
-        Ok(Show { target: *target, only, yields, projection })
+        Ok(Show { target: *target, only, yields, page, condition, projection })
     }
 }

@@ -2,13 +2,31 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Mode, Query, SingleQuery, Statement, StatementBody, Union};
+use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
+use crate::span::Span;
 
 /// What stands before a statement and has an effect.
 #[derive(Default)]
 struct Prefix {
     scopes_off: bool,
     recursive: Option<String>,
+}
+
+/// The database that `USE` names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Used {
+    Graph,
+    System,
+}
+
+fn no_database(name: &str, span: Span) -> Box<CypherError> {
+    let error = CypherError::new(
+        ErrorKind::DatabaseNotFound,
+        format!("there is no database `{name}` to query"),
+        span,
+    );
+    Box::new(error.with_hint("one database is open, under the name neo4j: leave USE out, or write USE neo4j"))
 }
 
 impl Parser<'_> {
@@ -34,8 +52,12 @@ impl Parser<'_> {
         };
         self.version_prefix(&mut prefix)?;
         let Prefix { scopes_off, recursive } = prefix;
+        let used = self.use_clause()?;
         let as_of = if self.eat_words(&["AS", "OF"]) { Some(self.expression()?) } else { None };
         let start = self.span();
+        if used == Some(Used::System) && !self.at_command() {
+            return Err(no_database("system", start));
+        }
         let body = if self.at_tenant_command() {
             StatementBody::Tenant(self.tenant_command()?)
         } else if self.at_user_command() {
@@ -45,7 +67,7 @@ impl Parser<'_> {
         } else if self.at_schema_command() {
             StatementBody::Schema(self.schema_command()?)
         } else if self.eat_word("SHOW") {
-            StatementBody::Show(self.show()?)
+            StatementBody::Show(Box::new(self.show()?))
         } else if self.is_word_of(0, &["KILL", "TERMINATE"]) {
             StatementBody::Terminate(self.terminate()?)
         } else {
@@ -77,6 +99,31 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Whether a command begins here, of those that are run on Neo4j's system database.
+    fn at_command(&self) -> bool {
+        self.at_tenant_command()
+            || self.at_user_command()
+            || self.is_word_of(0, &["SHOW", "TERMINATE", "KILL"])
+    }
+
+    /// `USE database`: there is one, `neo4j`. Commands may also name `system`.
+    fn use_clause(&mut self) -> Parsed<Option<Used>> {
+        if !self.is_word(0, "USE") || !self.is_name(1) || self.is_symbol(2, "=") {
+            return Ok(None);
+        }
+        self.bump();
+        if self.is_symbol(1, ".") || self.is_symbol(1, "(") {
+            let hint = "one database is open, and it is named: USE neo4j";
+            return Err(self.unexpected_with_hint("the name of a database", hint));
+        }
+        let name = self.name("the name of a database")?;
+        match name.text.to_lowercase().as_str() {
+            "neo4j" => Ok(Some(Used::Graph)),
+            "system" => Ok(Some(Used::System)),
+            _ => Err(no_database(&name.text, name.span)),
+        }
+    }
+
     pub(super) fn query_to_end(&mut self) -> Parsed<Query> {
         let query = self.query()?;
         if matches!(self.kind(0), TokenKind::End | TokenKind::Symbol(";")) {
@@ -104,6 +151,9 @@ impl Parser<'_> {
 
     fn single_query(&mut self) -> Parsed<SingleQuery> {
         let start = self.span();
+        if self.use_clause()? == Some(Used::System) {
+            return Err(no_database("system", start));
+        }
         let mut clauses = Vec::new();
         while let Some(clause) = self.clause()? {
             clauses.push(clause);

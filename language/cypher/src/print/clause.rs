@@ -123,6 +123,11 @@ impl Printer {
             self.put(if projection.items.is_empty() { "*" } else { "*, " });
         }
         self.list(&projection.items, ", ", Self::projection_item);
+        self.page(projection);
+    }
+
+    /// `ORDER BY`, `SKIP` and `LIMIT`.
+    pub(super) fn page(&mut self, projection: &Projection) {
         if !projection.order.is_empty() {
             self.put(" ORDER BY ");
             self.list(&projection.order, ", ", Self::sort_item);

@@ -100,13 +100,21 @@ impl Printer {
                 self.labels(labels);
                 self.put(")");
             }
-            ExpressionKind::IsTyped { operand, type_name, negated } => {
+            ExpressionKind::IsTyped { operand, wanted, negated } => {
                 self.put("(");
                 self.expression(operand);
                 self.put(if *negated { " IS NOT :: " } else { " IS :: " });
-                self.put(type_name);
+                self.put(&wanted.to_string());
                 self.put(")");
             }
+            ExpressionKind::IsNormalized { operand, form, negated } => {
+                self.put("(");
+                self.expression(operand);
+                self.put(if *negated { " IS NOT " } else { " IS " });
+                self.put(form);
+                self.put(" NORMALIZED)");
+            }
+            ExpressionKind::CaseSubject => {}
             ExpressionKind::Exists(subquery) => self.subquery("EXISTS", subquery),
             ExpressionKind::Count(subquery) => self.subquery("COUNT", subquery),
             ExpressionKind::Collect(query) => {
@@ -258,11 +266,23 @@ impl Printer {
         self.put("CASE");
         self.optional(" ", case.subject.as_deref());
         for (when, then) in &case.branches {
-            self.optional(" WHEN ", Some(when));
+            self.put(" WHEN ");
+            self.list(when, ", ", Self::alternative);
             self.optional(" THEN ", Some(then));
         }
         self.optional(" ELSE ", case.otherwise.as_deref());
         self.put(" END");
+    }
+
+    /// A test of the subject stands without its brackets, as the subject itself is not written.
+    fn alternative(&mut self, when: &Expression) {
+        let start = self.out.len();
+        self.expression(when);
+        if when.is_about_subject() {
+            let test = self.out.split_off(start);
+            self.put(test.trim_start_matches('(').trim_start());
+            self.out.pop();
+        }
     }
 
     fn subquery(&mut self, keyword: &str, subquery: &Subquery) {

@@ -93,7 +93,7 @@ impl Printer {
             (Requirement::NotNull, _) => self.put("NOT NULL"),
             (Requirement::Key, SchemaEntity::Node(..)) => self.put("NODE KEY"),
             (Requirement::Key, SchemaEntity::Relationship(..)) => self.put("RELATIONSHIP KEY"),
-            (Requirement::Type(name), _) => self.put(&format!(":: {name}")),
+            (Requirement::Type(wanted), _) => self.put(&format!(":: {wanted}")),
         }
     }
 
@@ -131,7 +131,7 @@ impl Printer {
 
     pub(super) fn show(&mut self, show: &Show) {
         self.put("SHOW ");
-        let is_database = show.target == ShowTarget::Databases;
+        let is_database = matches!(show.target, ShowTarget::Databases | ShowTarget::Settings);
         if let Some(only) = show.only.as_ref().filter(|_| !is_database) {
             self.put(only);
             self.put(" ");
@@ -148,12 +148,20 @@ impl Printer {
             ShowTarget::Tenants => "TENANTS",
             ShowTarget::Users => "USERS",
             ShowTarget::Databases => "DATABASES",
+            ShowTarget::Settings => "SETTINGS",
         });
         if let Some(only) = show.only.as_ref().filter(|_| is_database) {
             self.put(" ");
-            self.variable(only);
+            for (place, name) in only.split(',').enumerate() {
+                self.put(if place > 0 { ", " } else { "" });
+                self.variable(name);
+            }
         }
         self.yields(show.yields.as_ref());
+        if let Some(page) = &show.page {
+            self.page(page);
+        }
+        self.optional(" WHERE ", show.condition.as_ref());
         if let Some(projection) = &show.projection {
             self.put(" RETURN ");
             self.projection(projection);

@@ -17,10 +17,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value, Eva
     Ok(match function {
         F::ToUpper | F::Upper => Value::string(text.to_uppercase()),
         F::ToLower | F::Lower => Value::string(text.to_lowercase()),
-        F::Trim => Value::string(text.trim()),
-        F::LTrim => Value::string(text.trim_start()),
-        F::RTrim => Value::string(text.trim_end()),
-        F::CharLength => Value::Int(text.chars().count() as i64),
+        F::CharLength | F::CharacterLength => Value::Int(text.chars().count() as i64),
         F::Left => Value::string(text.chars().take(length(function, &arguments[1])?).collect::<String>()),
         F::Right => {
             let skipped = text.chars().count().saturating_sub(length(function, &arguments[1])?);
@@ -36,7 +33,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value, Eva
     })
 }
 
-fn text(function: Function, value: &Value) -> Result<Option<Arc<str>>, EvalError> {
+pub(super) fn text(function: Function, value: &Value) -> Result<Option<Arc<str>>, EvalError> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),

@@ -1,0 +1,359 @@
+//! What Cypher 5 has beyond openCypher: each function, operator and command with its answer.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use tanglewood_database::{Database, MEMORY, Options, Params, Session, Value};
+
+fn session() -> Session {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap().session()
+}
+
+fn rows(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
+    let rows = session.query(text, Params::new()).and_then(|result| result.rows());
+    rows.unwrap_or_else(|error| panic!("{text}: {error}")).iter().map(|row| row.to_vec()).collect()
+}
+
+fn code(session: &mut Session, text: &str) -> String {
+    match session.query(text, Params::new()).and_then(|result| result.rows()) {
+        Ok(rows) => panic!("{text} answers {rows:?}"),
+        Err(error) => error.code,
+    }
+}
+
+/// Each expression is equal to the other, as lists with nulls too.
+fn same(session: &mut Session, cases: &[(&str, &str)]) {
+    for (left, right) in cases {
+        let found = rows(session, &format!("RETURN {left} AS a, {right} AS b"));
+        assert_eq!(found[0][0], found[0][1], "{left} is {:?}, not {right}", found[0][0]);
+    }
+}
+
+#[test]
+fn functions_of_texts() {
+    same(
+        &mut session(),
+        &[
+            ("btrim('  a b ')", "'a b'"),
+            ("btrim('xxyyhelloxyxy', 'xy')", "'hello'"),
+            ("ltrim('xxyyhelloxy', 'xy')", "'helloxy'"),
+            ("rtrim('xxyyhelloxy', 'xy')", "'xxyyhello'"),
+            ("trim('xax', 'x')", "'a'"),
+            ("trim(BOTH 'x' FROM 'xaxbx')", "'axb'"),
+            ("trim(LEADING 'x' FROM 'xaxbx')", "'axbx'"),
+            ("trim(TRAILING 'x' FROM 'xaxbx')", "'xaxb'"),
+            ("trim(BOTH FROM '  a ')", "'a'"),
+            ("trim('x' FROM 'xax')", "'a'"),
+            ("trim(BOTH null FROM 'xax')", "null"),
+            ("btrim(null)", "null"),
+            ("btrim('', 'x')", "''"),
+            ("btrim('xxx', 'x')", "''"),
+            ("normalize('\\u212B') = '\\u00C5'", "true"),
+            ("normalize('\\uFE64', NFKC)", "'<'"),
+            ("normalize('\\u00C5', NFD) = 'A\\u030A'", "true"),
+            ("normalize(null)", "null"),
+            ("'\\u00C5' IS NORMALIZED", "true"),
+            ("'A\\u030A' IS NORMALIZED", "false"),
+            ("'A\\u030A' IS NOT NORMALIZED", "true"),
+            ("'A\\u030A' IS NFD NORMALIZED", "true"),
+            ("'\\uFE64' IS NOT NFKC NORMALIZED", "true"),
+            ("1 IS NORMALIZED", "null"),
+            ("1 IS NOT NORMALIZED", "null"),
+            ("null IS NORMALIZED", "null"),
+            ("character_length('abc')", "3"),
+        ],
+    );
+}
+
+#[test]
+fn lists_are_converted_element_by_element() {
+    same(
+        &mut session(),
+        &[
+            ("toIntegerList(['1', 2.9, true, 'x', null])", "[1, 2, 1, null, null]"),
+            ("toFloatList(['1.5', 2, 'x', null])", "[1.5, 2.0, null, null]"),
+            ("toBooleanList(['true', 0, 'x', null])", "[true, false, null, null]"),
+            ("toStringList([1, true, 'a', null, [1]])", "['1', 'true', 'a', null, null]"),
+            ("toIntegerList(null)", "null"),
+            ("toIntegerList([])", "[]"),
+            ("vector.similarity.cosine([1, 0], [1, 0])", "1.0"),
+            ("vector.similarity.cosine([1, 0], [0, 1])", "0.5"),
+            ("vector.similarity.euclidean([1, 2], [1, 4])", "0.2"),
+            ("vector.similarity.euclidean(null, [1])", "null"),
+        ],
+    );
+}
+
+#[test]
+fn types_of_values() {
+    let yes = [
+        "1 IS :: INTEGER",
+        "1 :: INT",
+        "1 IS TYPED SIGNED INTEGER",
+        "1 IS NOT :: FLOAT",
+        "1 IS NOT TYPED STRING",
+        "null IS :: INTEGER",
+        "null IS NOT :: INTEGER NOT NULL",
+        "NOT null IS NOT :: INTEGER",
+        "null IS :: NULL",
+        "1 IS NOT :: NULL",
+        "null IS NOT :: NOTHING",
+        "1 IS NOT :: NOTHING",
+        "1 IS :: ANY",
+        "null IS :: ANY VALUE",
+        "null IS NOT :: ANY NOT NULL",
+        "1 IS :: INTEGER | FLOAT",
+        "1.5 IS :: INTEGER | FLOAT",
+        "'a' IS NOT :: INTEGER | FLOAT",
+        "'a' IS :: ANY<INTEGER | STRING>",
+        "1 IS :: INTEGER NOT NULL | FLOAT NOT NULL",
+        "1 IS :: INTEGER!",
+        "null IS NOT :: INTEGER!",
+        "[1, 2] IS :: LIST<INTEGER>",
+        "[1, 2.5] IS :: LIST<INTEGER | FLOAT>",
+        "[1, null] IS :: LIST<INTEGER>",
+        "[1, null] IS NOT :: LIST<INTEGER NOT NULL>",
+        "[] IS :: LIST<NOTHING>",
+        "[] IS :: LIST<INTEGER NOT NULL> NOT NULL",
+        "[[1], ['a']] IS :: LIST<LIST<INTEGER | STRING>>",
+        "[1] IS :: ARRAY<INT>",
+        "[1] IS :: INTEGER LIST",
+        "[[1]] IS :: INTEGER NOT NULL LIST NOT NULL LIST",
+        "1 IS NOT :: LIST<ANY>",
+        "[1, 'a'] IS :: LIST<ANY>",
+        "'a' IS :: VARCHAR",
+        "true IS :: BOOL",
+        "{a: 1} IS :: MAP",
+        "{a: 1} IS :: ANY MAP",
+        "1 IS :: PROPERTY VALUE",
+        "[1, 2] IS :: PROPERTY VALUE",
+        "[1, 'a'] IS NOT :: PROPERTY VALUE",
+        "[null] IS NOT :: PROPERTY VALUE",
+        "{a: 1} IS NOT :: PROPERTY VALUE",
+        "date('2020-01-01') IS :: DATE",
+        "datetime('2020-01-01T00:00Z') IS :: ZONED DATETIME",
+        "datetime('2020-01-01T00:00Z') IS :: TIMESTAMP WITH TIME ZONE",
+        "localdatetime('2020-01-01T00:00') IS :: LOCAL DATETIME",
+        "localdatetime('2020-01-01T00:00') IS :: TIMESTAMP WITHOUT TIMEZONE",
+        "time('12:00Z') IS :: TIME WITH TIME ZONE",
+        "localtime('12:00') IS :: TIME WITHOUT TIME ZONE",
+        "duration('P1D') IS :: DURATION",
+        "point({x: 1, y: 2}) IS :: POINT",
+        "[x IN [1, 'a'] WHERE x IS :: INTEGER | x] = [1]",
+        "[x IN [1, 'a', 2.5] WHERE x IS :: INTEGER | FLOAT | x] = [1, 2.5]",
+        "[x IN [[1], 2] WHERE x IS :: LIST<INTEGER | FLOAT>] = [[1]]",
+    ];
+    let mut session = session();
+    same(&mut session, &yes.map(|text| (text, "true")));
+    let text = "CREATE p = (a)-[r:R]->() RETURN a IS :: NODE, a IS :: ANY VERTEX, r IS :: RELATIONSHIP, r IS :: EDGE, p IS :: PATH, a IS :: MAP";
+    let answers = [true, true, true, true, true, false].map(Value::Bool);
+    assert_eq!(rows(&mut session, text)[0], answers);
+}
+
+#[test]
+fn cases_with_tests_of_their_subject() {
+    let mut session = session();
+    let case = |x: &str| {
+        format!(
+            "CASE {x} WHEN IS NULL THEN 'null' WHEN < 0, > 100 THEN 'far' WHEN 1, 2, 3 THEN 'few' WHEN <= 10 THEN 'some' \
+             WHEN IS NOT TYPED INTEGER | FLOAT THEN 'none' ELSE 'many' END"
+        )
+    };
+    for (x, expected) in [
+        ("null", "null"),
+        ("-1", "far"),
+        ("101", "far"),
+        ("2", "few"),
+        ("7", "some"),
+        ("'a'", "none"),
+        ("50", "many"),
+    ] {
+        same(&mut session, &[(case(x).as_str(), format!("'{expected}'").as_str())]);
+    }
+    same(
+        &mut session,
+        &[
+            ("CASE 'abc' WHEN STARTS WITH 'b' THEN 1 WHEN ENDS WITH 'bc' THEN 2 END", "2"),
+            ("CASE 'abc' WHEN CONTAINS 'x' THEN 1 WHEN =~ 'a.*' THEN 2 END", "2"),
+            ("CASE 3 WHEN IN [1, 2] THEN 1 WHEN IN [3] THEN 2 END", "2"),
+            ("CASE 3 WHEN <> 3 THEN 1 WHEN = 3 THEN 2 END", "2"),
+            ("CASE '\\u00C5' WHEN IS NOT NORMALIZED THEN 1 WHEN IS NORMALIZED THEN 2 END", "2"),
+            ("CASE 1 WHEN IS :: STRING THEN 1 WHEN :: INTEGER THEN 2 END", "2"),
+            ("CASE null WHEN null THEN 1 WHEN IS NULL THEN 2 END", "2"),
+            ("CASE 5 WHEN < 3 THEN 1 WHEN CASE 1 WHEN > 0 THEN 5 END THEN 2 END", "2"),
+        ],
+    );
+    // A subject that may differ between computations is computed once.
+    let text =
+        "UNWIND range(1, 200) AS i RETURN CASE rand() WHEN < 0.5 THEN true WHEN >= 0.5 THEN true END AS one";
+    assert!(rows(&mut session, text).iter().all(|row| row[0] == Value::Bool(true)));
+    let text = "UNWIND [1, 5] AS x WITH x, CASE x + 1 WHEN < 3 THEN 'a' ELSE 'b' END AS k RETURN k, count(*) ORDER BY k";
+    assert_eq!(rows(&mut session, text).len(), 2);
+}
+
+#[test]
+fn a_foreach_may_hide_a_variable() {
+    let mut session = session();
+    rows(
+        &mut session,
+        "WITH 7 AS x FOREACH (x IN [1, 2] | CREATE (:A {x: x}) FOREACH (x IN [3] | CREATE (:B {x: x})))",
+    );
+    let found = rows(&mut session, "MATCH (n) RETURN labels(n)[0], n.x ORDER BY labels(n)[0], n.x");
+    let found: Vec<_> = found.iter().map(|row| row[1].as_int().unwrap()).collect();
+    assert_eq!(found, [1, 2, 3, 3]);
+    let text = "WITH 7 AS x FOREACH (x IN [1] | CREATE (:C {x: x})) RETURN x";
+    assert_eq!(rows(&mut session, text), [[Value::Int(7)]]);
+}
+
+#[test]
+fn a_union_answers_its_branches_in_their_order() {
+    let mut session = session();
+    rows(&mut session, "UNWIND range(1, 5000) AS x CREATE (:A {x: x}), (:B {x: x})");
+    let branches = "UNWIND range(1, 3000) AS x RETURN x UNION ALL UNWIND range(3001, 3003) AS x RETURN x \
+                    UNION ALL MATCH (n:A) RETURN n.x + 10000 AS x ORDER BY x UNION ALL RETURN 0 AS x";
+    let expected: Vec<i64> = (1..=3003).chain(10_001..=15_000).chain([0]).collect();
+    let numbers = |rows: Vec<Vec<Value>>| rows.iter().map(|row| row[0].as_int().unwrap()).collect::<Vec<_>>();
+    for _ in 0..5 {
+        assert_eq!(numbers(rows(&mut session, branches)), expected);
+    }
+    let text = "RETURN 1 AS x UNION ALL RETURN 2 AS x UNION ALL RETURN 3 AS x";
+    assert_eq!(numbers(rows(&mut session, text)), [1, 2, 3]);
+    let text = "CALL { RETURN 1 AS x UNION ALL RETURN 2 AS x UNION ALL RETURN 3 AS x } RETURN x";
+    assert_eq!(numbers(rows(&mut session, text)), [1, 2, 3]);
+    let text =
+        "UNWIND [10, 20] AS i CALL (i) { RETURN i + 1 AS x UNION ALL RETURN i + 2 AS x } RETURN collect(x)";
+    let found = rows(&mut session, text);
+    assert_eq!(found[0][0], Value::list([11, 12, 21, 22].map(Value::Int).to_vec()));
+}
+
+#[test]
+fn what_exists_is_refused_with_its_code() {
+    let mut session = session();
+    let index = |name: &str, about: &str| {
+        format!(
+            "CREATE INDEX {name} FOR {about} ON ({about_key})",
+            about_key = if about.starts_with("()") { "r.x" } else { "n.x" }
+        )
+    };
+    let schema = |what: &str| format!("Neo.ClientError.Schema.{what}");
+    rows(&mut session, &index("", "(n:A)"));
+    rows(&mut session, &index("", "()-[r:R]-()"));
+    let names: Vec<String> =
+        rows(&mut session, "SHOW INDEXES YIELD name WHERE name STARTS WITH 'index_' RETURN name")
+            .iter()
+            .map(|row| row[0].as_str().unwrap().to_string())
+            .collect();
+    assert!(names.len() == 2 && names[0] != names[1], "{names:?}");
+    assert!(
+        names.iter().all(|name| name.len() == 14 && name[6..].bytes().all(|b| b.is_ascii_hexdigit())),
+        "{names:?}"
+    );
+    assert_eq!(code(&mut session, &index("", "(n:A)")), schema("EquivalentSchemaRuleAlreadyExists"));
+    assert_eq!(code(&mut session, &index("other", "(n:A)")), schema("IndexAlreadyExists"));
+    assert_eq!(code(&mut session, &index(&names[0], "(n:Z)")), schema("IndexWithNameAlreadyExists"));
+    let unique =
+        |name: &str, label: &str| format!("CREATE CONSTRAINT {name} FOR (n:{label}) REQUIRE n.x IS UNIQUE");
+    assert_eq!(code(&mut session, &unique("", "A")), schema("IndexAlreadyExists"));
+    rows(&mut session, &unique("", "B"));
+    let made = rows(&mut session, "SHOW CONSTRAINTS YIELD name");
+    let made = made[0][0].as_str().unwrap().to_string();
+    assert!(made.starts_with("constraint_") && made.len() == 19, "{made}");
+    assert_eq!(code(&mut session, &unique("", "B")), schema("EquivalentSchemaRuleAlreadyExists"));
+    assert_eq!(code(&mut session, &unique("other", "B")), schema("ConstraintAlreadyExists"));
+    assert_eq!(code(&mut session, &unique(&made, "C")), schema("ConstraintWithNameAlreadyExists"));
+    assert_eq!(code(&mut session, &unique(&names[0], "C")), schema("IndexWithNameAlreadyExists"));
+    assert_eq!(code(&mut session, &index("", "(n:B)")), schema("ConstraintAlreadyExists"));
+    assert_eq!(code(&mut session, &index(&made, "(n:D)")), schema("ConstraintWithNameAlreadyExists"));
+    let key = "CREATE CONSTRAINT FOR (n:B) REQUIRE n.x IS NODE KEY";
+    assert_eq!(code(&mut session, key), schema("ConstraintAlreadyExists"));
+    // IF NOT EXISTS takes what is there, and what has the name.
+    for text in [
+        index("IF NOT EXISTS", "(n:A)"),
+        index("other IF NOT EXISTS", "(n:A)"),
+        index(&format!("{} IF NOT EXISTS", names[0]), "(n:Z)"),
+        unique("IF NOT EXISTS", "B"),
+        unique("other IF NOT EXISTS", "B"),
+        unique(&format!("{made} IF NOT EXISTS"), "C"),
+    ] {
+        rows(&mut session, &text);
+    }
+    // Two constraints on one property that can stand together, both without a name.
+    rows(&mut session, "CREATE CONSTRAINT FOR (n:B) REQUIRE n.x IS NOT NULL");
+    rows(&mut session, "CREATE CONSTRAINT FOR (n:B) REQUIRE n.x IS :: INTEGER");
+    assert_eq!(rows(&mut session, "SHOW CONSTRAINTS").len(), 3);
+    // The same name is made again, in another database too.
+    let mut again = self::session();
+    rows(&mut again, "CREATE (:Other {y: 1})");
+    rows(&mut again, &unique("", "B"));
+    assert_eq!(rows(&mut again, "SHOW CONSTRAINTS YIELD name")[0][0].as_str(), Some(made.as_str()));
+}
+
+#[test]
+fn listings_are_paged_and_tools_find_their_procedures() {
+    let mut session = session();
+    for label in ["C", "A", "B"] {
+        rows(&mut session, &format!("CREATE INDEX i_{label} FOR (n:{label}) ON (n.x)"));
+    }
+    let names = |rows: Vec<Vec<Value>>| {
+        rows.iter().map(|row| row[0].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    for (text, expected) in [
+        ("SHOW INDEXES YIELD name ORDER BY name DESC", vec!["i_C", "i_B", "i_A"]),
+        ("SHOW INDEXES YIELD name ORDER BY name SKIP 1 LIMIT 1", vec!["i_B"]),
+        ("SHOW INDEXES YIELD name, type ORDER BY name LIMIT 2 WHERE name <> 'i_A' RETURN name", vec!["i_B"]),
+        ("SHOW INDEXES YIELD * ORDER BY name OFFSET 2 RETURN name", vec!["i_C"]),
+        ("SHOW INDEXES YIELD name WHERE name = 'i_A' RETURN name AS n ORDER BY n LIMIT 5", vec!["i_A"]),
+        ("USE neo4j SHOW INDEXES YIELD name WHERE name = 'i_A'", vec!["i_A"]),
+        ("USE neo4j MATCH (n) RETURN 'x' AS x UNION USE neo4j RETURN 'y' AS x", vec!["y"]),
+        ("CALL { USE neo4j RETURN 'a' AS x } RETURN x", vec!["a"]),
+        ("SHOW SETTINGS YIELD name WHERE name = 'server.bolt.enabled'", vec!["server.bolt.enabled"]),
+        ("SHOW SETTING server.bolt.enabled", vec!["server.bolt.enabled"]),
+        ("SHOW SETTINGS 'server.bolt.enabled', 'nothing'", vec!["server.bolt.enabled"]),
+    ] {
+        assert_eq!(names(rows(&mut session, text)), expected, "{text}");
+    }
+    let usual = session.query("SHOW INDEXES", Params::new()).unwrap().columns().len();
+    let with_condition =
+        session.query("SHOW INDEXES WHERE name = 'i_A'", Params::new()).unwrap().columns().len();
+    assert_eq!(usual, with_condition);
+    assert_eq!(code(&mut session, "USE other RETURN 1"), "Neo.ClientError.Database.DatabaseNotFound");
+    assert_eq!(code(&mut session, "USE system RETURN 1"), "Neo.ClientError.Database.DatabaseNotFound");
+    for text in [
+        "CALL db.awaitIndexes()",
+        "CALL db.awaitIndexes(10)",
+        "CALL db.awaitIndexes",
+        "CALL db.awaitIndex('i_A')",
+        "CALL db.awaitIndex('i_A', 5)",
+    ] {
+        rows(&mut session, text);
+    }
+    assert_eq!(rows(&mut session, "UNWIND [1, 2] AS x CALL db.awaitIndexes(1) RETURN x").len(), 2);
+    code(&mut session, "CALL db.awaitIndex('nothing')");
+    code(&mut session, "CALL db.awaitIndexes(1, 2)");
+}
+
+#[test]
+fn load_csv_tells_where_it_is() {
+    let folder = std::env::temp_dir().join(format!("tanglewood-cypher5-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a.csv"), "name\nann\n\n\"b\nb\"\ncy\n").unwrap();
+    let options = Options { executors: Some(2), import_folder: Some(folder.clone()), ..Options::default() };
+    let mut session = Database::open(MEMORY, options).unwrap().session();
+    let text = "LOAD CSV WITH HEADERS FROM 'file:///a.csv' AS row RETURN row.name, linenumber(), file()";
+    let found = rows(&mut session, text);
+    let lines: Vec<_> = found.iter().map(|row| row[1].as_int().unwrap()).collect();
+    assert_eq!(lines, [2, 5, 6]);
+    assert!(found.iter().all(|row| row[2].as_str() == Some("/a.csv")));
+    let text = "LOAD CSV FROM 'a.csv' AS row WITH row[0] AS name WHERE name <> 'name' WITH name, linenumber() AS line \
+                WHERE linenumber() > 2 RETURN line, linenumber()";
+    let found = rows(&mut session, text);
+    assert_eq!(found, [[Value::Int(5), Value::Int(5)], [Value::Int(6), Value::Int(6)]]);
+    let text = "LOAD CSV FROM 'a.csv' AS row WITH count(*) AS n RETURN n, linenumber(), file()";
+    assert_eq!(rows(&mut session, text), [[Value::Int(4), Value::Null, Value::Null]]);
+    assert_eq!(rows(&mut session, "RETURN linenumber(), file()"), [[Value::Null, Value::Null]]);
+    let gzip = std::process::Command::new("gzip").arg("-k").arg(folder.join("a.csv")).status();
+    if gzip.is_ok_and(|status| status.success()) {
+        let found =
+            rows(&mut session, "LOAD CSV WITH HEADERS FROM 'file:///a.csv.gz' AS row RETURN row.name");
+        assert_eq!(found.len(), 3);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
