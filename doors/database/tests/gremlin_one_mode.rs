@@ -239,3 +239,19 @@ fn values_have_a_depth_and_a_size() {
     }
     assert_eq!(both(&mut session, "g.inject(1).repeat(__.project('a')).times(100).count()"), "1l");
 }
+
+/// Long chains and deep nesting in a text are run or refused, and the process goes on.
+#[test]
+fn long_and_deep_texts_are_run_or_refused() {
+    let mut session = memory();
+    ask(&mut session, "g.addV('v').as('a').addE('e').to('a')", &Default::default()).unwrap();
+    let joined = |count: usize| format!("g.V().has('a', P.eq(1){}).count()", ".or(P.eq(1))".repeat(count));
+    assert_eq!(both(&mut session, &joined(128)), "0l");
+    for count in [129, 10_000] {
+        let error = ask(&mut session, &joined(count), &Default::default()).unwrap_err();
+        assert!(error.message.contains("joined more than 128 deep"), "{error}");
+    }
+    assert_eq!(both(&mut session, &format!("g.V(){}.count()", ".out()".repeat(300))), "1l");
+    let deep = format!("g.V(){}.count()", ".where(__.out()".repeat(10_000) + &")".repeat(10_000));
+    assert!(message(&mut session, &deep).contains("deeper than 64"));
+}

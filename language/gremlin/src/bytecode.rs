@@ -1,5 +1,6 @@
 //! What both codecs of bytecode make of its parts, once they are read: predicates by name, and traversals of instructions.
 
+use crate::limits::PREDICATE_DEPTH_MAX;
 use crate::{Argument, Cardinality, Object, Predicate, Traversal};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,6 +21,11 @@ pub fn predicate(name: &str, arguments: Vec<Argument>) -> Result<Predicate, Stri
         let made = Predicate::of(name, values.collect::<Result<_, _>>()?);
         return made.ok_or_else(|| format!("there is no P.{name} with such arguments"));
     }
+    if arguments.len() > PREDICATE_DEPTH_MAX {
+        return Err(format!(
+            "P.{name} joins more than {PREDICATE_DEPTH_MAX} predicates: values belong into P.within"
+        ));
+    }
     let nested = arguments.into_iter().map(|argument| match argument {
         Argument::Predicate(predicate) => Ok(predicate),
         _ => Err(format!("P.{name} takes predicates")),
@@ -28,6 +34,11 @@ pub fn predicate(name: &str, arguments: Vec<Argument>) -> Result<Predicate, Stri
         "and" => left.and(right),
         _ => left.or(right),
     });
+    if joined.as_ref().is_some_and(|joined| joined.depth() > PREDICATE_DEPTH_MAX) {
+        return Err(format!(
+            "predicates are joined more than {PREDICATE_DEPTH_MAX} deep: values belong into P.within"
+        ));
+    }
     match joined {
         Some(predicate) if name.starts_with('n') => Ok(predicate.negate()),
         Some(predicate) => Ok(predicate),

@@ -105,6 +105,9 @@ pub fn lower(traversal: &Traversal) -> Option<Lowered> {
 
 /// The same over a graph whose whole numbers have 64 bits under these keys.
 pub fn lower_with(traversal: &Traversal, wide: &[Name]) -> Option<Lowered> {
+    if traversal.instruction_count() > crate::limits::PLANNED_INSTRUCTIONS_MAX {
+        return None;
+    }
     let hints = source::hints(&traversal.source)?;
     let kept: Rc<[Constant<'_>]> = constants(traversal).into();
     let count = kept.len();

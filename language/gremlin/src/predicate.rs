@@ -134,6 +134,14 @@ impl Predicate {
     pub fn and(self, other: Predicate) -> Predicate {
         Predicate::And(Box::new(self), Box::new(other))
     }
+    /// How deep predicates are joined in it. What is joined step by step and looked at each time is never deep.
+    pub fn depth(&self) -> usize {
+        match self {
+            Predicate::And(left, right) | Predicate::Or(left, right) => 1 + left.depth().max(right.depth()),
+            Predicate::Not(inner) => 1 + inner.depth(),
+            _ => 0,
+        }
+    }
     /// `a.or(b)`.
     pub fn or(self, other: Predicate) -> Predicate {
         Predicate::Or(Box::new(self), Box::new(other))

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::error::{ErrorKind, GremlinError};
 use crate::lexer::Lexeme;
-use crate::limits::ELEMENTS_MAX;
+use crate::limits::{ELEMENTS_MAX, PREDICATE_DEPTH_MAX};
 use crate::object::Object;
 use crate::predicate::Predicate;
 use crate::span::Span;
@@ -298,6 +298,11 @@ impl Parser<'_> {
                         return Err(GremlinError::arguments(format!("{name} wants one predicate"), span));
                     };
                     whole = if &*name == "and" { whole.and(other) } else { whole.or(other) };
+                    if whole.depth() > PREDICATE_DEPTH_MAX {
+                        let message = format!("predicates are joined more than {PREDICATE_DEPTH_MAX} deep");
+                        return Err(GremlinError::new(ErrorKind::Limit, message, span)
+                            .with_hint("values belong into within(…)"));
+                    }
                 }
                 "negate" => {
                     self.advance();
