@@ -144,7 +144,7 @@ pub struct Known {
 impl Known {
     /// The user, where the gate knows users.
     pub fn user(&self) -> Option<&str> {
-        self.user.as_deref()
+        self.user.as_ref().map(Credential::name)
     }
 }
 
