@@ -12,6 +12,10 @@ fn rows(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
     rows.unwrap_or_else(|error| panic!("{text}: {error}")).iter().map(|row| row.to_vec()).collect()
 }
 
+fn shown(value: &dyn std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
 fn code(session: &mut Session, text: &str) -> String {
     match session.query(text, Params::new()).and_then(|result| result.rows()) {
         Ok(rows) => panic!("{text} answers {rows:?}"),
@@ -23,7 +27,7 @@ fn code(session: &mut Session, text: &str) -> String {
 fn same(session: &mut Session, cases: &[(&str, &str)]) {
     for (left, right) in cases {
         let found = rows(session, &format!("RETURN {left} AS a, {right} AS b"));
-        assert_eq!(found[0][0], found[0][1], "{left} is {:?}, not {right}", found[0][0]);
+        assert_eq!(shown(&found[0][0]), shown(&found[0][1]), "{left} is not {right}");
     }
 }
 
@@ -145,7 +149,7 @@ fn types_of_values() {
     same(&mut session, &yes.map(|text| (text, "true")));
     let text = "CREATE p = (a)-[r:R]->() RETURN a IS :: NODE, a IS :: ANY VERTEX, r IS :: RELATIONSHIP, r IS :: EDGE, p IS :: PATH, a IS :: MAP";
     let answers = [true, true, true, true, true, false].map(Value::Bool);
-    assert_eq!(rows(&mut session, text)[0], answers);
+    assert_eq!(shown(&rows(&mut session, text)[0]), shown(&answers));
 }
 
 #[test]
@@ -184,7 +188,7 @@ fn cases_with_tests_of_their_subject() {
     // A subject that may differ between computations is computed once.
     let text =
         "UNWIND range(1, 200) AS i RETURN CASE rand() WHEN < 0.5 THEN true WHEN >= 0.5 THEN true END AS one";
-    assert!(rows(&mut session, text).iter().all(|row| row[0] == Value::Bool(true)));
+    assert!(rows(&mut session, text).iter().all(|row| row[0].as_bool() == Some(true)));
     let text = "UNWIND [1, 5] AS x WITH x, CASE x + 1 WHEN < 3 THEN 'a' ELSE 'b' END AS k RETURN k, count(*) ORDER BY k";
     assert_eq!(rows(&mut session, text).len(), 2);
 }
@@ -200,7 +204,7 @@ fn a_foreach_may_hide_a_variable() {
     let found: Vec<_> = found.iter().map(|row| row[1].as_int().unwrap()).collect();
     assert_eq!(found, [1, 2, 3, 3]);
     let text = "WITH 7 AS x FOREACH (x IN [1] | CREATE (:C {x: x})) RETURN x";
-    assert_eq!(rows(&mut session, text), [[Value::Int(7)]]);
+    assert_eq!(shown(&rows(&mut session, text)), shown(&[[Value::Int(7)]]));
 }
 
 #[test]
@@ -218,10 +222,12 @@ fn a_union_answers_its_branches_in_their_order() {
     assert_eq!(numbers(rows(&mut session, text)), [1, 2, 3]);
     let text = "CALL { RETURN 1 AS x UNION ALL RETURN 2 AS x UNION ALL RETURN 3 AS x } RETURN x";
     assert_eq!(numbers(rows(&mut session, text)), [1, 2, 3]);
-    let text =
-        "UNWIND [10, 20] AS i CALL (i) { RETURN i + 1 AS x UNION ALL RETURN i + 2 AS x } RETURN collect(x)";
+    let text = "UNWIND [10, 20] AS i CALL (i) { RETURN i + 1 AS x UNION ALL RETURN i + 2 AS x } RETURN i, collect(x) ORDER BY i";
     let found = rows(&mut session, text);
-    assert_eq!(found[0][0], Value::list([11, 12, 21, 22].map(Value::Int).to_vec()));
+    // The order of the outer rows is another matter: each keeps that of its branches.
+    for (row, expected) in found.iter().zip([[11, 12], [21, 22]]) {
+        assert_eq!(shown(&row[1]), shown(&Value::list(expected.map(Value::Int).to_vec())));
+    }
 }
 
 #[test]
@@ -345,10 +351,13 @@ fn load_csv_tells_where_it_is() {
     let text = "LOAD CSV FROM 'a.csv' AS row WITH row[0] AS name WHERE name <> 'name' WITH name, linenumber() AS line \
                 WHERE linenumber() > 2 RETURN line, linenumber()";
     let found = rows(&mut session, text);
-    assert_eq!(found, [[Value::Int(5), Value::Int(5)], [Value::Int(6), Value::Int(6)]]);
+    assert_eq!(shown(&found), shown(&[[Value::Int(5), Value::Int(5)], [Value::Int(6), Value::Int(6)]]));
     let text = "LOAD CSV FROM 'a.csv' AS row WITH count(*) AS n RETURN n, linenumber(), file()";
-    assert_eq!(rows(&mut session, text), [[Value::Int(4), Value::Null, Value::Null]]);
-    assert_eq!(rows(&mut session, "RETURN linenumber(), file()"), [[Value::Null, Value::Null]]);
+    assert_eq!(shown(&rows(&mut session, text)), shown(&[[Value::Int(4), Value::Null, Value::Null]]));
+    assert_eq!(
+        shown(&rows(&mut session, "RETURN linenumber(), file()")),
+        shown(&[[Value::Null, Value::Null]])
+    );
     let gzip = std::process::Command::new("gzip").arg("-k").arg(folder.join("a.csv")).status();
     if gzip.is_ok_and(|status| status.success()) {
         let found =

@@ -161,8 +161,8 @@ const POSITIONS: [&str; 128] = [
 
 /// Words that begin or join expressions, so that a name like them needs backticks where it is read: literals, what stands before an
 /// operand, what stands between two. They are held to the positions that only declare a name.
-const OPERATORS: [&str; 15] = [
-    "TRUE", "FALSE", "NULL", "CASE", "NOT", "DISTINCT", "AND", "OR", "XOR", "IN", "STARTS", "ENDS",
+const OPERATORS: [&str; 16] = [
+    "TRUE", "FALSE", "NULL", "CASE", "WHEN", "NOT", "DISTINCT", "AND", "OR", "XOR", "IN", "STARTS", "ENDS",
     "CONTAINS", "IS", "AS",
 ];
 

@@ -259,7 +259,13 @@ impl Lowerer<'_> {
         if procedure.name == BACKUP {
             return self.backup_argument(&arguments[0]).map(|told| vec![told]);
         }
-        arguments.iter().map(|argument| Ok(self.expression(argument, &mut rows.scope)?.expr)).collect()
+        let mut exprs = Vec::with_capacity(procedure.arguments.len());
+        for argument in arguments {
+            exprs.push(self.expression(argument, &mut rows.scope)?.expr);
+        }
+        // What is left out is null, for which the procedure takes its default.
+        exprs.resize(procedure.arguments.len(), Expr::literal(model::Value::Null));
+        Ok(exprs)
     }
 
     /// A door makes the backup before the statement runs, and hands in what came of it.
