@@ -6,7 +6,7 @@
 
 mod support;
 
-use database::{Database, Options};
+use database::{Database, Options, params};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
@@ -459,10 +459,12 @@ fn one_address_takes_not_all_places() {
 #[test]
 fn a_user_has_so_many_connections_and_guessing_holds_up_nobody_else() {
     let place = Place::new();
-    drop(Database::open(place.path().join("people.db"), Options::default()).unwrap());
+    let database = Database::open(place.path().join("people.db"), Options::default()).unwrap();
     for name in ["ada", "bob"] {
-        server::Users::of_database(&place.path().join("people.db")).add(name, "correct horse").unwrap();
+        let text = format!("CREATE USER {name} SET PASSWORD 'correct horse' CHANGE NOT REQUIRED");
+        database.session().query(&text, params! {}).unwrap();
     }
+    database.close().unwrap();
     let flags = ["--connections-per-user-max", "3"];
     let password = Some(("ada", "correct horse"));
     let server = ServerWithUsers::start(&place, &flags, password);
