@@ -181,11 +181,10 @@ impl<M: StateMachine> Replica<M> {
     pub fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
-        options: ReplicaOptions,
+        mut options: ReplicaOptions,
         mut machine: M,
         mut chance: Chance,
     ) -> Result<Replica<M>, ReplicateError> {
-        let id = replica_id(&options.address);
         if !Storage::exists(&*disk, dir)? {
             let first = first_snapshot(&options, &machine)?;
             Storage::create(disk.clone(), dir, &first, options.segment_bytes)?;
@@ -194,6 +193,7 @@ impl<M: StateMachine> Replica<M> {
         let snapshot = storage.read_snapshot()?;
         let voters = snapshot.get_metadata().get_conf_state().clone();
         let members = restore(&mut machine, &snapshot)?;
+        let id = own_id(&mut options, &members)?;
         let config = Config {
             id,
             election_tick: options.election_ticks,
@@ -555,6 +555,14 @@ impl<M: StateMachine> Replica<M> {
         (context[..16] == own[..16]).then(|| u64::from_le_bytes(token.try_into().expect("eight bytes")))
     }
 
+    /// Where a member is reached.
+    pub fn address(&self, id: ReplicaId) -> Option<&str> {
+        self.members.address(id)
+    }
+    /// Does it lead, as far as it knows?
+    pub fn leads(&self) -> bool {
+        self.node.raft.state == StateRole::Leader
+    }
     /// The machine, as far as it was told.
     pub fn machine(&self) -> &M {
         &self.machine
@@ -583,6 +591,24 @@ impl<M: StateMachine> Replica<M> {
     /// A clean end.
     pub fn close(mut self) -> Result<(), ReplicateError> {
         self.node.mut_store().close()
+    }
+}
+
+/// Who this replica is among the members that its folder knows. One that was alone, and still is, may have moved to another address.
+fn own_id(options: &mut ReplicaOptions, members: &Members) -> Result<ReplicaId, ReplicateError> {
+    let id = replica_id(&options.address);
+    let known: Vec<&String> = members.0.values().collect();
+    match known.as_slice() {
+        _ if members.0.contains_key(&id) || known.is_empty() => Ok(id),
+        [alone] if options.members.0.len() <= 1 => {
+            options.address = (*alone).clone();
+            Ok(replica_id(alone))
+        }
+        _ => Err(ReplicateError::Foreign(format!(
+            "the folder belongs to a replica of the group {known:?}, and {} is none of them; start it under its own address, or remove the \
+             folder if it shall join anew",
+            options.address
+        ))),
     }
 }
 

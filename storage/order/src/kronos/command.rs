@@ -45,8 +45,11 @@ pub struct Entry {
 /// A change of the machine's state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Command {
-    /// A leader begins: no lease may end before its holder had the time to renew it.
-    Lead,
+    /// A leader begins: no lease may end before its holder had the time to renew it. The first one names the graph.
+    Lead {
+        /// A number by chance, which a machine without a history takes as its own.
+        nonce: u32,
+    },
     /// A new session with a lease.
     OpenSession {
         /// How long it lives after its last request, in milliseconds.

@@ -236,6 +236,10 @@ impl EventGraph {
     pub fn limits(&self) -> GraphLimits {
         self.limits
     }
+    /// Has no event ever been created?
+    pub fn is_unused(&self) -> bool {
+        self.slots == 0
+    }
     /// References that are held to an event by whoever holds them.
     pub fn references(&self, id: EventId) -> Result<u32, KronosError> {
         Ok(self.event(self.slot(id)?).references)

@@ -11,6 +11,9 @@ use super::{EventGraph, EventId, EventOrder, GraphLimits, KronosError, Search};
 use crate::stamp::Stamp;
 use std::collections::BTreeMap;
 
+/// The first session of a machine that was not named yet.
+const FIRST_SESSION: u64 = 1;
+
 /// The whole state of a replica.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -22,12 +25,12 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// An empty one. Its nonce marks the names that it gives; all replicas have the same.
-    pub fn new(nonce: u32, limits: GraphLimits) -> Machine {
+    /// An empty one. Its first leader names it. All replicas have the same limits.
+    pub fn new(limits: GraphLimits) -> Machine {
         Machine {
-            graph: EventGraph::new(nonce, limits),
+            graph: EventGraph::new(0, limits),
             sessions: BTreeMap::from([(SHARED_SESSION, Session::default())]),
-            next_session: u64::from(nonce) << 32 | 1,
+            next_session: FIRST_SESSION,
             now_ms: 0,
             stamps: Stamps::default(),
         }
@@ -68,7 +71,7 @@ impl Machine {
 
     fn carry_out(&mut self, id: SessionId, command: Command) -> Result<Answer, Failure> {
         match command {
-            Command::Lead => self.lead(),
+            Command::Lead { nonce } => self.lead(nonce),
             Command::OpenSession { lease_ms } => self.open(lease_ms),
             Command::KeepAlive if id == SHARED_SESSION => Err(Failure::Shared),
             Command::KeepAlive => Ok(Answer::Done),
@@ -96,7 +99,11 @@ impl Machine {
         }
     }
 
-    fn lead(&mut self) -> Result<Answer, Failure> {
+    fn lead(&mut self, nonce: u32) -> Result<Answer, Failure> {
+        if self.graph.is_unused() && self.next_session == FIRST_SESSION {
+            self.graph = EventGraph::new(nonce, self.graph.limits());
+            self.next_session = u64::from(nonce) << 32 | FIRST_SESSION;
+        }
         let now_ms = self.now_ms;
         self.sessions.values_mut().filter(|one| one.until_ms > 0).for_each(|one| one.renew(now_ms));
         Ok(Answer::Done)

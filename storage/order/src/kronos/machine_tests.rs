@@ -25,7 +25,7 @@ fn created(outcome: Result<Answer, Failure>) -> Vec<EventId> {
 /// A retry is answered as the first time, whatever came between; a number is not used for two requests.
 #[test]
 fn retries_are_carried_out_once() {
-    let mut machine = Machine::new(7, GraphLimits::default());
+    let mut machine = Machine::new(GraphLimits::default());
     let session = opened(&mut machine, 0, 10_000);
     let create = |count| entry(1, session, 1, Command::CreateEvents { count });
     let first = created(machine.apply(create(3)));
@@ -49,7 +49,7 @@ fn retries_are_carried_out_once() {
 /// What a client held goes when its lease is over, and nothing that another holds.
 #[test]
 fn a_dead_client_leaks_nothing() {
-    let mut machine = Machine::new(7, GraphLimits::default());
+    let mut machine = Machine::new(GraphLimits::default());
     let (dies, lives) = (opened(&mut machine, 0, 1_000), opened(&mut machine, 0, 5_000));
     let events = created(machine.apply(entry(0, dies, 0, Command::CreateEvents { count: 3 })));
     machine.apply(entry(10, lives, 0, Command::AcquireRefs(vec![events[0]]))).expect("it is held");
@@ -62,7 +62,7 @@ fn a_dead_client_leaks_nothing() {
     let late = machine.apply(entry(1_001, dies, 0, Command::KeepAlive));
     assert_eq!(late, Err(Failure::NoSession(dies)));
     // A new leader gives everyone a whole lease.
-    machine.apply(entry(4_999, SHARED_SESSION, 0, Command::Lead)).expect("always");
+    machine.apply(entry(4_999, SHARED_SESSION, 0, Command::Lead { nonce: 7 })).expect("always");
     assert!(!machine.is_expiry_due(9_998) && machine.is_expiry_due(10_010));
     // A closed session is not renewed by that.
     machine.apply(entry(5_000, lives, 0, Command::CloseSession)).expect("it lives");
@@ -73,7 +73,7 @@ fn a_dead_client_leaks_nothing() {
 /// A session with more references than one entry releases goes in pieces, and is gone from the first on.
 #[test]
 fn large_sessions_end_in_pieces() {
-    let mut machine = Machine::new(0, GraphLimits::default());
+    let mut machine = Machine::new(GraphLimits::default());
     let session = opened(&mut machine, 0, 1_000);
     for _ in 0..3 {
         created(machine.apply(entry(0, session, 0, Command::CreateEvents { count: BATCH_MAX as u32 })));
@@ -84,7 +84,7 @@ fn large_sessions_end_in_pieces() {
     let mut rounds = 0;
     while machine.apply(entry(1, SHARED_SESSION, 0, Command::Expire)) == Ok(Answer::More(true)) {
         rounds += 1;
-        machine.apply(entry(1, SHARED_SESSION, 0, Command::Lead)).expect("always");
+        machine.apply(entry(1, SHARED_SESSION, 0, Command::Lead { nonce: 7 })).expect("always");
         assert_eq!(machine.apply(entry(1, session, 0, Command::KeepAlive)), Err(Failure::NoSession(session)));
         machine.check();
     }
@@ -102,7 +102,8 @@ fn random_command(chance: &mut Chance, known: &[EventId]) -> Command {
         3 => Command::AcquireRefs(some(chance)),
         4 | 5 => Command::ReleaseRefs(some(chance)),
         6 => Command::KeepAlive,
-        7 => [Command::Expire, Command::Lead, Command::CloseSession][chance.below(3) as usize].clone(),
+        7 => [Command::Expire, Command::Lead { nonce: 7 }, Command::CloseSession][chance.below(3) as usize]
+            .clone(),
         8 => Command::OpenSession { lease_ms: 1_000 + chance.below(2_000) as u32 },
         _ => Command::AssignOrder(
             (0..chance.below(4))
@@ -122,7 +123,7 @@ fn random_command(chance: &mut Chance, known: &[EventId]) -> Command {
 fn snapshots_change_nothing() {
     for seed in 0..200 {
         let mut chance = Chance::seeded(seed);
-        let mut machine = Machine::new(seed as u32, GraphLimits { events_max: 40, edges_max: 60 });
+        let mut machine = Machine::new(GraphLimits { events_max: 40, edges_max: 60 });
         let mut replica = machine.clone();
         let (mut known, mut sessions, mut now_ms) = (Vec::new(), vec![SHARED_SESSION], 0);
         for _ in 0..150 {
@@ -157,7 +158,7 @@ fn snapshots_change_nothing() {
 /// Bytes that are no snapshot are an error.
 #[test]
 fn damaged_snapshots_are_refused() {
-    let mut machine = Machine::new(3, GraphLimits::default());
+    let mut machine = Machine::new(GraphLimits::default());
     let session = opened(&mut machine, 0, 1_000);
     let events = created(machine.apply(entry(0, session, 1, Command::CreateEvents { count: 5 })));
     let link = |a: usize, b: usize| Constraint {
@@ -188,7 +189,7 @@ fn damaged_snapshots_are_refused() {
 /// Stamps: what vectors say needs no decision; a refused batch leaves no decision.
 #[test]
 fn stamps_beside_events() {
-    let mut machine = Machine::new(3, GraphLimits::default());
+    let mut machine = Machine::new(GraphLimits::default());
     let stamp =
         |epoch, gate, vector: &[u64]| Stamp::from_parts(epoch, gate, vector.to_vec()).expect("it fits");
     let (a, b, c) = (stamp(1, 0, &[1, 0]), stamp(1, 1, &[0, 1]), stamp(1, 1, &[1, 2]));

@@ -1,0 +1,29 @@
+//! # kronos: the event ordering service
+//!
+//! ```text
+//!   clients ── gRPC ──> service ── proposals ──> replica thread ── messages ──> other replicas
+//!                          │                         │ applies
+//!                          └── questions ──> machine <┘         log and snapshots in the data folder
+//! ```
+//!
+//! Idea: one thread owns the replica and is the only one that changes the machine; questions read the machine beside it, on the threads of the
+//! wire. An ordered answer holds for ever and is given at once by any replica. "Concurrent", and "unknown event", are only said after
+//! the leader has confirmed that this replica is not behind.
+//!
+//! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and what is over it is refused with a code.
+//!
+//! Reading order: [`Options`], [`serve`], `node` (the replica's thread), `machine`, `service` (the calls), `peers` (messages), `wire` (types).
+
+mod error;
+mod machine;
+mod node;
+mod options;
+mod peers;
+mod serve;
+mod service;
+mod wire;
+
+pub use error::KronosServerError;
+pub use options::{CALLS_MAX, MESSAGE_BYTES_MAX, Options};
+pub use serve::{Running, serve};
+pub use wire::v1;

@@ -1,0 +1,158 @@
+//! Messages between replicas: one stream to each, opened when there is something to say and again when it broke.
+//!
+//! Idea: the replicated log needs no reliable network, so a message that cannot be sent at once is dropped and the replica is told so. A
+//! snapshot goes in a call of its own, which says whether it arrived.
+//! Invariant: what waits for a replica that is away is bounded by [`QUEUE_MAX`] messages.
+
+use crate::node::{Node, Request};
+use crate::wire::peers::peers_client::PeersClient;
+use crate::wire::peers::peers_server::Peers;
+use crate::wire::peers::{Delivered, Part};
+use parking_lot::Mutex;
+use replicate::{Input, ReplicaId};
+use std::collections::HashMap;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request as Call, Response, Status, Streaming};
+
+/// Messages that wait for one replica.
+const QUEUE_MAX: usize = 1_024;
+/// Bytes of one part of a message.
+const PART_BYTES: usize = 1 << 20;
+/// Bytes of a message put together from its parts: the largest snapshot that can be sent.
+const MESSAGE_BYTES_MAX: usize = 16 << 30;
+/// Between two tries to reach a replica.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a connection may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The ways to the other replicas.
+pub(crate) struct Outbox {
+    runtime: Handle,
+    queues: Mutex<HashMap<ReplicaId, mpsc::Sender<Vec<u8>>>>,
+}
+
+impl Outbox {
+    pub(crate) fn new(runtime: Handle) -> Outbox {
+        Outbox { runtime, queues: Mutex::new(HashMap::new()) }
+    }
+
+    /// Sends, or tells the replica that it could not.
+    pub(crate) fn send(
+        &self,
+        node: &Node,
+        to: ReplicaId,
+        address: Option<String>,
+        bytes: Vec<u8>,
+        snapshot: bool,
+    ) {
+        let Some(address) = address else { return };
+        if snapshot {
+            let node = node.clone();
+            self.runtime.spawn(async move {
+                let arrived = deliver_alone(&address, bytes).await.is_ok();
+                // A full inbox: the library will ask again.
+                drop(node.send(Request::Input(Input::SnapshotSent { to, arrived })));
+            });
+            return;
+        }
+        let mut queues = self.queues.lock();
+        let queue = queues.entry(to).or_insert_with(|| {
+            let (sender, receiver) = mpsc::channel(QUEUE_MAX);
+            self.runtime.spawn(keep_delivering(node.clone(), to, address, receiver));
+            sender
+        });
+        if queue.try_send(bytes).is_err() {
+            drop(node.send(Request::Input(Input::Unreachable(to))));
+        }
+    }
+}
+
+/// Sends what comes, over one stream as long as it holds.
+async fn keep_delivering(node: Node, to: ReplicaId, address: String, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(first) = queue.recv().await {
+        let (sender, receiver) = mpsc::channel::<Part>(16);
+        let stream = ReceiverStream::new(receiver);
+        let call = async {
+            let mut client = connect(&address).await?;
+            client.deliver(stream).await.map(drop)
+        };
+        let feed = async {
+            let mut next = Some(first);
+            while let Some(bytes) = next {
+                for part in parts(&bytes) {
+                    if sender.send(part).await.is_err() {
+                        return;
+                    }
+                }
+                next = queue.recv().await;
+            }
+        };
+        // The stream ends only by an error, or because nobody has anything to say any more.
+        tokio::select! {
+            _ = call => {}
+            () = feed => {}
+        }
+        while queue.try_recv().is_ok() {}
+        drop(node.send(Request::Input(Input::Unreachable(to))));
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn deliver_alone(address: &str, bytes: Vec<u8>) -> Result<(), Status> {
+    let (sender, receiver) = mpsc::channel::<Part>(4);
+    let feed = async {
+        for part in parts(&bytes) {
+            if sender.send(part).await.is_err() {
+                return;
+            }
+        }
+        drop(sender);
+    };
+    let mut client = connect(address).await?;
+    let (answer, ()) = tokio::join!(client.deliver(ReceiverStream::new(receiver)), feed);
+    answer.map(drop)
+}
+
+async fn connect(address: &str) -> Result<PeersClient<tonic::transport::Channel>, Status> {
+    let away = |error: &dyn std::fmt::Display| Status::unavailable(format!("{address}: {error}"));
+    let endpoint =
+        tonic::transport::Endpoint::from_shared(format!("http://{address}")).map_err(|e| away(&e))?;
+    let channel = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true).connect().await;
+    Ok(PeersClient::new(channel.map_err(|error| away(&error))?))
+}
+
+fn parts(bytes: &[u8]) -> impl Iterator<Item = Part> + '_ {
+    let count = bytes.len().div_ceil(PART_BYTES).max(1);
+    (0..count).map(move |at| {
+        let end = bytes.len().min((at + 1) * PART_BYTES);
+        Part { bytes: bytes[at * PART_BYTES..end].to_vec(), last: at + 1 == count }
+    })
+}
+
+/// The receiving side.
+pub(crate) struct Inbox(pub(crate) Node);
+
+#[tonic::async_trait]
+impl Peers for Inbox {
+    async fn deliver(&self, call: Call<Streaming<Part>>) -> Result<Response<Delivered>, Status> {
+        let mut stream = call.into_inner();
+        let mut message = Vec::new();
+        while let Some(part) = stream.next().await {
+            let part = part?;
+            if part.bytes.len() > PART_BYTES || message.len() + part.bytes.len() > MESSAGE_BYTES_MAX {
+                return Err(Status::resource_exhausted("the message is too large"));
+            }
+            message.extend_from_slice(&part.bytes);
+            if part.last {
+                let whole = std::mem::take(&mut message);
+                // Where too much waits the message is dropped, as a network may.
+                drop(self.0.send(Request::Input(Input::Message(whole))));
+            }
+        }
+        Ok(Response::new(Delivered {}))
+    }
+}
