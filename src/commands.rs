@@ -14,6 +14,7 @@ mod check;
 mod demo;
 mod history;
 mod import;
+mod kronos;
 mod query;
 mod restore;
 mod serve;
@@ -54,6 +55,7 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     History(history::History),
+    Kronos(kronos::Kronos),
     Bench(bench::Bench),
     /// Print the version
     Version,
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::History(command) => command.run(),
+        Command::Kronos(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Version => version::run(),
     };

@@ -110,6 +110,10 @@ impl EndSignal {
         use signal_hook::consts::{SIGINT, SIGTERM};
         signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map(EndSignal)
     }
+    /// Has one come?
+    pub fn came(&mut self) -> bool {
+        self.0.pending().next().is_some()
+    }
     /// Waits for one; one that came before counts.
     pub fn wait(mut self) {
         self.0.forever().next();
