@@ -18,7 +18,7 @@ enum Operator {
     Distinct(StepNo, Distinct),
     Aggregate(StepNo, Option<StepNo>, Aggregate),
     Reach(StepNo, Reach),
-    Pair(StepNo, Pair),
+    Pair(StepNo, Box<Pair>),
     Rounds(StepNo, Box<Rounds>),
     Top(StepNo, Top),
     Union(StepNo, StepNo),
@@ -66,7 +66,7 @@ impl Steps {
                 StepKind::Aggregate { input, keys, exact, calls, whole } => {
                     Operator::Aggregate(input, whole, Aggregate::new(keys, &exact, calls))
                 }
-                StepKind::Pair { input, walk, max } => Operator::Pair(input, Pair::new(walk, max)),
+                StepKind::Pair { input, walk, max } => Operator::Pair(input, Box::new(Pair::new(walk, max))),
                 StepKind::Rounds { input, body, walk } => {
                     Operator::Rounds(input, Box::new(Rounds::new(*body, walk, surroundings)?))
                 }

@@ -33,7 +33,7 @@ pub(crate) fn check(object: &Object) -> Outcome<()> {
     let (mut waiting, mut parts): (Vec<(&Object, usize)>, usize) = (vec![(object, 0)], 0);
     while let Some((object, depth)) = waiting.pop() {
         parts += 1;
-        if depth > VALUE_DEPTH_MAX as usize {
+        if depth > VALUE_DEPTH_MAX {
             let message = format!("a value is nested deeper than {VALUE_DEPTH_MAX}");
             return Err(TraverseError::Limit(message));
         }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn depth_has_a_limit() {
-        let most = VALUE_DEPTH_MAX as usize;
+        let most = VALUE_DEPTH_MAX;
         assert!(check(&deep(most - 1)).is_ok() && check(&deep(most)).is_ok());
         assert!(check(&deep(most + 1)).is_err());
     }
