@@ -22,7 +22,7 @@ const SERVER_TIME: Duration = Duration::from_secs(60);
 /// Rows come from a subscription at once, or not at all.
 const SUBSCRIPTION_TIME: Duration = Duration::from_millis(500);
 /// Commands that use a database which a server has open.
-const BESIDE_A_SERVER: [&str; 5] = ["backup", "user", "version", "help", "bench"];
+const BESIDE_A_SERVER: [&str; 4] = ["backup", "version", "help", "bench"];
 
 /// What a page is told through.
 pub struct Story {

@@ -67,7 +67,9 @@ fn order_alike(a: &Value, b: &Value) -> Ordering {
         let order = match (a, b) {
             (Value::Int(_), Value::Float(_)) => Ordering::Less,
             (Value::Float(_), Value::Int(_)) => Ordering::Greater,
-            (Value::Float(a), Value::Float(b)) => b.is_sign_negative().cmp(&a.is_sign_negative()),
+            // No bit of a NaN can be told apart in a query.
+            (Value::Float(a), Value::Float(b)) if a.is_nan() && b.is_nan() => Ordering::Equal,
+            (Value::Float(a), Value::Float(b)) => a.is_sign_negative().cmp(&b.is_sign_negative()),
             (Value::Edge(a), Value::Edge(b)) => a.cmp(b),
             (Value::List(a), Value::List(b)) => {
                 pairs.extend(a.iter().zip(b.iter()).rev());
@@ -176,5 +178,6 @@ mod tests {
         assert!(one < other && GroupKey(one.clone()) != GroupKey(other));
         let nan = || Row::new([Value::Float(f64::NAN)]);
         assert_eq!((nan(), GroupKey(one)), (nan(), GroupKey(Row::new([edge(1)]))));
+        assert_eq!(nan(), Row::new([Value::Float(-f64::NAN)]));
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   (:Left {key: k, mark: m})-[:PAIR {mark: m}]->(:Right {key: k, mark: m})       Left.key is unique
-//!   (:Imported)-[:LINK]->(:Imported)                                              so many more edges with every import
+//!   (:Imported)-[:LINK]->(:Imported)                                              so many more of both with every import
 //! ```
 //!
 //! Two indexes come and go, one over nodes and one over relationships; two standing queries follow the pairs, and must tell what is there after
@@ -54,9 +54,7 @@ impl Chores {
     /// When it cannot be written.
     pub fn new(folder: &Path) -> world::disk::DiskResult<Chores> {
         let file = folder.join("links.txt");
-        let next = |at: i64| (at * 7 + 1) % IMPORT_VERTICES;
-        let lines: String = (0..IMPORT_VERTICES).map(|at| format!("{at}\t{}\n", next(at))).collect();
-        world::files::write_bytes(&file, lines.as_bytes())?;
+        write_links(&file, 0)?;
         Ok(Chores { state: State::default(), under_way: None, next_mark: 0, file, done: 0 })
     }
 
@@ -92,6 +90,8 @@ impl Chores {
             (0, _) => "checkpoint".into(),
             (1, _) => ["index", "no-index", "edge-index", "no-edge-index"][chance.below(4) as usize].into(),
             (2, _) => {
+                write_links(&self.file, self.state.imports)
+                    .map_err(|error| Failure::Broken(error.to_string()))?;
                 after.imports += 1;
                 format!("import {}", self.file.display())
             }
@@ -189,6 +189,14 @@ pub fn perform(database: &Database, chore: &str) -> Result<String, Failure> {
     })
 }
 
+/// The file of the next import: vertices of its own, in a ring.
+fn write_links(file: &Path, imports: i64) -> world::disk::DiskResult<()> {
+    let name = |at: i64| imports * IMPORT_VERTICES + at;
+    let next = |at: i64| (at * 7 + 1) % IMPORT_VERTICES;
+    let line = |at: i64| format!("{}\t{}\n", name(at), name(next(at)));
+    world::files::write_bytes(file, (0..IMPORT_VERTICES).map(line).collect::<String>().as_bytes())
+}
+
 fn import(file: &str) -> database::ImportOptions {
     database::ImportOptions {
         from: file.into(),
@@ -230,8 +238,7 @@ fn look(database: &Database) -> Result<State, String> {
     let vertices = count("MATCH (n:Imported) RETURN count(*)")?;
     let edges = count("MATCH (:Imported)-[r:LINK]->(:Imported) RETURN count(r)")?;
     state.imports = edges / IMPORT_VERTICES;
-    // Later imports find the vertices there, and add edges.
-    let wanted = (IMPORT_VERTICES * state.imports.min(1), IMPORT_VERTICES * state.imports);
+    let wanted = (IMPORT_VERTICES * state.imports, IMPORT_VERTICES * state.imports);
     if rights != state.pairs.len() as i64 || (vertices, edges) != wanted {
         let pairs = state.pairs.len();
         return Err(format!("{pairs} lefts, {rights} rights; {vertices} vertices imported, {edges} edges"));

@@ -26,6 +26,9 @@ impl User {
     /// What is wrong, as a clause. It never repeats what stands there.
     pub fn decode(entry: &[u8]) -> Result<User, String> {
         let text = std::str::from_utf8(entry).map_err(|_| "it is no text".to_string())?;
+        if !text.ends_with('\n') {
+            return Err("it is cut off".into());
+        }
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
             return Err("it does not begin as a user of version 1 does".into());
@@ -58,7 +61,7 @@ mod tests {
             let user = User { hash: HASH.into(), suspended };
             let bytes = user.encode();
             assert_eq!(User::decode(&bytes).unwrap(), user);
-            for length in 0..bytes.len() - 1 {
+            for length in 0..bytes.len() {
                 let cut = User::decode(&bytes[..length]);
                 // The line that suspends may be gone as a whole.
                 assert!(cut.as_ref().is_err() || cut == Ok(User { suspended: false, ..user.clone() }));

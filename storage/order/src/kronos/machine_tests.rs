@@ -33,7 +33,7 @@ fn retries_are_carried_out_once() {
     assert_eq!(machine.graph().counts().events, 3);
     assert_eq!(machine.apply(create(4)), Err(Failure::RequestReused(1)));
     // An error is an answer too.
-    let release = entry(2, session, 2, Command::ReleaseRefs(vec![EventId(1)]));
+    let release = entry(2, session, 2, Command::ReleaseRefs(vec![EventId(u64::MAX)]));
     let refused = machine.apply(release.clone());
     assert!(refused.is_err());
     assert_eq!(machine.apply(release), refused);
