@@ -12,7 +12,8 @@
 //!
 //! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and what is over it is refused with a code.
 //!
-//! Reading order: [`Options`], [`serve`], `node` (the replica's thread), `machine`, `service` (the calls), `peers` (messages), `wire` (types).
+//! Reading order: [`Options`], [`serve`], `server_core` (the replica and the calls that wait) and its thread `node`, `machine`, `service` (the
+//! calls), `peers` (messages), `wire` (types); `simulation` (three servers, tested).
 
 mod error;
 mod machine;
@@ -20,7 +21,10 @@ mod node;
 mod options;
 mod peers;
 mod serve;
+mod server_core;
 mod service;
+#[cfg(test)]
+mod simulation;
 mod wire;
 
 pub use error::KronosServerError;

@@ -4,7 +4,8 @@
 //! snapshot goes in a call of its own, which says whether it arrived.
 //! Invariant: what waits for a replica that is away is bounded by [`QUEUE_MAX`] messages.
 
-use crate::node::{Node, Request};
+use crate::node::Node;
+use crate::server_core::Request;
 use crate::wire::peers::peers_client::PeersClient;
 use crate::wire::peers::peers_server::Peers;
 use crate::wire::peers::{Delivered, Part};

@@ -62,7 +62,7 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
         Chance::from_system(),
     )?;
     let outbox = Arc::new(Outbox::new(runtime.handle().clone()));
-    let (node, thread) = Node::start(replica, outbox);
+    let (node, thread) = Node::start(replica, machine.clone(), outbox);
     let calls = KronosServer::new(Service::new(node.clone(), machine))
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);

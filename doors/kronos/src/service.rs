@@ -3,8 +3,9 @@
 //! Invariant: "concurrent", and that an event is not there, are only said of a state that the leader has confirmed; an order is said at once.
 
 use crate::machine::{Outcome, Shared};
-use crate::node::{Node, Request, Undelivered};
+use crate::node::Node;
 use crate::options::CALLS_MAX;
+use crate::server_core::{Request, Undelivered};
 use crate::wire::{self, v1};
 use order::kronos::{
     Answer, BATCH_MAX, Command, EventOrder, Failure, KronosError, SHARED_SESSION, Search, SessionId,
@@ -41,6 +42,12 @@ impl Service {
             asked: AtomicU64::new(0),
             visited: AtomicU64::new(0),
         }
+    }
+
+    /// The way to the replica.
+    #[cfg(test)]
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
     }
 
     async fn ask<T>(

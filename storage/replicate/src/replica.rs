@@ -21,7 +21,7 @@ use raft::eraftpb::{
     ConfChange, ConfChangeType, ConfState, Entry, EntryType, HardState, Message, MessageType, Snapshot,
 };
 use raft::{Config, INVALID_ID, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use world::chance::Chance;
@@ -167,7 +167,7 @@ pub struct Replica<M> {
     applied: (u64, u64),
     /// Committed and not yet applied.
     committed: VecDeque<Entry>,
-    proposals: BTreeMap<u64, ()>,
+    proposals: BTreeSet<u64>,
     /// Reads that ask the leader, with the ticks that they may still wait.
     asking: BTreeMap<u64, usize>,
     /// Reads that wait until this entry is applied.
@@ -225,7 +225,7 @@ impl<M: StateMachine> Replica<M> {
             leads: false,
             applied,
             committed: VecDeque::new(),
-            proposals: BTreeMap::new(),
+            proposals: BTreeSet::new(),
             asking: BTreeMap::new(),
             waiting: BTreeMap::new(),
             taking_snapshot: false,
@@ -327,7 +327,7 @@ impl<M: StateMachine> Replica<M> {
         } else {
             match self.node.propose(self.context(token), entry) {
                 Ok(()) => {
-                    self.proposals.insert(token, ());
+                    self.proposals.insert(token);
                     return;
                 }
                 Err(_) => Undone::Refused("too much is waiting to be committed; try again".into()),
@@ -373,7 +373,7 @@ impl<M: StateMachine> Replica<M> {
             return self.outputs.push(Output::Proposed { token, outcome });
         }
         match self.propose_change(self.context(token), kind, id, address) {
-            true => drop(self.proposals.insert(token, ())),
+            true => drop(self.proposals.insert(token)),
             false => {
                 let outcome = Err(Undone::Refused("the change was not taken; try again".into()));
                 self.outputs.push(Output::Proposed { token, outcome });
@@ -475,7 +475,7 @@ impl<M: StateMachine> Replica<M> {
             };
             self.applied = (entry.index, entry.term);
             if let Some(token) = self.token_of(&entry.context)
-                && self.proposals.remove(&token).is_some()
+                && self.proposals.remove(&token)
             {
                 self.outputs.push(Output::Proposed { token, outcome: Ok(answer) });
             }
@@ -524,7 +524,7 @@ impl<M: StateMachine> Replica<M> {
         let leads = self.node.raft.state == StateRole::Leader;
         let term = self.node.raft.term;
         if self.leads && (!leads || term != self.term) {
-            for (token, ()) in std::mem::take(&mut self.proposals) {
+            for token in std::mem::take(&mut self.proposals) {
                 self.outputs.push(Output::Proposed { token, outcome: Err(Undone::Unknown) });
             }
         }
@@ -562,6 +562,10 @@ impl<M: StateMachine> Replica<M> {
     /// Does it lead, as far as it knows?
     pub fn leads(&self) -> bool {
         self.node.raft.state == StateRole::Leader
+    }
+    /// The election that it knows of.
+    pub fn term(&self) -> u64 {
+        self.node.raft.term
     }
     /// The machine, as far as it was told.
     pub fn machine(&self) -> &M {

@@ -63,10 +63,16 @@ impl Machine {
         outcome
     }
 
-    /// The session, unless its lease is over: then it is already treated as gone, though its references may wait for [`Command::Expire`].
+    /// The session, unless its lease is over: then it is gone for good, though its references may wait for [`Command::Expire`].
     fn live_session(&mut self, id: SessionId) -> Option<&mut Session> {
         let now_ms = self.now_ms;
-        self.sessions.get_mut(&id).filter(|session| !session.is_over(now_ms))
+        let session = self.sessions.get_mut(&id)?;
+        if session.is_over(now_ms) {
+            // What was said to be gone is not renewed by the next leader.
+            session.end();
+            return None;
+        }
+        Some(session)
     }
 
     fn carry_out(&mut self, id: SessionId, command: Command) -> Result<Answer, Failure> {

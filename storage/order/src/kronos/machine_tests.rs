@@ -64,7 +64,11 @@ fn a_dead_client_leaks_nothing() {
     // A new leader gives everyone a whole lease.
     machine.apply(entry(4_999, SHARED_SESSION, 0, Command::Lead { nonce: 7 })).expect("always");
     assert!(!machine.is_expiry_due(9_998) && machine.is_expiry_due(10_010));
-    // A closed session is not renewed by that.
+    // Neither a session that was refused, nor a closed one, is renewed by that.
+    let late = opened(&mut machine, 5_000, 1_000);
+    assert_eq!(machine.apply(entry(6_000, late, 0, Command::KeepAlive)), Err(Failure::NoSession(late)));
+    machine.apply(entry(6_000, SHARED_SESSION, 0, Command::Lead { nonce: 7 })).expect("always");
+    assert_eq!(machine.apply(entry(6_000, late, 0, Command::KeepAlive)), Err(Failure::NoSession(late)));
     machine.apply(entry(5_000, lives, 0, Command::CloseSession)).expect("it lives");
     assert_eq!((machine.sessions(), machine.graph().counts().events), (0, 0));
     machine.check();

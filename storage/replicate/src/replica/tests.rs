@@ -2,7 +2,6 @@
 //! fail; members that come and go. Everything is drawn from one seed, and the same seed does the same.
 
 use super::*;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use world::disk::{Faults, SimDisk};
 
