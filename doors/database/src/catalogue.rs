@@ -1,14 +1,14 @@
 //! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
-use crate::{Allowance, Database, Error, Params, RunningQuery, SchemaCounters, users};
+use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, SchemaCounters, settings, users};
 use model::schema::SchemaTarget;
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, LISTED_QUERIES, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
-    LISTED_USERS,
+    BACKED_UP, LISTED_CURRENT_USER, LISTED_QUERIES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS,
+    LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
 };
 use plan::statement::{Mode as StatementMode, Rule as PlanRule, SchemaCommand, Target};
 use std::collections::BTreeMap;
@@ -69,7 +69,12 @@ fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>,
 type Table = (Vec<Arc<str>>, Batch);
 
 /// Hands to a listing what the database knows and the graph does not.
-pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Database) -> Result<(), Error> {
+pub(crate) fn list(
+    statement: &Statement,
+    params: &mut Params,
+    database: &Database,
+    own: Option<&Credential>,
+) -> Result<(), Error> {
     for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
         let rows = match &**parameter {
             // To explain is not to do.
@@ -77,7 +82,11 @@ pub(crate) fn list(statement: &Statement, params: &mut Params, database: &Databa
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
             LISTED_TRANSACTIONS => transactions(database),
-            LISTED_USERS => users::listed(&database.users()),
+            LISTED_USERS => users::listed(&database.users(), None),
+            LISTED_CURRENT_USER => {
+                own.map_or_else(Vec::new, |own| users::listed(&database.users(), Some(own.name())))
+            }
+            LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
             name => match name.strip_prefix(BACKED_UP) {

@@ -6,6 +6,7 @@ use crate::clients::Transactions;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
+use crate::settings::DoorSettings;
 use crate::standing::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, Session, SetAside, entries};
 use ::standing::Keeper;
@@ -46,6 +47,7 @@ struct Inner {
     notes: Arc<Notes>,
     housekeeping: Housekeeping,
     standing: StandingQueries,
+    door_settings: DoorSettings,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -143,6 +145,7 @@ impl Database {
             notes: Arc::default(),
             housekeeping,
             standing,
+            door_settings: DoorSettings::default(),
             sessions: AtomicUsize::new(0),
         };
         let database = Database { inner: Arc::new(inner) };
@@ -285,6 +288,9 @@ impl Database {
     /// Hands every note for the operator's log to `listener`, those of the past first: entries that are set aside, for instance.
     pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.inner.notes.listen(Arc::new(listener));
+    }
+    pub(crate) fn door_settings(&self) -> &DoorSettings {
+        &self.inner.door_settings
     }
     pub(crate) fn notes(&self) -> Arc<Notes> {
         self.inner.notes.clone()

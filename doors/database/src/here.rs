@@ -113,7 +113,7 @@ fn is_test(kind: &ApplyKind) -> bool {
 
 /// What lists queries and tenants answers also where all the asker's places are taken.
 fn is_listing(plan: &Plan) -> bool {
-    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants", "show transactions", "show users"].contains(&&*call.name))
+    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants", "show transactions", "show users", "show current user"].contains(&&*call.name))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod profile;
 mod progress;
 mod result;
 mod session;
+mod settings;
 mod standing;
 mod users;
 
@@ -53,5 +54,6 @@ pub use progress::OperatorProgress;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};
 pub use session::gremlin_text::GremlinRows;
 pub use session::{Limits, Session};
+pub use settings::{SettingInfo, bytes_text, time_text};
 pub use transact::{BackupReport, History, Mode, Moment, Point, Problem, Report};
 pub use users::{Credential, USER_NAME_BYTES_MAX, USERS_MAX, UserInfo, Users, UsersError};

@@ -11,6 +11,7 @@ pub mod bolt;
 pub mod gremlin;
 pub mod limits;
 pub mod listener;
+mod settings;
 pub mod users;
 
 pub use gremlin::{GremlinServeOptions, GremlinServer};

@@ -96,6 +96,7 @@ struct Shared {
 pub struct Server {
     doorway: Doorway,
     crowd: Arc<Crowd>,
+    database: Database,
 }
 
 /// The wish of the system, or of whoever sits before it, that the process ends: Ctrl-C or SIGTERM.
@@ -127,7 +128,7 @@ impl Server {
     /// The address is none, is taken, or can be reached by others while no password is asked.
     pub fn start(database: Database, options: &ServeOptions) -> Result<Server, ServeError> {
         let shared = Arc::new(Shared {
-            database,
+            database: database.clone(),
             gate: options.gate.clone(),
             tls: options.tls.clone(),
             limits: options.limits.clone(),
@@ -138,7 +139,15 @@ impl Server {
         };
         let crowd = Crowd::new(&options.limits);
         let doorway = Doorway::open("bolt", &options.bolt, &options.gate, &crowd, Arc::new(serve))?;
-        Ok(Server { doorway, crowd })
+        let server = Server { doorway, crowd, database };
+        let (asks, is_wrapped) = (options.gate.asks(), options.tls.is_some());
+        let settings = crate::settings::of_bolt(server.address(), asks, is_wrapped, &options.limits);
+        server.database.set_door_settings(&server.name(), settings);
+        Ok(server)
+    }
+    /// By which the database tells its settings from those of other doors.
+    fn name(&self) -> String {
+        format!("bolt {}", self.address())
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
@@ -151,5 +160,11 @@ impl Server {
     /// Connections open now.
     pub fn connections(&self) -> usize {
         self.doorway.connections()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.database.set_door_settings(&self.name(), Vec::new());
     }
 }

@@ -86,6 +86,92 @@ fn users_are_made_in_cypher_too() {
     assert_eq!(log_on(&server, token("bob", "longer still")).code(), UNAUTHORIZED);
 }
 
+/// Whoever logged on changes its own password, if it knows it, and goes on; its other sessions have to log on again.
+#[test]
+fn users_change_their_own_passwords() {
+    let database = database();
+    let users = database.users();
+    users.add("ada", "correct horse").unwrap();
+    let gate = Gate::of(users);
+    let server =
+        Server::start(database.clone(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
+    let enter = || {
+        let mut client = Client::shaken(server.address());
+        client.send(&[request(HELLO, &[none()]), request(LOGON, &[token("ada", "correct horse")])]);
+        assert!((0..2).all(|_| client.next().is_success()));
+        client
+    };
+    let ask = |client: &mut Client, text: &str| {
+        client.send(&[run(text), pull(-1)]);
+        let ran = client.next();
+        if !ran.is_success() {
+            client.next();
+            client.send(&[request(RESET, &[])]);
+            assert!(client.next().is_success());
+            return Err(ran.code().to_string());
+        }
+        let mut records = 0;
+        while !client.next().is_success() {
+            records += 1;
+        }
+        Ok(records)
+    };
+    let (mut first, mut second) = (enter(), enter());
+    assert_eq!(ask(&mut first, "SHOW CURRENT USER"), Ok(1));
+    let refused = Err("Neo.ClientError.Statement.ArgumentError".to_string());
+    for wrong in [
+        "ALTER CURRENT USER SET PASSWORD FROM 'wrong horse' TO 'battery staple'",
+        "ALTER CURRENT USER SET PASSWORD FROM 'correct horse' TO 'correct horse'",
+        "ALTER CURRENT USER SET PASSWORD FROM 'correct horse' TO 'short'",
+    ] {
+        assert_eq!(ask(&mut first, wrong), refused, "{wrong}");
+    }
+    assert_eq!(ask(&mut second, "RETURN 1"), Ok(1), "nothing changed yet");
+    let right = "ALTER CURRENT USER SET PASSWORD FROM 'correct horse' TO 'battery staple'";
+    assert_eq!(ask(&mut first, right), Ok(0));
+    assert_eq!(ask(&mut first, "RETURN 1"), Ok(1), "it goes on");
+    let expired = Err("Neo.ClientError.Security.AuthorizationExpired".to_string());
+    assert_eq!(ask(&mut second, "RETURN 1"), expired);
+    assert_eq!(log_on(&server, token("ada", "correct horse")).code(), UNAUTHORIZED);
+    assert!(log_on(&server, token("ada", "battery staple")).is_success());
+    // Nobody logged on at the database itself.
+    let mut session = database.session();
+    let mut ask = |text: &str| session.query(text, database::Params::new()).and_then(|result| result.rows());
+    assert!(ask("SHOW CURRENT USER").unwrap().is_empty());
+    assert_eq!(ask(right).unwrap_err().code, "Neo.ClientError.Statement.ArgumentError");
+}
+
+/// SHOW SETTINGS told a fixed table, whatever the server was told to do.
+#[test]
+fn settings_are_those_of_this_server() {
+    let database = database();
+    let value = |name: &str| {
+        let text = format!("SHOW SETTINGS '{name}' YIELD value, isExplicitlySet");
+        let rows = database.session().query(&text, database::Params::new()).unwrap().rows().unwrap();
+        rows.first().map(|row| (row[0].as_str().unwrap().to_string(), row[1].as_bool().unwrap()))
+    };
+    let says = |text: &str, is_set: bool| Some((text.to_string(), is_set));
+    assert_eq!(value("server.bolt.enabled"), says("false", false));
+    assert_eq!(value("tanglewood.executors").unwrap().0, "2");
+    assert_eq!(value("server.bolt.listen_address"), None);
+    let users = database.users();
+    users.add("ada", "correct horse").unwrap();
+    let limits = tanglewood_server::Limits { connections_max: 7, ..Default::default() };
+    let options = ServeOptions { gate: Gate::of(users), limits, ..ServeOptions::at("127.0.0.1:0") };
+    let server = Server::start(database.clone(), &options).unwrap();
+    assert_eq!(value("server.bolt.enabled"), says("true", true));
+    assert_eq!(value("dbms.security.auth_enabled"), says("true", true));
+    assert_eq!(value("server.bolt.tls_level"), says("DISABLED", false));
+    assert_eq!(value("server.bolt.listen_address"), says(&server.address().to_string(), true));
+    assert_eq!(value("tanglewood.connections.max"), says("7", true));
+    assert_eq!(value("tanglewood.messages.max"), says("64MiB", false));
+    let listed = database.session().query("CALL dbms.listConfig('BOLT.listen')", database::Params::new());
+    let listed = listed.unwrap().rows().unwrap();
+    assert_eq!((listed.len(), listed[0][2].as_str()), (1, Some(&*server.address().to_string())));
+    drop(server);
+    assert_eq!(value("server.bolt.enabled"), says("false", false), "it serves no more");
+}
+
 #[test]
 fn a_user_pays_for_what_it_asks() {
     let database = database();

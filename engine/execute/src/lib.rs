@@ -54,3 +54,8 @@ pub fn runtime(count: Option<usize>) -> std::io::Result<Runtime> {
     let options = dataflow::RuntimeOptions::default();
     Runtime::start(dataflow::RuntimeOptions { executors: count.unwrap_or(options.executors), ..options })
 }
+
+/// Executor threads where nothing is said: one a core.
+pub fn executors_by_default() -> usize {
+    dataflow::RuntimeOptions::default().executors
+}

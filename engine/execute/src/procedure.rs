@@ -49,6 +49,7 @@ pub(crate) fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "show procedures" => listing::procedures,
         // What the doors know comes as the argument.
         plan::procedures::BACKUP
+        | "show current user"
         | "show queries"
         | "show standing queries"
         | "show tablets"

@@ -133,7 +133,7 @@ impl<'t> Lowerer<'t> {
             ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
             ast::StatementBody::Tenant(command) => Ok(StatementKind::Account(command.clone())),
             ast::StatementBody::User(command) => {
-                self.parameters.extend(command.parameter().cloned());
+                self.parameters.extend(command.parameters().cloned());
                 Ok(StatementKind::Users(command.clone()))
             }
             ast::StatementBody::Standing(command) => Ok(self.standing(command)),

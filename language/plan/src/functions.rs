@@ -28,6 +28,35 @@ macro_rules! functions {
     };
 }
 
+/// What is written like a function but binds a variable, so that it is no entry of the tables: name, signature, help.
+pub const BINDING_FORMS: [(&str, &str, &str); 5] = [
+    (
+        "all",
+        "all(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
+        "Does the predicate hold of every element?",
+    ),
+    (
+        "any",
+        "any(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
+        "Does the predicate hold of an element?",
+    ),
+    (
+        "none",
+        "none(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
+        "Does the predicate hold of no element?",
+    ),
+    (
+        "reduce",
+        "reduce(accumulator :: VARIABLE = initial :: ANY, variable :: VARIABLE IN list :: LIST<ANY> | expression :: ANY) :: ANY",
+        "What is left in the accumulator after all elements",
+    ),
+    (
+        "single",
+        "single(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
+        "Does the predicate hold of exactly one element?",
+    ),
+];
+
 /// Most arguments of a variadic function.
 const MANY: usize = usize::MAX;
 

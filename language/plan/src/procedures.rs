@@ -27,6 +27,10 @@ pub const LISTED_TRANSACTIONS: &str = " show transactions";
 /// Likewise.
 pub const LISTED_USERS: &str = " show users";
 /// Likewise.
+pub const LISTED_CURRENT_USER: &str = " show current user";
+/// Likewise, for `dbms.listConfig` too.
+pub const LISTED_SETTINGS: &str = " show settings";
+/// Likewise.
 pub const LISTED_TENANTS: &str = " show tenants";
 /// Likewise.
 pub const LISTED_TABLETS: &str = " show tablets";
@@ -39,6 +43,9 @@ pub const LISTED_STANDING: &str = " show standing queries";
 pub const BACKUP: &str = "dbms.backup";
 /// See [`BACKUP`].
 pub const BACKED_UP: &str = " dbms.backup ";
+
+/// The procedure that lists settings by a part of their name; what it lists comes as one argument more than a text gives.
+pub const LIST_CONFIG: &str = "dbms.listConfig";
 
 /// The procedure behind LOAD CSV.
 pub const LOAD_CSV: &str = "load csv";
@@ -85,13 +92,14 @@ procedures! {
     "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction, label}";
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
-    "show constraints"("which": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
-    "show databases"("name": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
+    "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
+    "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
+    "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
-    "show indexes"("which": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
+    "show indexes"("only": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
-    "show settings"("names": "STRING") -> (name "STRING", value "STRING", isDynamic "BOOLEAN", defaultValue "STRING", description "STRING", startupValue "STRING", isExplicitlySet "BOOLEAN", validValues "STRING", isDeprecated "BOOLEAN") shows 5 "What SHOW SETTINGS lists";
+    "show settings"("only": "STRING", "settings": "LIST<LIST<ANY>>") -> (name "STRING", value "STRING", isDynamic "BOOLEAN", defaultValue "STRING", description "STRING", startupValue "STRING", isExplicitlySet "BOOLEAN", validValues "STRING", isDeprecated "BOOLEAN") shows 5 "What SHOW SETTINGS lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", tenant "STRING", used "DURATION", bytes "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";
     "show tablets"("tablets": "LIST<LIST<ANY>>") -> (tablet "INTEGER", executor "INTEGER", busyMillis "INTEGER", moves "INTEGER") "What SHOW TABLETS lists";
     "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
@@ -111,6 +119,10 @@ impl Procedure {
     /// Arguments that must be given: those with a default, written behind `=` in their type, may be left out from the back.
     pub fn arguments_min(&self) -> usize {
         self.arguments.iter().filter(|(_, kind)| !kind.contains(" = ")).count()
+    }
+    /// Arguments of it in a plan: those that a text gives, and what a door hands in besides.
+    pub fn planned_arguments(&self) -> usize {
+        self.arguments.len() + usize::from(self.name == LIST_CONFIG)
     }
     /// Names of the fields.
     pub fn field_names(&self) -> Vec<&'static str> {

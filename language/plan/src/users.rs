@@ -28,6 +28,13 @@ pub enum UserCommand {
         /// SET STATUS SUSPENDED (true) or ACTIVE.
         suspended: Option<bool>,
     },
+    /// ALTER CURRENT USER SET PASSWORD FROM … TO …: whoever logged on changes its own.
+    AlterCurrent {
+        /// Its password until now.
+        from: Password,
+        /// Its new password.
+        to: Password,
+    },
     /// DROP USER.
     Drop {
         /// The user.
@@ -38,13 +45,18 @@ pub enum UserCommand {
 }
 
 impl UserCommand {
-    /// The parameter that brings the password, if one does.
-    pub fn parameter(&self) -> Option<&Name> {
-        match self {
-            UserCommand::Create { password: Password::Parameter(name), .. }
-            | UserCommand::Alter { password: Some(Password::Parameter(name)), .. } => Some(name),
-            _ => None,
-        }
+    /// The parameters that bring passwords.
+    pub fn parameters(&self) -> impl Iterator<Item = &Name> {
+        let passwords = match self {
+            UserCommand::Create { password, .. } => [Some(password), None],
+            UserCommand::Alter { password, .. } => [password.as_ref(), None],
+            UserCommand::AlterCurrent { from, to } => [Some(from), Some(to)],
+            UserCommand::Drop { .. } => [None, None],
+        };
+        passwords.into_iter().flatten().filter_map(|password| match password {
+            Password::Parameter(name) => Some(name),
+            Password::Text(_) => None,
+        })
     }
 }
 

@@ -35,7 +35,7 @@ impl Session {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
-        catalogue::list(&planned.statement, &mut params, &self.database)?;
+        catalogue::list(&planned.statement, &mut params, &self.database, self.credential.as_ref())?;
         if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
             return Ok(self.explained(&planned, &snapshot));
@@ -71,8 +71,10 @@ impl Session {
                 return self.run_standing(command, &params, &planned, snapshot);
             }
             StatementKind::Users(command) => {
-                let own = self.speaker.user.as_deref();
-                users::carry_out(command, &params, &self.database, own)?;
+                let own = (self.speaker.user.as_deref(), self.credential.as_ref());
+                if let Some(renewed) = users::carry_out(command, &params, &self.database, own)? {
+                    self.credential = Some(renewed);
+                }
                 said = Some("users changed".to_string());
                 catalogue::nothing()
             }

@@ -1,44 +1,69 @@
-//! `CREATE USER`, `ALTER USER`, `DROP USER`, `SHOW USERS`.
+//! `CREATE USER`, `ALTER USER`, `ALTER CURRENT USER`, `DROP USER`, `SHOW USERS`, `SHOW CURRENT USER`.
 
-use super::Users;
+use super::{Credential, Users};
 use crate::{Database, Error, Params};
 use model::Value;
 use plan::users::{Password, UserCommand};
 use std::sync::Arc;
 
-/// Carries out a command of this user, if the session has one.
+/// Carries out a command of whoever asks: the user's name, and with what it logged on. Returns with what it is logged on from now on, where
+/// it gave itself another password.
 pub(crate) fn carry_out(
     command: &UserCommand,
     params: &Params,
     database: &Database,
-    own: Option<&str>,
-) -> Result<(), Error> {
+    (own, credential): (Option<&str>, Option<&Credential>),
+) -> Result<Option<Credential>, Error> {
     let users = database.users();
     let is_known = |name: &Arc<str>| users.table().contains_key(&**name);
     match command {
-        UserCommand::Create { name, if_not_exists: true, .. } if is_known(name) => Ok(()),
-        UserCommand::Alter { name, if_exists: true, .. } | UserCommand::Drop { name, if_exists: true }
-            if !is_known(name) =>
-        {
-            Ok(())
+        UserCommand::AlterCurrent { from, to } => {
+            return change_own(credential, text(from, params)?, text(to, params)?).map(Some);
         }
+        UserCommand::Create { name, if_not_exists: true, .. } if is_known(name) => {}
+        UserCommand::Alter { name, if_exists: true, .. } | UserCommand::Drop { name, if_exists: true }
+            if !is_known(name) => {}
         UserCommand::Create { name, password, suspended, if_not_exists } => {
             let outcome = users.create(name, text(password, params)?, *suspended == Some(true));
             // Somebody else may have made it while the hash was computed.
-            if *if_not_exists { outcome.or_else(existing) } else { outcome }.map_err(Error::from)
+            if *if_not_exists { outcome.or_else(existing) } else { outcome }?;
         }
         UserCommand::Alter { name, password, suspended, .. } => {
             if *suspended == Some(true) {
                 refuse_own(name, own, "suspended")?;
             }
             let password = password.as_ref().map(|password| text(password, params)).transpose()?;
-            Ok(users.alter(name, password, *suspended)?)
+            users.alter(name, password, *suspended)?;
         }
         UserCommand::Drop { name, .. } => {
             refuse_own(name, own, "dropped")?;
-            Ok(users.remove(name)?)
+            users.remove(name)?;
         }
     }
+    Ok(None)
+}
+
+/// Only who still knows the password may change it: a session that was left open is not enough.
+fn change_own(credential: Option<&Credential>, from: &str, to: &str) -> Result<Credential, Error> {
+    let code = "Neo.ClientError.Statement.ArgumentError";
+    let Some(credential) = credential else {
+        let error = Error::new(code, "nobody logged on, so there is no current user");
+        return Err(error.hint("ALTER USER name SET PASSWORD changes the password of any user"));
+    };
+    if from == to {
+        return Err(Error::new(code, "the new password is the old one"));
+    }
+    let users = &credential.users;
+    let knows = users.log_on(credential.name(), from)?;
+    if knows.is_none() {
+        return Err(Error::new(code, "the old password is wrong"));
+    }
+    users.set_password(credential.name(), to)?;
+    let renewed = users.log_on(credential.name(), to)?;
+    renewed.ok_or_else(|| {
+        let message = format!("user `{}` was changed meanwhile", credential.name());
+        Error::new("Neo.ClientError.Security.AuthorizationExpired", message).hint("log on again")
+    })
 }
 
 fn existing(error: super::UsersError) -> Result<(), super::UsersError> {
@@ -63,12 +88,12 @@ fn text<'a>(password: &'a Password, params: &'a Params) -> Result<&'a str, Error
     found.ok_or_else(|| Error::new(code, "a password is a text"))
 }
 
-/// What SHOW USERS lists. A user whose entry cannot be read is suspended: nobody can log on as it.
-pub(crate) fn listed(users: &Users) -> Vec<Vec<Value>> {
+/// What SHOW USERS lists, or SHOW CURRENT USER of one. A user whose entry cannot be read is suspended: nobody can log on as it.
+pub(crate) fn listed(users: &Users, only: Option<&str>) -> Vec<Vec<Value>> {
     let row = |user: super::UserInfo| {
         let roles = Value::list(vec!["PUBLIC".into()]);
         let suspended = user.suspended || user.problem.is_some();
         vec![user.name.into(), roles, false.into(), suspended.into(), Value::Null]
     };
-    users.list().into_iter().map(row).collect()
+    users.list().into_iter().filter(|user| only.is_none_or(|only| only == user.name)).map(row).collect()
 }

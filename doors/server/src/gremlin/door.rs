@@ -96,6 +96,9 @@ impl GremlinServer {
         let doorway = Doorway::open("gremlin", address, &manner.gate, crowd, Arc::new(serve))?;
         let address = doorway.address();
         let watching = Some(world::threads::spawn("gremlin-watch", move || watch(&watched)));
+        let settings = || crate::settings::of_gremlin(address);
+        let sources = manner.sources.values();
+        sources.for_each(|database| database.set_door_settings(&name(address), settings()));
         Ok(GremlinServer { shared, doorway: Some(doorway), watching, address })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
@@ -108,8 +111,15 @@ impl GremlinServer {
     }
 }
 
+/// By which a database tells the door's settings from those of others.
+fn name(address: SocketAddr) -> String {
+    format!("gremlin {address}")
+}
+
 impl Drop for GremlinServer {
     fn drop(&mut self) {
+        let sources = self.shared.options.manner.sources.values();
+        sources.for_each(|database| database.set_door_settings(&name(self.address), Vec::new()));
         self.shared.running.lock().values().for_each(|running| running.interrupter.close());
         drop(self.doorway.take());
         self.shared.stopping.store(true, Ordering::Release);

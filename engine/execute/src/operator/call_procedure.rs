@@ -64,7 +64,7 @@ pub(crate) fn compile(
     }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
     let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
-    if node.arguments.len() != procedure.arguments.len() {
+    if node.arguments.len() != procedure.planned_arguments() {
         let message = format!(
             "{} takes {} arguments, not {}",
             procedure.signature(),

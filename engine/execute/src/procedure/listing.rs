@@ -3,6 +3,7 @@
 use super::Rows;
 use model::Value;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
+use plan::functions::BINDING_FORMS;
 use plan::procedures::Procedure;
 use plan::{AggregateFunction, Function};
 use store::Snapshot;
@@ -220,34 +221,33 @@ pub(super) fn databases(_: &Snapshot, arguments: &[Value]) -> Rows {
     ]])
 }
 
-/// Settings by the names that Neo4j's tools ask for, with what holds here; none can be changed while the server runs.
-const SETTINGS: [(&str, &str, &str); 6] = [
-    ("db.query.default_language", "CYPHER_5", "Language of a query that names none"),
-    ("dbms.security.auth_enabled", "true", "Are users asked for a password where there are any?"),
-    ("initial.dbms.default_database", "neo4j", "Name of the one database"),
-    ("server.bolt.enabled", "true", "Is Bolt spoken?"),
-    ("server.databases.default_to_read_only", "false", "Is the database for reading only?"),
-    ("server.metrics.enabled", "false", "Are metrics collected?"),
-];
+/// The settings that the doors know, as rows of a name, a value, a default, a description and the valid values, that `wanted` lets through.
+fn known_settings<'a>(settings: Option<&'a Value>, wanted: impl Fn(&str) -> bool) -> Vec<&'a [Value]> {
+    let Some(Value::List(rows)) = settings else { return Vec::new() };
+    let row = |row: &'a Value| match row {
+        Value::List(cells) if cells.len() == 5 => Some(&cells[..]),
+        _ => None,
+    };
+    rows.iter().filter_map(row).filter(|row| row[0].as_str().is_some_and(&wanted)).collect()
+}
 
-/// Names of settings, with commas between them; all where there is none.
+/// First names of settings, with commas between them; all where there is none.
 pub(super) fn settings(_: &Snapshot, arguments: &[Value]) -> Rows {
     let wanted: Vec<&str> = which(arguments).split(',').filter(|name| !name.is_empty()).collect();
     let asked = |name: &str| wanted.is_empty() || wanted.contains(&name);
-    let row = |(name, value, help): &(&'static str, &'static str, &'static str)| {
-        let (no, value) = (Value::Bool(false), Value::from(*value));
-        let texts = [(*name).into(), value.clone(), no.clone(), value.clone(), (*help).into()];
-        texts.into_iter().chain([value, no.clone(), "".into(), no]).collect()
+    let row = |row: &[Value]| {
+        let [name, value, default, help, valid] = [0, 1, 2, 3, 4].map(|at| row[at].clone());
+        let (no, is_set) = (Value::Bool(false), Value::Bool(value.as_str() != default.as_str()));
+        vec![name, value.clone(), no.clone(), default, help, value, is_set, valid, no]
     };
-    Ok(SETTINGS.iter().filter(|(name, ..)| asked(name)).map(row).collect())
+    Ok(known_settings(arguments.get(1), asked).into_iter().map(row).collect())
 }
 
 pub(super) fn list_config(_: &Snapshot, arguments: &[Value]) -> Rows {
-    let holds = |name: &str| name.contains(which(arguments));
-    let row = |(name, value, help): &(&'static str, &'static str, &'static str)| {
-        vec![(*name).into(), (*help).into(), (*value).into(), Value::Bool(false)]
-    };
-    Ok(SETTINGS.iter().filter(|(name, ..)| holds(name)).map(row).collect())
+    let part = which(arguments).to_lowercase();
+    let row = |row: &[Value]| vec![row[0].clone(), row[3].clone(), row[1].clone(), Value::Bool(false)];
+    let holds = |name: &str| name.to_lowercase().contains(&part);
+    Ok(known_settings(arguments.get(1), holds).into_iter().map(row).collect())
 }
 
 /// Name, signature, help and whether it aggregates, of every function, by name.
@@ -255,7 +255,8 @@ fn all_functions() -> Vec<(&'static str, &'static str, &'static str, bool)> {
     let called = Function::ALL.iter().filter(|f| !f.name().starts_with(' '));
     let scalar = called.map(|f| (f.name(), f.signature(), f.help(), false));
     let aggregating = AggregateFunction::ALL.iter().map(|f| (f.name(), f.signature(), f.help(), true));
-    let mut all: Vec<_> = scalar.chain(aggregating).collect();
+    let binding = BINDING_FORMS.iter().map(|(name, signature, help)| (*name, *signature, *help, false));
+    let mut all: Vec<_> = scalar.chain(aggregating).chain(binding).collect();
     all.sort_unstable();
     all
 }
@@ -296,8 +297,8 @@ fn category(name: &str, aggregating: bool) -> &'static str {
         | "sin" | "tan" => "Trigonometric",
         "left" | "lTrim" | "lower" | "replace" | "right" | "rTrim" | "split" | "substring" | "toLower"
         | "toString" | "toStringOrNull" | "toUpper" | "trim" | "upper" => "String",
-        "keys" | "labels" | "nodes" | "range" | "relationships" | "reverse" | "tail" => "List",
-        "exists" | "isEmpty" => "Predicate",
+        "keys" | "labels" | "nodes" | "range" | "reduce" | "relationships" | "reverse" | "tail" => "List",
+        "all" | "any" | "exists" | "isEmpty" | "none" | "single" => "Predicate",
         _ => "Scalar",
     }
 }

@@ -133,6 +133,8 @@ pub enum ShowTarget {
     Tenants,
     /// `SHOW USERS`.
     Users,
+    /// `SHOW CURRENT USER`.
+    CurrentUser,
     /// `SHOW STANDING QUERIES`.
     StandingQueries,
     /// `SHOW DATABASES`.

@@ -7,7 +7,7 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
 use plan::statement::{Mode, StatementKind};
 
-use plan::procedures::{BACKED_UP, BACKUP, Procedure};
+use plan::procedures::{BACKED_UP, BACKUP, LIST_CONFIG, LISTED_SETTINGS, Procedure};
 
 use super::procedure;
 use super::query::{Column, Place, Rows};
@@ -37,6 +37,7 @@ impl Lowerer<'_> {
         rows: &mut Rows,
         span: Span,
     ) -> Lowered<()> {
+        check_named(&call.query)?;
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let leaf = Plan::Argument(Vec::new());
         let (scope, place) = match &call.imports {
@@ -265,6 +266,9 @@ impl Lowerer<'_> {
         }
         // What is left out is null, for which the procedure takes its default.
         exprs.resize(procedure.arguments.len(), Expr::literal(model::Value::Null));
+        if procedure.name == LIST_CONFIG {
+            exprs.push(Expr::Parameter(self.parameter(LISTED_SETTINGS)));
+        }
         Ok(exprs)
     }
 
@@ -283,6 +287,22 @@ impl Lowerer<'_> {
         }
         Ok(Expr::Parameter(self.parameter(&name)))
     }
+}
+
+/// The columns of a sub-query are variables of the query around it: each needs a name that the text gives.
+fn check_named(query: &Query) -> Lowered<()> {
+    let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|union| &union.query));
+    for clause in parts.filter_map(|part| part.clauses.last()) {
+        let ClauseKind::Return(projection) = &clause.kind else { continue };
+        let unnamed = |item: &&ast::ProjectionItem| {
+            item.alias.is_none() && !matches!(item.expression.kind, ExpressionKind::Variable(_))
+        };
+        if let Some(item) = projection.items.iter().find(unnamed) {
+            let message = "what a subquery returns needs a name";
+            return fail_with_hint(ErrorKind::UnexpectedSyntax, message, item.span, "name it with AS");
+        }
+    }
+    Ok(())
 }
 
 fn is_importing(projection: &Projection) -> bool {

@@ -81,6 +81,7 @@ impl Lowerer<'_> {
             ShowTarget::Tablets => "show tablets",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Users => "show users",
+            ShowTarget::CurrentUser => "show current user",
             ShowTarget::Databases => "show databases",
             ShowTarget::Settings => "show settings",
         };
@@ -91,13 +92,13 @@ impl Lowerer<'_> {
             show.yields.clone().unwrap_or(ast::Yield { star: false, items: usual(), condition: None });
         let mut rows = Rows { plan: Plan::Unit, scope: Scope::default() };
         let name = vec![ast::Name { text: procedure.name.into(), span: whole }];
-        let listing = match show.target {
-            ShowTarget::Indexes | ShowTarget::Constraints | ShowTarget::Databases | ShowTarget::Settings => {
-                ExpressionKind::Literal(ast::Literal::String(show.only.clone().unwrap_or_default()))
-            }
+        let only = || ast::Literal::String(show.only.clone().unwrap_or_default());
+        let argument = |(name, _): &(&str, &str)| match *name {
+            "only" => ExpressionKind::Literal(only()),
             _ => ExpressionKind::Parameter(format!(" {}", procedure.name)),
         };
-        let arguments = procedure.arguments.iter().map(|_| Expression { kind: listing.clone(), span: whole });
+        let arguments =
+            procedure.arguments.iter().map(|named| Expression { kind: argument(named), span: whole });
         let arguments = Some(arguments.collect());
         let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };
         let mut columns = self.call_with(&call, procedure, &mut rows)?;

@@ -146,8 +146,7 @@ impl Lowerer<'_> {
                 return fail_with_hint(ErrorKind::InvalidDelete, message, target.span, "use REMOVE n:Label");
             }
             let value = self.expression(target, &mut rows.scope)?;
-            if let ExpressionKind::Property(..) = &target.kind
-                && !matches!(value.kind, Type::Node | Type::Relationship | Type::Path)
+            if !matches!(value.kind, Type::Node | Type::Relationship | Type::Path)
                 && self.is_property_of_entity(target, &mut rows.scope)?
             {
                 let message = "DELETE removes nodes, relationships and paths, not properties";
@@ -158,12 +157,17 @@ impl Lowerer<'_> {
                     "use REMOVE n.key",
                 );
             }
-            if !value.kind.may_be(&[Type::Node, Type::Relationship, Type::Path, Type::list(Type::Any)]) {
+            let is_computed = matches!(target.kind, ExpressionKind::Binary(..) | ExpressionKind::Unary(..));
+            if is_computed || !value.kind.may_be(&[Type::Node, Type::Relationship, Type::Path]) {
                 let message = format!(
                     "DELETE takes nodes, relationships and paths, not a value of type {}",
                     value.kind.name()
                 );
-                return fail(ErrorKind::InvalidArgumentType, message, target.span);
+                if !matches!(value.kind, Type::List(_)) {
+                    return fail(ErrorKind::InvalidArgumentType, message, target.span);
+                }
+                let hint = "FOREACH (element IN list | DELETE element) deletes what a list holds";
+                return fail_with_hint(ErrorKind::InvalidArgumentType, message, target.span, hint);
             }
             targets.push(value.expr);
         }
@@ -172,11 +176,16 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `n.key` of a node or relationship; of a map, it may be one itself.
+    /// `n.key` or `n['key']` of a node or relationship, or a component of that, such as `n.day.year`; of a map, it may be a node itself.
     fn is_property_of_entity(&mut self, target: &Expression, scope: &mut Scope) -> Lowered<bool> {
-        let ExpressionKind::Property(owner, _) = &target.kind else { return Ok(false) };
-        let owner = self.expression(owner, scope)?.kind;
-        Ok(matches!(owner, Type::Node | Type::Relationship))
+        let mut owner = target;
+        while let ExpressionKind::Property(below, _) | ExpressionKind::Index(below, _) = &owner.kind {
+            owner = below;
+            if matches!(self.expression(owner, scope)?.kind, Type::Node | Type::Relationship) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) fn foreach(&mut self, foreach: &Foreach, rows: &mut Rows) -> Lowered<()> {

@@ -67,6 +67,9 @@ const SHOW_TARGETS: [(&str, ShowTarget); 20] = [
     ("DATABASES", ShowTarget::Databases),
 ];
 
+const SHOWN: &str = "INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS, \
+                     SETTINGS, DATABASES, USERS or CURRENT USER";
+
 impl Parser<'_> {
     /// Whether a schema command begins here, and not a `CREATE` of nodes.
     pub(super) fn at_schema_command(&self) -> bool {
@@ -282,10 +285,15 @@ impl Parser<'_> {
             kinds.extend(self.word(0).map(str::to_uppercase));
             self.bump();
         }
-        let Some((_, target)) = SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) else {
-            return Err(self.unexpected("INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS or USERS"));
+        let target = match SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) {
+            Some((_, target)) => {
+                self.bump();
+                target
+            }
+            // Both are words of other listings too, such as USER DEFINED FUNCTIONS.
+            None if kinds == ["CURRENT", "USER"] => &ShowTarget::CurrentUser,
+            None => return Err(self.unexpected(SHOWN)),
         };
-        self.bump();
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {
             self.expect_word("QUERIES")?;
         }

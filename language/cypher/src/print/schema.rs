@@ -108,24 +108,33 @@ impl Printer {
             UserCommand::Drop { name, if_exists } => {
                 ("DROP", name, if_exists.then_some(" IF EXISTS"), None, &None)
             }
+            UserCommand::AlterCurrent { from, to } => {
+                self.put("ALTER CURRENT USER SET PASSWORD FROM ");
+                self.secret(from);
+                self.put(" TO ");
+                return self.secret(to);
+            }
         };
         self.put(verb);
         self.put(" USER ");
         self.variable(name);
         self.put(condition.unwrap_or_default());
-        match password {
-            None => {}
-            Some(Password::Text(text)) => {
-                self.put(" SET PASSWORD ");
-                self.string(text);
-            }
-            Some(Password::Parameter(name)) => {
-                self.put(" SET PASSWORD $");
-                self.variable(name);
-            }
+        if let Some(password) = password {
+            self.put(" SET PASSWORD ");
+            self.secret(password);
         }
         if let Some(suspended) = suspended {
             self.put(if *suspended { " SET STATUS SUSPENDED" } else { " SET STATUS ACTIVE" });
+        }
+    }
+
+    fn secret(&mut self, password: &Password) {
+        match password {
+            Password::Text(text) => self.string(text),
+            Password::Parameter(name) => {
+                self.put("$");
+                self.variable(name);
+            }
         }
     }
 
@@ -147,6 +156,7 @@ impl Printer {
             ShowTarget::Tablets => "TABLETS",
             ShowTarget::Tenants => "TENANTS",
             ShowTarget::Users => "USERS",
+            ShowTarget::CurrentUser => "CURRENT USER",
             ShowTarget::Databases => "DATABASES",
             ShowTarget::Settings => "SETTINGS",
         });

@@ -1,0 +1,218 @@
+//! Settings: what this process was told to do, as `SHOW SETTINGS` and `CALL dbms.listConfig()` show it.
+//!
+//! Idea: the database knows the options it was opened with; each door that serves it adds its own settings for as long as it serves. A
+//! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
+//! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name.
+
+use crate::{Database, History, Options};
+use model::Value;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A setting and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingInfo {
+    /// Its name, such as `server.bolt.listen_address`.
+    pub name: &'static str,
+    /// What holds now.
+    pub value: String,
+    /// What holds where nothing is said.
+    pub default: String,
+    /// What it means.
+    pub description: &'static str,
+    /// Which values it takes.
+    pub valid: &'static str,
+}
+
+impl SettingInfo {
+    /// A setting with its value and its default.
+    pub fn new(
+        name: &'static str,
+        value: impl ToString,
+        default: impl ToString,
+        valid: &'static str,
+        description: &'static str,
+    ) -> SettingInfo {
+        SettingInfo { name, value: value.to_string(), default: default.to_string(), description, valid }
+    }
+    /// One that is the same everywhere.
+    fn fixed(name: &'static str, value: &str, description: &'static str) -> SettingInfo {
+        SettingInfo::new(name, value, value, "This value alone.", description)
+    }
+}
+
+/// The settings that doors added, by door.
+#[derive(Debug, Default)]
+pub(crate) struct DoorSettings(Mutex<BTreeMap<String, Vec<SettingInfo>>>);
+
+impl Database {
+    /// Lists the settings of a door from now on; none of them once it has closed.
+    pub fn set_door_settings(&self, door: &str, settings: Vec<SettingInfo>) {
+        let mut doors = self.door_settings().0.lock();
+        match settings.is_empty() {
+            true => doors.remove(door),
+            false => doors.insert(door.to_string(), settings),
+        };
+    }
+    /// The settings of the database and of its doors, by name.
+    pub fn settings(&self) -> Vec<SettingInfo> {
+        let own = own_settings(self.options(), self.executors(), self.history());
+        let doors = self.door_settings().0.lock();
+        let all = own.into_iter().chain(doors.values().flatten().cloned());
+        let by_name: BTreeMap<&str, SettingInfo> = all.map(|setting| (setting.name, setting)).collect();
+        by_name.into_values().collect()
+    }
+}
+
+/// The rows that the listings take: name, value, default, description, valid values.
+pub(crate) fn rows(database: &Database) -> Vec<Vec<Value>> {
+    let row = |setting: SettingInfo| {
+        let SettingInfo { name, value, default, description, valid } = setting;
+        vec![name.into(), value.into(), default.into(), description.into(), valid.into()]
+    };
+    database.settings().into_iter().map(row).collect()
+}
+
+const YES_OR_NO: &str = "A boolean.";
+const COUNT: &str = "A whole number.";
+const SIZE: &str = "A number of bytes with a unit, such as 512MiB, or none.";
+const TIME: &str = "A time with a unit, such as 30s; 0s for no limit.";
+
+fn own_settings(options: &Options, executors: usize, history: History) -> Vec<SettingInfo> {
+    let usual = Options::default();
+    let size = |bytes: Option<u64>| bytes.map_or("none".into(), bytes_text);
+    let time = |limit: Option<Duration>| time_text(limit.unwrap_or_default());
+    let (backs_up, imports) = (options.backup_folder.is_some(), options.import_folder.is_some());
+    vec![
+        SettingInfo::fixed("db.query.default_language", "CYPHER_5", "Language of a query that names none."),
+        SettingInfo::new(
+            "dbms.security.allow_csv_import_from_file_urls",
+            imports,
+            false,
+            YES_OR_NO,
+            "May LOAD CSV read files, below the folder for imports?",
+        ),
+        SettingInfo::fixed("initial.dbms.default_database", "neo4j", "Name of the one database."),
+        SettingInfo::new("server.bolt.enabled", false, false, YES_OR_NO, "Is Bolt spoken?"),
+        SettingInfo::fixed(
+            "server.databases.default_to_read_only",
+            "false",
+            "Is the database for reading only?",
+        ),
+        SettingInfo::fixed("server.metrics.enabled", "false", "Are metrics collected?"),
+        SettingInfo::new(
+            "tanglewood.backup.enabled",
+            backs_up,
+            false,
+            YES_OR_NO,
+            "May CALL dbms.backup make backups?",
+        ),
+        SettingInfo::new(
+            "tanglewood.checkpoint.log_size",
+            bytes_text(options.checkpoint_log_bytes),
+            bytes_text(usual.checkpoint_log_bytes),
+            SIZE,
+            "Size of the log after which a checkpoint is made.",
+        ),
+        SettingInfo::new(
+            "tanglewood.executors",
+            executors,
+            execute::executors_by_default(),
+            COUNT,
+            "Threads that answer queries.",
+        ),
+        SettingInfo::new(
+            "tanglewood.gatekeepers",
+            options.gatekeepers,
+            usual.gatekeepers,
+            COUNT,
+            "Gatekeepers that stamp commits.",
+        ),
+        SettingInfo::new(
+            "tanglewood.graph.memory",
+            size(options.memory_bytes),
+            size(usual.memory_bytes),
+            SIZE,
+            "Memory that the graph may hold.",
+        ),
+        SettingInfo::new(
+            "tanglewood.history",
+            history,
+            History::default(),
+            "none, forever, or a time such as 7d.",
+            "How far back the past is kept.",
+        ),
+        SettingInfo::new(
+            "tanglewood.query.memory",
+            bytes_text(options.query_bytes_max),
+            bytes_text(usual.query_bytes_max),
+            SIZE,
+            "Memory that one query may hold.",
+        ),
+        SettingInfo::new(
+            "tanglewood.query.timeout",
+            time(options.query_timeout),
+            time(usual.query_timeout),
+            TIME,
+            "Time that one query may take.",
+        ),
+        SettingInfo::new(
+            "tanglewood.transaction.attempts",
+            options.attempts_max,
+            usual.attempts_max,
+            COUNT,
+            "Times that a statement alone is tried before a conflict is reported.",
+        ),
+    ]
+}
+
+/// A number of bytes in the largest unit that leaves no fraction.
+pub fn bytes_text(bytes: u64) -> String {
+    let unit = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = unit.into_iter().find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);
+    unit.map_or_else(|| format!("{bytes}B"), |(unit, bits)| format!("{}{unit}", bytes >> bits))
+}
+
+/// A time in the largest unit that leaves no fraction.
+pub fn time_text(time: Duration) -> String {
+    let ms = time.as_millis();
+    let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    let unit = units.into_iter().find(|(_, length)| ms > 0 && ms.is_multiple_of(*length));
+    match unit {
+        Some((unit, length)) => format!("{}{unit}", ms / length),
+        None if ms == 0 => "0s".into(),
+        None => format!("{ms}ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_have_the_largest_unit_that_fits() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1, "1B"),
+            (1_023, "1023B"),
+            (1_024, "1KiB"),
+            (1_536, "1536B"),
+            (2 << 30, "2GiB"),
+            (3 << 20, "3MiB"),
+        ] {
+            assert_eq!(bytes_text(bytes), text);
+        }
+        for (ms, text) in [
+            (0, "0s"),
+            (1, "1ms"),
+            (1_000, "1s"),
+            (1_500, "1500ms"),
+            (60_000, "1m"),
+            (7_200_000, "2h"),
+            (90_000, "90s"),
+        ] {
+            assert_eq!(time_text(Duration::from_millis(ms)), text);
+        }
+    }
+}
