@@ -64,6 +64,11 @@ fn starts() {
     matched("start_index_from_far_end", table(), with(named(f, "Ada")), &[p]);
     let or = Expr::binary(BinaryOperator::Or, named(p, "Ada"), named(p, "Bea"));
     matched("start_index_or_as_in", table(), with(or), &[f]);
+    let arm = |one: &str, other: &str| Expr::all([named(p, one), named(f, other)]);
+    let either_way = Expr::binary(BinaryOperator::Or, arm("Ada", "Bea"), arm("Bea", "Ada"));
+    matched("start_index_of_disjunction", table(), with(either_way), &[p, f]);
+    let one_free = Expr::binary(BinaryOperator::Or, arm("Ada", "Bea"), named(f, "Ada"));
+    matched("start_index_of_disjunction_of_one_end", table(), with(one_free), &[p, f]);
     let prefix = Expr::binary(
         BinaryOperator::StartsWith,
         Expr::property(p, "name"),

@@ -86,7 +86,7 @@ impl Writer<'_> {
         let b = self.chance.pick(vertices);
         let number = Expr::literal(self.chance.below(3) as i64);
         let left = self.property(a);
-        match self.chance.below(12) {
+        match self.chance.below(14) {
             0..3 => Expr::binary(Equal, left, number),
             3 => Expr::binary(Equal, number, left),
             4 => Expr::binary(self.chance.pick(&[Less, LessEqual, Greater, GreaterEqual]), left, number),
@@ -98,6 +98,13 @@ impl Writer<'_> {
             7 => Expr::binary(Equal, Expr::Call(Function::Id, vec![read(a)]), number),
             8 => Expr::binary(NotEqual, read(a), read(b)),
             9 => Expr::HasLabels(Box::new(read(a)), self.labels()),
+            // Arms that demand a value each, and more.
+            12 | 13 => {
+                let more = Expr::binary(GreaterEqual, self.property(b), Expr::literal(1_i64));
+                let first = Expr::all([Expr::binary(Equal, left.clone(), number), more]);
+                let other = Expr::binary(self.chance.pick(&[Equal, Equal, Less]), left, self.property(b));
+                Expr::binary(Or, first, other)
+            }
             10 if !edges.is_empty() => equal(Expr::property(self.chance.pick(edges), "p"), 1_i64),
             _ => Expr::binary(Or, Expr::binary(Equal, left.clone(), number), equal(left, 2_i64)),
         }

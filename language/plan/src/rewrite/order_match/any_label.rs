@@ -68,7 +68,7 @@ fn start(problem: &Problem<'_>, any: AnyLabel, used: &[&Test]) -> Start {
     // The scan tests what it reads at once; a range is tested again above, like that of one label.
     let answered = match any.seek {
         Seek::Range(..) => Vec::new(),
-        _ => used.iter().map(|test| test.number).collect(),
+        _ => used.iter().filter(|test| test.exact).map(|test| test.number).collect(),
     };
     let rows = sought + scanned * kept;
     let looked_up = any.labels.len() as f64 * cost::SEEK_COST + sought;

@@ -10,6 +10,7 @@
 
 mod any_label;
 mod build;
+mod disjunction;
 mod forks;
 mod hints;
 mod problem;

@@ -197,6 +197,7 @@ impl<'a> Problem<'a> {
         for expr in pattern.predicates {
             problem.add_predicate(expr)
         }
+        problem.imply();
         super::starts::find(&mut problem, names);
         problem.forks = super::forks::forks(&problem);
         problem
@@ -313,7 +314,7 @@ impl<'a> Problem<'a> {
         OneWay { fan, kept, runs, share }
     }
 
-    fn add_predicate(&mut self, expr: Expr) {
+    pub(super) fn add_predicate(&mut self, expr: Expr) {
         let free = expr.free_variables();
         let need = if free.is_empty() { INPUT } else { self.need(&free) };
         let share = cost::selectivity(self.planning, &expr, &|var| self.label(var)).max(1e-9);

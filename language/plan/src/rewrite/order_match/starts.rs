@@ -2,10 +2,12 @@
 //!
 //! Each start names the predicates it answers. A range is answered only in part: an index orders values of all types in one
 //! line, and a comparison is true within one type, so its predicates are tested again. An element id is only relied on to end in
-//! `:number`, and tested again too.
+//! `:number`, and tested again too. A disjunction of which every arm demands a value of one property is looked up by these values
+//! ([`disjunction`]), and tested again, since an arm may demand more.
 
 use super::any_label::{AnyLabel, any_label};
-use super::problem::{Problem, Set};
+use super::disjunction::demanded;
+use super::problem::{INPUT, Problem, Set};
 use crate::algebra::Seek;
 use crate::cost;
 use crate::expr::{BinaryOperator, Expr, Name, Var};
@@ -42,6 +44,8 @@ pub(super) struct Test {
     pub key: Name,
     pub kind: Kind,
     pub value: Expr,
+    /// Does the look-up alone say what the predicate says?
+    pub exact: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,8 +78,13 @@ fn starts_of(problem: &Problem<'_>, number: usize, names: &mut Names<'_>) -> Vec
             let cost = cost::SEEK_COST + ids.rows;
             starts.push(Start { how: How::Ids(ids.wanted), answered, need, rows: ids.rows, cost })
         }
-        let test = test_of(&predicate.expr, var, number);
-        tests.extend(test.filter(|test| usable(problem, &test.value, var)));
+        let one_of = |(key, value)| Test { number, key, kind: Kind::In, value, exact: false };
+        // Of several vertices, it implies a condition that is tested by itself.
+        let is_alone = (predicate.need & !INPUT).count_ones() == 1;
+        let implied = if is_alone { demanded(&predicate.expr, var) } else { Vec::new() };
+        let implied = implied.into_iter().map(one_of);
+        let found = test_of(&predicate.expr, var, number).into_iter().chain(implied);
+        tests.extend(found.filter(|test| usable(problem, &test.value, var)));
     }
     for label in vertex.labels.required() {
         by_single_key(problem, &label, &tests, &mut starts);
@@ -142,7 +151,7 @@ fn number_of(element_id: Expr) -> Expr {
     Expr::Call(Function::ToIntegerOrNull, vec![Expr::Call(Function::Last, vec![parts])])
 }
 
-fn test_of(predicate: &Expr, var: Var, number: usize) -> Option<Test> {
+pub(super) fn test_of(predicate: &Expr, var: Var, number: usize) -> Option<Test> {
     use BinaryOperator::*;
     let Expr::Binary(operator, left, right) = predicate else { return None };
     let key = |side: &Expr| match side {
@@ -163,14 +172,14 @@ fn test_of(predicate: &Expr, var: Var, number: usize) -> Option<Test> {
             StartsWith => Kind::Prefix,
             other => kind(*other)?,
         };
-        return Some(Test { number, key, kind, value: (**right).clone() });
+        return Some(Test { number, key, kind, value: (**right).clone(), exact: true });
     }
     let mirrored = match kind(*operator)? {
         Kind::Above(included) => Kind::Below(included),
         Kind::Below(included) => Kind::Above(included),
         other => other,
     };
-    Some(Test { number, key: key(right)?, kind: mirrored, value: (**left).clone() })
+    Some(Test { number, key: key(right)?, kind: mirrored, value: (**left).clone(), exact: true })
 }
 
 fn push(
@@ -185,7 +194,7 @@ fn push(
     let free: Vec<Var> = tests.iter().flat_map(|test| test.value.free_variables()).collect();
     let answered = match seek {
         Seek::Range(..) => Vec::new(),
-        _ => tests.iter().map(|test| test.number).collect(),
+        _ => tests.iter().filter(|test| test.exact).map(|test| test.number).collect(),
     };
     let how = How::Index { label: label.clone(), keys, seek };
     starts.push(Start { how, answered, need: problem.need(&free), rows, cost: cost::SEEK_COST + rows })
