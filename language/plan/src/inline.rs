@@ -9,6 +9,7 @@
 
 use crate::Plan;
 use crate::algebra::{Apply, ApplyKind, Merge};
+use crate::rewrite::substitute::has_volatile;
 use crate::scope::{InstanceOrder, ScopeReason};
 
 impl Apply {
@@ -24,6 +25,22 @@ impl Apply {
             _ => false,
         };
         is_chosen && self.can_be_inline()
+    }
+
+    /// Is what it answers for a row a value that every row gets that gives it the same? Such answers can be kept, as long as nothing is
+    /// written.
+    pub fn answers_by_imports(&self) -> bool {
+        let is_value = matches!(
+            self.kind,
+            ApplyKind::Count(_)
+                | ApplyKind::Exists(_)
+                | ApplyKind::Collect { .. }
+                | ApplyKind::Semi
+                | ApplyKind::Anti
+        );
+        let differs =
+            |plan: &Plan| matches!(plan, Plan::CallProcedure(_)) || plan.writes_here() || has_volatile(plan);
+        is_value && !self.imports.is_empty() && !self.inner.any(&mut |plan| differs(plan))
     }
 
     /// Could it, if nothing spoke for a scope?

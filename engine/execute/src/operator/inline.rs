@@ -7,8 +7,8 @@
 //! The stages are the inner plan's own operators ([`stages`]). At the end of an outer batch it is known which of its rows had none: an
 //! OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is over with them once each has its
 //! first inner row: what a scope instance is, without one. It may itself be a stage of a line around it. Invariant: stages keep the order of
-//! rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Cost: a column of numbers and a counter for
-//! each outer row; no scope, no instance.
+//! rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Rows that give a count, a test or a list the
+//! same are answered once ([`memo`]). Cost: a column of numbers and a counter for each outer row; no scope, no instance.
 
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
@@ -25,8 +25,10 @@ use plan::algebra::{Apply, ApplyKind};
 use std::ops::Range;
 use std::sync::Arc;
 
+mod memo;
 mod stages;
 
+use memo::{Answer, Memo};
 pub(crate) use stages::{Line, Stages};
 
 struct Inlining {
@@ -44,6 +46,8 @@ struct Inlining {
     together: usize,
     /// Rows that pass are wanted as soon as they have.
     hurries: bool,
+    /// Its answers depend on the imported columns alone.
+    keeps_answers: bool,
 }
 
 struct Inline {
@@ -58,8 +62,12 @@ struct Inline {
     done: Option<Arc<DoneRows>>,
     /// Within a test: rows that need no answer from here any more.
     early: Option<Early>,
+    /// Answers for rows that give it the same, where they can be kept.
+    memo: Option<Memo>,
     counts: Vec<i64>,
     lists: Vec<Vec<Value>>,
+    /// The lists, once they are whole.
+    collected: Vec<Value>,
     /// Inner rows that wait for the end of the batch, where order counts.
     held: Vec<Batch>,
     charged: usize,
@@ -73,6 +81,7 @@ impl Inline {
     fn new(plan: Arc<Inlining>, early: Option<Early>) -> Inline {
         Inline {
             stages: plan.line.stages(),
+            memo: (plan.keeps_answers && early.is_none()).then(Memo::default),
             plan,
             outer: None,
             at: 0..0,
@@ -81,6 +90,7 @@ impl Inline {
             early,
             counts: Vec::new(),
             lists: Vec::new(),
+            collected: Vec::new(),
             held: Vec::new(),
             charged: 0,
             told: 0,
@@ -88,7 +98,14 @@ impl Inline {
         }
     }
 
-    fn begin(&mut self, outer: Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, mut outer: Batch, here: &mut Here) -> Try<()> {
+        // Where the view changes, an answer may change with it.
+        if let Some(memo) = self.memo.as_mut().filter(|_| here.environment.is_reading())
+            && let Some(asked) = memo.ask(&outer, self.plan.line.imports())
+            && asked.len() < outer.len()
+        {
+            outer = select(&outer, asked);
+        }
         self.counts.clear();
         self.counts.resize(outer.len(), 0);
         if matches!(self.plan.kind, ApplyKind::Collect { .. }) {
@@ -169,8 +186,29 @@ impl Inline {
         select(&self.kept(), rows.map(|row| row as u32).collect())
     }
 
+    /// Takes the answers of the rows that were asked to all rows of the batch, and keeps them.
+    fn share_answers(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
+        let Some(memo) = &mut self.memo else { return Ok(()) };
+        let before = memo.bytes();
+        let mut lists = std::mem::take(&mut self.collected).into_iter();
+        let answers = self.counts.iter().map(|count| Answer { count: *count, list: lists.next() });
+        let Some((whole, answers)) = memo.answered(answers.collect()) else { return Ok(()) };
+        let after = memo.bytes();
+        (self.at, self.told, self.outer) = (0..whole.len(), 0, Some(whole));
+        self.counts = answers.iter().map(|answer| answer.count).collect();
+        self.collected = answers.into_iter().filter_map(|answer| answer.list).collect();
+        context.release(before.saturating_sub(after));
+        context.charge(after.saturating_sub(before))
+    }
+
     /// What the end of the batch makes known.
-    fn finish(&mut self) -> Batch {
+    fn finish(&mut self, context: &mut Context<'_, Rows>) -> Try<Batch> {
+        self.collected = std::mem::take(&mut self.lists).into_iter().map(Value::list).collect();
+        self.share_answers(context)?;
+        Ok(self.finished())
+    }
+
+    fn finished(&mut self) -> Batch {
         if matches!(self.plan.kind, ApplyKind::Semi | ApplyKind::Anti) {
             return self.passed();
         }
@@ -194,9 +232,7 @@ impl Inline {
                 Column::Bool(self.counts.iter().map(|count| *count > 0).collect(), Nulls::none())
             }
             ApplyKind::Count(_) => Column::Int(std::mem::take(&mut self.counts), Nulls::none()),
-            ApplyKind::Collect { .. } => {
-                Column::Any(std::mem::take(&mut self.lists).into_iter().map(Value::list).collect())
-            }
+            ApplyKind::Collect { .. } => Column::Any(std::mem::take(&mut self.collected)),
             ApplyKind::Semi
             | ApplyKind::Anti
             | ApplyKind::Inner(_)
@@ -261,7 +297,7 @@ impl Inline {
         }
         let passed = self.plan.hurries.then(|| self.passed()).filter(|passed| !passed.is_empty());
         if !self.begin_more(turn.here)? {
-            self.output = Some((self.finish(), 0));
+            self.output = Some((self.finish(turn.context)?, 0));
             self.outer = None;
         }
         Ok(output.or(passed))
@@ -289,10 +325,13 @@ impl Stage for Inline {
         self.held.clear();
         self.lists.clear();
         self.charged = 0;
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         true
     }
     fn charged(&self) -> usize {
-        self.charged + self.stages.charged()
+        self.charged + self.memo.as_ref().map_or(0, Memo::bytes) + self.stages.charged()
     }
 }
 
@@ -380,6 +419,7 @@ pub(crate) fn compile(
         is_test,
         together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
         hurries,
+        keeps_answers: !hurries && node.answers_by_imports(),
         line,
     });
     let rows = compiler.counted("Inline");

@@ -67,6 +67,10 @@ impl Line {
         let layout = stream?.layout;
         Ok(Line { makers, imports, row: Compiler::position(&layout, number)?, layout })
     }
+    /// Outer columns that the stages read.
+    pub(super) fn imports(&self) -> &[usize] {
+        &self.imports
+    }
     /// Stages that have done nothing yet.
     pub(crate) fn stages(&self) -> Stages {
         Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0, done: None }
