@@ -230,7 +230,7 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
     database.standing().into_iter().map(row).collect()
 }
 
-/// A row for each tenant, then one for each of its users.
+/// A row for each tenant, then one for each of its users; then those that are set aside, with the reason.
 fn tenants(database: &Database) -> Vec<Vec<Value>> {
     let running = database.running();
     let row = |name: &str, user: Option<&str>, allowance: &Allowance| {
@@ -246,13 +246,22 @@ fn tenants(database: &Database) -> Vec<Vec<Value>> {
             allowance.time.map_or(Value::Null, |time| whole(time.as_millis() as u64)),
             Value::list(rules.collect()),
             whole(running.iter().filter(own).count() as u64),
+            Value::Null,
         ]
+    };
+    let aside = |aside: crate::SetAside| {
+        let is_user = aside.what == crate::SetAside::TENANT_USER;
+        let (name, why): (Value, Value) = (aside.name.into(), aside.why.into());
+        let (tenant, user) = if is_user { (Value::Null, name) } else { (name, Value::Null) };
+        let nothing = || Value::Null;
+        vec![tenant, user, nothing(), nothing(), nothing(), nothing(), nothing(), whole(0), why]
     };
     let mut rows = Vec::new();
     for (name, tenant) in &database.tenants() {
         rows.push(row(name, None, &tenant.allowance));
         rows.extend(tenant.users.iter().map(|(user, allowance)| row(name, Some(user), allowance)));
     }
+    rows.extend(database.accounts().set_aside().into_iter().map(aside));
     rows
 }
 

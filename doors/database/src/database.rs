@@ -128,7 +128,8 @@ impl Database {
         let entries = snapshot.catalog().entries();
         let accounts = Accounts::open(entries, &runtime);
         let keeper = Keeper::new(engine.clone(), runtime.executors()).charging(Arc::new(runtime.ledger()));
-        let standing = StandingQueries::open(keeper, entries, &accounts);
+        let place = folder.as_ref().map(|folder| (disk.clone(), folder.clone()));
+        let standing = StandingQueries::open(keeper, entries, &accounts, place);
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,

@@ -34,11 +34,13 @@ pub struct SetAside {
 }
 
 impl SetAside {
+    /// What a user of a tenant is called.
+    pub(crate) const TENANT_USER: &str = "user of a tenant";
     pub(crate) fn new(kind: EntryKind, name: &str, why: &str) -> SetAside {
         let what = match kind {
             EntryKind::USER => "user",
             EntryKind::TENANT => "tenant",
-            EntryKind::TENANT_USER => "user of a tenant",
+            EntryKind::TENANT_USER => SetAside::TENANT_USER,
             EntryKind::STANDING => "standing query",
             _ => "entry",
         };

@@ -2,6 +2,7 @@
 //!
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
+mod attempts;
 mod installation;
 mod told;
 
@@ -12,15 +13,18 @@ use crate::entries::{self, SetAside};
 use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{Definition as Asked, Installing, Keeper, Standing, StandingError, Subscription, TurnEnd};
+use attempts::Attempts;
 use execute::{Root, RootHandle, RootStatus};
 use installation::Installations;
 use plan::StatementKind;
 use plan::expr::Name;
 use plan::standing::{Resume, StandingCommand};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Entries, EntryKind, Snapshot};
 use transact::Engine;
+use world::disk::Disk;
 
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
@@ -57,8 +61,15 @@ pub(crate) struct StandingQueries {
 
 impl StandingQueries {
     /// The queries of a catalogue; [`Database::install_waiting`] lets those run that can be read.
-    pub fn open(keeper: Keeper, entries: &Entries, accounts: &Accounts) -> StandingQueries {
-        let installations = Arc::new(Installations::of(entries, |tenant| accounts.tenant(tenant)));
+    pub fn open(
+        keeper: Keeper,
+        entries: &Entries,
+        accounts: &Accounts,
+        place: Option<(Arc<dyn Disk>, PathBuf)>,
+    ) -> StandingQueries {
+        let attempts = Attempts::read(place);
+        let installations = Installations::of(entries, |tenant| accounts.tenant(tenant), attempts);
+        let installations = Arc::new(installations);
         StandingQueries { keeper, wake: OnceLock::new(), installations }
     }
     /// Ends all subscriptions and installations.

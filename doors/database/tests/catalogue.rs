@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{Change, EntryKind};
 use tanglewood_database::{Database, MEMORY, Options, Params, Value};
-use world::disk::{Disk, RealDisk};
+use world::disk::{Disk, RealDisk, SimDisk};
 use world::files::TemporaryFolder;
 
 fn options() -> Options {
@@ -42,7 +42,10 @@ fn states(database: &Database) -> Vec<(String, &'static str)> {
 
 /// Puts entries into the catalogue of a database that is closed, as no command would.
 fn forge(path: &Path, entries: &[(EntryKind, &str, &[u8])]) {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    forge_on(Arc::new(RealDisk), path, entries);
+}
+
+fn forge_on(disk: Arc<dyn Disk>, path: &Path, entries: &[(EntryKind, &str, &[u8])]) {
     let (engine, _) = transact::open(Some((disk, path)), &transact::OpenOptions::default()).unwrap();
     let change = |(kind, name, content): &(EntryKind, &str, &[u8])| Change::SetEntry {
         kind: *kind,
@@ -167,6 +170,14 @@ fn entries_that_cannot_be_read_are_named_and_dropped() {
     assert_eq!(database.tenants()["good"].allowance.share, 7);
     assert!(database.users().log_on("eve", "whatever it is").is_err());
     assert_eq!(run(&database, "SHOW USERS YIELD user, suspended WHERE suspended").len(), 2);
+    let reasons =
+        run(&database, "SHOW USERS YIELD user, failure WHERE failure IS NOT NULL RETURN user, failure");
+    assert_eq!(reasons.iter().map(|row| row[0].as_str().unwrap()).collect::<Vec<_>>(), ["eve", "greedy"]);
+    let listed = run(&database, "SHOW TENANTS YIELD name, user, share, failure WHERE share IS NULL");
+    let listed: Vec<_> = listed.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
+    let aside = [(Some("bad"), None), (Some("wrong"), None), (None, Some("guest")), (None, Some("homeless"))];
+    assert_eq!(listed, aside);
+    assert!(run(&database, "SHOW TENANTS").iter().all(|row| row[2].is_null() != row[8].is_null()));
     for (what, name) in expected {
         match what {
             "user" => run(&database, &format!("DROP USER {name}")),
@@ -309,6 +320,72 @@ fn a_query_that_takes_long_holds_up_neither_open_nor_drop_nor_close() {
     database.close().unwrap();
     let database = open(folder.path());
     run(&database, "DROP STANDING QUERY slow");
+    database.close().unwrap();
+}
+
+/// Nobody is left to set a query aside that ends the whole process while it is installed; so the next processes count.
+#[test]
+fn a_query_at_whose_installation_the_process_dies_is_set_aside_after_some_deaths() {
+    let opened = |disk: &SimDisk| {
+        let options = Options { executors: Some(1), ..Options::default() };
+        Database::open_on(Arc::new(disk.clone()), Path::new("/db"), options).unwrap()
+    };
+    let mut disk = SimDisk::new();
+    let database = opened(&disk);
+    run(&database, "UNWIND range(1, 20000) AS i CREATE (:P {x: i})");
+    for name in ["aa", "zz"] {
+        run(&database, &format!("CREATE STANDING QUERY {name} AS MATCH (a:P) RETURN count(*) AS n"));
+    }
+    database.close().unwrap();
+    // It takes so long that it is under way whenever the process dies.
+    let pill = b"CREATE STANDING QUERY pill AS MATCH (a:P), (b:P), (c:P) WHERE a.x + b.x + c.x = -1 RETURN count(*) AS n";
+    forge_on(Arc::new(disk.clone()), Path::new("/db"), &[(EntryKind::STANDING, "pill", pill)]);
+    let state = |database: &Database, name: &str| {
+        let all = database.standing();
+        all.into_iter().find(|query| query.name == name).map(|query| query.state.name())
+    };
+    let is_noted = |disk: &SimDisk, begun: u32| {
+        let file = disk.read_whole(Path::new("/db/installing.json")).unwrap_or_default();
+        let text = String::from_utf8(file).unwrap();
+        if begun == 0 { text == "{}" } else { text.contains(&format!("\"pill\":{begun}")) }
+    };
+    let until = |what: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !what() {
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    // Once it is only known that some installation was under way, then three times that it was this one.
+    for begun in 0..=3 {
+        let database = opened(&disk);
+        until(&|| state(&database, "aa") == Some("running") && is_noted(&disk, begun));
+        disk = disk.kill();
+    }
+    let database = opened(&disk);
+    until(&|| state(&database, "zz") == Some("running"));
+    assert_eq!(state(&database, "pill"), Some("set aside"));
+    let aside = database.set_aside();
+    assert!(aside[0].why.contains("the process ended 3 times"), "{aside:?}");
+    database.close().unwrap();
+    let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let checked = tanglewood_database::check(&as_disk, "/db").unwrap();
+    assert_eq!(checked.set_aside.len(), 1, "whoever checks is told, and lives");
+    // Asked for, it is tried again; a close is no death.
+    for _ in 0..5 {
+        let database = opened(&disk);
+        if state(&database, "pill") == Some("set aside") {
+            run(&database, "ALTER STANDING QUERY pill RETRY");
+        }
+        until(&|| {
+            state(&database, "pill") == Some("installing") && state(&database, "aa") == Some("running")
+        });
+        database.close().unwrap();
+        assert!(!disk.exists(Path::new("/db/installing.json")).unwrap());
+    }
+    let database = opened(&disk);
+    run(&database, "DROP STANDING QUERY pill");
+    assert_eq!(states(&database).len(), 2);
     database.close().unwrap();
 }
 

@@ -1,7 +1,8 @@
-//! Random commands about users, tenants, standing queries and indexes, from several sessions at once, against a model; with crashes, closes,
+//! Random commands about users, tenants, standing queries, indexes and constraints, from several sessions at once, against a model; with crashes, closes,
 //! backups, restores and damaged entries between. `TANGLEWOOD_ROUNDS` makes it longer.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+use model::schema::{ConstraintRule, SchemaTarget};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,15 @@ const SESSIONS: usize = 3;
 /// Names of each kind that a session uses.
 const NAMES: u64 = 3;
 
+/// What constraints demand of the nodes, or relationships, that they are about.
+const RULES: [&str; 5] = [
+    "(p:C{name}) REQUIRE p.y IS UNIQUE",
+    "(p:C{name}) REQUIRE p.y IS NOT NULL",
+    "(p:C{name}) REQUIRE (p.y, p.z) IS NODE KEY",
+    "(p:C{name}) REQUIRE p.y IS :: INTEGER",
+    "()-[p:C{name}]-() REQUIRE p.y IS UNIQUE",
+];
+
 /// What was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
@@ -25,6 +35,8 @@ struct Model {
     members: BTreeMap<String, String>,
     standing: BTreeSet<String>,
     indexes: BTreeSet<String>,
+    /// What each demands, as in [`RULES`].
+    constraints: BTreeMap<String, usize>,
     /// Standing queries whose entries cannot be read.
     broken: BTreeSet<String>,
 }
@@ -36,6 +48,7 @@ impl Model {
         self.members.extend(other.members);
         self.standing.extend(other.standing);
         self.indexes.extend(other.indexes);
+        self.constraints.extend(other.constraints);
         self.broken.extend(other.broken);
         self
     }
@@ -48,6 +61,7 @@ impl Model {
         part.members.retain(|name, _| own(name));
         part.standing.retain(|name| own(name));
         part.indexes.retain(|name| own(name));
+        part.constraints.retain(|name, _| own(name));
         part.broken.retain(|name| own(name));
         part
     }
@@ -66,7 +80,7 @@ fn command(session: &mut Session, text: &str, succeeds: bool) {
 
 fn step(session: &mut Session, own: usize, model: &mut Model, chance: &mut Chance) {
     let name = format!("n{}_{own}", chance.below(NAMES));
-    match chance.below(14) {
+    match chance.below(18) {
         0 => {
             let is_new = !model.users.contains_key(&name);
             command(session, &format!("CREATE USER {name} SET PASSWORD 'long enough'"), is_new);
@@ -135,8 +149,44 @@ fn step(session: &mut Session, own: usize, model: &mut Model, chance: &mut Chanc
                 .for_each(|name| command(session, &format!("ALTER STANDING QUERY {name} RETRY"), true));
             model.broken = other.broken;
         }
+        13..16 => constraint(session, &name, model, chance),
+        16 => abide(session, &name, model),
         _ => command(session, "CREATE (:P {x: 1})", true),
     }
+}
+
+/// Makes or drops a constraint. Those that have an index own one of the same name.
+fn constraint(session: &mut Session, name: &str, model: &mut Model, chance: &mut Chance) {
+    let name = format!("c{name}");
+    if chance.below(3) == 0 {
+        let was = model.constraints.remove(&name).is_some();
+        return command(session, &format!("DROP CONSTRAINT {name}"), was);
+    }
+    let rule = chance.below(RULES.len() as u64) as usize;
+    let is_new = !model.constraints.contains_key(&name);
+    let about = RULES[rule].replace("{name}", &name);
+    command(session, &format!("CREATE CONSTRAINT {name} FOR {about}"), is_new);
+    model.constraints.entry(name).or_insert(rule);
+}
+
+/// What breaks the constraint of this name is refused, if there is one, and leaves nothing behind.
+fn abide(session: &mut Session, name: &str, model: &Model) {
+    let name = format!("c{name}");
+    let breaks = match model.constraints.get(&name) {
+        None => return,
+        Some(0) => "UNWIND [1, 1] AS y CREATE (:C{name} {y: y})",
+        Some(1) => "CREATE (:C{name} {z: 1})",
+        Some(2) => "UNWIND [1, 1] AS y CREATE (:C{name} {y: y, z: 2})",
+        Some(3) => "CREATE (:C{name} {y: 'text'})",
+        Some(_) => "UNWIND [1, 1] AS y CREATE (:P)-[:C{name} {y: y}]->(:P)",
+    };
+    command(session, &breaks.replace("{name}", &name), false);
+    // And what keeps it is not.
+    let keeps = match model.constraints.get(&name) {
+        Some(4) => "CREATE (a:P)-[r:C{name} {y: 3}]->(b:P) DETACH DELETE a, b",
+        _ => "CREATE (p:C{name} {y: 3, z: 4}) DELETE p",
+    };
+    command(session, &keeps.replace("{name}", &name), true);
 }
 
 fn found(database: &Database) -> Model {
@@ -159,7 +209,22 @@ fn found(database: &Database) -> Model {
         };
     }
     let snapshot = database.snapshot();
-    model.indexes.extend(snapshot.catalog().indexes().iter().map(|index| index.name.clone()));
+    let catalog = snapshot.catalog();
+    for constraint in catalog.constraints() {
+        let rule = match (&constraint.rule, constraint.target) {
+            (ConstraintRule::Unique(_), SchemaTarget::Edges(_)) => 4,
+            (ConstraintRule::Unique(_), _) => 0,
+            (ConstraintRule::Exists, _) => 1,
+            (ConstraintRule::NodeKey(_), _) => 2,
+            (ConstraintRule::Typed(_), _) => 3,
+        };
+        model.constraints.insert(constraint.name.clone(), rule);
+    }
+    let owned = |name: &str| catalog.constraints().iter().any(|constraint| constraint.name == *name);
+    let own = catalog.indexes().iter().filter(|index| !owned(&index.name));
+    model.indexes.extend(own.map(|index| index.name.clone()));
+    let with_index = model.constraints.values().filter(|rule| [0, 2, 4].contains(*rule)).count();
+    assert_eq!(catalog.indexes().len(), model.indexes.len() + with_index);
     model
 }
 

@@ -102,9 +102,9 @@ procedures! {
     "show settings"("only": "STRING", "settings": "LIST<LIST<ANY>>") -> (name "STRING", value "STRING", isDynamic "BOOLEAN", defaultValue "STRING", description "STRING", startupValue "STRING", isExplicitlySet "BOOLEAN", validValues "STRING", isDeprecated "BOOLEAN") shows 5 "What SHOW SETTINGS lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", tenant "STRING", used "DURATION", bytes "INTEGER", commit "INTEGER", failure "STRING") "What SHOW STANDING QUERIES lists";
     "show tablets"("tablets": "LIST<LIST<ANY>>") -> (tablet "INTEGER", executor "INTEGER", busyMillis "INTEGER", moves "INTEGER") "What SHOW TABLETS lists";
-    "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER") "What SHOW TENANTS lists";
+    "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER", failure "STRING") "What SHOW TENANTS lists";
     "show transactions"("transactions": "LIST<LIST<ANY>>") -> (database "STRING", transactionId "STRING", currentQueryId "STRING", connectionId "STRING", clientAddress "STRING", username "STRING", currentQuery "STRING", startTime "STRING", status "STRING", elapsedTime "DURATION", outerTransactionId "STRING", metaData "MAP", currentQueryStatus "STRING", currentQueryElapsedTime "DURATION", currentQueryCpuTime "DURATION", estimatedUsedHeapMemory "INTEGER") shows 10 "What SHOW TRANSACTIONS lists";
-    "show users"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW USERS lists";
+    "show users"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING", failure "STRING") shows 5 "What SHOW USERS lists";
 }
 
 impl Procedure {

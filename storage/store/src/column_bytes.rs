@@ -188,3 +188,6 @@ pub(crate) fn decode_texts(reader: &mut Reader<'_>) -> Result<TextRun, StoreErro
     }
     Ok(TextRun { ends: ends.into(), bytes: bytes.into() })
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,7 +103,9 @@ impl StoreError {
             }
             StoreError::Outdated(_) => "import again",
             StoreError::EntryRefused(_) => "shorten it, or drop others first",
-            StoreError::Full(_) => "split the graph over more shards",
+            StoreError::Full(_) => {
+                "keep what differs from one entity to the next in properties, not in names"
+            }
             StoreError::NameTooLong(_) => "names have at most 65,535 bytes; keep long text in a property",
             StoreError::NotReadBack(_) => "nothing is lost: every commit is in the log; report this",
             _ => "the statement met a graph other than the one it was checked against; report this",

@@ -92,6 +92,22 @@ pub enum NameDefinition {
     LabelSet(LabelSetId, Arc<[LabelId]>),
 }
 
+impl NameDefinition {
+    /// Bytes it takes in a record at most.
+    fn bytes_max(&self) -> usize {
+        /// Kinds, numbers and lengths.
+        const FRAME_BYTES: usize = 24;
+        FRAME_BYTES
+            + match self {
+                NameDefinition::Label(_, name)
+                | NameDefinition::EdgeType(_, name)
+                | NameDefinition::Key(_, name) => name.len(),
+                // Numbers of 16 bits, with seven of them to a byte.
+                NameDefinition::LabelSet(_, labels) => 3 * labels.len(),
+            }
+    }
+}
+
 #[derive(Debug)]
 struct Table<T: ?Sized + std::hash::Hash + Eq> {
     items: Vec<Arc<T>>,
@@ -277,6 +293,16 @@ pub struct NameCounts {
 }
 
 impl NameCounts {
+    /// This name, and all of its kind before it, are there.
+    fn count(&mut self, name: &NameDefinition) {
+        let (count, number) = match name {
+            NameDefinition::Label(id, _) => (&mut self.labels, id.0 as usize),
+            NameDefinition::EdgeType(id, _) => (&mut self.edge_types, id.0 as usize),
+            NameDefinition::Key(id, _) => (&mut self.keys, id.0 as usize),
+            NameDefinition::LabelSet(id, _) => (&mut self.label_sets, id.0 as usize),
+        };
+        *count = (*count).max(number + 1);
+    }
     /// The smaller count of each kind.
     pub(crate) fn min(self, other: NameCounts) -> NameCounts {
         NameCounts {
@@ -390,13 +416,7 @@ impl Names {
     pub fn define(&self, definition: &NameDefinition) -> Result<(), StoreError> {
         let mut inner = self.inner.write();
         Arc::make_mut(&mut inner.table).define(definition)?;
-        let durable = &mut inner.durable;
-        match definition {
-            NameDefinition::Label(id, _) => durable.labels = durable.labels.max(id.0 as usize + 1),
-            NameDefinition::EdgeType(id, _) => durable.edge_types = durable.edge_types.max(id.0 as usize + 1),
-            NameDefinition::Key(id, _) => durable.keys = durable.keys.max(id.0 as usize + 1),
-            NameDefinition::LabelSet(id, _) => durable.label_sets = durable.label_sets.max(id.0 as usize + 1),
-        }
+        inner.durable.count(definition);
         Ok(())
     }
     /// How many names records carry.
@@ -411,6 +431,25 @@ impl Names {
     pub fn undurable(&self) -> (Vec<NameDefinition>, NameCounts) {
         let inner = self.inner.read();
         (inner.table.definitions_since(inner.durable), inner.table.counts())
+    }
+    /// As [`Names::undurable`], but the first of them only where all together have more bytes than this: at least one, and in an order in
+    /// which records may carry them one after the other. True where these are all.
+    pub fn undurable_within(&self, bytes_max: usize) -> (Vec<NameDefinition>, NameCounts, bool) {
+        let inner = self.inner.read();
+        let (mut mark, mut bytes, mut first) = (inner.durable, 0, Vec::new());
+        for name in inner.table.definitions_since(inner.durable) {
+            bytes += name.bytes_max();
+            if bytes > bytes_max && !first.is_empty() {
+                return (first, mark, false);
+            }
+            mark.count(&name);
+            first.push(name);
+        }
+        (first, mark, true)
+    }
+    /// Are all names among these, which records carry?
+    pub fn is_carried(&self, mark: Option<NameCounts>) -> bool {
+        mark == Some(self.inner.read().table.counts())
     }
     /// All names counted by `mark` are carried by a record that is on disk.
     pub fn mark_durable(&self, mark: NameCounts) {

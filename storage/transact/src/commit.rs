@@ -11,6 +11,7 @@ use crate::flight::{Accepted, RECORD_BYTES_MAX, Waiting};
 use crate::footprint::footprint;
 use crate::history::Point;
 use crate::reads::{Inner as Reads, Key};
+use crate::reserve::EXEMPT;
 use crate::transaction::explain;
 use crate::{TransactError, constraints, record, refine};
 use order::{Bank, Gatekeepers, Stamp};
@@ -20,6 +21,9 @@ use store::{Change, NameCounts, Snapshot};
 
 /// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
 const FORGET_AT_KEYS: usize = 1 << 16;
+
+/// Bytes of new names that a record carries beside its changes. More of them come before it, in records of their own.
+pub const NAMES_BYTES_ENOUGH: usize = 64 << 20;
 
 /// What a transaction began with.
 #[derive(Clone, Copy)]
@@ -105,6 +109,14 @@ impl Committer {
         let place = self.tip.place().max(log_place) + 1;
         Point { place, time_micros: now_micros.max(self.last_time_micros) }
     }
+    /// Is what was read still so?
+    fn judge(&mut self, reads: &Reads, base: Basis) -> Result<(), TransactError> {
+        if !base.knows_names_of(&self.tip, reads) {
+            let what = "a label or relationship type that it could not know came into being meanwhile";
+            return Err(TransactError::Conflict { what });
+        }
+        self.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })
+    }
     /// No commit from now on is earlier than this.
     pub fn not_before(&mut self, micros: u64) {
         self.last_time_micros = self.last_time_micros.max(micros);
@@ -159,12 +171,42 @@ impl Shared {
         input: &mut Input,
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
         self.make_ready(committer);
-        let Input { reads, base, stamp, .. } = input;
-        if !base.knows_names_of(&committer.tip, reads) {
-            let what = "a label or relationship type that it could not know came into being meanwhile";
-            return Err(TransactError::Conflict { what }.into());
+        let mut base = input.base;
+        committer.judge(&input.reads, base)?;
+        if self.name_ahead(committer)? {
+            // Among the names that are known now are its own; nothing else came between.
+            base = Basis { place: base.place, ..Basis::of(&committer.tip) };
+            self.make_ready(committer);
+            committer.judge(&input.reads, base)?;
         }
-        committer.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })?;
+        self.put_behind(committer, input, usize::MAX)
+    }
+
+    /// Puts names that no record carries yet into records of their own, until the next has room for the others beside its changes: a
+    /// transaction that was rolled back may leave any number of them. True if there were so many.
+    fn name_ahead(&self, committer: &mut Committer) -> Result<bool, Refusal> {
+        let mut ahead = false;
+        while !self.store.names().is_carried(committer.named)
+            && !self.store.names().undurable_within(NAMES_BYTES_ENOUGH).2
+        {
+            let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
+            let (changes, turn) = (Vec::new(), Some(EXEMPT));
+            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn };
+            let (waiting, leads) = self.put_behind(committer, &mut names, NAMES_BYTES_ENOUGH)?;
+            self.await_landing(&waiting, leads)?;
+            ahead = true;
+        }
+        Ok(ahead)
+    }
+
+    /// Applies a valid transaction behind all others, and puts it into flight, with new names of so many bytes.
+    fn put_behind(
+        &self,
+        committer: &mut Committer,
+        input: &mut Input,
+        names_bytes_max: usize,
+    ) -> Result<(Arc<Waiting>, bool), Refusal> {
+        let stamp = &mut input.stamp;
         if !committer.bank.is_alone() {
             committer.bank.exchange(&mut self.gatekeepers.lock());
         }
@@ -172,7 +214,7 @@ impl Shared {
             *stamp = committer.bank.restamp(&mut self.gatekeepers.lock(), stamp);
         }
         let place = committer.bank.take();
-        let applied = self.apply(committer, place, input);
+        let applied = self.apply(committer, place, input, names_bytes_max);
         if applied.is_err() {
             committer.bank.withdraw(place);
         }
@@ -182,7 +224,13 @@ impl Shared {
     }
 
     /// Applies a valid transaction at its place, and remembers what it wrote.
-    fn apply(&self, committer: &mut Committer, place: u64, input: &mut Input) -> Result<Accepted, Refusal> {
+    fn apply(
+        &self,
+        committer: &mut Committer,
+        place: u64,
+        input: &mut Input,
+        names_bytes_max: usize,
+    ) -> Result<Accepted, Refusal> {
         let Input { changes, reads, stamp, turn, .. } = input;
         let tip = &committer.tip;
         let next = tip.apply(place, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
@@ -191,7 +239,7 @@ impl Shared {
         if self.turns.holds_back(*turn, &footprint) {
             return Err(Refusal::Held);
         }
-        let (names, named) = self.store.names().undurable();
+        let (names, named, _) = self.store.names().undurable_within(names_bytes_max);
         let mut changes = std::mem::take(changes);
         if committer.named != Some(named) {
             // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.

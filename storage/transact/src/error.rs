@@ -112,7 +112,9 @@ impl TransactError {
             TransactError::SchemaExists { clash, .. } => clash.code(),
             TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
             TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
-            TransactError::Store(StoreError::EntryRefused(_)) => "Neo.ClientError.Statement.ArgumentError",
+            TransactError::Store(StoreError::EntryRefused(_) | StoreError::NameTooLong(_)) => {
+                "Neo.ClientError.Statement.ArgumentError"
+            }
             TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
             TransactError::Durable(DurableError::AlreadyOpen { .. }) => {
                 "Tanglewood.ClientError.Database.AlreadyOpen"
@@ -146,6 +148,13 @@ impl TransactError {
             TransactError::ReadOnly => Some("begin the transaction for writing".into()),
             TransactError::TooLarge => Some("split it into smaller transactions".into()),
             TransactError::Durable(error) => error.hint().map(str::to_string),
+            TransactError::Store(
+                error @ (StoreError::NameTooLong(_)
+                | StoreError::Full(_)
+                | StoreError::EntryRefused(_)
+                | StoreError::Corrupt(_)
+                | StoreError::Source(_)),
+            ) => Some(error.hint().into()),
             TransactError::Unknown { .. } => {
                 Some("open the database again and look whether it happened, before doing it again".into())
             }

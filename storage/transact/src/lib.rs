@@ -37,6 +37,7 @@ mod schema;
 mod transaction;
 
 pub use checkpoint::CheckpointReport;
+pub use commit::NAMES_BYTES_ENOUGH;
 pub use durable::{BackupReport, Problem, Report};
 pub use engine::{CommitCounts, Engine};
 pub use error::TransactError;

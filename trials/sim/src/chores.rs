@@ -6,8 +6,8 @@
 //!   (:Imported)-[:LINK]->(:Imported)                                              so many more of both with every import
 //! ```
 //!
-//! Two indexes come and go, one over nodes and one over relationships; two standing queries follow the pairs, and must tell what is there after
-//! each death.
+//! Two indexes come and go, one over nodes and one over relationships; so do users, who are suspended and let in again, and tenants with a
+//! share and a member. Two standing queries follow the pairs, and must tell what is there after each death.
 //!
 //! Invariant: one chore is under way at a time, so after a death two states are possible: with it, and without.
 
@@ -29,11 +29,20 @@ const STANDING: [(&str, &str); 2] = [
     ("odd", "MATCH (l:Left) WHERE l.mark % 2 = 1 RETURN count(*) AS n, sum(l.key) AS s"),
 ];
 
-/// Key to mark, and how often the file was imported.
+/// Users, and tenants, are so many different ones.
+const NAMES: u64 = 3;
+/// The password of every user.
+const PASSWORD: &str = "a password of chores";
+
+/// Key to mark, and how often the file was imported; what the catalogue holds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct State {
     pairs: BTreeMap<i64, i64>,
     imports: i64,
+    /// Whether they are suspended.
+    users: BTreeMap<String, bool>,
+    /// Their shares, and whether they have their member.
+    tenants: BTreeMap<String, (u32, bool)>,
 }
 
 /// The books.
@@ -86,7 +95,7 @@ impl Chores {
         let mark = self.next_mark;
         let there = self.state.pairs.contains_key(&key);
         let (mut after, mut must_refuse) = (self.state.clone(), false);
-        let asked = match (chance.below(20), there) {
+        let asked = match (chance.below(23), there) {
             (0, _) => "checkpoint".into(),
             (1, _) => ["index", "no-index", "edge-index", "no-edge-index"][chance.below(4) as usize].into(),
             (2, _) => {
@@ -95,6 +104,7 @@ impl Chores {
                 after.imports += 1;
                 format!("import {}", self.file.display())
             }
+            (20 | 21, _) => account(&mut after, chance, mark),
             (3 | 4, true) => {
                 must_refuse = true;
                 format!("make {key} {mark}")
@@ -122,7 +132,7 @@ impl Chores {
         Ok(())
     }
 
-    /// After a death: what is there must be the state with the chore under way, or without it.
+    /// After a death: users, tenants and pairs; what is there must be the state with the chore under way, or without it.
     ///
     /// # Errors
     /// What is there otherwise.
@@ -135,12 +145,73 @@ impl Chores {
         self.state = found;
         let there = database.standing();
         let named = |name: &str| there.iter().any(|one| one.name == name);
+        // Deaths that happen to come while one is installed are taken for its doing, in the end.
+        for aside in database.set_aside().into_iter().filter(|aside| aside.what == "standing query") {
+            if !aside.why.contains("the process ended") {
+                return Err(aside.to_string());
+            }
+            database.retry_standing(&aside.name).map_err(|error| error.to_string())?;
+        }
         // A death may come before they are made.
         STANDING
             .iter()
             .filter(|(name, _)| named(name))
             .try_for_each(|(name, text)| agrees(database, name, text))
     }
+}
+
+/// A chore about a user or a tenant.
+fn account(after: &mut State, chance: &mut Chance, mark: i64) -> String {
+    let name = format!("n{}", chance.below(NAMES));
+    let share = 1 + (mark % 500) as u32;
+    match (chance.below(5), after.users.get(&name).copied(), after.tenants.get(&name).copied()) {
+        (0, None, _) => {
+            after.users.insert(name.clone(), false);
+            format!("user {name}")
+        }
+        (0, Some(false), _) => {
+            after.users.insert(name.clone(), true);
+            format!("suspend {name}")
+        }
+        (0, Some(true), _) if chance.below(2) == 0 => {
+            after.users.insert(name.clone(), false);
+            format!("admit {name}")
+        }
+        (0, Some(true), _) => {
+            after.users.remove(&name);
+            format!("no-user {name}")
+        }
+        (1, _, Some(_)) => {
+            after.tenants.remove(&name);
+            format!("no-tenant {name}")
+        }
+        (2, _, Some((share, has_member))) => {
+            after.tenants.insert(name.clone(), (share, !has_member));
+            format!("{} {name}", if has_member { "no-member" } else { "member" })
+        }
+        (_, _, there) => {
+            after.tenants.insert(name.clone(), (share, there.is_some_and(|there| there.1)));
+            format!("{} {name} {share}", if there.is_some() { "share" } else { "tenant" })
+        }
+    }
+}
+
+/// The statement of a chore about a user or a tenant.
+fn statement(words: &[&str]) -> Option<String> {
+    let name = words.get(1)?;
+    let share = words.get(2).copied().unwrap_or_default();
+    Some(match words[0] {
+        "user" => format!("CREATE USER {name} SET PASSWORD '{PASSWORD}'"),
+        "no-user" => format!("DROP USER {name}"),
+        "suspend" => format!("ALTER USER {name} SET STATUS SUSPENDED"),
+        "admit" => format!("ALTER USER {name} SET STATUS ACTIVE"),
+        "tenant" => format!("CREATE TENANT {name} SET SHARE {share}"),
+        "share" => format!("ALTER TENANT {name} SET SHARE {share}"),
+        "no-tenant" => format!("DROP TENANT {name}"),
+        "member" => format!("ALTER TENANT {name} ADD USER of_{name}"),
+        "no-member" => format!("ALTER TENANT {name} REMOVE USER of_{name}"),
+        _ => return None,
+    })
 }
 
 /// Does one chore.
@@ -176,7 +247,10 @@ pub fn perform(database: &Database, chore: &str) -> Result<String, Failure> {
             "MATCH (l:Left {key: $key})-[:PAIR]->(r) DETACH DELETE l, r",
             params! { "key" => number(1) },
         ),
-        other => return Err(Failure::Broken(format!("no chore: {other}"))),
+        other => match statement(&words) {
+            Some(text) => query(&text, Params::new()),
+            None => return Err(Failure::Broken(format!("no chore: {other}"))),
+        },
     };
     done.map(|()| String::new()).map_err(|error| match error.code.as_str() {
         "Neo.ClientError.Schema.ConstraintValidationFailed" => Failure::Refused(error.to_string()),
@@ -207,14 +281,41 @@ fn import(file: &str) -> database::ImportOptions {
     }
 }
 
-/// The pairs and imports that are there, each whole.
+/// Users that are there. One of them logs on where it may: a hash takes its time.
+fn users(database: &Database) -> Result<BTreeMap<String, bool>, String> {
+    let users = database.users();
+    let there: BTreeMap<String, bool> =
+        users.list().into_iter().map(|user| (user.name, user.suspended)).collect();
+    if let Some((name, suspended)) = there.first_key_value() {
+        let is_in = users.log_on(name, PASSWORD).map_err(|error| error.to_string())?.is_some();
+        if is_in == *suspended {
+            return Err(format!("user {name} is suspended: {suspended}; may log on: {is_in}"));
+        }
+    }
+    Ok(there)
+}
+
+/// Tenants that are there, with their shares, and whether they have their member.
+fn tenants(database: &Database) -> Result<BTreeMap<String, (u32, bool)>, String> {
+    let mut there = BTreeMap::new();
+    for (name, tenant) in database.tenants() {
+        let members: Vec<&String> = tenant.users.keys().collect();
+        if members.iter().any(|member| ***member != format!("of_{name}")) {
+            return Err(format!("tenant {name} has members {members:?}"));
+        }
+        there.insert(name, (tenant.allowance.share, !members.is_empty()));
+    }
+    Ok(there)
+}
+
+/// The pairs and imports that are there, each whole; and users and tenants.
 fn look(database: &Database) -> Result<State, String> {
     let mut session = database.session();
     let mut rows = |text: &str| -> Result<Vec<Vec<Value>>, String> {
         let result = session.query(text, Params::new()).and_then(|result| result.rows());
         result.map_err(|error| format!("{text}: {error}"))
     };
-    let mut state = State::default();
+    let mut state = State { users: users(database)?, tenants: tenants(database)?, ..State::default() };
     let found = rows(
         "MATCH (l:Left) OPTIONAL MATCH (l)-[p:PAIR]->(r:Right) \
          RETURN l.key, l.mark, p.mark, r.key, r.mark",

@@ -10,8 +10,10 @@
 //! Idea: the open only reads the entries. Each query has a state under its name from then on, so it is listed and can be dropped whatever
 //! becomes of it; whoever subscribes waits for a bounded time. A query whose installation does not end within [`INSTALL_TIME_MAX`], or
 //! that passes a limit of memory, is set aside with the reason.
+//! So is one at whose installation the process died too often (see [`Attempts`]).
 //! Invariant: a name is here, or with the keeper, or nowhere; but for a moment between two states it may be in both.
 
+use super::attempts::Attempts;
 use super::{Definition, Maker};
 use crate::entries::{SetAside, caught};
 use crate::notes::Notes;
@@ -56,28 +58,33 @@ struct Names {
 }
 
 /// The queries that do not run yet, by name.
-#[derive(Default)]
 pub(super) struct Installations {
     names: Mutex<Names>,
     changed: Condvar,
+    attempts: Attempts,
 }
 
 impl Installations {
     /// The queries of the catalogue: those that can be read wait, the others are set aside.
-    pub fn of(entries: &Entries, payer: impl Fn(&str) -> u32) -> Installations {
+    pub fn of(entries: &Entries, payer: impl Fn(&str) -> u32, attempts: Attempts) -> Installations {
         let mut names = Names::default();
         for (name, read) in Definition::read_all(entries) {
             let pending = match read {
                 Ok(definition) => Pending {
                     text: definition.text.to_string(),
                     payer: payer(&definition.tenant),
-                    stage: Stage::Waiting(definition),
+                    stage: match attempts.refusal(&name) {
+                        Some(why) => {
+                            Stage::SetAside(Error::new("Tanglewood.DatabaseError.Standing.Deaths", why))
+                        }
+                        None => Stage::Waiting(definition),
+                    },
                 },
                 Err(error) => Pending { text: String::new(), payer: 0, stage: Stage::SetAside(error) },
             };
             names.pending.insert(name.to_string(), pending);
         }
-        Installations { names: Mutex::new(names), changed: Condvar::new() }
+        Installations { names: Mutex::new(names), changed: Condvar::new(), attempts }
     }
     /// Takes a name for a query that is being created; what comes back gives it up again.
     ///
@@ -141,6 +148,7 @@ impl Installations {
     /// Forgets a query, and ends its installation.
     pub fn drop_query(&self, name: &str) {
         let mut names = self.names.lock();
+        self.attempts.pardon(name, names.is_busy);
         if let Some(Pending { stage: Stage::Installing(installing), .. }) = names.pending.remove(name) {
             installing.end("it was dropped");
         }
@@ -156,6 +164,7 @@ impl Installations {
             Ok(definition) => (definition.text.to_string(), Stage::Waiting(definition)),
             Err(error) => (String::new(), Stage::SetAside(error)),
         };
+        self.attempts.pardon(name, names.is_busy);
         names.pending.insert(name.into(), Pending { text, payer, stage });
         self.changed.notify_all();
         true
@@ -214,6 +223,7 @@ impl Installations {
         };
         let found = if names.is_closed { None } else { names.pending.iter().find_map(waits) };
         let Some(name) = found else {
+            self.attempts.end_all();
             names.is_busy = false;
             self.changed.notify_all();
             return None;
@@ -288,8 +298,12 @@ struct Installer {
 
 impl Installer {
     fn run(self) {
+        let attempts = &self.installations.attempts;
+        attempts.begin_all();
         while let Some((name, definition, payer, installing)) = self.installations.next() {
+            attempts.begin(&name);
             let made = caught(|| self.maker.make(&definition, payer, &installing));
+            attempts.ended(&name);
             let outcome =
                 made.unwrap_or_else(|why| Err(Error::new("Tanglewood.DatabaseError.Standing.Internal", why)));
             if let Err(error) = &outcome {

@@ -93,7 +93,8 @@ pub(crate) fn listed(users: &Users, only: Option<&str>) -> Vec<Vec<Value>> {
     let row = |user: super::UserInfo| {
         let roles = Value::list(vec!["PUBLIC".into()]);
         let suspended = user.suspended || user.problem.is_some();
-        vec![user.name.into(), roles, false.into(), suspended.into(), Value::Null]
+        let failure = user.problem.map_or(Value::Null, Value::from);
+        vec![user.name.into(), roles, false.into(), suspended.into(), Value::Null, failure]
     };
     users.list().into_iter().filter(|user| only.is_none_or(|only| only == user.name)).map(row).collect()
 }
