@@ -1,0 +1,146 @@
+//! How good are the tests? Changes the code of a room in many small ways, and runs the room's own tests against each.
+//!
+//! ```text
+//!   find: every change of every file ─ draw: a sample by seed ─ write: all of a room behind switches ─ one build ─ a run of the tests for each
+//! ```
+//!
+//! Idea: what costs is building, so a room is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
+//! run turns one change on. Test binaries that never come to a change are not run against it. What does not build behind a switch is tried
+//! by itself.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a developer's tool, outside the house"
+)]
+
+mod find;
+mod room;
+mod run;
+mod values;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Storeys whose rooms are drawn from.
+const STOREYS: [&str; 3] = ["storage", "language", "engine"];
+/// Changes where not said.
+const SAMPLE: usize = 20;
+/// Of a hundred changes that build, so many must be caught.
+const CAUGHT_PERCENT_MIN: usize = 95;
+
+const USAGE: &str = "\
+cargo xtask mutants [--sample N] [--seed S] [--room R]... [--list]
+
+  --sample N   changes drawn over all rooms that are asked (20)
+  --seed S     another seed draws others (1)
+  --room R     only this room; may be given several times
+  --list       prints the sample, and runs nothing
+";
+
+struct Options {
+    sample: usize,
+    seed: u64,
+    rooms: Vec<String>,
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let outcome =
+        options(&words).map_err(|fault| format!("{fault}\n{USAGE}")).and_then(|options| sample(&options));
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options(words: &[String]) -> Result<Options, String> {
+    let mut options = Options { sample: SAMPLE, seed: 1, rooms: Vec::new(), list: false };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
+        match word.as_str() {
+            "--sample" => options.sample = value()?.parse().map_err(|error| format!("--sample: {error}"))?,
+            "--seed" => options.seed = value()?.parse().map_err(|error| format!("--seed: {error}"))?,
+            "--room" => options.rooms.push(value()?.to_string()),
+            "--list" => options.list = true,
+            other => return Err(format!("{other} is not known")),
+        }
+    }
+    Ok(options)
+}
+
+fn sample(options: &Options) -> Result<bool, String> {
+    let root = root()?;
+    let rooms = rooms(&root, &options.rooms)?;
+    let tree = room::copy(&root)?;
+    let mut all = Vec::new();
+    for (name, storey) in &rooms {
+        all.extend(room::mutants(&tree, storey, name)?.into_iter().map(|mutant| (name.clone(), mutant)));
+    }
+    let there = all.len();
+    all.sort_by_cached_key(|(_, mutant)| rank(options.seed, &mutant.name));
+    all.truncate(options.sample);
+    println!("{} of {there} changes of {} rooms, seed {}", all.len(), rooms.len(), options.seed);
+    let mut by_room: BTreeMap<&str, Vec<&find::Mutant>> = BTreeMap::new();
+    all.iter().for_each(|(room, mutant)| by_room.entry(room).or_default().push(mutant));
+    by_room.values_mut().for_each(|mutants| mutants.sort_by(|one, other| one.name.cmp(&other.name)));
+    if options.list {
+        by_room.values().flatten().for_each(|mutant| println!("{}", mutant.name));
+        return Ok(true);
+    }
+    let mut total = run::Outcome::default();
+    for (name, mutants) in by_room {
+        let outcome = run::try_room(&tree, &rooms[name], name, &mutants)?;
+        outcome.survivors.iter().for_each(|survivor| println!("{survivor}"));
+        println!("{name}: {}", outcome.summary());
+        total.add(outcome);
+    }
+    println!("all: {}", total.summary());
+    Ok(total.is_at_least(CAUGHT_PERCENT_MIN))
+}
+
+/// The folder of the workspace.
+fn root() -> Result<PathBuf, String> {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).map(PathBuf::from).ok_or_else(|| "no workspace".to_string())
+}
+
+/// Rooms that are asked for, or all, with their storeys.
+fn rooms(root: &std::path::Path, asked: &[String]) -> Result<BTreeMap<String, String>, String> {
+    let mut all = BTreeMap::new();
+    for storey in STOREYS {
+        let entries = std::fs::read_dir(root.join(storey)).map_err(|error| format!("{storey}: {error}"))?;
+        let is_room = |entry: &std::fs::DirEntry| entry.path().join("Cargo.toml").exists();
+        for entry in entries.flatten().filter(is_room) {
+            all.insert(entry.file_name().to_string_lossy().into_owned(), storey.to_string());
+        }
+    }
+    match asked.iter().find(|room| !all.contains_key(*room)) {
+        Some(unknown) => Err(format!(
+            "{unknown} is no room of {}: {}",
+            STOREYS.join(", "),
+            all.into_keys().collect::<Vec<_>>().join(", ")
+        )),
+        None => Ok(all.into_iter().filter(|(room, _)| asked.is_empty() || asked.contains(room)).collect()),
+    }
+}
+
+/// Those whose names rank lowest under the seed are the sample, so that a larger one contains a smaller one.
+fn rank(seed: u64, name: &str) -> u64 {
+    name.bytes().fold(mixed(seed), |hash, byte| mixed(hash ^ u64::from(byte)))
+}
+
+/// SplitMix64's finalizer.
+fn mixed(seed: u64) -> u64 {
+    let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

@@ -1,0 +1,383 @@
+//! Builds a room with its sample, runs its tests against each change, and tells what came of it.
+
+use crate::find::Mutant;
+use crate::room;
+use crate::write::{self, SWITCHES, Written};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A change ends with a timeout after so many times what the unchanged tests take.
+const TIMEOUT_MULTIPLIER: u32 = 3;
+/// And not before so long.
+const TIMEOUT_MIN: Duration = Duration::from_secs(20);
+/// Kilobytes of address space that tests may take: a change may make them take everything.
+const SPACE_KB_MAX: u64 = 12 << 20;
+/// Builds after each of which changes that do not build are left out.
+const BUILDS_MAX: usize = 40;
+/// Changes of one build: what the switches remember.
+const SWITCHES_MAX: usize = 4_096;
+
+/// What became of the changes.
+#[derive(Default)]
+pub struct Outcome {
+    caught: usize,
+    timeout: usize,
+    unviable: usize,
+    missed: usize,
+    /// Each with the line that it changed.
+    pub survivors: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Caught,
+    Timeout,
+    Missed,
+}
+
+impl Outcome {
+    fn viable(&self) -> usize {
+        self.caught + self.timeout + self.missed
+    }
+    /// Are so many of a hundred caught?
+    pub fn is_at_least(&self, percent: usize) -> bool {
+        (self.caught + self.timeout) * 100 >= self.viable() * percent
+    }
+    /// A line.
+    pub fn summary(&self) -> String {
+        let held = self.caught + self.timeout;
+        let percent = (held * 100).checked_div(self.viable()).unwrap_or(100);
+        format!(
+            "{} caught, {} timeouts, {} missed, {} do not build: {percent} % of {}",
+            self.caught,
+            self.timeout,
+            self.missed,
+            self.unviable,
+            self.viable()
+        )
+    }
+    /// Both.
+    pub fn add(&mut self, other: Outcome) {
+        self.caught += other.caught;
+        self.timeout += other.timeout;
+        self.unviable += other.unviable;
+        self.missed += other.missed;
+        self.survivors.extend(other.survivors);
+    }
+    fn count(&mut self, mutant: &Mutant, text: &str, end: End) {
+        match end {
+            End::Caught => self.caught += 1,
+            End::Timeout => self.timeout += 1,
+            End::Missed => {
+                self.missed += 1;
+                self.survivors.push(shown(mutant, text));
+            }
+        }
+    }
+}
+
+/// The name of a change, and the lines it is about.
+fn shown(mutant: &Mutant, text: &str) -> String {
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().to_string();
+    let begin = text[..mutant.arm.start].rfind('\n').map_or(0, |at| at + 1);
+    format!("survived: {}\n    {}", mutant.name, first_line(text[begin..].trim_start()))
+}
+
+/// A test binary of a room.
+struct Binary {
+    path: PathBuf,
+    /// What it takes unchanged, and the changes it comes to.
+    time: Duration,
+    reaches: BTreeSet<usize>,
+}
+
+/// A room in the copy of the tree.
+struct Room<'a> {
+    tree: &'a Path,
+    folder: PathBuf,
+    package: String,
+    /// Its files as they are.
+    texts: BTreeMap<String, String>,
+}
+
+/// Runs the room's own tests, of its library and its folder `tests`, against each of these.
+pub fn try_room(tree: &Path, storey: &str, name: &str, mutants: &[&Mutant]) -> Result<Outcome, String> {
+    let begin = Instant::now();
+    let folder = tree.join(storey).join(name);
+    let lib = format!("{storey}/{name}/src/lib.rs");
+    let mut texts = BTreeMap::new();
+    for file in mutants.iter().map(|mutant| &mutant.file).chain([&lib]) {
+        let text = std::fs::read_to_string(tree.join(file)).map_err(|error| format!("{file}: {error}"))?;
+        texts.insert(file.clone(), text);
+    }
+    let room = Room { tree, folder, package: format!("tanglewood-{name}"), texts };
+    let outcome = room.try_all(mutants.get(..SWITCHES_MAX).unwrap_or(mutants), &lib);
+    room.restore()?;
+    println!("{name}: {:.0} s", begin.elapsed().as_secs_f64());
+    outcome
+}
+
+impl Room<'_> {
+    fn restore(&self) -> Result<(), String> {
+        self.texts.iter().try_for_each(|(file, text)| room::write(&self.tree.join(file), text.as_bytes()))
+    }
+
+    fn try_all(&self, mutants: &[&Mutant], lib: &str) -> Result<Outcome, String> {
+        let mut on: BTreeSet<usize> =
+            (0..mutants.len()).filter(|number| !mutants[*number].is_constant).collect();
+        self.leave_out_what_does_not_build(mutants, lib, &mut on)?;
+        let mut binaries = self.binaries()?.ok_or("the tests do not build with the switches in them")?;
+        self.run_unchanged(&mut binaries)?;
+        let mut outcome = Outcome::default();
+        for number in &on {
+            let mutant = mutants[*number];
+            let reaching = binaries.iter().filter(|binary| binary.reaches.contains(number));
+            let end = self.against(reaching, Some(*number))?;
+            eprintln!("{end:?}: {}", mutant.name);
+            outcome.count(mutant, &self.texts[&mutant.file], end);
+        }
+        self.restore()?;
+        for number in (0..mutants.len()).filter(|number| !on.contains(number)) {
+            let (mutant, text) = (mutants[number], &self.texts[&mutants[number].file]);
+            room::write(&self.tree.join(&mutant.file), write::changed(text, mutant).as_bytes())?;
+            let end = match self.faults()?.is_empty() {
+                true => self.binaries()?.map(|own| self.alone(own, &binaries)).transpose()?,
+                false => None,
+            };
+            room::write(&self.tree.join(&mutant.file), text.as_bytes())?;
+            eprintln!("{end:?}, by itself: {}", mutant.name);
+            match end {
+                Some(end) => outcome.count(mutant, text, end),
+                None => outcome.unviable += 1,
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Writes the files with switches, until they build.
+    fn leave_out_what_does_not_build(
+        &self,
+        mutants: &[&Mutant],
+        lib: &str,
+        on: &mut BTreeSet<usize>,
+    ) -> Result<(), String> {
+        for _ in 0..BUILDS_MAX {
+            let written = self.write_switched(mutants, lib, on)?;
+            let faults = self.faults()?;
+            if faults.is_empty() {
+                return Ok(());
+            }
+            let guilty: BTreeSet<usize> = faults.iter().flat_map(|fault| fault.guilty(&written)).collect();
+            if guilty.is_empty() {
+                return Err(format!("{} does not build:\n{}", self.package, faults[0].told));
+            }
+            on.retain(|number| !guilty.contains(number));
+        }
+        Err(format!("{} does not build, whatever is left out", self.package))
+    }
+
+    fn write_switched(
+        &self,
+        mutants: &[&Mutant],
+        lib: &str,
+        on: &BTreeSet<usize>,
+    ) -> Result<BTreeMap<String, Written>, String> {
+        let mut all = BTreeMap::new();
+        for (file, text) in &self.texts {
+            let own = on.iter().map(|number| (*number, mutants[*number]));
+            let own: Vec<_> = own.filter(|(_, mutant)| mutant.file == *file).collect();
+            let mut written = write::switched(text, &own);
+            if file == lib {
+                written.text.push_str(SWITCHES);
+            }
+            room::write(&self.tree.join(file), written.text.as_bytes())?;
+            all.insert(file.clone(), written);
+        }
+        Ok(all)
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(arguments).args(["--package", &self.package, "--message-format", "json"]);
+        command.current_dir(self.tree).stderr(Stdio::null());
+        if std::env::var_os("CARGO_TARGET_DIR").is_none() {
+            // What other packages need is built already for the tree itself.
+            command.env("CARGO_TARGET_DIR", self.tree.join("../.."));
+        }
+        let output = command.output().map_err(|error| format!("cargo: {error}"))?;
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    /// What keeps the library from building.
+    fn faults(&self) -> Result<Vec<Fault>, String> {
+        let messages = self.cargo(&["check", "--lib"])?;
+        let of = |message: &Value| {
+            let is_error = message["message"]["level"] == "error";
+            is_error.then(|| Fault::of(&message["message"]))
+        };
+        let faults: Vec<Fault> = messages.iter().filter_map(of).collect();
+        let is_built = messages.iter().any(|message| message["success"] == true);
+        match faults.is_empty() && !is_built {
+            true => Err(format!("{} cannot be built", self.package)),
+            false => Ok(faults),
+        }
+    }
+
+    /// Builds the tests; none if they do not build.
+    fn binaries(&self) -> Result<Option<Vec<Binary>>, String> {
+        let messages = self.cargo(&["test", "--tests", "--no-run"])?;
+        if !messages.iter().any(|message| message["success"] == true) {
+            return Ok(None);
+        }
+        let paths = messages.iter().filter_map(|message| {
+            let is_test = message["profile"]["test"] == true;
+            message["executable"].as_str().filter(|_| is_test)
+        });
+        let binary =
+            |path: &str| Binary { path: path.into(), time: Duration::ZERO, reaches: BTreeSet::new() };
+        Ok(Some(paths.map(binary).collect()))
+    }
+
+    /// Runs all tests with nothing on, and notes what they come to.
+    fn run_unchanged(&self, binaries: &mut [Binary]) -> Result<(), String> {
+        for binary in binaries.iter_mut() {
+            let note = self.tree.join("reached");
+            let _ = std::fs::remove_file(&note);
+            let begin = Instant::now();
+            let child = self.start(binary, &[("TANGLEWOOD_MUTANTS_REACHED", &note.display().to_string())])?;
+            if end_of(child, Duration::MAX)? != End::Missed {
+                return Err(format!("{} fails with nothing changed", binary.path.display()));
+            }
+            binary.time = begin.elapsed();
+            let reached = std::fs::read_to_string(&note).unwrap_or_default();
+            binary.reaches = reached.lines().filter_map(|line| line.parse().ok()).collect();
+        }
+        binaries.sort_by_key(|binary| binary.time);
+        Ok(())
+    }
+
+    fn start(&self, binary: &Binary, environment: &[(&str, &str)]) -> Result<Child, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {SPACE_KB_MAX}; exec \"$0\" 2>/dev/null")]).arg(&binary.path);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command.envs(environment.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.spawn().map_err(|error| format!("{}: {error}", binary.path.display()))
+    }
+
+    fn against<'b>(
+        &self,
+        binaries: impl Iterator<Item = &'b Binary>,
+        on: Option<usize>,
+    ) -> Result<End, String> {
+        for binary in binaries {
+            let number = on.map(|on| on.to_string());
+            let environment: Vec<(&str, &str)> =
+                number.iter().map(|number| ("TANGLEWOOD_MUTANT", number.as_str())).collect();
+            let time = (binary.time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN);
+            let end = end_of(self.start(binary, &environment)?, time)?;
+            if end != End::Missed {
+                return Ok(end);
+            }
+        }
+        Ok(End::Missed)
+    }
+
+    /// Against binaries of one change that has no switch; they take as long as those with switches.
+    fn alone(&self, mut own: Vec<Binary>, known: &[Binary]) -> Result<End, String> {
+        let longest = known.iter().map(|binary| binary.time).max().unwrap_or_default();
+        own.iter_mut().for_each(|binary| binary.time = longest);
+        self.against(own.iter(), None)
+    }
+}
+
+/// How a run of tests ends; it is ended at the first test that fails.
+fn end_of(mut child: Child, time: Duration) -> Result<End, String> {
+    let failed = Arc::new(AtomicBool::new(false));
+    let told = child.stdout.take().map(|out| {
+        let failed = failed.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if line.starts_with("test ") && line.ends_with("FAILED") {
+                    failed.store(true, Ordering::Relaxed);
+                }
+            }
+        })
+    });
+    let begin = Instant::now();
+    let end = loop {
+        if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+            break if status.success() { End::Missed } else { End::Caught };
+        }
+        let is_over = begin.elapsed() > time;
+        if is_over || failed.load(Ordering::Relaxed) {
+            let _ = child.kill();
+            let _ = child.wait();
+            break if is_over { End::Timeout } else { End::Caught };
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    drop(told);
+    Ok(end)
+}
+
+/// An error of the compiler.
+struct Fault {
+    told: String,
+    /// Files and bytes that it names; the first are those that it is about.
+    places: Vec<(bool, String, Range<usize>)>,
+}
+
+impl Fault {
+    fn of(message: &Value) -> Fault {
+        let spans = message["spans"].as_array().cloned().unwrap_or_default();
+        let place = |span: &Value| {
+            let byte = |name: &str| span[name].as_u64().unwrap_or(0) as usize;
+            let file = span["file_name"].as_str().unwrap_or_default().to_string();
+            (span["is_primary"] == true, file, byte("byte_start")..byte("byte_end"))
+        };
+        let told = message["rendered"].as_str().unwrap_or_default().to_string();
+        let mut places: Vec<_> = spans.iter().map(place).collect();
+        places.sort_by_key(|(is_primary, ..)| !is_primary);
+        Fault { told, places }
+    }
+
+    /// The changes that it is about: those it names, or else all behind the innermost switch around what it names.
+    fn guilty(&self, written: &BTreeMap<String, Written>) -> Vec<usize> {
+        let lies_in =
+            |inner: &Range<usize>, outer: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+        for (_, file, bytes) in &self.places {
+            let Some(written) = written.get(file) else { continue };
+            let own = written.places.iter().filter(|(_, own, _)| lies_in(bytes, own));
+            let own: Vec<usize> = own.map(|(number, ..)| *number).collect();
+            if !own.is_empty() {
+                return own;
+            }
+        }
+        for (_, file, bytes) in &self.places {
+            let Some(written) = written.get(file) else { continue };
+            let around = written.places.iter().filter(|(.., whole)| lies_in(bytes, whole));
+            if let Some((.., whole)) = around.min_by_key(|(.., whole)| whole.len()) {
+                let behind = written.places.iter().filter(|(.., other)| other == whole);
+                return behind.map(|(number, ..)| *number).collect();
+            }
+        }
+        // Something within what it names.
+        for (_, file, bytes) in &self.places {
+            let Some(written) = written.get(file) else { continue };
+            let inner = written.places.iter().filter(|(.., whole)| lies_in(whole, bytes));
+            let inner: Vec<usize> = inner.map(|(number, ..)| *number).collect();
+            if !inner.is_empty() {
+                return inner;
+            }
+        }
+        Vec::new()
+    }
+}
