@@ -3,31 +3,35 @@
 use order::kronos::{
     Assigned, Constraint, Direction, EventId, EventOrder, Failure, KronosError, Refused, Strength,
 };
+use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
-/// `docs/formats/kronos.proto`.
-pub mod v1 {
-    #![allow(
-        missing_docs,
-        clippy::all,
-        clippy::pedantic,
-        clippy::disallowed_methods,
-        reason = "made from the proto file"
-    )]
-    tonic::include_proto!("kronos.v1");
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::disallowed_methods,
+    reason = "made from the proto files"
+)]
+mod made {
+    /// `docs/formats/kronos.proto`.
+    pub mod v1 {
+        tonic::include_proto!("kronos.v1");
+    }
+    /// `src/peers.proto`.
+    pub mod peers {
+        tonic::include_proto!("kronos.peers.v1");
+    }
 }
 
-/// `src/peers.proto`.
-pub(crate) mod peers {
-    #![allow(
-        missing_docs,
-        clippy::all,
-        clippy::pedantic,
-        clippy::disallowed_methods,
-        reason = "made from the proto file"
-    )]
-    tonic::include_proto!("kronos.peers.v1");
-}
+pub use made::v1;
+
+pub(crate) use made::peers;
+
+/// Names what is wrong, finer than the code, in the metadata of a refusal.
+const REASON_KEY: &str = "kronos-reason";
+/// The position in the batch that a refusal is about, in its metadata.
+const AT_KEY: &str = "kronos-at";
 
 pub(crate) fn events(names: Vec<u64>) -> Vec<EventId> {
     names.into_iter().map(EventId).collect()
@@ -75,26 +79,37 @@ pub(crate) fn constraint(at: usize, one: &v1::Constraint) -> Result<Constraint, 
     Ok(Constraint { this: EventId(one.first), direction, that: EventId(one.second), strength })
 }
 
-/// The code of a failure, as the proto file promises it.
+/// The code of a failure, its reason and its place in the batch, as the proto file promises them.
 pub(crate) fn status(failure: &Failure) -> Status {
-    let code = match failure {
-        Failure::Events(error) | Failure::Batch(Refused::Invalid { error, .. }) => code_of(error),
-        Failure::Batch(Refused::Contradiction { .. }) | Failure::NotHeld(_) => Code::FailedPrecondition,
-        Failure::RequestForgotten(_) | Failure::RequestReused(_) | Failure::Stamps(_) => {
-            Code::FailedPrecondition
-        }
-        Failure::NoSession(_) => Code::NotFound,
-        Failure::TooManySessions => Code::ResourceExhausted,
-        Failure::BatchTooLarge(_) | Failure::RequestWithoutSession | Failure::Shared => Code::InvalidArgument,
-    };
-    Status::new(code, failure.to_string())
+    let (code, reason) = code_and_reason(failure);
+    let mut status = Status::new(code, failure.to_string());
+    let metadata = status.metadata_mut();
+    metadata.insert(REASON_KEY, MetadataValue::from_static(reason));
+    if let Failure::Batch(Refused::Contradiction { at, .. } | Refused::Invalid { at, .. }) = failure {
+        metadata.insert(AT_KEY, MetadataValue::from(*at as u64));
+    }
+    status
 }
 
-fn code_of(error: &KronosError) -> Code {
-    match error {
-        KronosError::Unknown(_) | KronosError::Released(_) => Code::NotFound,
-        KronosError::Same(_) => Code::InvalidArgument,
-        KronosError::References(_) => Code::FailedPrecondition,
-        KronosError::TooManyEvents { .. } | KronosError::TooManyEdges { .. } => Code::ResourceExhausted,
+fn code_and_reason(failure: &Failure) -> (Code, &'static str) {
+    match failure {
+        Failure::Events(error) | Failure::Batch(Refused::Invalid { error, .. }) => match error {
+            KronosError::Unknown(_) => (Code::NotFound, "unknown-event"),
+            KronosError::Released(_) => (Code::NotFound, "released-event"),
+            KronosError::Same(_) => (Code::InvalidArgument, "same-event"),
+            KronosError::References(_) => (Code::FailedPrecondition, "references"),
+            KronosError::TooManyEvents { .. } => (Code::ResourceExhausted, "too-many-events"),
+            KronosError::TooManyEdges { .. } => (Code::ResourceExhausted, "too-many-orders"),
+        },
+        Failure::Batch(Refused::Contradiction { .. }) => (Code::FailedPrecondition, "contradiction"),
+        Failure::NotHeld(_) => (Code::FailedPrecondition, "not-held"),
+        Failure::RequestForgotten(_) => (Code::FailedPrecondition, "request-forgotten"),
+        Failure::RequestReused(_) => (Code::FailedPrecondition, "request-reused"),
+        Failure::Stamps(_) => (Code::FailedPrecondition, "stamps"),
+        Failure::NoSession(_) => (Code::NotFound, "session"),
+        Failure::TooManySessions => (Code::ResourceExhausted, "too-many-sessions"),
+        Failure::BatchTooLarge(_) => (Code::InvalidArgument, "batch-too-large"),
+        Failure::RequestWithoutSession => (Code::InvalidArgument, "request-without-session"),
+        Failure::Shared => (Code::InvalidArgument, "shared-session"),
     }
 }

@@ -1,0 +1,148 @@
+//! The twin that locks: a question shares the locks of a person and of all friends, an update has those of its two alone, until the end.
+//!
+//! A lock that cannot be had at once makes the operation give back what it has and start over, since friends are only known once the person is locked, so
+//! that no order of locking would do.
+
+use super::{Friends, Operation, SHARDS, Social, Step, recommend, shard_of, with_change};
+use crate::Load;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tanglewood_kronos::Event;
+use world::chance::Chance;
+use world::threads;
+
+/// The longest pause before an operation starts over, in microseconds.
+const PAUSE_US_MAX: u64 = 200;
+
+pub(super) struct Store {
+    shards: Vec<Mutex<HashMap<u32, Person>>>,
+    /// Taken while all locks are held, so the order of the numbers is the order of the operations.
+    next: AtomicU64,
+}
+
+#[derive(Default)]
+struct Person {
+    friends: Friends,
+    shared: u32,
+    is_locked: bool,
+}
+
+impl Store {
+    pub(super) fn new(social: &Social) -> Store {
+        let shards: Vec<Mutex<HashMap<u32, Person>>> = (0..SHARDS).map(|_| Mutex::default()).collect();
+        for person in 0..social.people() {
+            let friends = Arc::new(social.friends(person).to_vec());
+            shards[shard_of(person)].lock().insert(person, Person { friends, ..Person::default() });
+        }
+        Store { shards, next: AtomicU64::new(0) }
+    }
+
+    fn with<T>(&self, person: u32, work: impl FnOnce(&mut Person) -> T) -> T {
+        work(self.shards[shard_of(person)].lock().entry(person).or_default())
+    }
+
+    /// The friends of all, if none is locked by an update.
+    fn share(&self, people: &[u32]) -> Option<Vec<Friends>> {
+        let mut found = Vec::with_capacity(people.len());
+        for person in people {
+            let friends = self.with(*person, |one| {
+                let is_free = !one.is_locked;
+                one.shared += u32::from(is_free);
+                is_free.then(|| one.friends.clone())
+            });
+            match friends {
+                Some(friends) => found.push(friends),
+                None => {
+                    self.unshare(&people[..found.len()]);
+                    return None;
+                }
+            }
+        }
+        Some(found)
+    }
+    fn unshare(&self, people: &[u32]) {
+        people.iter().for_each(|person| self.with(*person, |one| one.shared -= 1));
+    }
+
+    fn lock(&self, people: [u32; 2]) -> bool {
+        let try_lock = |person| {
+            self.with(person, |one| {
+                let is_free = !one.is_locked && one.shared == 0;
+                one.is_locked |= is_free;
+                is_free
+            })
+        };
+        if !try_lock(people[0]) {
+            return false;
+        }
+        let has_both = try_lock(people[1]);
+        if !has_both {
+            self.with(people[0], |one| one.is_locked = false);
+        }
+        has_both
+    }
+
+    /// Tries until all locks are had. Returns how often it started over, too.
+    pub(super) fn carry_out(&self, load: &Load, operation: Operation, chance: &mut Chance) -> (Step, u64) {
+        let mut repeated = 0;
+        loop {
+            let done = match operation {
+                Operation::Update { one, other, add } => self.update(load, one, other, add),
+                Operation::Recommend { person } => self.ask(load, person),
+            };
+            if let Some((answer, number)) = done {
+                let (began, ended) = (number, number + 1);
+                let event = Event(number);
+                return (Step { operation, answer, event, began, ended, orders: Vec::new() }, repeated);
+            }
+            repeated += 1;
+            threads::sleep(Duration::from_micros(chance.below(PAUSE_US_MAX)));
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn update(&self, load: &Load, one: u32, other: u32, add: bool) -> Option<(Option<u32>, u64)> {
+        load.travel();
+        let has_both = self.lock([one.min(other), one.max(other)]);
+        load.travel();
+        if !has_both {
+            return None;
+        }
+        let number = self.number();
+        load.travel();
+        for (person, friend) in [(one, other), (other, one)] {
+            self.with(person, |found| {
+                with_change(Arc::make_mut(&mut found.friends), friend, add);
+                found.is_locked = false;
+            });
+        }
+        load.travel();
+        Some((None, number))
+    }
+
+    fn ask(&self, load: &Load, person: u32) -> Option<(Option<u32>, u64)> {
+        load.travel();
+        let own = self.share(&[person]);
+        load.travel();
+        let own = own?.remove(0);
+        load.travel();
+        let theirs = self.share(&own);
+        load.travel();
+        let answer = theirs.map(|theirs| {
+            let number = self.number();
+            (recommend(person, &own, theirs.iter().map(|friends| friends.as_slice())), number)
+        });
+        // Locks are given back without waiting for the shards.
+        if answer.is_some() {
+            self.unshare(&own);
+        }
+        self.unshare(&[person]);
+        answer
+    }
+}

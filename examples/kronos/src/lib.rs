@@ -1,0 +1,24 @@
+//! # Applications of Kronos, the event ordering service (Weaver, §2.5)
+//!
+//! Each keeps its own data, as a program would that is spread over machines; what it asks of Kronos is only which of two events came first.
+//!
+//! | module | what it is | what Kronos does for it |
+//! |---|---|---|
+//! | [`timeline`] | a social network's timelines, kept by replicas that hear of messages in different orders | replies stand below what they answer, everywhere |
+//! | [`kronograph`] | a graph store in shards, with friend recommendation | questions see each update everywhere or nowhere, and nobody waits for a lock |
+//! | [`bank`] | transfers over a key-value store in shards | transactions take effect in one order on all shards; those that cannot start over |
+//!
+//! The bank and the graph store have twins that lock, for comparison (figures 5.1 and 5.2). Every run is verified: the histories of bank and graph store
+//! are replayed one operation after the other ([`bank::History`], [`kronograph::History`]).
+//!
+//! Reading order: [`Load`] and [`Outcome`], `events` (events taken from a pool and given back), then the applications.
+
+pub mod bank;
+mod events;
+pub mod kronograph;
+mod load;
+mod serial;
+pub mod timeline;
+
+pub use events::{Events, Held};
+pub use load::{Load, Outcome};
