@@ -13,10 +13,12 @@
 //! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and what is over it is refused with a code.
 //!
 //! Reading order: [`Options`], [`serve`], `server_core` (the replica and the calls that wait) and its thread `node`, `machine`, `service` (the
-//! calls), `peers` (messages), `wire` (types); `simulation` (three servers, tested).
+//! calls), `peers` (messages), `wire` (types), `metrics`; `simulation` (three servers, tested).
 
 mod error;
+mod in_process;
 mod machine;
+mod metrics;
 mod node;
 mod options;
 mod peers;
@@ -28,6 +30,7 @@ mod simulation;
 mod wire;
 
 pub use error::KronosServerError;
+pub use in_process::InProcess;
 pub use options::{CALLS_MAX, MESSAGE_BYTES_MAX, Options};
 pub use serve::{Running, serve};
 pub use wire::v1;

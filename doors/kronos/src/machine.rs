@@ -17,12 +17,13 @@ pub(crate) fn decode_outcome(bytes: &[u8]) -> Result<Outcome, postcard::Error> {
 }
 
 impl StateMachine for Shared {
-    fn apply(&mut self, entry: &[u8]) -> Vec<u8> {
+    fn apply(&mut self, entry: &[u8]) -> Result<Vec<u8>, String> {
         // Entries are written by this program; one of a later version that this one cannot read must not be passed over silently.
-        let entry: Entry =
-            postcard::from_bytes(entry).expect("a replica runs no older version than its leader");
+        let entry: Entry = postcard::from_bytes(entry).map_err(|error| {
+            format!("this version cannot read it ({error}); run the version of the leader, or a later one")
+        })?;
         let outcome = self.0.write().apply(entry);
-        postcard::to_allocvec(&outcome).expect("outcomes are plain data")
+        Ok(postcard::to_allocvec(&outcome).expect("outcomes are plain data"))
     }
     fn snapshot(&self) -> Vec<u8> {
         self.0.read().snapshot()

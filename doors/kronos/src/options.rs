@@ -22,6 +22,8 @@ pub struct Options {
     pub peers: Vec<String>,
     /// Joins a group that adds it, instead of beginning one.
     pub join: bool,
+    /// Where Prometheus may ask for metrics, without TLS and passwords; nowhere if not said.
+    pub metrics: Option<SocketAddr>,
     /// How many events and orders it may hold; the same on all replicas.
     pub limits: GraphLimits,
 }
@@ -35,6 +37,7 @@ impl Options {
             advertise: None,
             peers: Vec::new(),
             join: false,
+            metrics: None,
             limits: GraphLimits::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Starts a server, and ends it.
 
 use crate::machine::Shared;
+use crate::metrics;
 use crate::node::Node;
 use crate::peers::{Inbox, Outbox};
 use crate::service::Service;
@@ -22,6 +23,7 @@ use world::threads::Thread;
 /// A server that runs. Dropping it stops it.
 pub struct Running {
     address: SocketAddr,
+    metrics: Option<SocketAddr>,
     node: Node,
     replica: Option<Thread<Result<(), ReplicateError>>>,
     stop: Option<oneshot::Sender<()>>,
@@ -63,7 +65,10 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
     )?;
     let outbox = Arc::new(Outbox::new(runtime.handle().clone()));
     let (node, thread) = Node::start(replica, machine.clone(), outbox);
-    let calls = KronosServer::new(Service::new(node.clone(), machine))
+    let service = Arc::new(Service::new(node.clone(), machine));
+    let metrics =
+        options.metrics.map(|address| serve_metrics(&runtime, address, service.clone())).transpose()?;
+    let calls = KronosServer::from_arc(service)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let peers = PeersServer::new(Inbox(node.clone()));
@@ -76,6 +81,7 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
     runtime.spawn(serving);
     Ok(Running {
         address,
+        metrics,
         node,
         replica: Some(thread),
         stop: Some(stop),
@@ -84,7 +90,23 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
     })
 }
 
+fn serve_metrics(
+    runtime: &Runtime,
+    address: SocketAddr,
+    service: Arc<Service>,
+) -> Result<SocketAddr, KronosServerError> {
+    let listener =
+        runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(KronosServerError::Listen)?;
+    let address = listener.local_addr().map_err(KronosServerError::Listen)?;
+    runtime.spawn(metrics::serve(listener, service));
+    Ok(address)
+}
+
 impl Running {
+    /// Where it answers for Prometheus, if it does.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

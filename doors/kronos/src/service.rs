@@ -28,7 +28,17 @@ pub(crate) struct Service {
     machine: Shared,
     calls: Arc<Semaphore>,
     searches: Mutex<Vec<Search>>,
-    asked: AtomicU64,
+    asked: Asked,
+}
+
+/// What was asked of this process.
+#[derive(Default)]
+struct Asked {
+    /// Pairs.
+    questions: AtomicU64,
+    /// Calls that waited for the leader.
+    confirmed: AtomicU64,
+    searches: AtomicU64,
     visited: AtomicU64,
 }
 
@@ -39,8 +49,7 @@ impl Service {
             machine,
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             searches: Mutex::new(Vec::new()),
-            asked: AtomicU64::new(0),
-            visited: AtomicU64::new(0),
+            asked: Asked::default(),
         }
     }
 
@@ -80,13 +89,46 @@ impl Service {
         let mut search = self.searches.lock().pop().unwrap_or_default();
         let before = (search.searches(), search.visited());
         let answer = self.machine.0.read().query_order(&mut search, pairs);
-        self.asked.fetch_add(search.searches() - before.0, Ordering::Relaxed);
-        self.visited.fetch_add(search.visited() - before.1, Ordering::Relaxed);
+        self.asked.searches.fetch_add(search.searches() - before.0, Ordering::Relaxed);
+        self.asked.visited.fetch_add(search.visited() - before.1, Ordering::Relaxed);
         let mut kept = self.searches.lock();
         if kept.len() < SEARCHES_KEPT_MAX {
             kept.push(search);
         }
         answer
+    }
+}
+
+impl Service {
+    /// What this replica holds and did.
+    pub(crate) async fn stats_now(&self) -> Result<v1::StatsResponse, Status> {
+        let (reply, answer) = oneshot::channel();
+        self.node.send(Request::Status { reply }).map_err(undelivered)?;
+        let status = answer.await.map_err(|_| undelivered(Undelivered::Stopping))?;
+        let machine = self.machine.0.read();
+        let (graph, counts) = (machine.graph(), machine.graph().counts());
+        Ok(v1::StatsResponse {
+            events: counts.events,
+            edges: counts.edges,
+            references: counts.references,
+            sessions: machine.sessions() as u64,
+            created: counts.created,
+            collected: counts.collected,
+            searches: counts.searches + self.asked.searches.load(Ordering::Relaxed),
+            visited: counts.visited + self.asked.visited.load(Ordering::Relaxed),
+            bytes: graph.bytes() as u64,
+            leads: status.role == replicate::Role::Leader,
+            leader: status.leader.unwrap_or_default(),
+            term: status.term,
+            committed: status.committed,
+            applied: status.applied,
+            members: status.members.0.into_values().collect(),
+            questions: self.asked.questions.load(Ordering::Relaxed),
+            confirmed: self.asked.confirmed.load(Ordering::Relaxed),
+            lag: status.committed.saturating_sub(status.applied),
+            slowest_lag: status.slowest_lag,
+            log_bytes: status.log_bytes,
+        })
     }
 }
 
@@ -173,8 +215,10 @@ impl Kronos for Service {
         let named =
             |pair: &v1::Pair| (order::kronos::EventId(pair.first), order::kronos::EventId(pair.second));
         let pairs: Vec<_> = pairs.iter().map(named).collect();
+        self.asked.questions.fetch_add(pairs.len() as u64, Ordering::Relaxed);
         let mut answer = self.query(&pairs);
         if !is_final(&answer) {
+            self.asked.confirmed.fetch_add(1, Ordering::Relaxed);
             self.ask(|reply| Request::Read { reply }).await?;
             answer = self.query(&pairs);
         }
@@ -201,28 +245,7 @@ impl Kronos for Service {
     }
 
     async fn stats(&self, _: Call<v1::StatsRequest>) -> Result<Response<v1::StatsResponse>, Status> {
-        let (reply, answer) = oneshot::channel();
-        self.node.send(Request::Status { reply }).map_err(undelivered)?;
-        let status = answer.await.map_err(|_| undelivered(Undelivered::Stopping))?;
-        let machine = self.machine.0.read();
-        let (graph, counts) = (machine.graph(), machine.graph().counts());
-        Ok(Response::new(v1::StatsResponse {
-            events: counts.events,
-            edges: counts.edges,
-            references: counts.references,
-            sessions: machine.sessions() as u64,
-            created: counts.created,
-            collected: counts.collected,
-            searches: counts.searches + self.asked.load(Ordering::Relaxed),
-            visited: counts.visited + self.visited.load(Ordering::Relaxed),
-            bytes: graph.bytes() as u64,
-            leads: status.role == replicate::Role::Leader,
-            leader: status.leader.unwrap_or_default(),
-            term: status.term,
-            committed: status.committed,
-            applied: status.applied,
-            members: status.members.0.into_values().collect(),
-        }))
+        Ok(Response::new(self.stats_now().await?))
     }
 
     async fn open_session(

@@ -53,7 +53,8 @@ async fn eventually<T>(what: impl AsyncFn() -> Result<T, Status>) -> T {
 async fn one_replica_through_a_restart() {
     let folder = TemporaryFolder::new("kronos-one").unwrap();
     let data = folder.path().join("data");
-    let options = Options::new("127.0.0.1:0".parse().unwrap(), data.clone());
+    let any = "127.0.0.1:0".parse().unwrap();
+    let options = Options { metrics: Some(any), ..Options::new(any, data.clone()) };
     let running = tokio::task::block_in_place(|| serve(&options).unwrap());
     let mut client = connect(&running.address().to_string()).await;
     let e = eventually(async || create(&mut client.clone(), 3).await).await;
@@ -97,7 +98,27 @@ async fn one_replica_through_a_restart() {
     assert_eq!(client.release_refs(release).await.unwrap().into_inner().collected, 1);
     let stats = client.stats(StatsRequest {}).await.unwrap().into_inner();
     assert_eq!((stats.events, stats.edges, stats.sessions, stats.leads), (2, 0, 0, true));
+    assert_eq!((stats.questions, stats.confirmed, stats.lag, stats.slowest_lag), (1, 0, 0, 0));
+    let metrics = running.metrics_address().unwrap();
+    let text = tokio::task::block_in_place(|| get(metrics, "GET /metrics HTTP/1.1\r\n\r\n"));
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("\nkronos_events 2\n"), "{text}");
+    assert!(text.contains("\nkronos_leads 1\n") && text.contains("\nkronos_questions_total 1\n"), "{text}");
+    for (request, status) in
+        [("GET / HTTP/1.1\r\n\r\n", "404"), ("POST /metrics HTTP/1.1\r\n\r\n", "405"), ("\r\n\r\n", "405")]
+    {
+        let text = tokio::task::block_in_place(|| get(metrics, request));
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+    }
     end(running).await;
+}
+
+fn get(address: std::net::SocketAddr, request: &str) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }
 
 /// Stops a server outside the runtime that asks it.

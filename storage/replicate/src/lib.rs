@@ -14,13 +14,14 @@
 //! Invariants: what an output promises is on disk before the output is handed out; an entry is applied once by each replica, in order; a
 //! proposal is answered as done only after a majority has it on disk.
 //!
-//! Reading order: [`StateMachine`], [`Replica`] with [`Input`] and [`Output`], `storage` (the log on disk).
+//! Reading order: [`StateMachine`], [`Replica`] with [`Input`] and [`Output`], `sound` (messages), `storage` (the log on disk).
 
 mod error;
 mod machine;
 mod members;
 mod options;
 mod replica;
+mod sound;
 mod storage;
 
 pub use error::ReplicateError;

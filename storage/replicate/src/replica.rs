@@ -14,6 +14,7 @@
 
 use crate::members::{MemberChange, Members, ReplicaId, replica_id};
 use crate::options::{ENTRY_BYTES_MAX, PENDING_MAX, ReplicaOptions};
+use crate::sound::is_sound;
 use crate::storage::{Storage, metadata};
 use crate::{ReplicateError, StateMachine};
 use protobuf::Message as _;
@@ -142,10 +143,19 @@ pub struct Status {
     pub snapshot: u64,
     /// Bytes of the log on disk.
     pub log_bytes: u64,
+    /// Of a leader: entries of the log that the member furthest behind lacks; else 0.
+    pub slowest_lag: u64,
     /// The members.
     pub members: Members,
     /// Members without a vote yet.
     pub learners: Vec<ReplicaId>,
+}
+
+/// Reads that ask the leader with one message.
+struct Asking {
+    tokens: Vec<u64>,
+    /// Ticks that they may still wait.
+    left: usize,
 }
 
 /// One replica.
@@ -168,10 +178,15 @@ pub struct Replica<M> {
     /// Committed and not yet applied.
     committed: VecDeque<Entry>,
     proposals: BTreeSet<u64>,
-    /// Reads that ask the leader, with the ticks that they may still wait.
-    asking: BTreeMap<u64, usize>,
-    /// Reads that wait until this entry is applied.
-    waiting: BTreeMap<u64, u64>,
+    /// Reads that came with the inputs of this step.
+    new_reads: Vec<u64>,
+    /// Reads that ask the leader, in batches by number.
+    asking: BTreeMap<u64, Asking>,
+    next_batch: u64,
+    /// Reads that wait until an entry is applied, by entry.
+    waiting: BTreeMap<u64, Vec<u64>>,
+    /// Reads in these three.
+    reads: usize,
     taking_snapshot: bool,
     outputs: Vec<Output>,
 }
@@ -226,8 +241,11 @@ impl<M: StateMachine> Replica<M> {
             applied,
             committed: VecDeque::new(),
             proposals: BTreeSet::new(),
+            new_reads: Vec::new(),
             asking: BTreeMap::new(),
+            next_batch: 0,
             waiting: BTreeMap::new(),
+            reads: 0,
             taking_snapshot: false,
             outputs: Vec::new(),
         };
@@ -245,6 +263,7 @@ impl<M: StateMachine> Replica<M> {
             self.take(input)?;
             self.keep_election_timeout();
         }
+        self.ask_new_reads();
         while self.node.has_ready() {
             self.work_off()?;
         }
@@ -280,18 +299,21 @@ impl<M: StateMachine> Replica<M> {
 
     fn tick(&mut self) {
         self.node.tick();
-        let mut late = Vec::new();
-        for (token, left) in &mut self.asking {
-            *left -= 1;
-            if *left == 0 {
-                late.push(*token);
+        let (mut late, mut again) = (Vec::new(), Vec::new());
+        for (batch, asking) in &mut self.asking {
+            asking.left -= 1;
+            match asking.left {
+                0 => late.push(*batch),
+                // The question or its answer may be lost, or the leader be too new to know.
+                left if left.is_multiple_of(self.options.heartbeat_ticks) => again.push(*batch),
+                _ => {}
             }
         }
-        for token in late {
-            self.asking.remove(&token);
-            let outcome = Err(self.not_leader());
-            self.outputs.push(Output::Read { token, outcome });
+        for batch in late {
+            let asking = self.asking.remove(&batch).expect("it was just seen");
+            asking.tokens.into_iter().for_each(|token| self.refuse_read(token));
         }
+        again.into_iter().for_each(|batch| self.node.read_index(self.context(batch)));
         self.promote_learners();
     }
 
@@ -307,7 +329,7 @@ impl<M: StateMachine> Replica<M> {
             );
             return Err(ReplicateError::Foreign(what));
         }
-        if message.to == self.id && !raft::raw_node::is_local_msg(message.get_msg_type()) {
+        if message.to == self.id && is_sound(&message, &self.node.raft.raft_log) {
             // What the library refuses is late or of another group: the sender will send again, or not.
             let _ = self.node.step(message);
         }
@@ -337,13 +359,27 @@ impl<M: StateMachine> Replica<M> {
     }
 
     fn read(&mut self, token: u64) {
-        let leads_now = self.node.raft.leader_id != INVALID_ID;
-        if !leads_now || self.asking.len() + self.waiting.len() >= PENDING_MAX {
-            let outcome = Err(self.not_leader());
-            return self.outputs.push(Output::Read { token, outcome });
+        let led = self.node.raft.leader_id != INVALID_ID;
+        self.reads += 1;
+        if led && self.reads <= PENDING_MAX { self.new_reads.push(token) } else { self.refuse_read(token) }
+    }
+
+    fn refuse_read(&mut self, token: u64) {
+        self.reads -= 1;
+        let outcome = Err(self.not_leader());
+        self.outputs.push(Output::Read { token, outcome });
+    }
+
+    /// One question to the leader for all reads that came together.
+    fn ask_new_reads(&mut self) {
+        if self.new_reads.is_empty() {
+            return;
         }
-        self.asking.insert(token, 2 * self.options.election_ticks);
-        self.node.read_index(self.context(token));
+        self.next_batch += 1;
+        let asking =
+            Asking { tokens: std::mem::take(&mut self.new_reads), left: 2 * self.options.election_ticks };
+        self.asking.insert(self.next_batch, asking);
+        self.node.read_index(self.context(self.next_batch));
     }
 
     fn change(&mut self, token: u64, change: &MemberChange) {
@@ -465,7 +501,9 @@ impl<M: StateMachine> Replica<M> {
         {
             let answer = match entry.get_entry_type() {
                 EntryType::EntryNormal if entry.data.is_empty() => Vec::new(),
-                EntryType::EntryNormal => self.machine.apply(&entry.data),
+                EntryType::EntryNormal => self.machine.apply(&entry.data).map_err(|what| {
+                    ReplicateError::Damaged(format!("entry {} of the log: {what}", entry.index))
+                })?,
                 EntryType::EntryConfChange => {
                     self.apply_change(&ConfChange::parse_from_bytes(&entry.data)?)?
                 }
@@ -481,11 +519,9 @@ impl<M: StateMachine> Replica<M> {
             }
         }
         self.node.advance_apply_to(self.applied.0);
-        let applied = self.applied.0;
-        let done: Vec<u64> =
-            self.waiting.iter().filter(|(_, at)| **at <= applied).map(|(token, _)| *token).collect();
-        for token in done {
-            self.waiting.remove(&token);
+        let later = self.waiting.split_off(&(self.applied.0 + 1));
+        for token in std::mem::replace(&mut self.waiting, later).into_values().flatten() {
+            self.reads -= 1;
             self.outputs.push(Output::Read { token, outcome: Ok(()) });
         }
         Ok(())
@@ -512,10 +548,10 @@ impl<M: StateMachine> Replica<M> {
     }
 
     fn may_read(&mut self, context: &[u8], index: u64) {
-        if let Some(token) = self.token_of(context)
-            && self.asking.remove(&token).is_some()
+        if let Some(batch) = self.token_of(context)
+            && let Some(asking) = self.asking.remove(&batch)
         {
-            self.waiting.insert(token, index);
+            self.waiting.entry(index).or_default().extend(asking.tokens);
         }
     }
 
@@ -588,9 +624,14 @@ impl<M: StateMachine> Replica<M> {
             last: raft.raft_log.last_index(),
             snapshot: self.node.store().snapshot_index(),
             log_bytes: self.node.store().log_bytes(),
+            slowest_lag: if self.leads() { self.slowest_lag() } else { 0 },
             members: self.members.clone(),
             learners: self.voters.learners.clone(),
         }
+    }
+    fn slowest_lag(&self) -> u64 {
+        let last = self.node.raft.raft_log.last_index();
+        self.node.raft.prs().iter().map(|(_, one)| last.saturating_sub(one.matched)).max().unwrap_or(0)
     }
     /// A clean end.
     pub fn close(mut self) -> Result<(), ReplicateError> {

@@ -13,6 +13,7 @@ mod graphbinary;
 mod graphson;
 mod gremlin;
 mod gremlin_door;
+mod kronos;
 pub(crate) mod log;
 mod packstream;
 mod plan;
@@ -26,6 +27,7 @@ pub use self::graphbinary::graphbinary;
 pub use self::graphson::graphson;
 pub use self::gremlin::gremlin;
 pub use self::gremlin_door::gremlin_door;
+pub use self::kronos::{kronos_calls, kronos_files, kronos_peers};
 pub use self::log::log;
 pub use self::packstream::packstream;
 pub use self::plan::plan;
@@ -45,7 +47,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "files", run: files, seeds: damage::seeds, is_text: false },
     Target { name: "log", run: log, seeds: log::seeds, is_text: false },
     Target { name: "change", run: change, seeds: change::seeds, is_text: false },
@@ -58,6 +60,9 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "graphbinary", run: graphbinary, seeds: graphbinary::seeds, is_text: false },
     Target { name: "graphson", run: graphson, seeds: graphson::seeds, is_text: false },
     Target { name: "gremlin_door", run: gremlin_door, seeds: gremlin_door::seeds, is_text: false },
+    Target { name: "kronos_calls", run: kronos_calls, seeds: kronos::call_seeds, is_text: false },
+    Target { name: "kronos_peers", run: kronos_peers, seeds: kronos::peer_seeds, is_text: false },
+    Target { name: "kronos_files", run: kronos_files, seeds: kronos::file_seeds, is_text: false },
     Target { name: "plan", run: plan, seeds: cypher::seeds, is_text: true },
 ];
 

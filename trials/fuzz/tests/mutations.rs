@@ -93,6 +93,21 @@ fn any_talk_in_gremlin_is_answered() {
 }
 
 #[test]
+fn any_call_of_kronos_is_answered() {
+    mutated("kronos_calls", 2_000);
+}
+
+#[test]
+fn any_message_between_replicas_is_heard_or_passed_over() {
+    mutated("kronos_peers", 4_000);
+}
+
+#[test]
+fn any_files_of_a_replica_are_read_or_refused() {
+    mutated("kronos_files", 2_000);
+}
+
+#[test]
 fn any_text_that_compiles_is_planned_and_executed() {
     mutated("plan", 1_500);
     let target = Target::named("plan").unwrap();

@@ -19,7 +19,7 @@ pub(super) struct Witness {
 }
 
 impl StateMachine for Witness {
-    fn apply(&mut self, entry: &[u8]) -> Vec<u8> {
+    fn apply(&mut self, entry: &[u8]) -> Result<Vec<u8>, String> {
         let mut log = self.log.lock();
         match log.get(self.told) {
             Some(before) => assert_eq!(before, entry, "two replicas were told different things"),

@@ -20,6 +20,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 const SEGMENT_EVENTS: usize = 1 << 14;
+/// Levels are far from this: one step a call away from zero.
+const LEVEL_LARGEST: u64 = 1 << 61;
 /// Marks a free slot in place of its count of predecessors.
 const FREE: u32 = u32::MAX;
 
@@ -244,6 +246,10 @@ impl EventGraph {
     pub fn references(&self, id: EventId) -> Result<u32, KronosError> {
         Ok(self.event(self.slot(id)?).references)
     }
+    /// The same by slot; nothing where no such slot is.
+    pub(super) fn references_of_slot(&self, slot: u32) -> Option<u64> {
+        (slot < self.slots).then(|| u64::from(self.event(slot).references))
+    }
     /// Bytes of events, edges and the memory of searches.
     pub fn bytes(&self) -> usize {
         self.segments.len() * SEGMENT_EVENTS * size_of::<Event>()
@@ -458,26 +464,64 @@ impl EventGraph {
     /// # Panics
     /// If an invariant does not hold.
     pub fn check(&self) {
-        let (mut events, mut edges, mut references) = (0, 0, 0);
+        self.verify().expect("the graph keeps its invariants");
+    }
+
+    /// The same for a graph that was read: the first thing that is wrong with it.
+    pub(super) fn verify(&self) -> Result<(), String> {
+        let (mut events, mut edges, mut references) = (0, 0, 0_u64);
         let mut leading_to = vec![0_u32; self.slots()];
         let live = |slot: &u32| self.predecessors(*slot) != FREE;
         for slot in (0..self.slots).filter(live) {
             events += 1;
             references += u64::from(self.event(slot).references);
+            if self.level(slot).unsigned_abs() > LEVEL_LARGEST {
+                return Err(format!("slot {slot} has a level out of bounds"));
+            }
             for &after in self.successors(slot) {
-                assert!(self.level(after) > self.level(slot), "an edge leads to a higher level");
+                if self.level(after) <= self.level(slot) {
+                    return Err(format!(
+                        "the edge from slot {slot} to {after} does not lead to a higher level"
+                    ));
+                }
                 leading_to[after as usize] += 1;
                 edges += 1;
             }
         }
         for slot in (0..self.slots).filter(live) {
-            assert_eq!(leading_to[slot as usize], self.predecessors(slot), "edges to slot {slot}");
-            assert!(
-                leading_to[slot as usize] > 0 || self.event(slot).references > 0,
-                "slot {slot} is garbage"
-            );
+            if leading_to[slot as usize] != self.predecessors(slot) {
+                return Err(format!("slot {slot} does not count the edges that lead to it"));
+            }
+            if leading_to[slot as usize] == 0 && self.event(slot).references == 0 {
+                return Err(format!("slot {slot} is garbage"));
+            }
         }
         let counted = (self.counts.events, self.counts.edges, self.counts.references);
-        assert_eq!((events, edges, references), counted, "events, edges, references");
+        if (events, edges, references) != counted {
+            return Err(format!(
+                "events, edges, references are {:?}, not {counted:?}",
+                (events, edges, references)
+            ));
+        }
+        self.verify_free()
+    }
+
+    /// Free slots are listed once, unless their generations are used up, and hold nothing.
+    fn verify_free(&self) -> Result<(), String> {
+        let mut listed = vec![false; self.slots()];
+        for &slot in &self.free {
+            if self.predecessors(slot) != FREE || std::mem::replace(&mut listed[slot as usize], true) {
+                return Err(format!("slot {slot} is not free, or is listed twice"));
+            }
+        }
+        let free = (0..self.slots).filter(|slot| self.predecessors(*slot) == FREE);
+        for slot in free {
+            let event = self.event(slot);
+            let used_up = event.generation == self.nonce;
+            if event.references > 0 || event.after.len() > 0 || listed[slot as usize] == used_up {
+                return Err(format!("free slot {slot} is not as free slots are"));
+            }
+        }
+        Ok(())
     }
 }

@@ -236,11 +236,31 @@ impl Machine {
     /// # Panics
     /// If one does not hold.
     pub fn check(&self) {
-        self.graph.check();
-        let held =
-            |session: &Session| session.references.values().map(|count| u64::from(*count)).sum::<u64>();
-        let all: u64 = self.sessions.values().map(held).sum();
-        assert_eq!(all, self.graph.counts().references, "the references of sessions are those of the graph");
+        self.verify().expect("the machine keeps its invariants");
+    }
+
+    /// The same for a machine that was read: the first thing that is wrong with it.
+    pub(super) fn verify(&self) -> Result<(), String> {
+        self.graph.verify()?;
+        let mut held = BTreeMap::<u32, u64>::new();
+        for (SessionId(id), session) in &self.sessions {
+            session.verify().map_err(|what| format!("session {id}: {what}"))?;
+            let pairs = session.references.iter();
+            pairs.for_each(|(slot, count)| *held.entry(*slot).or_default() += u64::from(*count));
+        }
+        let wrong = held.iter().find(|(slot, count)| self.graph.references_of_slot(**slot) != Some(**count));
+        if let Some((slot, _)) = wrong {
+            return Err(format!("the references of sessions to slot {slot} are not those of the graph"));
+        }
+        if held.values().sum::<u64>() != self.graph.counts().references {
+            return Err("the references of sessions are not those of the graph".into());
+        }
+        if !self.sessions.contains_key(&SHARED_SESSION)
+            || self.sessions.last_key_value().is_some_and(|(id, _)| id.0 >= self.next_session)
+        {
+            return Err("its sessions are not those that were opened".into());
+        }
+        Ok(())
     }
 }
 

@@ -88,6 +88,23 @@ impl Session {
         Ok(())
     }
 
+    /// What is wrong with one that was read.
+    pub(super) fn verify(&self) -> Result<(), String> {
+        let numbers: Vec<u64> = self.answers.iter().map(|kept| kept.request).collect();
+        let rising =
+            numbers.is_sorted_by(|a, b| a < b) && numbers.first().is_none_or(|first| *first > self.forgotten);
+        if !rising || numbers.len() > ANSWERS_MAX {
+            return Err("its answers are out of order".into());
+        }
+        if self.answers.iter().map(|kept| items(&kept.outcome)).sum::<usize>() != self.answer_items {
+            return Err("its answers are not as many as it counts".into());
+        }
+        if self.references.values().any(|count| *count == 0) {
+            return Err("it holds no reference to an event that it names".into());
+        }
+        Ok(())
+    }
+
     /// References held to one event.
     pub(super) fn holds(&self, id: EventId) -> u32 {
         self.references.get(&id.slot()).copied().unwrap_or(0)

@@ -64,7 +64,9 @@ impl Machine {
         if !rest.is_empty() {
             return Err(SnapshotError(format!("{} bytes follow its end", rest.len())));
         }
-        Ok(Machine { graph, sessions, next_session, now_ms, stamps })
+        let machine = Machine { graph, sessions, next_session, now_ms, stamps };
+        machine.verify().map_err(SnapshotError)?;
+        Ok(machine)
     }
 }
 

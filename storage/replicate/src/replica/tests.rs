@@ -10,9 +10,9 @@ use world::disk::{Faults, SimDisk};
 struct Listed(Vec<u64>);
 
 impl StateMachine for Listed {
-    fn apply(&mut self, entry: &[u8]) -> Vec<u8> {
+    fn apply(&mut self, entry: &[u8]) -> Result<Vec<u8>, String> {
         self.0.push(u64::from_le_bytes(entry.try_into().expect("eight bytes")));
-        (self.0.len() as u64).to_le_bytes().to_vec()
+        Ok((self.0.len() as u64).to_le_bytes().to_vec())
     }
     fn snapshot(&self) -> Vec<u8> {
         self.0.iter().flat_map(|one| one.to_le_bytes()).collect()
