@@ -530,7 +530,22 @@ fn commands_say_what_they_did_and_subscriptions_end_in_order() {
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
-    says(&err, &["stopped; the last commit was"]);
+    says(&err, &["stopped; the last mark was"]);
+    // What it says goes on: with what was committed since, and nothing else.
+    let from = err[err.find("FROM '").unwrap()..].split('\'').nth(1).unwrap();
+    place.run(&["query", "people.db", "CREATE (:Person {name: 'Late', age: 50})"]).ok();
+    let text = format!("SUBSCRIBE adults FROM '{from}'");
+    let mut child = command(place.path(), &["query", "people.db", &text, "--format", "csv"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    let lines: Vec<String> = lines.take(4).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(lines[0], "commit,time,difference,mark,name");
+    assert!(lines[1].contains(&format!(",0,{from},")), "{lines:?}");
+    assert!(lines[2].ends_with(",1,,Late") && lines[3].contains(",0,"), "{lines:?}");
     says(
         &place.run(&["query", "people.db", "DROP STANDING QUERY adults"]).ok(),
         &["standing query adults dropped"],

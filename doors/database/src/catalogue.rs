@@ -212,8 +212,10 @@ fn milliseconds(count: u64) -> Value {
 }
 
 fn standing(database: &Database) -> Vec<Vec<Value>> {
+    let snapshot = database.snapshot();
     let row = |query: crate::Standing| {
         let failure = query.failure.as_ref().map(ToString::to_string);
+        let retain = crate::standing::retained(snapshot.catalog().entries(), &query.name);
         vec![
             query.name.into(),
             query.text.into(),
@@ -224,6 +226,7 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
             milliseconds(query.used_ns / 1_000_000),
             whole(query.bytes as u64),
             whole(query.place),
+            retain.map_or(Value::Null, |retain| retain.to_string().into()),
             failure.map_or(Value::Null, Value::from),
         ]
     };

@@ -110,7 +110,8 @@ impl Database {
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);
         let store = StoreOptions { memory_bytes: options.memory_bytes, ..StoreOptions::default() };
-        let open = OpenOptions { create, gatekeepers, store, ..OpenOptions::default() };
+        let retention = Some(crate::standing::retention());
+        let open = OpenOptions { create, gatekeepers, store, retention, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
         if let Some(history) = options.history {
             engine.set_history(history)?;

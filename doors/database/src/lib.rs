@@ -33,7 +33,7 @@ mod settings;
 mod standing;
 mod users;
 
-pub use ::standing::{Column, Event, Row, Standing, Subscription, SubscriptionEnd, Upsert, Upserts};
+pub use ::standing::{Column, Event, Mark, Row, Standing, Subscription, SubscriptionEnd, Upsert, Upserts};
 pub use accounts::{Allowance, DEFAULT_TENANT, Tenant};
 pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use entries::{SetAside, set_aside};

@@ -12,18 +12,21 @@ use crate::accounts::{Accounts, DEFAULT_TENANT};
 use crate::entries::{self, SetAside};
 use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog};
-use ::standing::{Definition as Asked, Installing, Keeper, Standing, StandingError, Subscription, TurnEnd};
+use ::standing::{
+    Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription, TurnEnd,
+};
 use attempts::Attempts;
 use execute::{Root, RootHandle, RootStatus};
 use installation::Installations;
+use parking_lot::Mutex;
 use plan::StatementKind;
 use plan::expr::Name;
-use plan::standing::{Resume, StandingCommand};
+use plan::standing::{RETAIN_DEFAULT, Resume as Begin, Retain, StandingCommand};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use store::{Entries, EntryKind, Snapshot};
-use transact::Engine;
+use store::{Entries, EntryKind, EntryTable, Snapshot};
+use transact::{Engine, Retention};
 use world::disk::Disk;
 
 /// How soon a turn that found somebody in its way is tried again.
@@ -102,11 +105,13 @@ pub(crate) struct Definition {
     text: Name,
     /// Who pays for it.
     tenant: Name,
+    /// How long its changes can be asked for again, where that is said.
+    retain: Option<Retain>,
 }
 
 impl Definition {
-    fn of(name: Name, text: Name, tenant: Option<Name>) -> Definition {
-        Definition { name, text, tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.into()) }
+    fn of(name: Name, text: Name, tenant: Option<Name>, retain: Option<Retain>) -> Definition {
+        Definition { name, text, tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.into()), retain }
     }
     /// The queries of a catalogue by the names of their entries, or why an entry cannot be read.
     pub fn read_all(entries: &Entries) -> Vec<(Arc<str>, Result<Definition, Error>)> {
@@ -116,10 +121,10 @@ impl Definition {
     fn read(entry: &str, content: &[u8]) -> Result<Definition, Error> {
         let damaged = |why: &str| Err(Error::new("Tanglewood.DatabaseError.General.Damaged", why));
         match entries::statement(content)? {
-            StatementKind::Standing(StandingCommand::Create { name, text, tenant, .. })
+            StatementKind::Standing(StandingCommand::Create { name, text, tenant, retain, .. })
                 if *name == *entry =>
             {
-                Ok(Definition::of(name, text, tenant))
+                Ok(Definition::of(name, text, tenant, retain))
             }
             StatementKind::Standing(StandingCommand::Create { .. }) => {
                 damaged("it creates a standing query of another name than its own")
@@ -137,8 +142,8 @@ impl Definition {
     /// The content of its entry.
     fn content(&self) -> String {
         let tenant = Some(self.tenant.clone()).filter(|tenant| **tenant != *DEFAULT_TENANT);
-        let (name, text) = (self.name.clone(), self.text.clone());
-        StandingCommand::Create { name, if_not_exists: false, tenant, text }.to_string()
+        let (name, text, retain) = (self.name.clone(), self.text.clone(), self.retain);
+        StandingCommand::Create { name, if_not_exists: false, tenant, text, retain }.to_string()
     }
     /// What it asks, ready to be kept.
     ///
@@ -194,6 +199,7 @@ impl Database {
         })
     }
     /// Makes a standing query: its first answer is computed now, and kept true from now on, on the account of those who belong to no tenant.
+    /// The text may end with how long its changes can be asked for again: `… RETAIN 1h`.
     ///
     /// # Errors
     /// The text is no query, or one that cannot be kept up to date (the reason is said); the name is taken.
@@ -205,25 +211,22 @@ impl Database {
     /// # Errors
     /// As there.
     pub fn create_standing_for(&self, tenant: &str, name: &str, text: &str) -> Result<(), Error> {
-        self.create_standing_within(tenant, name, text, &Arc::default())
+        self.create_defined(Definition::of(name.into(), text.into(), Some(tenant.into()), None))
     }
-    /// As [`Database::create_standing_for`], until these bounds end it.
-    fn create_standing_within(
-        &self,
-        tenant: &str,
-        name: &str,
-        text: &str,
-        bounds: &Arc<Installing>,
-    ) -> Result<(), Error> {
-        let (standing, payer) = (self.standing_queries(), self.accounts().tenant(tenant));
-        let definition = Definition::of(name.into(), text.into(), Some(tenant.into()));
-        definition.planned(&self.snapshot())?;
+    fn create_defined(&self, definition: Definition) -> Result<(), Error> {
+        let (standing, payer) = (self.standing_queries(), self.accounts().tenant(&definition.tenant));
         // What is written is what is read at the next open, and what runs until then.
         let content = definition.content();
-        let definition = Definition::read(name, content.as_bytes())?;
+        let name = &*definition.name.clone();
+        let definition = Definition::read(name, content.as_bytes()).map_err(|error| {
+            // An error of the text itself is told as such, at its place in the text.
+            definition.planned(&self.snapshot()).err().unwrap_or(error)
+        })?;
+        definition.planned(&self.snapshot())?;
+        let text = &*definition.text;
         let reserved = standing.installations.reserve(name, text, payer, || standing.is_kept(name))?;
         // The first answer may take its time; nobody else waits for it.
-        self.maker().make(&definition, payer, bounds)?;
+        self.maker().make(&definition, payer, &Arc::default())?;
         let written = self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
             Some(_) => Err(StandingError::NameTaken(name.into()).into()),
             None => Ok(vec![entries::set(EntryKind::STANDING, name, Some(content.as_bytes()))]),
@@ -255,17 +258,17 @@ impl Database {
         match command {
             StandingCommand::Create { name, if_not_exists, .. }
                 if *if_not_exists && self.has_standing(name) => {}
-            StandingCommand::Create { name, text, tenant, .. } => {
-                let own = || self.accounts().names(payer, 0).0;
-                let tenant = tenant.as_ref().map_or_else(own, |tenant| tenant.to_string());
-                self.create_standing_for(&tenant, name, text)?;
+            StandingCommand::Create { name, text, tenant, retain, .. } => {
+                let own = || self.accounts().names(payer, 0).0.into();
+                let tenant = tenant.clone().unwrap_or_else(own);
+                self.create_defined(Definition::of(name.clone(), text.clone(), Some(tenant), *retain))?;
             }
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
             StandingCommand::Retry { name } => self.retry_standing(name)?,
             StandingCommand::Subscribe { name, from, snapshot, key } => {
-                let from = from.as_ref().map(|from| place(from, params)).transpose()?;
-                let subscription = self.subscribe(name, params, from, *snapshot)?;
+                let from = from.as_ref().map(|from| begin(from, params)).transpose()?;
+                let subscription = self.subscribe_from(name, params, from, *snapshot)?;
                 return Told::new(subscription, key, self.clone()).map(Some);
             }
         }
@@ -322,12 +325,29 @@ impl Database {
     /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
     ///
     /// # Errors
-    /// No such query; it has failed; an argument is missing; what changed since `from` is not known any more.
+    /// No such query; it has failed; an argument is missing; what changed since `from` is not kept any more.
     pub fn subscribe(
         &self,
         name: &str,
         arguments: &Params,
         from: Option<u64>,
+        snapshot: bool,
+    ) -> Result<Subscription, Error> {
+        self.subscribe_from(name, arguments, from.map(Resume::Commit), snapshot)
+    }
+    /// Reads a standing query on from a mark that a subscription with the same arguments gave, before or after the database was opened last:
+    /// nothing is lost and nothing comes twice.
+    ///
+    /// # Errors
+    /// As [`Database::subscribe`]; the mark is of another answer, or of another database.
+    pub fn resume(&self, name: &str, arguments: &Params, mark: &Mark) -> Result<Subscription, Error> {
+        self.subscribe_from(name, arguments, Some(Resume::Mark(*mark)), false)
+    }
+    fn subscribe_from(
+        &self,
+        name: &str,
+        arguments: &Params,
+        from: Option<Resume>,
         snapshot: bool,
     ) -> Result<Subscription, Error> {
         let standing = self.standing_queries();
@@ -336,15 +356,46 @@ impl Database {
     }
 }
 
-/// The commit that a subscription goes on from.
-fn place(from: &Resume, params: &Params) -> Result<u64, Error> {
-    let given = match from {
-        Resume::Place(place) => return Ok(*place),
-        Resume::Parameter(name) => params.get(name).and_then(Value::as_int),
+/// What a subscription goes on after.
+fn begin(from: &Begin, params: &Params) -> Result<Resume, Error> {
+    let wrong = |message: String| {
+        Error::new("Neo.ClientError.Statement.ArgumentError", message)
+            .hint("give what the column `mark` of the last row said that has one")
     };
-    given.and_then(|place| u64::try_from(place).ok()).ok_or_else(|| {
-        Error::new("Neo.ClientError.Statement.ArgumentError", "FROM takes the number of a commit")
-            .hint("give what the column `commit` of the last row said")
+    let mark = |text: &str| text.parse().map(Resume::Mark).map_err(wrong);
+    let given = match from {
+        Begin::Place(place) => return Ok(Resume::Commit(*place)),
+        Begin::Mark(text) => return mark(text),
+        Begin::Parameter(name) => params.get(name),
+    };
+    if let Some(text) = given.and_then(Value::as_str) {
+        return mark(text);
+    }
+    let place = given.and_then(Value::as_int).and_then(|place| u64::try_from(place).ok());
+    place.map(Resume::Commit).ok_or_else(|| wrong("FROM takes a mark, or the number of a commit".into()))
+}
+
+/// How long the changes of a standing query can be asked for again, if its entry can be read.
+pub(crate) fn retained(entries: &Entries, name: &str) -> Option<Retain> {
+    let definition = Definition::read(name, entries.get(EntryKind::STANDING, name)?).ok()?;
+    Some(definition.retain.unwrap_or(RETAIN_DEFAULT))
+}
+
+/// How long commits are to be kept by these entries: as long as the standing query asks that asks longest. An entry that cannot be read
+/// asks nothing.
+pub(crate) fn retention() -> Retention {
+    let known: Mutex<Option<(Arc<EntryTable>, Duration)>> = Mutex::default();
+    Arc::new(move |entries| {
+        let Some(table) = entries.table(EntryKind::STANDING) else { return Duration::ZERO };
+        let mut known = known.lock();
+        if let Some((_, retention)) = known.as_ref().filter(|(seen, _)| Arc::ptr_eq(seen, table)) {
+            return *retention;
+        }
+        let read = Definition::read_all(entries).into_iter().filter_map(|(_, read)| read.ok());
+        let asked = read.map(|definition| definition.retain.unwrap_or(RETAIN_DEFAULT).duration());
+        let retention = asked.max().unwrap_or_default();
+        *known = Some((table.clone(), retention));
+        retention
     })
 }
 
@@ -365,8 +416,10 @@ impl From<StandingError> for Error {
             StandingError::Unreached { .. } | StandingError::Forgotten { .. } => {
                 "Tanglewood.ClientError.Standing.NotKept"
             }
+            StandingError::ForeignMark => "Tanglewood.ClientError.Standing.ForeignMark",
+            StandingError::Busy => "Tanglewood.TransientError.Standing.Busy",
         };
-        let found = Error::new(code, error.to_string());
+        let found = Error { retryable: error == StandingError::Busy, ..Error::new(code, error.to_string()) };
         match error.hint() {
             Some(hint) => found.hint(hint),
             None => found,

@@ -121,27 +121,27 @@ pub fn print_result(
     if has_plan_only {
         return Ok(print_plan(&result, look, out)?);
     }
-    let commit_column = columns.iter().position(|column| **column == *"commit");
+    let mark_column = columns.iter().position(|column| **column == *"mark");
     let mut writer = writer(look.format, &columns, &look.style);
     let mut count = 0;
     if !columns.is_empty() {
         writer.begin(out)?;
     }
-    let mut last_commit = None;
+    let mut last_mark = None;
     loop {
         let batch = match result.next_batch() {
             Ok(Some(batch)) => batch,
             Ok(None) => break,
             // Whoever stops what has no end has seen all that was wanted.
             Err(error) if result.is_endless() && error.code.ends_with(INTERRUPTED) => {
-                eprintln!("{}", stopped(last_commit.as_ref(), &look.style));
+                eprintln!("{}", stopped(last_mark.as_ref(), &look.style));
                 break;
             }
             Err(error) => return Err(error.into()),
         };
         count += batch.len() as u64;
-        if let Some(at) = commit_column.filter(|_| !batch.is_empty()) {
-            last_commit = Some(batch.get(batch.len() - 1, at));
+        if let Some(at) = mark_column.filter(|_| !batch.is_empty() && result.is_endless()) {
+            last_mark = Some(batch.get(batch.len() - 1, at));
         }
         let snapshot = result.snapshot().clone();
         for row in 0..batch.len() {
@@ -171,13 +171,13 @@ pub fn print_result(
 pub(crate) const INTERRUPTED: &str = ".Transaction.Terminated";
 
 /// What is said when a subscription is stopped.
-fn stopped(last_commit: Option<&database::Value>, style: &Style) -> String {
-    let said = match last_commit {
-        Some(commit) => {
-            let commit = text::cell_text(&Hydrated::Plain(commit.clone()));
-            format!("stopped; the last commit was {commit}, and FROM {commit} goes on from there")
+fn stopped(last_mark: Option<&database::Value>, style: &Style) -> String {
+    let said = match last_mark {
+        Some(mark) => {
+            let mark = text::cell_text(&Hydrated::Plain(mark.clone()));
+            format!("stopped; the last mark was {mark}, and FROM '{mark}' goes on from there")
         }
-        None => "stopped before the first commit".into(),
+        None => "stopped before the first mark".into(),
     };
     // The terminal wrote `^C` where the cursor stood.
     let line = if style.width.is_some() { "\n" } else { "" };

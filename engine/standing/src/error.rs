@@ -53,9 +53,13 @@ pub enum StandingError {
     Forgotten {
         /// Where the subscriber wants to go on.
         from: u64,
-        /// The earliest place to go on from.
-        oldest: u64,
+        /// The earliest place to go on from; none where nothing is on disk.
+        oldest: Option<u64>,
     },
+    /// The mark to go on from is of another standing query, of other arguments, or of another database.
+    ForeignMark,
+    /// Others resume at this moment.
+    Busy,
 }
 
 impl StandingError {
@@ -81,10 +85,17 @@ impl StandingError {
             StandingError::NoSuchQuery(_) => Some("SHOW STANDING QUERIES lists those there are"),
             StandingError::NameTaken(_) => Some("choose another name, or DROP STANDING QUERY first"),
             StandingError::MissingArgument(_) => Some("give it as a parameter of the SUBSCRIBE statement"),
-            StandingError::Unreached { .. } => Some("resume from a place that this database handed out"),
-            StandingError::Forgotten { .. } => {
-                Some("subscribe with the snapshot first, or keep more history")
+            StandingError::Unreached { .. } => Some("resume from a mark that this database handed out"),
+            StandingError::Forgotten { oldest: Some(_), .. } => {
+                Some("subscribe with SNAPSHOT; a standing query that is created with RETAIN 1h keeps more")
             }
+            StandingError::Forgotten { oldest: None, .. } => {
+                Some("subscribe with SNAPSHOT; a database in a folder keeps more than one in memory")
+            }
+            StandingError::ForeignMark => {
+                Some("resume from a mark of this very query and its arguments, or subscribe with SNAPSHOT")
+            }
+            StandingError::Busy => Some("try again later"),
             StandingError::NoSuchColumn { .. } => Some("a key is made of columns that the query returns"),
             StandingError::SetAside(_) => {
                 Some("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again")
@@ -118,12 +129,19 @@ impl fmt::Display for StandingError {
             StandingError::Unreached { from, newest } => {
                 write!(f, "commit {from} has not happened: the newest is {newest}")
             }
-            StandingError::Forgotten { from, oldest } => {
+            StandingError::Forgotten { from, oldest: Some(oldest) } => {
                 write!(
                     f,
-                    "what changed since commit {from} is forgotten: changes are remembered from {oldest} on"
+                    "what changed since commit {from} is not kept any more: changes are kept from commit {oldest} on"
                 )
             }
+            StandingError::Forgotten { from, oldest: None } => {
+                write!(f, "what changed since commit {from} is not kept any more")
+            }
+            StandingError::ForeignMark => {
+                write!(f, "the mark is of another standing query, of other arguments, or of another database")
+            }
+            StandingError::Busy => write!(f, "other readers look up what they missed at this moment"),
         }
     }
 }

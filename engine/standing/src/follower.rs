@@ -1,10 +1,12 @@
 //! Following the commits: the view of the graph moves with them, tick by tick.
 
 use crate::StandingError;
+use crate::limits::COMMITS_KNOWN_MAX;
 use crate::view::{Tick, Touched, View};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use transact::{CommitRecord, Engine, Feed, FeedEnd, Waker};
+use transact::{CommitRecord, Engine, Feed, FeedEnd, Point, Waker};
 
 /// How long the change feed may take to tell of a commit that is visible already, before it is asked again.
 const FEED_PATIENCE: Duration = Duration::from_millis(1);
@@ -12,8 +14,7 @@ const FEED_PATIENCE: Duration = Duration::from_millis(1);
 /// A commit as queries meet it.
 pub(crate) struct Step {
     pub tick: Tick,
-    pub place: u64,
-    pub time_micros: u64,
+    pub at: Point,
     pub touched: Touched,
 }
 
@@ -22,9 +23,11 @@ pub(crate) struct Follower {
     pub view: View,
     pub tick: Tick,
     /// The last commit that was absorbed.
-    pub place: u64,
+    pub at: Point,
     pub feed: Feed,
     pub waker: Option<Waker>,
+    /// The last commits that were absorbed, and the one it began with.
+    pub known: VecDeque<Point>,
 }
 
 /// What became of the commits that were asked for.
@@ -38,9 +41,14 @@ pub(crate) enum Gathered {
 impl Follower {
     /// From the present on. `waker` is called when there are commits to gather.
     pub fn begin(engine: &Engine, waker: Option<Waker>) -> Follower {
-        let (snapshot, feed) = engine.subscribe_waking(waker.clone());
-        let place = snapshot.place();
-        Follower { view: View::new(snapshot), tick: 1, place, feed, waker }
+        let (snapshot, at, feed) = engine.subscribe_waking(waker.clone());
+        debug_assert_eq!(snapshot.place(), at.place);
+        Follower { view: View::new(snapshot), tick: 1, at, feed, waker, known: VecDeque::from([at]) }
+    }
+    /// The commit at this place, if it is one of the last.
+    pub fn known(&self, place: u64) -> Option<Point> {
+        let at = self.known.binary_search_by_key(&place, |known| known.place).ok()?;
+        Some(self.known[at])
     }
     /// Who is woken when there are commits to gather.
     pub fn waker(&self) -> Option<Waker> {
@@ -52,7 +60,7 @@ impl Follower {
         let mut target = engine.snapshot();
         // A commit is visible before the feed tells of it, and the feed may tell of later ones than the snapshot holds.
         loop {
-            let last = records.last().map_or(self.place, |record| record.place);
+            let last = records.last().map_or(self.at.place, |record| record.place);
             if last == target.place() {
                 break;
             }
@@ -74,13 +82,12 @@ impl Follower {
         for record in records {
             self.tick += 1;
             let touched = self.view.absorb(self.tick, &record)?;
-            self.place = record.place;
-            steps.push(Step {
-                tick: self.tick,
-                place: record.place,
-                time_micros: record.time_micros,
-                touched,
-            });
+            self.at = Point { place: record.place, time_micros: record.time_micros };
+            if self.known.len() == COMMITS_KNOWN_MAX {
+                self.known.pop_front();
+            }
+            self.known.push_back(self.at);
+            steps.push(Step { tick: self.tick, at: self.at, touched });
         }
         Ok(Gathered::Steps(steps))
     }

@@ -8,8 +8,9 @@ use crate::StandingError;
 use crate::follower::{Follower, Gathered};
 use crate::installing::Installing;
 use crate::kept::Definition;
-use crate::limits::QUERIES_MAX;
-use crate::query::Query;
+use crate::limits::{QUERIES_MAX, RESUME_WAIT_MAX};
+use crate::query::{Joined, Query};
+use crate::resume::{Missed, Resume, Resuming};
 use crate::row::Row;
 use crate::subscription::{Subscription, SubscriptionEnd};
 use execute::Held;
@@ -110,6 +111,8 @@ pub struct Keeper {
     names: Arc<Mutex<BTreeMap<String, usize>>>,
     /// Makes an account of bytes for who pays.
     ledger: Option<Ledger>,
+    /// Those who resume and must look up what they missed come one after the other: each reads the log, and makes an answer anew.
+    resuming: Arc<Mutex<()>>,
 }
 
 /// Makes an account of the bytes that somebody's query keeps.
@@ -137,6 +140,7 @@ impl Keeper {
             places: (0..places.max(1)).map(|_| Mutex::default()).collect(),
             names: Arc::default(),
             ledger: None,
+            resuming: Arc::default(),
         }
     }
     /// Counts the bytes of queries made from now on in these accounts.
@@ -178,7 +182,7 @@ impl Keeper {
         let mut own = Follower::begin(&self.engine, None);
         own.view.bounds = Some(bounds.clone());
         bounds.charge(self.ledger.as_ref().map(|ledger| ledger(payer)));
-        let query = Query::begin(text, definition.into(), &own.view, own.tick, own.place);
+        let query = Query::begin((name, text), definition.into(), &own.view, own.tick, own.at);
         bounds.charge(None);
         let mut query = query?;
         query.payer = payer;
@@ -191,7 +195,7 @@ impl Keeper {
             let others =
                 inner.follower.get_or_insert_with(|| Follower::begin(&self.engine, Some(wake.clone())));
             // What the others have taken up already would never reach it.
-            if others.place <= query.place {
+            if others.at.place <= query.at.place {
                 let mut names = self.names.lock();
                 self.check_room(name, &names)?;
                 names.insert(name.to_string(), at);
@@ -235,7 +239,7 @@ impl Keeper {
             rows: query.rows(),
             subscribers: query.subscribers(),
             parameters: query.parameters.to_vec(),
-            place: query.place,
+            place: query.at.place,
             payer: query.payer,
             used_ns: query.used_ns,
             bytes: query.bytes(),
@@ -256,19 +260,78 @@ impl Keeper {
         }
     }
 
-    /// Reads a query with these arguments: from the commit at place `from` on, exclusively, or from now on; with `snapshot`, the whole
-    /// answer comes first. Where the changes since `from` are not remembered one by one, but the graph of that commit is kept, they come
-    /// as one.
+    /// Reads a query with these arguments: what changed since a mark or a commit, or from now on; with `snapshot`, the whole answer comes
+    /// first. What is not remembered of the changes is looked up in the log, commit by commit.
     ///
     /// # Errors
-    /// No such query; it has failed; an argument is missing; `from` lies ahead, or before all that is kept.
+    /// No such query; it has failed; an argument is missing; the mark is of another answer or database, lies ahead, or before all that is kept.
     pub fn subscribe(
         &self,
         name: &str,
         argument: &dyn Fn(&Name) -> Option<Value>,
-        from: Option<u64>,
+        from: Option<Resume>,
         snapshot: bool,
     ) -> Result<Subscription, StandingError> {
+        let from = from.filter(|_| !snapshot);
+        let joined = self.with_query(name, argument, |query, arguments, follower| {
+            query.subscribe(arguments, from, snapshot, follower, self.ledger.as_ref())
+        })?;
+        match (joined, from) {
+            (Joined::Missed(missed), Some(from)) => self.resume(name, argument, from, missed),
+            (Joined::Reads(subscription), _) => Ok(subscription),
+            (Joined::Missed(_), None) => unreachable!("who resumes nothing has missed nothing"),
+        }
+    }
+    /// Looks up what a reader has missed, until it is up to what the query remembers.
+    fn resume(
+        &self,
+        name: &str,
+        argument: &dyn Fn(&Name) -> Option<Value>,
+        from: Resume,
+        missed: Missed,
+    ) -> Result<Subscription, StandingError> {
+        let one_at_a_time = self.resuming.try_lock_for(RESUME_WAIT_MAX);
+        let _one_at_a_time = one_at_a_time.ok_or(StandingError::Busy)?;
+        let (begin_ns, payer) = (monotonic_ns(), missed.payer);
+        let outcome = self.look_up(name, argument, from, missed);
+        let at = self.names.lock().get(name).copied();
+        if let Some(mut inner) = at.map(|at| self.places[at].lock()) {
+            let took_ns = monotonic_ns() - begin_ns;
+            *inner.spent.entry(payer).or_insert(0) += took_ns;
+            inner.queries.get_mut(name).into_iter().for_each(|query| query.used_ns += took_ns);
+        }
+        outcome
+    }
+    fn look_up(
+        &self,
+        name: &str,
+        argument: &dyn Fn(&Name) -> Option<Value>,
+        from: Resume,
+        missed: Missed,
+    ) -> Result<Subscription, StandingError> {
+        let answer = missed.answer;
+        let mut resuming = Resuming::begin(&self.engine, from, missed)?;
+        loop {
+            let has_enough = resuming.catch_up()?;
+            let (at, queue) = (resuming.at, &resuming.queue);
+            let joined = self.with_query(name, argument, |query, arguments, follower| match has_enough {
+                // Another one of the same name was made meanwhile.
+                _ if query.fingerprint(arguments) != answer => Err(no_such(name)),
+                true => Ok(Some(query.reader_of(arguments, queue.clone()))),
+                false => query.join(arguments, at.place, queue, follower),
+            })?;
+            if let Some(subscription) = joined {
+                return Ok(subscription);
+            }
+        }
+    }
+    /// Does something with a query and its arguments, when all that was committed is taken up.
+    fn with_query<T>(
+        &self,
+        name: &str,
+        argument: &dyn Fn(&Name) -> Option<Value>,
+        work: impl FnOnce(&mut Query, &Row, &mut Follower) -> Result<T, StandingError>,
+    ) -> Result<T, StandingError> {
         let at = self.names.lock().get(name).copied().ok_or_else(|| no_such(name))?;
         let mut inner = self.places[at].lock();
         // So that the view is that of the query's newest commit.
@@ -285,9 +348,7 @@ impl Keeper {
         let outcome = match (follower, query.failure()) {
             (_, Some(error)) => Err(error.clone()),
             (None, None) => Err(no_such(name)),
-            (Some(follower), None) => {
-                query.subscribe(Row::new(arguments), from, snapshot, follower, &self.engine)
-            }
+            (Some(follower), None) => work(query, &Row::new(arguments), follower),
         };
         let took_ns = monotonic_ns() - begin_ns;
         query.used_ns += took_ns;
@@ -315,11 +376,11 @@ impl Inner {
         match follower.gather(engine) {
             Ok(Gathered::Steps(steps)) if steps.is_empty() => false,
             Ok(Gathered::Steps(steps)) => {
-                let place = follower.place;
+                let at = follower.at;
                 let mut begin_ns = monotonic_ns();
                 for query in self.queries.values_mut() {
                     steps.iter().for_each(|step| query.advance(&follower.view, step));
-                    query.progress(place);
+                    query.progress(at);
                     let end_ns = monotonic_ns();
                     query.used_ns += end_ns - begin_ns;
                     *self.spent.entry(query.payer).or_insert(0) += end_ns - begin_ns;
@@ -352,7 +413,7 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
             Gathered::Steps(steps) if steps.is_empty() => return Ok(()),
             Gathered::Steps(steps) => {
                 steps.iter().for_each(|step| query.advance(&follower.view, step));
-                query.progress(follower.place);
+                query.progress(follower.at);
                 follower.settle();
             }
             Gathered::Anew => {

@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
 //! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
-//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how). Datalog programs are kept by [`rules`], over the graph as
+//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], over the graph as
 //! relations ([`facts`]); [`kept`] is where the two kinds of query meet.
 
 mod analysis;
@@ -22,9 +22,11 @@ mod join;
 mod keeper;
 mod kept;
 mod limits;
+mod mark;
 mod network;
 mod operator;
 mod query;
+mod resume;
 mod row;
 mod rules;
 mod shape;
@@ -39,6 +41,8 @@ pub use installing::Installing;
 pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, State, TurnEnd};
 pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
+pub use mark::Mark;
+pub use resume::Resume;
 pub use row::Row;
 pub use rules::{FileFacts, ask_rules};
 pub use subscription::{Column, Event, Subscription, SubscriptionEnd};

@@ -1,5 +1,7 @@
 //! Every bound of the room, by name.
 
+use std::time::Duration;
+
 /// Rows that a join hands from one step to the next at a time.
 pub(crate) const BLOCK_ROWS: usize = 1_024;
 /// Standing queries of one database.
@@ -8,6 +10,13 @@ pub const QUERIES_MAX: usize = 10_000;
 pub const SUBSCRIBER_ROWS_MAX: usize = 1 << 20;
 /// Differences that a query remembers, so that a subscriber who comes back can go on where it was.
 pub const REMEMBERED_ROWS_MAX: usize = 1 << 18;
+/// Commits whose times are known without the log, so that a mark of one of them can be told from one of another database.
+pub(crate) const COMMITS_KNOWN_MAX: usize = 1 << 16;
+/// How long a reader who resumes waits for others who do at this moment.
+pub(crate) const RESUME_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long the first answer may take of a reader who resumes, and how long the commits may be read again that came since; who is not done by then is
+/// told what was read, and resumes from there.
+pub(crate) const RESUME_TIME_MAX: Duration = Duration::from_secs(300);
 /// Rows that the answer of one query may have.
 pub const RESULT_ROWS_MAX: usize = 64 << 20;
 /// Parts of a pattern: vertices, edges and what is read of them.

@@ -5,9 +5,12 @@
 
 use crate::StandingError;
 use crate::follower::{Follower, Step};
+use crate::keeper::Ledger;
 use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
+use crate::mark::fingerprint;
 use crate::network::{Changes, Turn, consolidate};
+use crate::resume::{Missed, Resume};
 use crate::row::Row;
 use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
@@ -17,7 +20,7 @@ use plan::expr::Name;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
-use transact::{Engine, Moment};
+use transact::Point;
 use world::clock::monotonic_ns;
 
 /// Those who gave the same arguments.
@@ -32,7 +35,7 @@ struct Readers {
 
 /// A query that runs.
 struct Work {
-    definition: Definition,
+    definition: Arc<Definition>,
     kept: Kept,
 }
 
@@ -45,12 +48,17 @@ impl Work {
 }
 
 /// What `work` returns; a panic in it is an error.
-fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
         let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Err(StandingError::Failed(format!("internal error: {why}")))
     })
+}
+
+/// What goes comes first, for who takes rows for one that DISTINCT takes for one.
+pub(crate) fn in_order(changes: &mut Changes) {
+    changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
 }
 
 /// There is no room for what a query keeps.
@@ -64,18 +72,24 @@ pub(crate) fn too_large((level, limit): (Level, u64)) -> StandingError {
 
 /// Changes of one commit.
 struct Remembered {
-    place: u64,
-    time_micros: u64,
+    at: Point,
     changes: Changes,
+}
+
+/// A reader, or what it has missed so much of that it is to be looked up.
+pub(crate) enum Joined {
+    Reads(Subscription),
+    Missed(Missed),
 }
 
 /// One standing query.
 pub(crate) struct Query {
+    name: String,
     pub text: String,
     pub columns: Arc<[Column]>,
     pub parameters: Arc<[Name]>,
     /// The commit up to which its answer is known.
-    pub place: u64,
+    pub at: Point,
     /// Who pays for it.
     pub payer: u32,
     /// Time spent on it, nanoseconds.
@@ -103,22 +117,24 @@ impl Query {
     /// # Errors
     /// It cannot be maintained, or a row fails.
     pub fn begin(
-        text: &str,
+        (name, text): (&str, &str),
         definition: Definition,
         view: &View,
         tick: Tick,
-        place: u64,
+        at: Point,
     ) -> Result<Query, StandingError> {
         let turn = Turn { view, tick, touched: None };
         let ((columns, parameters), kept) = caught(|| definition.begin(&turn, None))?;
-        Ok(Query { columns, parameters, ..Query::of(text, Ok(Work { definition, kept }), place) })
+        let work = Work { definition: Arc::new(definition), kept };
+        Ok(Query { columns, parameters, ..Query::of(name, text, Ok(work), at) })
     }
-    fn of(text: &str, work: Result<Work, StandingError>, place: u64) -> Query {
+    fn of(name: &str, text: &str, work: Result<Work, StandingError>, at: Point) -> Query {
         Query {
+            name: name.to_string(),
             text: text.to_string(),
             columns: Arc::from([]),
             parameters: Arc::from([]),
-            place,
+            at,
             payer: 0,
             used_ns: 0,
             held: None,
@@ -126,10 +142,10 @@ impl Query {
             readers: HashMap::default(),
             lingering: 0,
             withdrawn_ns: 0,
-            pulse: Arc::new(Pulse::at(place)),
+            pulse: Arc::new(Pulse::at(at)),
             remembered: VecDeque::new(),
             remembered_rows: 0,
-            remembered_from: place,
+            remembered_from: at.place,
         }
     }
     /// Why it ended, if it did.
@@ -168,12 +184,12 @@ impl Query {
 
     /// Feeds it a commit, and tells its readers.
     pub fn advance(&mut self, view: &View, step: &Step) {
-        if step.place <= self.place {
+        if step.at.place <= self.at.place {
             return;
         }
         match self.feed(view, step.tick, Some(step), &Changes::new()) {
             Ok(changes) => {
-                self.tell(step.place, step.time_micros, changes);
+                self.tell(step.at, changes);
                 if self.work.as_ref().is_ok_and(|work| work.kept.is_worn()) {
                     self.renew(view, step.tick);
                 }
@@ -226,10 +242,9 @@ impl Query {
             false => self.readers.values().map(|readers| (readers.arguments.clone(), 1)).collect(),
         }
     }
-    fn tell(&mut self, place: u64, time_micros: u64, mut changes: Changes) {
-        self.place = place;
-        // What goes comes first, for who takes rows for one that DISTINCT takes for one.
-        changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
+    fn tell(&mut self, at: Point, mut changes: Changes) {
+        self.at = at;
+        in_order(&mut changes);
         if changes.is_empty() {
             return;
         }
@@ -238,16 +253,16 @@ impl Query {
             let changes = Arc::new(changes);
             readers.queues.retain(|queue| {
                 let Some(queue) = queue.upgrade() else { return false };
-                queue.changes(place, time_micros, changes.clone());
+                queue.changes(at, changes.clone());
                 !queue.has_ended()
             });
         }
         self.remembered_rows += changes.len();
-        self.remembered.push_back(Remembered { place, time_micros, changes });
+        self.remembered.push_back(Remembered { at, changes });
         while self.remembered_rows > REMEMBERED_ROWS_MAX {
             let Some(oldest) = self.remembered.pop_front() else { break };
             self.remembered_rows -= oldest.changes.len();
-            self.remembered_from = oldest.place;
+            self.remembered_from = oldest.at.place;
         }
     }
     /// By the arguments that they belong to.
@@ -261,9 +276,11 @@ impl Query {
         found
     }
     /// Commits up to here are taken up.
-    pub fn progress(&mut self, place: u64) {
-        self.place = self.place.max(place);
-        if self.pulse.advance(self.place) {
+    pub fn progress(&mut self, at: Point) {
+        if self.at.place < at.place {
+            self.at = at;
+        }
+        if self.pulse.advance(self.at) {
             self.readers.values().flat_map(|readers| &readers.queues).for_each(|queue| {
                 queue.upgrade().inspect(|queue| queue.wake());
             });
@@ -281,50 +298,101 @@ impl Query {
         queues.filter_map(|queue| queue.upgrade()).for_each(|queue| queue.end(end.clone()));
     }
 
-    /// A new reader of the answer for these arguments: from the commit at place `from` on, exclusively, or from now on; with `snapshot`,
-    /// the whole answer comes first. The follower has taken up all that this query has.
+    /// A new reader of the answer for these arguments: behind what it was told already, or from now on; with `snapshot`, the whole
+    /// answer comes first. The follower has taken up all that this query has.
     pub fn subscribe(
         &mut self,
-        arguments: Row,
-        from: Option<u64>,
+        arguments: &Row,
+        from: Option<Resume>,
         snapshot: bool,
         follower: &mut Follower,
-        engine: &Engine,
-    ) -> Result<Subscription, StandingError> {
+        ledger: Option<&Ledger>,
+    ) -> Result<Joined, StandingError> {
         if let Err(error) = &self.work {
             return Err(error.clone());
         }
-        let from = from.filter(|_| !snapshot);
-        if let Some(from) = from.filter(|from| *from > self.place) {
-            return Err(StandingError::Unreached { from, newest: self.place });
-        }
-        let since = self.admit(&arguments, follower)?;
-        let key = arguments.clone();
         let queue = Arc::new(Queue::default());
-        queue.begin(from.unwrap_or(self.place));
-        match from {
-            None if snapshot => queue.snapshot(self.place, self.answer(&arguments)),
-            None => {}
-            Some(from) if from >= since => {
-                for one in self.remembered.iter().filter(|one| one.place > from) {
-                    if let Some(changes) = self.by_arguments(&one.changes).remove(&key) {
-                        queue.changes(one.place, one.time_micros, Arc::new(changes));
-                    }
-                }
+        let Some(from) = from else {
+            self.admit(arguments, follower)?;
+            match snapshot {
+                true => queue.snapshot(self.at, self.answer(arguments)),
+                false => queue.begin(self.at),
             }
-            Some(from) => {
-                let changes = self.since(&arguments, from, since, engine)?;
-                if !changes.is_empty() {
-                    queue.changes(self.place, world::clock::wall_us(), Arc::new(changes));
-                }
+            return Ok(Joined::Reads(self.read(arguments, queue)));
+        };
+        if let Resume::Mark(mark) = from
+            && !mark.is_of(self.fingerprint(arguments))
+        {
+            return Err(StandingError::ForeignMark);
+        }
+        if from.place() > self.at.place {
+            return Err(StandingError::Unreached { from: from.place(), newest: self.at.place });
+        }
+        let since = self.admit(arguments, follower)?;
+        let known = follower.known(from.place());
+        let fits = match (known, from) {
+            (Some(at), _) if !from.fits(at) => return Err(StandingError::ForeignMark),
+            (Some(at), _) => Some(at),
+            // Where nothing is on disk, a place is taken at its word.
+            (None, Resume::Commit(_)) => None,
+            (None, Resume::Mark(_)) => return self.missed(arguments, ledger).map(Joined::Missed),
+        };
+        if from.place() < since {
+            return self.missed(arguments, ledger).map(Joined::Missed);
+        }
+        fits.inspect(|at| queue.begin(*at));
+        self.go_on(arguments, from.place(), &queue);
+        Ok(Joined::Reads(self.read(arguments, queue)))
+    }
+    /// A reader who was told everything up to the commit at place `from`, and missed no more than is remembered. None where it did.
+    pub fn join(
+        &mut self,
+        arguments: &Row,
+        from: u64,
+        queue: &Arc<Queue>,
+        follower: &mut Follower,
+    ) -> Result<Option<Subscription>, StandingError> {
+        if let Err(error) = &self.work {
+            return Err(error.clone());
+        }
+        if from < self.admit(arguments, follower)? {
+            return Ok(None);
+        }
+        self.go_on(arguments, from, queue);
+        Ok(Some(self.read(arguments, queue.clone())))
+    }
+    /// A reader of what was put before it, whether or not more will come.
+    pub fn reader_of(&self, arguments: &Row, queue: Arc<Queue>) -> Subscription {
+        let answer = self.fingerprint(arguments);
+        Subscription::new(queue, self.columns.clone(), self.pulse.clone(), answer)
+    }
+    /// Tells its answer for these arguments from others, see [`crate::Mark`].
+    pub fn fingerprint(&self, arguments: &Row) -> u32 {
+        fingerprint(&self.name, &self.text, arguments)
+    }
+    /// Puts what is remembered since a commit before a reader.
+    fn go_on(&self, arguments: &Row, from: u64, queue: &Queue) {
+        let first = self.remembered.partition_point(|one| one.at.place <= from);
+        for one in self.remembered.range(first..) {
+            if let Some(changes) = self.by_arguments(&one.changes).remove(arguments) {
+                queue.changes(one.at, Arc::new(changes));
             }
         }
-        if let Some(readers) = self.readers.get_mut(&key) {
+    }
+    /// From now on this reader is told what changes.
+    fn read(&mut self, arguments: &Row, queue: Arc<Queue>) -> Subscription {
+        if let Some(readers) = self.readers.get_mut(arguments) {
             // Those who went are forgotten here too: changes may never come.
             readers.queues.retain(|queue| queue.strong_count() > 0);
             readers.queues.push(Arc::downgrade(&queue));
         }
-        Ok(Subscription::new(queue, self.columns.clone(), self.pulse.clone()))
+        self.reader_of(arguments, queue)
+    }
+    fn missed(&self, arguments: &Row, ledger: Option<&Ledger>) -> Result<Missed, StandingError> {
+        let work = self.work.as_ref().map_err(|error| error.clone())?;
+        let (definition, answer) = (work.definition.clone(), self.fingerprint(arguments));
+        let (arguments, payer, ledger) = (arguments.clone(), self.payer, ledger.cloned());
+        Ok(Missed { definition, arguments, answer, payer, ledger })
     }
     /// Makes sure that the network works for these arguments; the commit from which on their changes are remembered.
     fn admit(&mut self, arguments: &Row, follower: &mut Follower) -> Result<u64, StandingError> {
@@ -334,7 +402,7 @@ impl Query {
         }
         let mut since = self.remembered_from;
         if !self.parameters.is_empty() {
-            since = self.place;
+            since = self.at.place;
             follower.tick += 1;
             let given = vec![(arguments.clone(), 1)];
             if let Err(error) = self.feed(&follower.view, follower.tick, None, &given) {
@@ -380,24 +448,6 @@ impl Query {
     fn answer(&self, arguments: &Row) -> Changes {
         self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.kept.answer(arguments))
     }
-    /// What the answer has gained and lost since a commit of the past that is kept.
-    fn since(
-        &self,
-        arguments: &Row,
-        from: u64,
-        oldest: u64,
-        engine: &Engine,
-    ) -> Result<Changes, StandingError> {
-        let forgotten = StandingError::Forgotten { from, oldest };
-        let past = engine.snapshot_at(Moment::Place(from)).map_err(|_| forgotten)?;
-        let Ok(work) = &self.work else { return Ok(Changes::new()) };
-        let kept = work.anew(&View::new(past), 1, &vec![(arguments.clone(), 1)])?;
-        let mut changes = self.answer(arguments);
-        changes.extend(kept.answer(arguments).into_iter().map(|(row, count)| (row, -count)));
-        consolidate(&mut changes);
-        Ok(changes)
-    }
-
     /// The graph was replaced as a whole: the answers are computed anew, and what differs is told as one change.
     pub fn replace(&mut self, follower: &Follower) {
         let Ok(work) = &self.work else { return };
@@ -413,8 +463,11 @@ impl Query {
                 if let Ok(work) = &mut self.work {
                     work.kept = kept;
                 }
-                self.tell(follower.place, world::clock::wall_us(), changes);
-                self.progress(follower.place);
+                self.tell(follower.at, changes);
+                self.progress(follower.at);
+                // What became of the commits before one by one is not known.
+                (self.remembered, self.remembered_rows) = (VecDeque::new(), 0);
+                self.remembered_from = follower.at.place;
             }
             Err(error) => self.fail(error),
         }

@@ -1,6 +1,7 @@
 //! Who is told: one bounded queue a subscriber. A commit never waits for it.
 
 use crate::limits::SUBSCRIBER_ROWS_MAX;
+use crate::mark::Mark;
 use crate::network::Changes;
 use crate::row::Row;
 use futures_core::Stream;
@@ -9,9 +10,10 @@ use plan::expr::Name;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use transact::Point;
 use world::clock::monotonic_ns;
 
 /// What a subscriber is told.
@@ -21,14 +23,16 @@ pub enum Event {
     Snapshot {
         /// The commit's place.
         place: u64,
+        /// Wall clock at the commit, microseconds since 1970; 0 where that is not known.
+        time_micros: u64,
         /// Rows with their counts, in no order.
         rows: Arc<Vec<(Row, isize)>>,
     },
     /// What a commit changed in the answer: rows that came (positive) and went (negative).
     Changes {
-        /// The commit's place. What was received up to here can be resumed from here.
+        /// The commit's place.
         place: u64,
-        /// Wall clock at the commit, microseconds since 1970.
+        /// Wall clock at the commit, microseconds since 1970; 0 where that is not known.
         time_micros: u64,
         /// Rows with their differences; each row once.
         rows: Arc<Vec<(Row, isize)>>,
@@ -37,16 +41,22 @@ pub enum Event {
     Progress {
         /// The last such commit's place.
         place: u64,
+        /// Wall clock at that commit, microseconds since 1970; 0 where that is not known.
+        time_micros: u64,
     },
 }
 
 impl Event {
-    /// Place of the commit that it tells of: the token to resume from.
+    /// Place of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
     pub fn place(&self) -> u64 {
+        self.at().place
+    }
+    /// The commit that it tells of, and its time.
+    pub fn at(&self) -> Point {
         match self {
-            Event::Snapshot { place, .. } | Event::Changes { place, .. } | Event::Progress { place } => {
-                *place
-            }
+            Event::Snapshot { place, time_micros, .. }
+            | Event::Changes { place, time_micros, .. }
+            | Event::Progress { place, time_micros } => Point { place: *place, time_micros: *time_micros },
         }
     }
 }
@@ -58,7 +68,7 @@ pub enum SubscriptionEnd {
     Dropped,
     /// The query failed, for this reason.
     Failed(String),
-    /// The subscriber fell more than [`SUBSCRIBER_ROWS_MAX`] rows behind; it may resume from the last place it read.
+    /// The subscriber fell more than [`SUBSCRIBER_ROWS_MAX`] rows behind. It was told all up to there, and may resume from its last mark.
     Lagged,
     /// The database was closed.
     Closed,
@@ -80,8 +90,8 @@ pub struct Column {
 struct State {
     events: VecDeque<Event>,
     rows: usize,
-    /// The last place that was handed out.
-    told: u64,
+    /// The last commit that was handed out; none before a snapshot.
+    told: Option<Point>,
     end: Option<SubscriptionEnd>,
     /// A stream has said so.
     end_told: bool,
@@ -91,6 +101,13 @@ struct State {
     polls: bool,
 }
 
+impl State {
+    /// Has it been told less than what happened up to there?
+    fn is_behind(&self, reached: Point) -> bool {
+        self.told.is_none_or(|told| told.place < reached.place)
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -98,7 +115,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Appends; cuts off a subscriber who is too far behind. False where nobody listens any more.
+    /// Appends; cuts off a subscriber who is too far behind, behind what waits for it already.
     fn push(&self, event: Event, rows: usize) {
         let mut state = self.state.lock();
         if state.end.is_some() {
@@ -106,7 +123,6 @@ impl Queue {
         }
         // The first event is the answer itself, however large it is.
         if state.rows > 0 && state.rows + rows > SUBSCRIBER_ROWS_MAX {
-            state.events.clear();
             state.end = Some(SubscriptionEnd::Lagged);
         } else {
             state.rows += rows;
@@ -114,17 +130,29 @@ impl Queue {
         }
         self.rouse(state);
     }
-    pub fn snapshot(&self, place: u64, rows: Vec<(Row, isize)>) {
-        let count = rows.len();
-        self.push(Event::Snapshot { place, rows: Arc::new(rows) }, count);
+    pub fn snapshot(&self, at: Point, rows: Vec<(Row, isize)>) {
+        let (Point { place, time_micros }, count) = (at, rows.len());
+        self.push(Event::Snapshot { place, time_micros, rows: Arc::new(rows) }, count);
     }
-    pub fn changes(&self, place: u64, time_micros: u64, rows: Arc<Changes>) {
-        let count = rows.len();
+    pub fn changes(&self, at: Point, rows: Arc<Changes>) {
+        let (Point { place, time_micros }, count) = (at, rows.len());
         self.push(Event::Changes { place, time_micros, rows }, count);
     }
+    /// What a reader has missed, who does not listen yet. The rows that wait for it then.
+    pub fn missed(&self, at: Point, rows: Changes) -> usize {
+        let (Point { place, time_micros }, rows) = (at, Arc::new(rows));
+        let mut state = self.state.lock();
+        state.rows += rows.len();
+        state.events.push_back(Event::Changes { place, time_micros, rows });
+        state.rows
+    }
+    /// A mark of its own behind what waits.
+    pub fn progress(&self, Point { place, time_micros }: Point) {
+        self.push(Event::Progress { place, time_micros }, 0);
+    }
     /// The commit from which on this subscriber will be told everything.
-    pub fn begin(&self, place: u64) {
-        self.state.lock().told = place;
+    pub fn begin(&self, at: Point) {
+        self.state.lock().told = Some(at);
     }
     /// There is progress to be told. Who looked before it was made, and is about to wait, holds the lock until it waits.
     pub fn wake(&self) {
@@ -150,20 +178,28 @@ impl Queue {
 /// How far a query is, for all its readers; and whether any of them waits.
 #[derive(Debug)]
 pub(crate) struct Pulse {
-    place: AtomicU64,
+    at: Mutex<Point>,
     waiting: AtomicUsize,
     /// A reader went: the arguments it gave may be withdrawn.
     left: AtomicBool,
 }
 
 impl Pulse {
-    pub fn at(place: u64) -> Pulse {
-        Pulse { place: AtomicU64::new(place), waiting: AtomicUsize::new(0), left: AtomicBool::new(false) }
+    pub fn at(at: Point) -> Pulse {
+        Pulse { at: Mutex::new(at), waiting: AtomicUsize::new(0), left: AtomicBool::new(false) }
     }
     /// Commits up to here are in the queues, or changed nothing. True where somebody waits to hear of it.
-    pub fn advance(&self, place: u64) -> bool {
-        self.place.fetch_max(place, Ordering::SeqCst);
+    pub fn advance(&self, to: Point) -> bool {
+        let mut at = self.at.lock();
+        if at.place < to.place {
+            *at = to;
+        }
+        drop(at);
+        // Who counted itself before it took the lock is seen here; who took it later has seen what was put there.
         self.waiting.load(Ordering::SeqCst) > 0
+    }
+    fn reached(&self) -> Point {
+        *self.at.lock()
     }
     /// Did a reader go since this was asked last?
     pub fn take_left(&self) -> bool {
@@ -179,6 +215,8 @@ pub struct Subscription {
     queue: Arc<Queue>,
     columns: Arc<[Column]>,
     pulse: Arc<Pulse>,
+    /// Which answer it reads, see [`Mark`].
+    answer: u32,
 }
 
 impl Drop for Subscription {
@@ -191,8 +229,17 @@ impl Drop for Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn new(queue: Arc<Queue>, columns: Arc<[Column]>, pulse: Arc<Pulse>) -> Subscription {
-        Subscription { queue, columns, pulse }
+    pub(crate) fn new(
+        queue: Arc<Queue>,
+        columns: Arc<[Column]>,
+        pulse: Arc<Pulse>,
+        answer: u32,
+    ) -> Subscription {
+        Subscription { queue, columns, pulse, answer }
+    }
+    /// Where whoever has taken up all that was handed out until now can resume; none before a snapshot.
+    pub fn mark(&self) -> Option<Mark> {
+        self.queue.state.lock().told.map(|at| Mark::new(at, self.answer))
     }
     /// Columns of the answer.
     pub fn columns(&self) -> &[Column] {
@@ -205,9 +252,9 @@ impl Subscription {
     /// Nothing more will come, and why.
     pub fn next(&self, timeout: Duration) -> Result<Option<Event>, SubscriptionEnd> {
         let mut state = self.queue.state.lock();
-        let progress = || self.pulse.place.load(Ordering::SeqCst);
-        let is_due =
-            |state: &State| !state.events.is_empty() || state.end.is_some() || state.told < progress();
+        let is_due = |state: &State| {
+            !state.events.is_empty() || state.end.is_some() || state.is_behind(self.pulse.reached())
+        };
         if !is_due(&state) && !timeout.is_zero() {
             let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
             let until_ns = monotonic_ns().saturating_add(timeout_ns);
@@ -241,21 +288,22 @@ impl Subscription {
     /// What is due, if anything is.
     fn take(&self, state: &mut State) -> Option<Result<Event, SubscriptionEnd>> {
         // Read before the queue is found empty: what is told up to there is in it.
-        let reached = self.pulse.place.load(Ordering::SeqCst);
+        let reached = self.pulse.reached();
         if let Some(event) = state.events.pop_front() {
             state.rows -= match &event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => rows.len(),
                 Event::Progress { .. } => 0,
             };
-            state.told = event.place();
+            state.told = Some(event.at());
             return Some(Ok(event));
         }
         if let Some(end) = &state.end {
             return Some(Err(end.clone()));
         }
-        if state.told < reached {
-            state.told = reached;
-            return Some(Ok(Event::Progress { place: reached }));
+        if state.is_behind(reached) {
+            state.told = Some(reached);
+            let Point { place, time_micros } = reached;
+            return Some(Ok(Event::Progress { place, time_micros }));
         }
         None
     }

@@ -63,7 +63,7 @@ pub use catalog::Catalog;
 pub use change::Change;
 pub use column::PropertyRef;
 pub use directory::{BlobKey, ChunkSource};
-pub use entries::{Entries, EntryKind};
+pub use entries::{Entries, EntryKind, EntryTable};
 pub use error::StoreError;
 pub use filter::LabelFilter;
 pub use index_edges::EdgeRange;

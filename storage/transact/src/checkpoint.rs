@@ -4,8 +4,8 @@
 //! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
 //! `CURRENT` names either the old checkpoint or the new one, and the log reaches back to whichever it is.
 
-use crate::history::{History, Point};
-use crate::kept::{files_of, thinned};
+use crate::history::Point;
+use crate::kept::{Horizon, files_of, thinned};
 use crate::{Engine, TransactError};
 use durable::{Anchor, BlobRef, CheckpointMark, CheckpointSink, DurableError};
 use std::collections::BTreeSet;
@@ -117,8 +117,7 @@ impl Engine {
     ) -> Result<Lease, TransactError> {
         let (shared, place) = (&self.shared, stand.at.place);
         let _nobody_reads = shared.past.giving_up.write();
-        let (apart_bytes, now_micros) = (shared.anchor_log_bytes, shared.clock.wall_us());
-        let mark = mark(shared.backing.anchors(), stand, self.history(), apart_bytes, now_micros);
+        let mark = mark(shared.backing.anchors(), stand, &self.horizon());
         sink.finish(written.manifest(), &mark)?;
         files.extend(files_of(snapshot.blobs()));
         let lease = shared.files.checkpointed(place, files);
@@ -141,18 +140,12 @@ impl Engine {
 }
 
 /// What is said of a checkpoint beside these anchors.
-pub(crate) fn mark(
-    mut anchors: Vec<Anchor>,
-    stand: Stand,
-    history: History,
-    apart_bytes: u64,
-    now_micros: u64,
-) -> CheckpointMark {
+pub(crate) fn mark(mut anchors: Vec<Anchor>, stand: Stand, horizon: &Horizon) -> CheckpointMark {
     let Stand { at: Point { place, time_micros }, logged_bytes: log_bytes, beside_log } = stand;
     anchors.retain(|anchor| anchor.place < place);
     let sequence = anchors.last().map_or(1, |anchor| anchor.sequence + 1);
     anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
-    let kept = thinned(&anchors, history, apart_bytes, now_micros);
+    let kept = thinned(&anchors, horizon);
     CheckpointMark { time_micros, log_bytes, beside_log, kept }
 }
 

@@ -11,7 +11,7 @@ use crate::commit::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
 use crate::flight::{Flight, LogThread};
 use crate::history::Point;
-use crate::kept::Files;
+use crate::kept::{Files, KeptLimits};
 use crate::past::Past;
 use crate::reads::Inner as Reads;
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub turns: Turns,
     pub files: Files,
     pub store_options: StoreOptions,
-    pub anchor_log_bytes: u64,
+    pub limits: KeptLimits,
     /// Place of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
     pub commits: AtomicU64,
@@ -102,7 +102,7 @@ impl Engine {
             turns: Turns::default(),
             files: Files::default(),
             store_options: options.store,
-            anchor_log_bytes: options.anchor_log_bytes,
+            limits: KeptLimits::of(options),
             checkpointed: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             groups: AtomicU64::new(0),
@@ -171,14 +171,16 @@ impl Engine {
     }
     /// Every commit from now on, with the snapshot it begins after.
     pub fn subscribe(&self) -> (Snapshot, Feed) {
-        self.subscribe_waking(None)
-    }
-    /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read.
-    pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Feed) {
-        let _nothing_lands = self.shared.flight.lock();
-        let snapshot = self.snapshot();
-        let feed = self.shared.feeds.lock().subscribe(snapshot.place(), waker);
+        let (snapshot, _, feed) = self.subscribe_waking(None);
         (snapshot, feed)
+    }
+    /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read. With the snapshot comes its
+    /// last commit.
+    pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Point, Feed) {
+        let _nothing_lands = self.shared.flight.lock();
+        let (snapshot, at) = self.shared.past.newest(&self.shared.store);
+        let feed = self.shared.feeds.lock().subscribe(snapshot.place(), waker);
+        (snapshot, at, feed)
     }
     /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads.
     pub fn alter(

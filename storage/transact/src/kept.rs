@@ -7,7 +7,7 @@
 //! Invariant: what is given up is not named by `CURRENT` before it is removed, and no snapshot asks for it afterwards.
 
 use crate::history::History;
-use crate::{Engine, TransactError, Waker};
+use crate::{Engine, OpenOptions, TransactError, Waker};
 use durable::{Anchor, BackingStore, BlobRef};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use store::{BlobKey, Lease, Snapshot};
+use std::time::Duration;
+use store::{BlobKey, Entries, Lease, Snapshot};
 
 /// Blob files by who needs them.
 #[derive(Default)]
@@ -122,19 +123,77 @@ impl Files {
     }
 }
 
+/// How long commits can be asked for again, by the entries of the graph's catalogue; see [`crate::Since`].
+pub type Retention = Arc<dyn Fn(&Entries) -> Duration + Send + Sync>;
+
+/// How much of the past is kept, as an engine was told when it was opened.
+#[derive(Clone)]
+pub(crate) struct KeptLimits {
+    pub anchor_log_bytes: u64,
+    pub retained_log_bytes: u64,
+    retention: Option<Retention>,
+}
+
+impl KeptLimits {
+    pub fn of(options: &OpenOptions) -> KeptLimits {
+        KeptLimits {
+            anchor_log_bytes: options.anchor_log_bytes,
+            retained_log_bytes: options.retained_log_bytes,
+            retention: options.retention.clone(),
+        }
+    }
+    /// How long commits can be asked for again, as the graph's catalogue says.
+    pub fn retention(&self, graph: &Snapshot) -> Duration {
+        self.retention.as_ref().map_or(Duration::ZERO, |retention| retention(graph.catalog().entries()))
+    }
+}
+
+/// What decides which anchors stay.
+#[derive(Clone, Copy)]
+pub(crate) struct Horizon {
+    /// How far back the graph can be asked for, however much log that takes.
+    pub history: History,
+    /// How far back commits can be asked for, as long as that takes no more log than this.
+    pub retention: Duration,
+    pub retained_bytes_max: u64,
+    /// How far anchors lie apart, in bytes of log.
+    pub apart_bytes: u64,
+    pub now_micros: u64,
+    /// Bytes of records ever logged.
+    pub logged_bytes: u64,
+}
+
+impl Horizon {
+    /// The first of these anchors that stays.
+    fn first(&self, anchors: &[Anchor]) -> usize {
+        let latest = anchors.len() - 1;
+        let at_or_behind = |span: Duration| {
+            let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+            let horizon_micros = self.now_micros.saturating_sub(micros);
+            anchors.iter().rposition(|anchor| anchor.time_micros <= horizon_micros).unwrap_or(0)
+        };
+        let by_history = match self.history {
+            History::None => latest,
+            History::Span(span) => at_or_behind(span),
+            History::Forever => 0,
+        };
+        let fits =
+            |anchor: &Anchor| self.logged_bytes.saturating_sub(anchor.log_bytes) <= self.retained_bytes_max;
+        let by_retention = match self.retention.is_zero() {
+            true => latest,
+            false => at_or_behind(self.retention).max(anchors.iter().position(fits).unwrap_or(latest)),
+        };
+        by_history.min(by_retention)
+    }
+}
+
 /// Places of the anchors that stay: everything from the last one at or behind the horizon, without those whose neighbours are near
 /// enough to each other, in bytes of log. The latest is given last, and always stays.
-pub(crate) fn thinned(anchors: &[Anchor], history: History, apart_bytes: u64, now_micros: u64) -> Vec<u64> {
-    let Some(latest) = anchors.last() else { return Vec::new() };
-    let horizon_micros = match history {
-        History::None => return vec![latest.place],
-        History::Span(span) => now_micros.saturating_sub(span.as_micros().min(u128::from(u64::MAX)) as u64),
-        History::Forever => 0,
-    };
-    let first = match history {
-        History::Forever => 0,
-        _ => anchors.iter().rposition(|anchor| anchor.time_micros <= horizon_micros).unwrap_or(0),
-    };
+pub(crate) fn thinned(anchors: &[Anchor], horizon: &Horizon) -> Vec<u64> {
+    if anchors.is_empty() {
+        return Vec::new();
+    }
+    let (first, apart_bytes) = (horizon.first(anchors), horizon.apart_bytes);
     let mut kept: Vec<u64> = Vec::new();
     let mut last_bytes = 0;
     for (at, anchor) in anchors.iter().enumerate().skip(first) {
@@ -162,6 +221,18 @@ impl Engine {
         let _nobody_reads = self.shared.past.giving_up.write();
         self.give_up_now()
     }
+    /// What is kept now.
+    pub(crate) fn horizon(&self) -> Horizon {
+        let shared = &self.shared;
+        Horizon {
+            history: self.history(),
+            retention: shared.limits.retention(&self.snapshot()),
+            retained_bytes_max: shared.limits.retained_log_bytes,
+            apart_bytes: shared.limits.anchor_log_bytes,
+            now_micros: shared.clock.wall_us(),
+            logged_bytes: shared.past.logged_bytes(),
+        }
+    }
     /// The same for who holds the locks.
     pub(crate) fn give_up_now(&self) -> Result<(), TransactError> {
         let backing = &self.shared.backing;
@@ -170,8 +241,7 @@ impl Engine {
             return Ok(());
         }
         self.shared.files.take_ended();
-        let (apart_bytes, now_micros) = (self.shared.anchor_log_bytes, self.shared.clock.wall_us());
-        let kept = thinned(&backing.anchors(), self.history(), apart_bytes, now_micros);
+        let kept = thinned(&backing.anchors(), &self.horizon());
         backing.keep_anchors(&kept)?;
         let anchors = backing.anchors();
         if let Some(oldest) = anchors.first() {
@@ -186,10 +256,13 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     const APART: u64 = 64 << 20;
 
+    fn horizon(history: History, now_micros: u64) -> Horizon {
+        let (retention, retained_bytes_max) = (Duration::ZERO, 0);
+        Horizon { history, retention, retained_bytes_max, apart_bytes: APART, now_micros, logged_bytes: 0 }
+    }
     fn anchor(place: u64, time_micros: u64, log_mib: u64) -> Anchor {
         Anchor { place, time_micros, log_bytes: log_mib << 20, sequence: place as u32, beside_log: false }
     }
@@ -218,11 +291,11 @@ mod tests {
         let mut anchors = vec![anchor(0, 0, 0), anchor(1, 100, 30), anchor(2, 200, 60), anchor(3, 300, 90)];
         anchors.extend([anchor(4, 400, 120), anchor(5, 500, 200), anchor(6, 600, 201)]);
         let kept = |anchors: &[Anchor], span| {
-            thinned(anchors, History::Span(Duration::from_micros(span)), APART, 1_000)
+            thinned(anchors, &horizon(History::Span(Duration::from_micros(span)), 1_000))
         };
-        assert_eq!(thinned(&anchors, History::None, APART, 1_000), [6]);
+        assert_eq!(thinned(&anchors, &horizon(History::None, 1_000)), [6]);
         assert_eq!(
-            thinned(&anchors, History::Forever, APART, 1_000),
+            thinned(&anchors, &horizon(History::Forever, 1_000)),
             [0, 2, 4, 5, 6],
             "at most 64 MiB apart, or neighbours"
         );
@@ -231,10 +304,38 @@ mod tests {
         assert_eq!(kept(&anchors, 300), [6]);
         anchors[1].beside_log = true;
         assert_eq!(
-            thinned(&anchors, History::Forever, APART, 0),
+            thinned(&anchors, &horizon(History::Forever, 0)),
             [0, 1, 3, 4, 5, 6],
             "nobody gets behind a bulk load by replay"
         );
-        assert_eq!(thinned(&[], History::Forever, APART, 0), [0; 0]);
+        assert_eq!(thinned(&[], &horizon(History::Forever, 0)), [0; 0]);
+    }
+
+    #[test]
+    fn a_retention_keeps_anchors_as_long_as_their_log_is_not_too_much() {
+        let anchors = [anchor(0, 0, 0), anchor(1, 100, 90), anchor(2, 200, 180), anchor(3, 300, 270)];
+        let kept = |history, retention_micros, retained_mib: u64, logged_mib: u64| {
+            let retention = Duration::from_micros(retention_micros);
+            let (retained_bytes_max, logged_bytes) = (retained_mib << 20, logged_mib << 20);
+            let horizon = Horizon { retention, retained_bytes_max, logged_bytes, ..horizon(history, 1_000) };
+            thinned(&anchors, &horizon)
+        };
+        assert_eq!(kept(History::None, 0, 1_024, 300), [3]);
+        assert_eq!(kept(History::None, 1, 1_024, 300), [3]);
+        assert_eq!(kept(History::None, 750, 1_024, 300), [2, 3]);
+        assert_eq!(kept(History::None, u64::MAX, 1_024, 300), [0, 1, 2, 3]);
+        assert_eq!(kept(History::None, u64::MAX, 210, 300), [1, 2, 3], "just as much as it may be");
+        assert_eq!(kept(History::None, u64::MAX, 209, 300), [2, 3]);
+        assert_eq!(kept(History::None, u64::MAX, 0, 300), [3], "the latest always stays");
+        assert_eq!(
+            kept(History::Span(Duration::from_micros(850)), 750, 209, 300),
+            [1, 2, 3],
+            "history is not bounded"
+        );
+        assert_eq!(
+            kept(History::Span(Duration::from_micros(750)), u64::MAX, 1_024, 300),
+            [0, 1, 2, 3],
+            "the longer one counts"
+        );
     }
 }

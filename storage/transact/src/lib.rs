@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `inspect` (checks and backups), [`Feed`].
+//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`].
 
 mod checkpoint;
 mod commit;
@@ -34,6 +34,7 @@ mod refine;
 mod replay;
 mod reserve;
 mod schema;
+mod since;
 mod transaction;
 
 pub use checkpoint::CheckpointReport;
@@ -45,10 +46,12 @@ pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use history::{History, Moment, Point};
 pub use inspect::{backup, check, restore, without_trace};
 pub use install::Load;
+pub use kept::Retention;
 pub use open::{OpenOptions, RecoveryReport, open, open_backing};
 pub use order::BankCounts;
-pub use past::{ANCHOR_LOG_BYTES, PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX};
+pub use past::{ANCHOR_LOG_BYTES, PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX, RETAINED_LOG_BYTES_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
 pub use reserve::{RESERVE_AFTER_REFUSALS, TURN_MAX, TURN_MIN};
 pub use schema::{ConstraintRequest, IndexRequest, Rule};
+pub use since::{Since, Stretch};
 pub use transaction::{CHANGES_MAX, Mode, Transaction};

@@ -4,8 +4,8 @@
 
 use crate::checkpoint::{Blobs, Stand, mark};
 use crate::history::{History, Point};
-use crate::kept::files_of;
-use crate::past::{ANCHOR_LOG_BYTES, Past};
+use crate::kept::{Horizon, KeptLimits, Retention, files_of};
+use crate::past::{ANCHOR_LOG_BYTES, Past, RETAINED_LOG_BYTES_MAX};
 use crate::record::LoadMark;
 use crate::replay::{Replayed, replay};
 use crate::{Engine, TransactError};
@@ -29,6 +29,10 @@ pub struct OpenOptions {
     pub store: StoreOptions,
     /// Bytes of log between checkpoints that are kept for the past, see [`ANCHOR_LOG_BYTES`].
     pub anchor_log_bytes: u64,
+    /// How long commits can be asked for again; not at all where absent, but for what history keeps.
+    pub retention: Option<Retention>,
+    /// Bytes of log that are kept for that, see [`RETAINED_LOG_BYTES_MAX`].
+    pub retained_log_bytes: u64,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
     /// Gatekeepers that stamp commits, at most [`order::GATEKEEPERS_MAX`]: one where all sessions live in one process.
@@ -42,6 +46,8 @@ impl Default for OpenOptions {
             log: LogOptions::default(),
             store: StoreOptions::default(),
             anchor_log_bytes: ANCHOR_LOG_BYTES,
+            retention: None,
+            retained_log_bytes: RETAINED_LOG_BYTES_MAX,
             clock: Arc::new(RealClock),
             gatekeepers: 1,
         }
@@ -181,8 +187,16 @@ fn finish_load(
     let written = graph.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
         Ok(BlobKey(sink.put(bytes)?.encode()))
     })?;
-    let history = History::of_number(backing.history());
-    let mark = mark(backing.anchors(), stand, history, options.anchor_log_bytes, options.clock.wall_us());
+    let limits = KeptLimits::of(options);
+    let horizon = Horizon {
+        history: History::of_number(backing.history()),
+        retention: limits.retention(graph),
+        retained_bytes_max: limits.retained_log_bytes,
+        apart_bytes: limits.anchor_log_bytes,
+        now_micros: options.clock.wall_us(),
+        logged_bytes: stand.logged_bytes,
+    };
+    let mark = mark(backing.anchors(), stand, &horizon);
     Ok(sink.finish(written.manifest(), &mark)?)
 }
 

@@ -25,6 +25,9 @@ use store::{Names, Snapshot, Store};
 /// Bytes of log between anchors, unless told otherwise: a checkpoint is only given up if its neighbours are no farther apart than that. Replaying so much takes
 /// about two seconds where transactions are small.
 pub const ANCHOR_LOG_BYTES: u64 = 64 << 20;
+/// Bytes of log that are kept so that commits can be asked for again: beyond it the oldest anchor goes, and the log before the next. A
+/// longer history keeps more.
+pub const RETAINED_LOG_BYTES_MAX: u64 = 1 << 30;
 /// Moments of the past that stay in memory after they were rebuilt; the one asked for longest ago goes first.
 pub const PAST_SNAPSHOTS_MAX: usize = 4;
 /// Groups of commits whose snapshots stay in memory where history is kept: asking for these costs nothing.
@@ -130,17 +133,17 @@ impl Past {
     }
 
     /// The answer, if it is in memory.
-    fn remembered(&self, moment: Moment) -> Option<Snapshot> {
+    fn remembered(&self, moment: Moment) -> Option<Known> {
         let newest = self.newest.lock();
         if let Some(known) = newest.recent.iter().find(|known| known.answers(moment)) {
-            return Some(known.snapshot.clone());
+            return Some(known.clone());
         }
         drop(newest);
         let mut rebuilt = self.rebuilt.lock();
         let at = rebuilt.iter().position(|known| known.answers(moment))?;
         let known = rebuilt.remove(at);
         rebuilt.push(known.clone());
-        Some(known.snapshot)
+        Some(known)
     }
     fn remember(&self, known: Known) {
         let mut rebuilt = self.rebuilt.lock();
@@ -205,16 +208,25 @@ impl Engine {
         if let Some(present) = self.present_at(moment)? {
             return Ok(present);
         }
+        if self.history() == History::None {
+            return Err(TransactError::NotKept { asked: moment, oldest: None });
+        }
+        self.past_at(moment).map(|(snapshot, _)| snapshot)
+    }
+
+    /// The graph as it was at a moment that lies in the past, and the last commit that it holds; whether or not history is kept.
+    pub(crate) fn past_at(&self, moment: Moment) -> Result<(Snapshot, Point), TransactError> {
         let past = &self.shared.past;
+        let found = |known: Known| (known.snapshot, known.at);
         if let Some(known) = past.remembered(moment) {
-            return Ok(known);
+            return Ok(found(known));
         }
         let _one_at_a_time = past.rebuilding.lock();
         if let Some(known) = past.remembered(moment) {
-            return Ok(known);
+            return Ok(found(known));
         }
         let _kept = past.giving_up.read();
-        self.rebuild(moment)
+        self.rebuild(moment).map(found)
     }
 
     /// The current snapshot, if it is the answer.
@@ -239,14 +251,12 @@ impl Engine {
         }
     }
 
-    fn rebuild(&self, moment: Moment) -> Result<Snapshot, TransactError> {
+    fn rebuild(&self, moment: Moment) -> Result<Known, TransactError> {
         let (past, backing) = (&self.shared.past, &self.shared.backing);
         let anchors = backing.anchors();
         let anchor = anchors.iter().rev().find(|anchor| moment.includes(point_of(anchor)));
-        let anchor = anchor.filter(|_| past.history() != History::None).ok_or_else(|| {
-            let oldest = (past.history() != History::None).then(|| self.oldest());
-            TransactError::NotKept { asked: moment, oldest }
-        })?;
+        let oldest = || anchors.first().map(point_of);
+        let anchor = anchor.ok_or_else(|| TransactError::NotKept { asked: moment, oldest: oldest() })?;
         let (from, at) = match past.nearest(moment).filter(|(_, at)| at.place >= anchor.place) {
             Some(nearest) => nearest,
             None => (self.open_anchor(anchor)?, point_of(anchor)),
@@ -255,7 +265,7 @@ impl Engine {
         while let Some((load_at, load)) = replayed.load {
             if anchors.last().is_some_and(|latest| latest.place >= load_at.place) {
                 // Its checkpoint could not be written: what came right behind it is in the next one only.
-                return Err(TransactError::NotKept { asked: moment, oldest: Some(self.oldest()) });
+                return Err(TransactError::NotKept { asked: moment, oldest: oldest() });
             }
             // There is none yet: until then nothing is given up that its record names.
             let open = |manifest: &[u8]| self.snapshot().open_beside(manifest);
@@ -269,9 +279,8 @@ impl Engine {
         let beside = anchors.iter().find(|anchor| anchor.beside_log && anchor.place > at.place).map(point_of);
         let until = replayed.next.into_iter().chain(beside).min_by_key(|point| point.place);
         let known = Known { snapshot: replayed.snapshot, at, until };
-        let snapshot = known.snapshot.clone();
-        past.remember(known);
-        Ok(snapshot)
+        past.remember(known.clone());
+        Ok(known)
     }
 
     pub(crate) fn open_anchor(&self, anchor: &Anchor) -> Result<Snapshot, TransactError> {

@@ -10,9 +10,9 @@ use durable::Records;
 use store::{Change, Snapshot};
 
 /// Commits applied at once: bounds what is copied for each.
-const GROUP_COMMITS: usize = 1_024;
+pub(crate) const GROUP_COMMITS: usize = 1_024;
 /// Bytes of records applied at once: bounds what replay holds in memory.
-const GROUP_BYTES: usize = 32 << 20;
+pub(crate) const GROUP_BYTES: usize = 32 << 20;
 
 /// Where a replay came to.
 pub(crate) struct Replayed {

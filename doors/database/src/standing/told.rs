@@ -7,18 +7,31 @@ use plan::expr::Name;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
+use transact::Point;
+use world::clock::monotonic_ns;
 
-/// A subscription as rows. Columns in front of those of the query: the commit's place and time, and how many times the row came (positive)
-/// or went (negative); a mark of progress has difference 0 and nothing else. In the envelope of upserts the third says what became of the key
+/// A subscription as rows. Columns in front of those of the query: the commit's place and time, how many times the row came (positive)
+/// or went (negative), and the mark. Behind the last row of a commit, and of the snapshot, comes a row with difference 0 and the mark to
+/// resume from; no other row has one. In the envelope of upserts the third says what became of the key
 /// (`upsert`, `delete`, `key_violation`, `progress`); of a row that is gone only the key is said.
 pub(crate) struct Told {
     subscription: Subscription,
+    /// A mark came first, where there is one before the first commit.
+    has_begun: bool,
+    /// When the last mark of commits that changed nothing is told, the next may be [`PROGRESS_EVERY`] later; it waits here.
+    next_progress_ns: u64,
+    progress: Option<Event>,
     database: Database,
     upserts: Option<Upserts>,
     cancelled: Mutex<Option<String>>,
     interrupter: Option<Interrupter>,
     credential: Option<Credential>,
 }
+
+/// How far apart marks come, at least, of commits that change nothing.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// Columns in front of those of the query.
+const OWN_COLUMNS: usize = 4;
 
 /// How often a reader without a time limit looks whether it was cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -33,8 +46,17 @@ impl Told {
             [] => None,
             key => Some(Upserts::new(subscription.columns(), key)?),
         };
-        let cancelled = Mutex::new(None);
-        Ok(Told { subscription, database, upserts, cancelled, interrupter: None, credential: None })
+        Ok(Told {
+            subscription,
+            has_begun: false,
+            next_progress_ns: 0,
+            progress: None,
+            database,
+            upserts,
+            cancelled: Mutex::new(None),
+            interrupter: None,
+            credential: None,
+        })
     }
     /// Ends when this says so, or when whoever logged on is not welcome any more.
     pub fn until(self, interrupter: Interrupter, credential: Option<Credential>) -> Told {
@@ -46,7 +68,7 @@ impl Told {
     pub fn columns(&self) -> Arc<[Arc<str>]> {
         let third = if self.upserts.is_some() { "state" } else { "difference" };
         let own = self.subscription.columns().iter().map(|column| column.title.clone());
-        ["commit", "time", third].into_iter().map(Arc::from).chain(own).collect()
+        ["commit", "time", third, "mark"].into_iter().map(Arc::from).chain(own).collect()
     }
     pub fn cancel(&self, reason: &str) {
         *self.cancelled.lock() = Some(reason.to_string());
@@ -70,44 +92,88 @@ impl Told {
             return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
         }
         self.credential.as_ref().map_or(Ok(()), Credential::check)?;
-        let Some(event) = self.subscription.next(timeout).map_err(ended)? else { return Ok(None) };
+        if !std::mem::replace(&mut self.has_begun, true)
+            && let Some(mark) = self.subscription.mark()
+        {
+            return Ok(Some(self.batch(mark.at, Vec::new())));
+        }
+        let Some(event) = self.next_event(timeout)? else { return Ok(None) };
         *snapshot = self.database.snapshot();
-        let (time, rows) = match &event {
-            Event::Snapshot { rows, .. } => (Value::Null, &rows[..]),
-            Event::Changes { time_micros, rows, .. } => (Value::Int((time_micros / 1_000) as i64), &rows[..]),
-            Event::Progress { .. } => (Value::Null, &[][..]),
-        };
-        let mut shown = Vec::new();
-        let mut show = |third: Value, own: Vec<Value>| {
-            let head = [Value::Int(event.place() as i64), time.clone(), third];
-            shown.push(head.into_iter().chain(own).collect::<Vec<_>>());
-        };
-        match (&event, &mut self.upserts) {
-            (Event::Progress { .. }, upserts) => {
-                let third = if upserts.is_some() { Value::from("progress") } else { Value::Int(0) };
-                show(third, vec![Value::Null; self.subscription.columns().len()]);
+        let told = match &event {
+            Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.told(rows),
+            Event::Progress { .. } => {
+                self.next_progress_ns = monotonic_ns().saturating_add(nanoseconds(PROGRESS_EVERY));
+                Vec::new()
             }
-            (_, None) => {
-                for (row, difference) in rows {
-                    show(Value::Int(*difference as i64), whole(&self.subscription, row));
+        };
+        Ok(Some(self.batch(event.at(), told)))
+    }
+    /// The next event, if it comes in time. Of marks of progress that come soon after each other only the last is told.
+    fn next_event(&mut self, timeout: Duration) -> Result<Option<Event>, Error> {
+        let until_ns = monotonic_ns().saturating_add(nanoseconds(timeout));
+        let due_ns = self.next_progress_ns;
+        loop {
+            let wait_until_ns = if self.progress.is_some() { until_ns.min(due_ns) } else { until_ns };
+            let wait_ns = wait_until_ns.saturating_sub(monotonic_ns());
+            match self.subscription.next(Duration::from_nanos(wait_ns)) {
+                Ok(Some(event @ Event::Progress { .. })) => self.progress = Some(event),
+                Ok(Some(event)) => {
+                    self.progress = None;
+                    return Ok(Some(event));
                 }
+                Ok(None) => {}
+                // What was told up to the end has its mark.
+                Err(_) if self.progress.is_some() => return Ok(self.progress.take()),
+                Err(end) => return Err(ended(end)),
             }
-            (_, Some(upserts)) => {
-                for upsert in upserts.read(rows) {
-                    match upsert {
-                        Upsert::Upsert(row) => show("upsert".into(), whole(&self.subscription, &row)),
-                        Upsert::Delete(key) => {
-                            show("delete".into(), key_alone(&self.subscription, upserts.key(), &key));
-                        }
-                        Upsert::KeyViolation(key) => {
-                            show("key_violation".into(), key_alone(&self.subscription, upserts.key(), &key));
-                        }
-                    }
-                }
+            let now_ns = monotonic_ns();
+            if self.progress.is_some() && now_ns >= due_ns {
+                return Ok(self.progress.take());
+            }
+            if now_ns >= until_ns {
+                return Ok(None);
             }
         }
-        Ok(Some(Batch::from_rows(3 + self.subscription.columns().len(), &shown)))
     }
+    /// What an event tells: the third column, and those of the query.
+    fn told(&mut self, rows: &[(Row, isize)]) -> Vec<(Value, Vec<Value>)> {
+        let subscription = &self.subscription;
+        let Some(upserts) = &mut self.upserts else {
+            let told =
+                |(row, difference): &(Row, isize)| (Value::Int(*difference as i64), whole(subscription, row));
+            return rows.iter().map(told).collect();
+        };
+        let upserted = upserts.read(rows).into_iter();
+        let key = |key: &Row| key_alone(subscription, upserts.key(), key);
+        let told = |upsert: Upsert| match upsert {
+            Upsert::Upsert(row) => ("upsert".into(), whole(subscription, &row)),
+            Upsert::Delete(gone) => ("delete".into(), key(&gone)),
+            Upsert::KeyViolation(many) => ("key_violation".into(), key(&many)),
+        };
+        upserted.map(told).collect()
+    }
+    /// The rows of a commit, and the mark behind them.
+    fn batch(&self, at: Point, told: Vec<(Value, Vec<Value>)>) -> Batch {
+        let time = match at.time_micros {
+            0 => Value::Null,
+            micros => Value::Int((micros / 1_000) as i64),
+        };
+        let width = self.subscription.columns().len();
+        let row = |third: Value, mark: Value, own: Vec<Value>| {
+            let head = [Value::Int(at.place as i64), time.clone(), third, mark];
+            head.into_iter().chain(own).collect::<Vec<_>>()
+        };
+        let mut rows: Vec<Vec<Value>> =
+            told.into_iter().map(|(third, own)| row(third, Value::Null, own)).collect();
+        let third = if self.upserts.is_some() { Value::from("progress") } else { Value::Int(0) };
+        let mark = self.subscription.mark().map_or(Value::Null, |mark| mark.to_string().into());
+        rows.push(row(third, mark, vec![Value::Null; width]));
+        Batch::from_rows(OWN_COLUMNS + width, &rows)
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The query's columns of a row.
@@ -127,7 +193,7 @@ fn ended(end: SubscriptionEnd) -> Error {
         SubscriptionEnd::Dropped => Error::new(code, "the standing query was dropped"),
         SubscriptionEnd::Failed(why) => Error::new(code, format!("the standing query ended: {why}")),
         SubscriptionEnd::Lagged => Error::new(code, "the subscriber fell too far behind and was cut off")
-            .hint("SUBSCRIBE … FROM the last commit that you read"),
+            .hint("SUBSCRIBE … FROM the last mark that you read"),
         SubscriptionEnd::Closed => Error::new(code, "the database was closed"),
     }
 }

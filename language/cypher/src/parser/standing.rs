@@ -2,10 +2,10 @@
 
 use super::{Parsed, Parser};
 use crate::error::CypherError;
-use crate::lexer::{NO_PARTNER, Token, TokenKind};
+use crate::lexer::{self, NO_PARTNER, Token, TokenKind};
 use crate::span::Span;
 use plan::expr::Name;
-use plan::standing::{Resume, StandingCommand};
+use plan::standing::{Resume, Retain, StandingCommand};
 
 impl Parser<'_> {
     /// Whether a command about standing queries begins here.
@@ -35,12 +35,13 @@ impl Parser<'_> {
             false => None,
         };
         self.expect_word("AS")?;
-        let text = self.kept_query()?;
-        Ok(StandingCommand::Create { name, if_not_exists, tenant, text })
+        let (text, retain) = self.kept_query()?;
+        Ok(StandingCommand::Create { name, if_not_exists, tenant, text, retain })
     }
 
-    /// The text of what is kept: a query, which is read for its errors, or a program of rules, which is another language's.
-    fn kept_query(&mut self) -> Parsed<Name> {
+    /// The text of what is kept: a query, which is read for its errors, or a program of rules, which is another language's. With it how
+    /// long its changes can be asked for again.
+    fn kept_query(&mut self) -> Parsed<(Name, Option<Retain>)> {
         let start = self.span();
         if self.at_words(&["AS", "OF"]) {
             let message = "a standing query is kept as of now: AS OF has no meaning here";
@@ -50,22 +51,71 @@ impl Parser<'_> {
             ));
         }
         if self.is_word(0, "DATALOG") && self.is_symbol(1, "{") {
-            return Ok(self.rest_of_text());
+            return self.program();
         }
-        self.query_to_end()?;
+        self.query()?;
         let span = self.since(start);
-        Ok(self.text[span.start as usize..span.end as usize].into())
+        let text = Name::from(&self.text[span.start as usize..span.end as usize]);
+        if self.is_word(0, "RETAIN") {
+            self.bump();
+            let retain = self.retain()?;
+            return Ok((text, Some(retain)));
+        }
+        if !matches!(self.kind(0), TokenKind::End | TokenKind::Symbol(";")) {
+            return Err(self.unexpected("a clause, RETAIN or the end of the query"));
+        }
+        Ok((text, None))
+    }
+
+    /// A program of rules, up to its last brace, and what RETAIN behind it says.
+    fn program(&mut self) -> Parsed<(Name, Option<Retain>)> {
+        let rest = self.rest_of_text();
+        let Some(end) = rest.rfind('}').map(|at| at + 1) else { return Ok((rest, None)) };
+        let behind = rest[end..].trim_start();
+        let is_retain = behind.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("RETAIN"));
+        match behind.get(6..).filter(|time| is_retain && time.starts_with(lexer::is_blank)) {
+            Some(time) => {
+                let read = time.trim().parse();
+                let retain = read.map_err(|why| wrong_retention(why, self.span()))?;
+                Ok((rest[..end].into(), Some(retain)))
+            }
+            None => Ok((rest, None)),
+        }
+    }
+
+    /// The time behind RETAIN, which ends the statement. To the lexer `1h` is no number, so it is read from the text.
+    fn retain(&mut self) -> Parsed<Retain> {
+        let start = self.span().start as usize;
+        let rest = &self.text[start..];
+        let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
+        let span = Span::new(start, start + end);
+        let retain = rest[..end].parse().map_err(|why| wrong_retention(why, span))?;
+        let (behind, error) = lexer::tokens(&rest[end..]);
+        let is_end = |token: &Token| matches!(token.kind, TokenKind::End | TokenKind::Symbol(";"));
+        if error.is_some() || !behind.iter().all(is_end) {
+            let error = CypherError::syntax("RETAIN ends a standing query", span);
+            return Err(Box::new(
+                error.with_hint("write it behind the whole query: … RETURN n.x AS x RETAIN 1h"),
+            ));
+        }
+        self.end_at(self.text.len());
+        Ok(retain)
+    }
+
+    /// Takes the text to end here, whatever its words are.
+    fn end_at(&mut self, end: usize) {
+        self.tokens.truncate(self.at);
+        self.tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), partner: NO_PARTNER });
+        self.lexer_error = None;
     }
 
     /// What is left of the text, whatever its words are; a semicolon at its end is not part of it.
     fn rest_of_text(&mut self) -> Name {
         let start = self.span().start as usize;
         let rest = self.text[start..].trim_end().trim_end_matches(';').trim_end();
-        let end = Span::new(start + rest.len(), start + rest.len());
-        self.tokens.truncate(self.at);
-        self.tokens.push(Token { kind: TokenKind::End, span: end, partner: NO_PARTNER });
-        self.lexer_error = None;
-        rest.into()
+        let text = rest.into();
+        self.end_at(start + rest.len());
+        text
     }
 
     fn subscribe(&mut self) -> Parsed<StandingCommand> {
@@ -92,10 +142,11 @@ impl Parser<'_> {
     fn resume(&mut self) -> Parsed<Resume> {
         let place = match self.kind(0) {
             TokenKind::Integer(place) => Some(Resume::Place(*place)),
+            TokenKind::Text(mark) => Some(Resume::Mark(mark.as_str().into())),
             TokenKind::Parameter(name) => Some(Resume::Parameter(name.as_str().into())),
             _ => None,
         };
-        let place = place.ok_or_else(|| self.unexpected("the place of a commit, or a parameter"))?;
+        let place = place.ok_or_else(|| self.unexpected("a mark, the place of a commit, or a parameter"))?;
         self.bump();
         Ok(place)
     }
@@ -103,4 +154,11 @@ impl Parser<'_> {
     fn standing_name(&mut self) -> Parsed<Name> {
         Ok(self.name("the name of the standing query")?.text.into())
     }
+}
+
+fn wrong_retention(why: String, span: Span) -> Box<CypherError> {
+    let error = CypherError::syntax(why, span);
+    Box::new(
+        error.with_hint("RETAIN says how long changes can be asked for again: RETAIN 1h, or RETAIN NONE"),
+    )
 }

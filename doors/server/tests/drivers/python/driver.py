@@ -248,21 +248,25 @@ def standing(driver):
         told = iter(session.run("SUBSCRIBE rich SNAPSHOT", least=30))
 
         def news(count):
-            found = []
-            while len(found) < count:
+            found, mark = [], None
+            while len(found) < count or mark is None:
                 record = next(told)
-                if record["difference"] != 0:
+                if record["mark"] is None:
                     found.append((record["difference"], record["id"]))
-            return record["commit"], sorted(found)
+                    mark = None
+                else:
+                    assert record["difference"] == 0, record
+                    mark = record["mark"]
+            return mark, sorted(found)
 
-        commit, rows = news(2)
+        mark, rows = news(2)
         assert rows == [(1, 4), (1, 5)], rows
         driver.execute_query("MATCH (a:Account {id: 1}) SET a.money = 100")
-        commit, rows = news(1)
+        mark, rows = news(1)
         assert rows == [(1, 1)], rows
     driver.execute_query("MATCH (a:Account {id: 5}) DELETE a")
     with driver.session(fetch_size=1) as session:
-        told = iter(session.run("SUBSCRIBE rich FROM $commit", commit=commit, least=30))
+        told = iter(session.run("SUBSCRIBE rich FROM $mark", mark=mark, least=30))
         assert news(1)[1] == [(-1, 5)]
     began = time.time()
     driver.execute_query("DROP STANDING QUERY rich")

@@ -1,0 +1,107 @@
+//! Marks: where a reader of a standing query goes on.
+//!
+//! A mark names a commit by its place and its time, and the answer that was read by a fingerprint: of the query's name, its text and the
+//! arguments. So one of another query is refused, and so is one of another database, whose commit at that place had another time.
+
+use crate::row::Row;
+use std::fmt;
+use std::str::FromStr;
+use transact::Point;
+
+/// A reader was told everything of one answer up to a commit. Its text form is what `SUBSCRIBE … FROM` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The commit.
+    pub at: Point,
+    /// Which answer it was.
+    answer: u32,
+}
+
+impl Mark {
+    pub(crate) fn new(at: Point, answer: u32) -> Mark {
+        Mark { at, answer }
+    }
+    pub(crate) fn is_of(&self, answer: u32) -> bool {
+        self.answer == answer
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:08x}-{:x}", self.at.place, self.answer, self.at.time_micros)
+    }
+}
+
+impl FromStr for Mark {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Mark, String> {
+        let read = || {
+            let (place, rest) = text.split_once('-')?;
+            let (answer, time) = rest.split_once('-')?;
+            let place = place.parse().ok()?;
+            let time_micros = u64::from_str_radix(time, 16).ok()?;
+            Some(Mark::new(Point { place, time_micros }, u32::from_str_radix(answer, 16).ok()?))
+        };
+        // A mark is written in one way only.
+        read().filter(|mark| mark.to_string() == text).ok_or_else(|| {
+            let shown = &text[..text.floor_char_boundary(SHOWN_BYTES_MAX)];
+            format!("`{shown}` is no mark")
+        })
+    }
+}
+
+/// Bytes that an error shows of what should be a mark.
+const SHOWN_BYTES_MAX: usize = 80;
+
+/// Tells answers apart: FNV-1a (Fowler, Noll, Vo), 64 bits folded to 32. It must not change from one version to the next.
+pub(crate) fn fingerprint(name: &str, text: &str, arguments: &Row) -> u32 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bytes: &[u8]| {
+        // No text holds the last byte.
+        for byte in bytes.iter().chain(&[0xff]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    add(name.as_bytes());
+    add(text.as_bytes());
+    arguments.values().iter().for_each(|value| add(format!("{value:?}").as_bytes()));
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use model::Value;
+
+    #[test]
+    fn marks_are_read_as_they_were_written_or_not_at_all() {
+        for (place, time_micros) in [(0, 0), (4_711, 1_764_000_000_000_000), (u64::MAX, u64::MAX)] {
+            let mark = Mark::new(Point { place, time_micros }, 7);
+            assert_eq!(mark.to_string().parse::<Mark>().unwrap(), mark);
+        }
+        let wrong =
+            ["", "4711", "4711-00000007", "4711-7-a", "4711-00000007-a ", "+1-00000007-a", "1-00000007-A"];
+        for wrong in wrong.into_iter().chain(["01-00000007-a", "1-00000007--a", "é-é-é", "1-00000007-a-b"])
+        {
+            assert!(wrong.parse::<Mark>().is_err(), "{wrong}");
+        }
+        assert!("é".repeat(1_000).parse::<Mark>().unwrap_err().len() < 200);
+    }
+
+    #[test]
+    fn answers_have_fingerprints_that_do_not_change() {
+        let row = |value: Value| Row::new([value]);
+        assert_eq!(fingerprint("q", "RETURN 1 AS one", &Row::unit()), FIXED);
+        let all = [
+            fingerprint("q", "a", &Row::unit()),
+            fingerprint("qa", "", &Row::unit()),
+            fingerprint("r", "a", &Row::unit()),
+            fingerprint("q", "a", &row(Value::Int(1))),
+            fingerprint("q", "a", &row(Value::Float(1.0))),
+            fingerprint("q", "a", &row(Value::from("1"))),
+        ];
+        assert!((1..all.len()).all(|at| !all[..at].contains(&all[at])));
+    }
+    const FIXED: u32 = 3129356366;
+}

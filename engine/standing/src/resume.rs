@@ -1,0 +1,197 @@
+//! A reader who goes on where it was: what changed since, read again from the log.
+//!
+//! ```text
+//!   log        ──┬──────────────────┬──────────────┬─────> commits
+//!             mark               looked up       joins the others: what came meanwhile is remembered
+//!               └─ answer there ──> commits fed ──┘
+//! ```
+//! Idea: the law of standing queries holds for any graph to begin with. So the query's answer is made for the graph at the mark, and the
+//! commits since are fed to it as they were fed to the query: what changes is what the reader has missed. Nothing is kept for that when a
+//! commit is made. Once the reader is up to what the query remembers, it is one of its readers, and what was made for it goes.
+//! Invariants: nobody waits for who resumes but others who do; what waits for a reader stays below [`SUBSCRIBER_ROWS_MAX`], but for one commit.
+//! Cost: that of the query's first answer at the mark, and of the commits since; one at a time.
+
+use crate::StandingError;
+use crate::installing::Installing;
+use crate::keeper::Ledger;
+use crate::kept::{Definition, Kept};
+use crate::limits::{RESUME_TIME_MAX, SUBSCRIBER_ROWS_MAX};
+use crate::mark::Mark;
+use crate::network::{Changes, Turn, consolidate};
+use crate::query::{caught, in_order, too_large};
+use crate::row::Row;
+use crate::subscription::{Queue, SubscriptionEnd};
+use crate::view::{Tick, View};
+use execute::Held;
+use std::sync::Arc;
+use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
+use world::clock::monotonic_ns;
+
+/// What a reader goes on after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// The commit at this place.
+    Commit(u64),
+    /// A mark that it was given.
+    Mark(Mark),
+}
+
+impl Resume {
+    /// Place of the commit.
+    pub fn place(&self) -> u64 {
+        match self {
+            Resume::Commit(place) => *place,
+            Resume::Mark(mark) => mark.at.place,
+        }
+    }
+    /// Is this that commit?
+    pub(crate) fn fits(&self, at: Point) -> bool {
+        match self {
+            // A place that no commit has is as good as that of the one before it.
+            Resume::Commit(_) => true,
+            Resume::Mark(mark) => mark.at == at,
+        }
+    }
+}
+
+/// What is needed of a query to answer it elsewhere.
+pub(crate) struct Missed {
+    pub definition: Arc<Definition>,
+    pub arguments: Row,
+    /// Its fingerprint, see [`Mark`].
+    pub answer: u32,
+    /// Who pays, and where bytes are counted.
+    pub payer: u32,
+    pub ledger: Option<Ledger>,
+}
+
+impl Missed {
+    fn account(&self) -> Option<Held> {
+        self.ledger.as_ref().map(|ledger| ledger(self.payer))
+    }
+    /// The answer over the graph of a view.
+    fn answer(&self, view: &mut View, tick: Tick) -> Result<Kept, StandingError> {
+        let bounds = Arc::new(Installing::within(RESUME_TIME_MAX));
+        bounds.charge(self.account());
+        view.bounds = Some(bounds);
+        let given = vec![(self.arguments.clone(), 1)];
+        let turn = Turn { view, tick, touched: None };
+        let begun = caught(|| self.definition.begin(&turn, Some(&given)));
+        view.bounds = None;
+        begun.map(|(_, kept)| kept)
+    }
+}
+
+/// A reader on its way from a commit of the past to the present.
+pub(crate) struct Resuming {
+    since: Since,
+    missed: Missed,
+    kept: Kept,
+    held: Option<Held>,
+    view: View,
+    tick: Tick,
+    /// The last commit that was fed.
+    pub at: Point,
+    pub queue: Arc<Queue>,
+    until_ns: u64,
+}
+
+impl Resuming {
+    /// Makes the answer where the reader goes on.
+    ///
+    /// # Errors
+    /// That is not kept any more, or was no commit of this database; the answer cannot be made.
+    pub fn begin(engine: &Engine, from: Resume, missed: Missed) -> Result<Resuming, StandingError> {
+        let until_ns = monotonic_ns().saturating_add(RESUME_TIME_MAX.as_nanos() as u64);
+        let since = engine.since(from.place()).map_err(not_kept)?;
+        if !from.fits(since.at()) {
+            return Err(StandingError::ForeignMark);
+        }
+        let (mut view, tick) = (View::new(since.graph().clone()), 1);
+        let (kept, held) = (missed.answer(&mut view, tick)?, missed.account());
+        let (at, queue) = (since.at(), Arc::<Queue>::default());
+        queue.begin(at);
+        let mut resuming = Resuming { since, missed, kept, held, view, tick, at, queue, until_ns };
+        resuming.charge()?;
+        Ok(resuming)
+    }
+    /// Feeds what was committed up to now. True where the reader has been told enough for this time.
+    ///
+    /// # Errors
+    /// The log cannot be read; a row fails; a limit is passed.
+    pub fn catch_up(&mut self) -> Result<bool, StandingError> {
+        while let Some(stretch) = self.since.read_next().map_err(not_kept)? {
+            let is_enough = match stretch {
+                Stretch::Commits { records, after } => {
+                    self.view.expect(after);
+                    self.feed(&records)?
+                }
+                Stretch::Replaced { graph, at } => {
+                    let before = self.kept.answer(&self.missed.arguments);
+                    self.view = View::new(graph);
+                    self.tick += 1;
+                    self.kept = self.missed.answer(&mut self.view, self.tick)?;
+                    let mut changes = self.kept.answer(&self.missed.arguments);
+                    changes.extend(before.into_iter().map(|(row, count)| (row, -count)));
+                    consolidate(&mut changes);
+                    self.tell(at, changes)
+                }
+            };
+            self.charge()?;
+            if is_enough {
+                return Ok(true);
+            }
+            self.view.rebase();
+        }
+        Ok(false)
+    }
+    fn feed(&mut self, records: &[Arc<CommitRecord>]) -> Result<bool, StandingError> {
+        let mut steps = Vec::with_capacity(records.len());
+        for record in records {
+            self.tick += 1;
+            let at = Point { place: record.place, time_micros: record.time_micros };
+            steps.push((self.tick, at, self.view.absorb(self.tick, record)?));
+        }
+        for (tick, at, touched) in &steps {
+            let turn = Turn { view: &self.view, tick: *tick, touched: Some(touched) };
+            let kept = &mut self.kept;
+            let changes = caught(|| kept.advance(&turn, &Changes::new()))?;
+            if self.tell(*at, changes) {
+                return Ok(true);
+            }
+            if self.kept.is_worn() {
+                self.kept = self.missed.answer(&mut self.view, *tick)?;
+            }
+        }
+        Ok(false)
+    }
+    /// Puts a commit's changes before the reader. True where it is the last for this time: the reader resumes behind it.
+    fn tell(&mut self, at: Point, mut changes: Changes) -> bool {
+        self.at = at;
+        changes.retain(|(row, _)| self.kept.arguments_of(row) == self.missed.arguments);
+        in_order(&mut changes);
+        let rows = if changes.is_empty() { 0 } else { self.queue.missed(at, changes) };
+        let is_enough = rows >= SUBSCRIBER_ROWS_MAX || monotonic_ns() > self.until_ns;
+        if is_enough {
+            self.queue.progress(at);
+            self.queue.end(SubscriptionEnd::Lagged);
+        }
+        is_enough
+    }
+    fn charge(&mut self) -> Result<(), StandingError> {
+        let bytes = self.kept.bytes() as u64;
+        self.held.as_mut().map_or(Ok(()), |held| held.set(bytes)).map_err(too_large)
+    }
+}
+
+fn not_kept(error: TransactError) -> StandingError {
+    match error {
+        TransactError::NotKept { asked: Moment::Place(from), oldest } => {
+            StandingError::Forgotten { from, oldest: oldest.map(|oldest| oldest.place) }
+        }
+        TransactError::NotReached { asked: Moment::Place(from), newest } => {
+            StandingError::Unreached { from, newest: newest.place }
+        }
+        other => StandingError::Storage(other.to_string()),
+    }
+}

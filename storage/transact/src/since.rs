@@ -1,0 +1,155 @@
+//! The commits since one of the past, read again: from the log, with the graph that they begin with.
+//!
+//! Idea: the commit at which a reader goes on is a moment of the past, so the graph there is rebuilt as any other; from there on the log
+//! has every commit, and nothing is written for it when a commit is made. What is kept for it is said by [`crate::Retention`].
+//! Invariants: only commits that are published are handed out, each once, in order. What never was in the log, a bulk load, is handed out
+//! as the graph behind it. Nothing is held back for a reader: one that is slower than the log is given up is told that it is.
+//! Cost: the replay of at most one anchor's log, then that of the commits asked for, a group of them in memory at a time.
+
+use crate::history::{Moment, Point};
+use crate::open::graph_with_load;
+use crate::past::point_of;
+use crate::record::LoadMark;
+use crate::replay::{GROUP_BYTES, GROUP_COMMITS};
+use crate::{CommitRecord, Engine, TransactError, record};
+use durable::Records;
+use std::sync::Arc;
+use store::{Change, Snapshot};
+
+/// What comes next.
+pub enum Stretch {
+    /// Some commits, in order.
+    Commits {
+        /// Their records; there is at least one.
+        records: Vec<Arc<CommitRecord>>,
+        /// The graph with the last of them.
+        after: Snapshot,
+    },
+    /// The graph was replaced as a whole, by a bulk load.
+    Replaced {
+        /// What it is now.
+        graph: Snapshot,
+        /// The commit it ends with.
+        at: Point,
+    },
+}
+
+/// The commits since one of the past. Behind the newest one it waits for nobody: ask again later.
+pub struct Since {
+    engine: Engine,
+    graph: Snapshot,
+    at: Point,
+    /// The log from there on, and up to which commit it may be read.
+    records: Option<(Records, u64)>,
+    /// A bulk load that is next.
+    load: Option<(Point, LoadMark)>,
+}
+
+impl Engine {
+    /// The commits after the one at this place, with the graph as of that one.
+    ///
+    /// # Errors
+    /// [`TransactError::NotReached`] or [`TransactError::NotKept`]; the log or a checkpoint cannot be read.
+    pub fn since(&self, place: u64) -> Result<Since, TransactError> {
+        let moment = Moment::Place(place);
+        let (graph, newest) = self.shared.past.newest(&self.shared.store);
+        let (graph, at) = match place.cmp(&newest.place) {
+            std::cmp::Ordering::Equal => (graph, newest),
+            std::cmp::Ordering::Greater => return Err(TransactError::NotReached { asked: moment, newest }),
+            std::cmp::Ordering::Less => self.past_at(moment)?,
+        };
+        Ok(Since { engine: self.clone(), graph, at, records: None, load: None })
+    }
+    /// The oldest commit after which commits can be asked for; none where nothing is on disk.
+    pub fn retained(&self) -> Option<Point> {
+        self.shared.backing.anchors().first().map(point_of)
+    }
+}
+
+impl Since {
+    /// The graph up to the last commit that was handed out; at first, where it begins.
+    pub fn graph(&self) -> &Snapshot {
+        &self.graph
+    }
+    /// The last commit of that graph.
+    pub fn at(&self) -> Point {
+        self.at
+    }
+    /// What comes next; none behind the newest commit.
+    ///
+    /// # Errors
+    /// [`TransactError::NotKept`] where the log was given up meanwhile; the log or a checkpoint cannot be read.
+    pub fn read_next(&mut self) -> Result<Option<Stretch>, TransactError> {
+        let shared = self.engine.shared.clone();
+        let _kept = shared.past.giving_up.read();
+        self.read_on().map_err(|error| {
+            let oldest = self.engine.retained();
+            match oldest.is_none_or(|oldest| oldest.place > self.at.place) {
+                true => TransactError::NotKept { asked: Moment::Place(self.at.place), oldest },
+                false => error,
+            }
+        })
+    }
+    fn read_on(&mut self) -> Result<Option<Stretch>, TransactError> {
+        if let Some(load) = self.load.take() {
+            return self.behind_load(load).map(Some);
+        }
+        let backing = &self.engine.shared.backing;
+        let (mut records, until) = match self.records.take() {
+            Some(opened) => opened,
+            None => {
+                let newest = self.engine.newest().place;
+                if newest <= self.at.place {
+                    return Ok(None);
+                }
+                if !backing.is_durable() {
+                    return Err(TransactError::NotKept { asked: Moment::Place(self.at.place), oldest: None });
+                }
+                (backing.recover(self.at.place + 1)?, newest)
+            }
+        };
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        while group.len() < GROUP_COMMITS && bytes <= GROUP_BYTES {
+            // What lies behind is perhaps not published yet.
+            let Some(found) = records.next().transpose()?.filter(|found| found.place <= until) else { break };
+            if let Some(mark) = record::decode_load(found.place, &found.payload)? {
+                let time_micros = record::time_micros(found.place, &found.payload)?;
+                self.load = Some((Point { place: found.place, time_micros }, mark));
+                break;
+            }
+            bytes += found.payload.len();
+            group.push(Arc::new(record::decode(found.place, &found.payload)?));
+            if found.place == until {
+                break;
+            }
+        }
+        let Some(last) = group.last().cloned() else {
+            return match self.load.take() {
+                Some(load) => self.behind_load(load).map(Some),
+                None => Ok(None),
+            };
+        };
+        let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();
+        self.graph = self.graph.apply(last.place, &lists)?;
+        self.at = Point { place: last.place, time_micros: last.time_micros };
+        if last.place < until && self.load.is_none() {
+            self.records = Some((records, until));
+        }
+        Ok(Some(Stretch::Commits { records: group, after: self.graph.clone() }))
+    }
+    /// The graph behind a bulk load: that of the first checkpoint that has it, or what its record says.
+    fn behind_load(&mut self, (point, mark): (Point, LoadMark)) -> Result<Stretch, TransactError> {
+        let (engine, backing) = (&self.engine, &self.engine.shared.backing);
+        let anchor = backing.anchors().into_iter().find(|anchor| anchor.place >= point.place);
+        let (graph, at) = match anchor {
+            Some(anchor) => (engine.open_anchor(&anchor)?, point_of(&anchor)),
+            None => {
+                let open = |manifest: &[u8]| engine.snapshot().open_beside(manifest);
+                let graph = graph_with_load(backing.as_ref(), (point, mark), open)?;
+                (graph.leased(engine.shared.files.lease_on(&graph)), point)
+            }
+        };
+        (self.graph, self.at, self.records) = (graph.clone(), at, None);
+        Ok(Stretch::Replaced { graph, at })
+    }
+}
