@@ -62,6 +62,7 @@ mod shortest_from;
 mod shortest_pair;
 mod wave;
 
+mod trail_ends;
 mod trails;
 mod weighted;
 
@@ -87,6 +88,7 @@ pub use pattern::{
 pub use reach::{Keep, Reach};
 pub use shortest_from::{PathList, ShortestFrom, Targets};
 pub use shortest_pair::{AllShortestPair, ShortestPair};
+pub use trail_ends::{TRAIL_ENDS_HOPS_MAX, TrailEnds};
 pub use trails::{Guide, PathMode, TRAIL_HOPS_MAX, Toward, TrailBatch, Trails};
 pub use weighted::WeightedShortest;
 pub use work::{Progress, Work};

@@ -246,6 +246,11 @@ impl<F: Adjacency + Clone, B: Adjacency> ShortestFrom<F, B> {
 
     /// The distances by vertex, as a guide for other searches: [`Toward`].
     pub fn into_distances(mut self) -> Arc<Distances> {
+        self.shared_distances()
+    }
+
+    /// The same of a search that is over and stays where it is.
+    pub fn shared_distances(&mut self) -> Arc<Distances> {
         self.settle()
     }
 

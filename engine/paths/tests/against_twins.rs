@@ -9,7 +9,7 @@ mod twins;
 
 use paths::{
     AllShortestPair, Hops, Keep, Listing, Path, PathMode, Progress, Reach, ShortestFrom, ShortestPair,
-    Targets, Toward, TrailBatch, Trails, WeightedShortest, Work,
+    TRAIL_ENDS_HOPS_MAX, Targets, Toward, TrailBatch, TrailEnds, Trails, WeightedShortest, Work,
 };
 use std::collections::BTreeMap;
 use twins::{Case, Chance, NoSeventh, dense};
@@ -66,6 +66,36 @@ fn reach_finds_the_ends_of_all_trails() {
         }
     }
     assert!(returns[0] > 100 && returns[1] > 100, "paths back to a source are not rare: {returns:?}");
+}
+
+/// Exactly those vertices at which a trail of such a length ends, however many sets of edges had to be kept for it.
+#[test]
+fn ends_of_trails_are_found_without_the_trails() {
+    let mut late = 0;
+    for seed in 0..CASES {
+        let chance = &mut Chance(seed ^ 0xE2D5);
+        let (vertices, edges) = if seed % 3 == 0 { (4, 11) } else { (7, 9) };
+        let case = Case::random(seed, vertices, edges);
+        let source = chance.below(case.vertices as u64) as u32;
+        let min = chance.below(u64::from(TRAIL_ENDS_HOPS_MAX) + 1) as u32;
+        let max = (min + chance.below(4) as u32).min(TRAIL_ENDS_HOPS_MAX);
+        let hops = Hops::new(min, max);
+        let twin: Vec<u32> = ends_by_trails(&case, &[source], hops).into_keys().collect();
+        let mut search = TrailEnds::new(case.forward(), source, hops).unwrap();
+        let mut ends = Vec::new();
+        while search.step(&mut quota(chance)).unwrap() == Progress::More {
+            search.drain(&mut ends, chance.below(3) as usize);
+            assert!(search.bytes() > 0);
+        }
+        while search.drain(&mut ends, 1 + chance.below(4) as usize) > 0 {}
+        ends.sort_unstable();
+        assert_eq!(ends, twin, "{case:?} from {source} {hops:?}");
+        late += usize::from(min > 3 && !twin.is_empty());
+    }
+    assert!(late > 100, "long trails are not rare: {late}");
+    let graph = Case::random(1, 3, 3);
+    assert!(TrailEnds::new(graph.forward(), 99, Hops::new(2, 3)).is_err());
+    assert!(TrailEnds::new(graph.forward(), 0, Hops::new(2, TRAIL_ENDS_HOPS_MAX + 1)).is_err());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: what is not asked for is
 //! never listed. Which search, is decided by what is asked: distinct ends are a breadth-first search, shortest paths between bound
-//! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration, guided towards the far end
-//! where that is bound. The far end's labels filter what comes out. Rows that ask for ends by distance go to all executors, see
+//! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration ([`trailing`]), guided towards the far
+//! end where that is bound. The far end's labels filter what comes out. Rows that ask for ends by distance go to all executors, see
 //! `dispatched`; inside sub-queries many of them share one search, see `lanes`.
 
 use crate::ExecuteError;
@@ -27,6 +27,7 @@ use store::Snapshot;
 mod dispatched;
 mod lanes;
 mod search;
+mod trailing;
 
 /// Ends looked at together where one with the right labels is enough.
 const ENDS_LOOKED_AT_FOR_ONE: usize = 16;

@@ -5,7 +5,8 @@
 //! reaches, if the shortest admitted run has at most one edge: every vertex but the start is reached by a shortest path, which
 //! repeats nothing. The start itself is the exception: with at least one edge demanded, it is an end only by way of a cycle, and
 //! going forth and back along one undirected edge is none. So such a run must be directed, or be a walk, or admit zero edges, or
-//! a filter above must say that the end is not the start. Cost: linear.
+//! a filter above must say that the end is not the start. Where more than one edge is demanded, and not too many are admitted, the ends
+//! are found by keeping few trails to each vertex ([`DISTINCT_TRAIL_HOPS_MAX`]). Cost: linear.
 
 use super::substitute::has_volatile;
 use crate::algebra::*;
@@ -13,6 +14,9 @@ use crate::expr::{BinaryOperator, Expr, UnaryOperator, Var};
 use crate::functions::{AggregateFunction, Function};
 use crate::pattern::{PathMode, Selector};
 use model::Direction;
+
+/// The most edges of a run of at least two whose ends are found without listing the trails.
+pub const DISTINCT_TRAIL_HOPS_MAX: u32 = 8;
 
 /// Marks the runs of a plan; `sets` says that repeated rows of it go unnoticed.
 pub(crate) fn distinct_ends(plan: &mut Plan, sets: bool) {
@@ -107,8 +111,11 @@ fn unequal_sides(conjunct: &Expr) -> Option<(&Expr, &Expr)> {
 }
 
 fn admits(node: &ExpandPath, unequal: &[(Var, Var)]) -> bool {
-    let plain =
-        node.edges.is_none() && node.length.is_none() && node.selector == Selector::Every && node.min <= 1;
+    let plain = node.edges.is_none() && node.length.is_none() && node.selector == Selector::Every;
+    if node.min > 1 {
+        let is_short = node.max.is_some_and(|max| max <= DISTINCT_TRAIL_HOPS_MAX);
+        return plain && is_short && node.mode == PathMode::Trail;
+    }
     let ends = [(node.from, node.to), (node.to, node.from)];
     let start_is_clear = node.min == 0
         || node.mode == PathMode::Walk

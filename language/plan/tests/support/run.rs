@@ -243,8 +243,8 @@ fn expand_path(graph: &Graph, node: &ExpandPath, row: &Row) -> Vec<Row> {
         row,
         test: node.edge_predicate.as_ref(),
     };
-    // Distinct ends are what a breadth-first search finds, which knows no trails.
-    let mode = if node.distinct_ends { PathMode::Walk } else { node.mode };
+    // Distinct ends of one edge and more are what a breadth-first search finds, which knows no trails.
+    let mode = if node.distinct_ends && node.min <= 1 { PathMode::Walk } else { node.mode };
     let mut runs = steps.runs(from, node.min, node.max, mode);
     runs.retain(|(_, to)| {
         let bound = node.into && !compare::equivalent(&row[&node.to], &Value::Vertex(*to));

@@ -1,5 +1,6 @@
 //! The search of one row: which one, and how its answers become ends, lengths and lists of edges.
 
+use super::trailing::Trailing;
 use super::{Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
@@ -7,8 +8,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{Direction, EdgeId, Value, VertexId};
 use paths::{
-    AllShortestPair, Hops, Keep, Listing, Orientation, Path, PathError, PathList, Reach, ShortestFrom,
-    Targets, Toward, TrailBatch, Trails, Work,
+    AllShortestPair, Keep, Listing, Orientation, Path, PathError, PathList, Reach, ShortestFrom, Targets,
+    Work,
 };
 use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const EDGES_PER_ANSWER: u64 = 8;
 /// How many times more after each slice without any.
 const EDGES_GROWTH: u64 = 2;
 
-type Along = Arc<Walk>;
+pub(super) type Along = Arc<Walk>;
 
 /// Answers of one slice, row by row.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub(super) struct Found {
     pub(super) ends: Vec<u32>,
     pub(super) lengths: Vec<u32>,
     /// Vertices and edges of each, where they are wanted.
-    runs: Vec<Path>,
+    pub(super) runs: Vec<Path>,
 }
 
 impl Found {
@@ -91,25 +92,7 @@ enum Form {
         search: Box<AllShortestPair<Along, Along>>,
         target: u32,
     },
-    Trails {
-        search: Box<Trails<Along>>,
-        batch: TrailBatch,
-    },
-    /// Distances to the bound far end, for the guide.
-    Guide {
-        search: Box<ShortestFrom<Along, Along>>,
-        source: u32,
-        target: u32,
-        hops: Hops,
-        mode: paths::PathMode,
-        batch: TrailBatch,
-    },
-    Guided {
-        search: Box<Trails<Along, Toward>>,
-        batch: TrailBatch,
-    },
-    /// Every path in turn has been replaced; nothing is left.
-    Over,
+    Trails(Trailing),
 }
 
 pub(super) fn orientation(plan: &Expansion) -> Orientation {
@@ -117,15 +100,6 @@ pub(super) fn orientation(plan: &Expansion) -> Orientation {
     match plan.direction {
         Direction::Both if plan.mode != PathMode::Walk => Orientation::Undirected,
         _ => Orientation::Directed,
-    }
-}
-
-fn mode(mode: PathMode) -> paths::PathMode {
-    match mode {
-        PathMode::Walk => paths::PathMode::Walk,
-        PathMode::Trail => paths::PathMode::Trail,
-        PathMode::Acyclic => paths::PathMode::Acyclic,
-        PathMode::Simple => paths::PathMode::Simple,
     }
 }
 
@@ -157,11 +131,8 @@ impl Search {
             (Selector::Every, None) if distinct && by_distance => {
                 reach(plan, &walks, from, if plan.keep_length { Keep::Levels } else { Keep::Ends })?
             }
-            (Selector::Every, None) => {
-                let search = Trails::new(walks.along.clone(), from, plan.hops, mode(plan.mode))?;
-                Form::Trails { search: Box::new(search), batch: trail_batch(plan) }
-            }
-            (Selector::Every, Some(to)) => guide(plan, &walks, from, to)?,
+            (Selector::Every, None) => Form::Trails(Trailing::open(plan, &walks, from, distinct)?),
+            (Selector::Every, Some(to)) => Form::Trails(Trailing::toward(plan, &walks, from, to)?),
             (selector, Some(to)) => pair(plan, &walks, from, to, selector == Selector::AnyShortest)?,
             // Lengths alone: a shortest path to each end is its distance.
             (selector, None)
@@ -225,16 +196,16 @@ impl Search {
     }
 
     fn advance(&mut self, found: &mut Found, rows_max: usize) -> Result<Progress, PathError> {
-        let edges = match &self.form {
-            Form::Reach(_) | Form::Trails { .. } | Form::Guided { .. } => {
-                EDGES_PER_SLICE.min(self.edges_per_answer.saturating_mul(rows_max as u64))
-            }
+        let is_early = match &self.form {
+            Form::Reach(_) => true,
+            Form::Trails(trails) => trails.is_early(),
             // They have no answer before most of the work is done.
-            _ => EDGES_PER_SLICE,
+            _ => false,
         };
+        let few = self.edges_per_answer.saturating_mul(rows_max as u64);
+        let edges = if is_early { EDGES_PER_SLICE.min(few) } else { EDGES_PER_SLICE };
         let mut work = Work::new(edges);
         match &mut self.form {
-            Form::Over => Ok(Progress::Done),
             Form::Point(vertex) => {
                 found.push(Path { vertices: vec![*vertex], edges: Vec::new() });
                 Ok(Progress::Done)
@@ -279,64 +250,30 @@ impl Search {
                 }
                 Ok(Progress::Done)
             }
-            Form::Trails { search, batch } => {
-                batch.clear();
-                let progress = search.fill(&mut work, batch, rows_max)?;
-                take_trails(batch, self.keeps_paths, found);
-                Ok(done_if(progress == paths::Progress::Done))
-            }
-            Form::Guided { search, batch } => {
-                batch.clear();
-                let progress = search.fill(&mut work, batch, rows_max)?;
-                take_trails(batch, self.keeps_paths, found);
-                Ok(done_if(progress == paths::Progress::Done))
-            }
-            Form::Guide { search, .. } => {
-                if search.step(&mut work)? == paths::Progress::Done {
-                    self.follow_guide()?;
-                }
-                Ok(Progress::More)
+            Form::Trails(trails) => {
+                let how = (rows_max, self.given.is_some(), self.keeps_paths);
+                trails.advance(self.walk.as_ref(), &mut work, found, how)
             }
         }
-    }
-
-    /// The distances to the far end are known: now the paths.
-    fn follow_guide(&mut self) -> Result<(), PathError> {
-        let form = std::mem::replace(&mut self.form, Form::Over);
-        let (Form::Guide { search, source, target, hops, mode, batch }, Some(walk)) =
-            (form, self.walk.clone())
-        else {
-            return Ok(());
-        };
-        let guide = Toward { target, distances: search.into_distances() };
-        let search = Trails::guided(walk, source, hops, mode, guide)?;
-        self.form = Form::Guided { search: Box::new(search), batch };
-        Ok(())
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let form = match &self.form {
-            Form::Over | Form::Point(_) => 0,
+            Form::Point(_) => 0,
             Form::Reach(search) => search.bytes(),
             Form::From { search, listing, .. } => {
                 search.bytes() + listing.as_ref().map_or(0, PathList::bytes)
             }
             Form::Pair { search, .. } | Form::Distance { search, .. } => search.bytes(),
-            Form::Trails { search, batch } => search.bytes() + batch.bytes(),
-            Form::Guide { search, .. } => search.bytes(),
-            Form::Guided { search, batch } => search.bytes() + batch.bytes(),
+            Form::Trails(trails) => trails.bytes(),
         };
         form + self.given.as_ref().map_or(0, |given| given.capacity() * 5)
     }
 }
 
-fn done_if(done: bool) -> Progress {
+pub(super) fn done_if(done: bool) -> Progress {
     if done { Progress::Done } else { Progress::More }
-}
-
-fn trail_batch(plan: &Expansion) -> TrailBatch {
-    if plan.keep_edges { TrailBatch::with_paths() } else { TrailBatch::ends_only() }
 }
 
 fn pair(plan: &Expansion, walks: &Walks, from: u32, to: u32, single: bool) -> Result<Form, PathError> {
@@ -347,25 +284,6 @@ fn pair(plan: &Expansion, walks: &Walks, from: u32, to: u32, single: bool) -> Re
         return Ok(Form::Distance { search, target: to });
     }
     Ok(Form::Pair { search, single })
-}
-
-fn guide(plan: &Expansion, walks: &Walks, from: u32, to: u32) -> Result<Form, PathError> {
-    let hops = Hops::new(0, plan.hops.max);
-    let (along, against) = (walks.against.clone(), walks.against.clone());
-    let search = ShortestFrom::new(along, against, to, Targets::All, hops, Orientation::Directed)?;
-    let (source, hops, mode, batch) = (from, plan.hops, mode(plan.mode), trail_batch(plan));
-    Ok(Form::Guide { search: Box::new(search), source, target: to, hops, mode, batch })
-}
-
-fn take_trails(batch: &TrailBatch, keeps_paths: bool, found: &mut Found) {
-    found.ends.extend_from_slice(&batch.ends);
-    found.lengths.extend_from_slice(&batch.lengths);
-    if keeps_paths {
-        for row in 0..batch.len() {
-            let (vertices, edges) = batch.path(row);
-            found.runs.push(Path { vertices: vertices.to_vec(), edges: edges.to_vec() });
-        }
-    }
 }
 
 /// The paths to one end after another.
