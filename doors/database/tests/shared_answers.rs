@@ -121,6 +121,25 @@ fn what_is_written_is_counted_anew() {
     assert_eq!(rows(&mut session, text), expected);
 }
 
+/// A statement that is asked again, alone or in a transaction, sees what was written between.
+#[test]
+fn what_was_written_between_two_askings_is_seen() {
+    let mut session = session();
+    rows(&mut session, "CREATE (:A {i: 1}), (:A {i: 2})");
+    rows(&mut session, "CREATE INDEX FOR (n:A) ON (n.i)");
+    let text = "UNWIND [1, 1, 2, 1] AS i MATCH (a:A {i: i}) RETURN i, COUNT { (a)-->() } AS c, [(a)-->(b) | b.n] AS l";
+    for number in 0..40 {
+        if number == 20 {
+            session.begin(tanglewood_database::Mode::Write).unwrap();
+        }
+        let twin = rows(&mut session, &format!("CYPHER scopes = off {text}"));
+        assert_eq!(rows(&mut session, text), twin);
+        assert!(twin.iter().any(|row| row.contains(&format!("Int({number})"))), "{twin:?}");
+        rows(&mut session, &format!("MATCH (a:A {{i: 1}}) CREATE (a)-[:R]->(:B {{n: {number}}})"));
+    }
+    session.commit().unwrap();
+}
+
 /// What differs at each asking is asked for each row.
 #[test]
 fn chance_is_asked_for_each_row() {

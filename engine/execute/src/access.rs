@@ -69,6 +69,7 @@ impl Counting {
 pub(crate) struct Environment {
     view: RwLock<Snapshot>,
     transaction: Option<Arc<Transaction>>,
+    writes: bool,
     pub(crate) request: Request,
     pub(crate) batch_rows: usize,
     pub(crate) counting: Counting,
@@ -129,7 +130,7 @@ impl Home {
 }
 
 impl Environment {
-    pub(crate) fn new(access: Access, request: Request, batch_rows: usize) -> Environment {
+    pub(crate) fn new(access: Access, request: Request, batch_rows: usize, writes: bool) -> Environment {
         let (view, transaction) = match access {
             Access::Read(snapshot) => (snapshot, None),
             Access::Write(transaction) => (transaction.snapshot(), Some(transaction)),
@@ -137,6 +138,7 @@ impl Environment {
         Environment {
             view: RwLock::new(view),
             transaction,
+            writes,
             request,
             batch_rows: batch_rows.max(1),
             counting: Counting::default(),
@@ -166,6 +168,10 @@ impl Environment {
     /// Does the view stay as it is?
     pub(crate) fn is_reading(&self) -> bool {
         self.transaction.is_none()
+    }
+    /// Does the statement see one version of the graph from its beginning to its end?
+    pub(crate) fn has_one_view(&self) -> bool {
+        self.transaction.is_none() || !self.writes
     }
     /// Does the statement run in a transaction whose reads are validated?
     pub(crate) fn is_recording(&self) -> bool {

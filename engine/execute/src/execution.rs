@@ -55,16 +55,23 @@ impl Default for ExecuteOptions {
     }
 }
 
+/// What a statement does to the graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effects {
+    pub(crate) writes: bool,
+    pub(crate) deletes: bool,
+}
+
 /// What all operators of a run share.
 pub(crate) fn environment(
     access: Access,
     parameters: Arc<Parameters>,
     options: &ExecuteOptions,
-    (deletes, dispatch): (bool, Option<paths::DispatchPolicy>),
+    (effects, dispatch): (Effects, Option<paths::DispatchPolicy>),
 ) -> Arc<Environment> {
     let request = Request::begin(parameters, options.transaction_us);
-    let request = if deletes { request } else { request.without_deletes() };
-    let environment = Environment::new(access, request, options.batch_rows);
+    let request = if effects.deletes { request } else { request.without_deletes() };
+    let environment = Environment::new(access, request, options.batch_rows, effects.writes);
     let environment = environment.within(options.bytes_max);
     Arc::new(environment.importing_from(options.import_folder.clone()).dispatching(dispatch))
 }
@@ -103,7 +110,7 @@ impl Execution {
         let StatementKind::Query { plan, columns } = &statement.kind else {
             return Err(ExecuteError::Plan("only queries run as dataflow".to_string()));
         };
-        let run = environment(access, parameters, &options, (ready.deletes, ready.dispatch()?));
+        let run = environment(access, parameters, &options, (ready.effects, ready.dispatch()?));
         let (home, executors) = (Home::fixed(&run), runtime.executors());
         let (variables, is_profiled) =
             (statement.variables.len(), statement.mode == plan::statement::Mode::Profile);

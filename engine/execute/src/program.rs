@@ -96,7 +96,8 @@ impl Execution {
         access: Access,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
-        let run = crate::execution::environment(access, Arc::default(), &options, (true, None));
+        let effects = crate::execution::Effects { writes: true, deletes: true };
+        let run = crate::execution::environment(access, Arc::default(), &options, (effects, None));
         let mut builder = GraphBuilder::new();
         let program = Mutex::new(Some(program));
         // the source is made once, where the query has its home; on the other executors there is nothing to do

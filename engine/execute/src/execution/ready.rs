@@ -8,7 +8,7 @@
 //! Invariant: a line is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`LINES_KEPT_MAX`] lines a
 //! statement, one lock to take one and one to put it back.
 
-use super::{ExecuteOptions, environment};
+use super::{Effects, ExecuteOptions, environment};
 use crate::ExecuteError;
 use crate::access::{Access, Environment, Home};
 use crate::compile;
@@ -29,7 +29,7 @@ pub const LINES_KEPT_MAX: usize = 32;
 /// What is known of a statement before it starts.
 pub struct Ready {
     pub(super) titles: Arc<[Name]>,
-    pub(super) deletes: bool,
+    pub(super) effects: Effects,
     /// How sources of searched paths are shared out, where the text says so; or what it says that is no policy.
     dispatch: Result<Option<paths::DispatchPolicy>, String>,
     lines: Mutex<Vec<Kept>>,
@@ -88,7 +88,8 @@ impl Ready {
         };
         let hint = statement.hints.iter().find_map(|hint| hint.strip_prefix(plan::statement::RECURSIVE));
         let dispatch = hint.map(|policy| policy.parse().map_err(|()| policy.to_string())).transpose();
-        Ready { titles, deletes, dispatch, lines: Mutex::default() }
+        let effects = Effects { writes: statement.writes(), deletes };
+        Ready { titles, effects, dispatch, lines: Mutex::default() }
     }
 
     /// How sources of searched paths are shared out, where the text says so.
@@ -116,7 +117,7 @@ impl Ready {
         parameters: &Arc<Parameters>,
         options: &ExecuteOptions,
     ) -> Result<Option<ResultStream>, ExecuteError> {
-        let run = environment(access, parameters.clone(), options, (self.deletes, self.dispatch()?));
+        let run = environment(access, parameters.clone(), options, (self.effects, self.dispatch()?));
         let Some(mut kept) = self.take(statement, &run)? else { return Ok(None) };
         kept.home.set(Some(run.clone()));
         let tried = kept.line.run(options.bytes_max);

@@ -100,7 +100,7 @@ impl Inline {
 
     fn begin(&mut self, mut outer: Batch, here: &mut Here) -> Try<()> {
         // Where the view changes, an answer may change with it.
-        if let Some(memo) = self.memo.as_mut().filter(|_| here.environment.is_reading())
+        if let Some(memo) = self.memo.as_mut().filter(|_| here.environment.has_one_view())
             && let Some(asked) = memo.ask(&outer, self.plan.line.imports())
             && asked.len() < outer.len()
         {
