@@ -48,6 +48,7 @@ struct Inner {
     housekeeping: Housekeeping,
     standing: StandingQueries,
     door_settings: DoorSettings,
+    seen_names: crate::gremlin::SeenNames,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -148,6 +149,7 @@ impl Database {
             housekeeping,
             standing,
             door_settings: DoorSettings::default(),
+            seen_names: Default::default(),
             sessions: AtomicUsize::new(0),
         };
         let database = Database { inner: Arc::new(inner) };
@@ -291,6 +293,9 @@ impl Database {
     pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.inner.notes.listen(Arc::new(listener));
     }
+    pub(crate) fn seen_names(&self) -> &crate::gremlin::SeenNames {
+        &self.inner.seen_names
+    }
     pub(crate) fn door_settings(&self) -> &DoorSettings {
         &self.inner.door_settings
     }
@@ -405,8 +410,9 @@ impl Database {
         &self.inner.accounts
     }
 
-    /// Starts a checkpoint in the background once the log has grown enough.
+    /// Starts a checkpoint in the background once the log has grown enough; indexes what Gremlin's clients named.
     pub(crate) fn after_commit(&self) {
+        self.index_own_ids();
         self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use model::{Batch, Column, EdgeRef, LabelId, Path, Value, VertexId};
+use plan::hidden::is_hidden;
 use std::sync::Arc;
 use store::Snapshot;
 use transact::ReadSet;
@@ -166,6 +167,7 @@ fn named(properties: Vec<(model::KeyId, Value)>, snapshot: &Snapshot) -> Vec<(Ar
     let mut named: Vec<(Arc<str>, Value)> = properties
         .into_iter()
         .filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value)))
+        .filter(|(key, _)| !is_hidden(key))
         .collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     named

@@ -3,10 +3,11 @@
 //! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it
 //! or nothing. Memory is for the transaction and for the ids.
 
-use crate::gremlin::kept;
+use crate::gremlin::{kept, own_ids};
 use crate::{Database, Error, ImportReport};
 use gremlin::{Object, graphson};
 use model::{KeyId, Value, VertexId};
+use plan::hidden::{OF_LABEL, OF_TYPE};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -114,7 +115,7 @@ impl Loading<'_> {
         let label = line.get("label").and_then(Json::as_str).unwrap_or("vertex");
         let labels = label.split("::").map(|label| self.transaction.label(label));
         let labels = labels.collect::<Result<Vec<_>, _>>()?;
-        let mut properties = self.own_id(&id)?;
+        let mut properties = self.own_id(&id, OF_LABEL, label.split("::"))?;
         for (key, values) in line.get("properties").and_then(Json::as_object).into_iter().flatten() {
             let kept = values_of(values)?;
             if kept.is_empty() {
@@ -140,7 +141,7 @@ impl Loading<'_> {
                 let edge = typed(edge, "g:Edge").unwrap_or(edge);
                 let target = self.end(edge.get("inV"))?;
                 let mut properties = match edge.get("id") {
-                    Some(id) => self.own_id(&graphson::object(id)?)?,
+                    Some(id) => self.own_id(&graphson::object(id)?, OF_TYPE, std::iter::once(&**label))?,
                     None => Vec::new(),
                 };
                 for (key, value) in edge.get("properties").and_then(Json::as_object).into_iter().flatten() {
@@ -163,7 +164,15 @@ impl Loading<'_> {
             Wrong(format!("an edge leads to the vertex {}, which is not in the file", name(&id)))
         })
     }
-    fn own_id(&self, id: &Object) -> Result<Vec<(KeyId, Value)>, Wrong> {
+    fn own_id<'n>(
+        &self,
+        id: &Object,
+        mark: &str,
+        of: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<(KeyId, Value)>, Wrong> {
+        for name in own_ids::names(self.transaction.snapshot().catalog(), mark, of) {
+            self.transaction.key(&name)?;
+        }
         let key = self.key(kept::OWN_ID, &[Kept::plain(id.clone())])?;
         Ok(vec![(key, self.value("id", id)?)])
     }

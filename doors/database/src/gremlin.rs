@@ -5,6 +5,7 @@
 
 pub(crate) mod kept;
 mod lowered;
+pub(crate) mod own_ids;
 mod planned;
 mod running;
 mod shown;
@@ -14,6 +15,7 @@ pub(crate) mod told;
 mod walked;
 
 pub use crate::session::gremlin_script::Script;
+pub(crate) use own_ids::Seen as SeenNames;
 pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Measures, Started};
 pub use shown::{ShownEdge, ShownVertex};

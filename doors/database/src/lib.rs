@@ -49,6 +49,7 @@ pub use options::Options;
 pub use params::Params;
 pub use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
 pub use plan::explain::PlanDescription;
+pub use plan::hidden::is_hidden as is_hidden_key;
 pub use profile::plan_value;
 pub use progress::OperatorProgress;
 pub use result::{QueryResult, RequestKind, SchemaCounters, Summary};

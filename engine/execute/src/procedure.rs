@@ -6,6 +6,7 @@ mod schema;
 
 use crate::ExecuteError;
 use model::Value;
+use plan::hidden::is_hidden;
 use plan::procedures::Procedure;
 use store::Snapshot;
 
@@ -80,7 +81,7 @@ fn relationship_types(snapshot: &Snapshot, _: &[Value]) -> Rows {
 }
 
 fn property_keys(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    names(snapshot.catalog().names().keys().iter())
+    names(snapshot.catalog().names().keys().iter().filter(|key| !is_hidden(key)))
 }
 
 fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {

@@ -14,6 +14,7 @@ use crate::table::{HashMap, HashSet};
 use model::schema::IndexId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
+use plan::hidden::is_hidden;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use store::{AdjacencyView, Catalog, Change, LabelFilter, Snapshot};
@@ -260,7 +261,8 @@ impl View {
     fn named(&self, found: HashMap<KeyId, Value>) -> Value {
         let catalog = self.newest.catalog();
         let present = found.into_iter().filter(|(_, value)| !value.is_null());
-        Value::map(present.filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value))))
+        let named = present.filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value)));
+        Value::map(named.filter(|(key, _)| !is_hidden(key)))
     }
 
     /// Is this very edge there? An id may have been given anew, so its ends are compared too.

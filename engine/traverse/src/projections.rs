@@ -5,6 +5,7 @@ use crate::machine::Machine;
 use crate::step::{By, Convert, Given, Name};
 use crate::traverser::Traverser;
 use gremlin::{Object, Token};
+use std::sync::Arc;
 
 impl Machine {
     pub(crate) fn select(
@@ -137,7 +138,44 @@ impl Machine {
                 (_, None) => return Ok(None),
             }
         }
-        crate::convert::convert(convert.name, convert.local, &traverser.object, &arguments).map(Some)
+        let object = match convert.name {
+            "asString" => &self.with_named_elements(&traverser.object)?,
+            _ => &traverser.object,
+        };
+        crate::convert::convert(convert.name, convert.local, object, &arguments).map(Some)
+    }
+
+    /// The object with its vertices and edges as texts that name them by the ids that clients know: `v[1]`, `e[7][1-knows->2]`.
+    fn with_named_elements(&self, object: &Object) -> Outcome<Object> {
+        let all = |objects: &[Object]| -> Outcome<Vec<Object>> {
+            objects.iter().map(|object| self.with_named_elements(object)).collect()
+        };
+        Ok(match object {
+            Object::Vertex(vertex) => {
+                Object::string(format!("v[{}]", crate::convert::shown(&self.graph.vertex_id(*vertex)?)))
+            }
+            Object::Edge(edge) => {
+                let id = crate::convert::shown(&self.graph.edge_id(edge)?);
+                let [source, target] = [edge.source, edge.target].map(|end| self.graph.vertex_id(end));
+                let (source, target) = (crate::convert::shown(&source?), crate::convert::shown(&target?));
+                let label = self.graph.edge_type(edge)?;
+                Object::string(format!("e[{id}][{source}-{label}->{target}]"))
+            }
+            Object::List(objects) => Object::list(all(objects)?),
+            Object::Set(objects) => Object::Set(Arc::new(all(objects)?)),
+            Object::Bulk(_) => Object::list(all(&crate::convert::elements_of(object).unwrap_or_default())?),
+            Object::Path(path) => {
+                let (labels, objects) = (path.labels.clone(), all(&path.objects)?);
+                Object::Path(Arc::new(gremlin::object::Path { labels, objects }))
+            }
+            Object::Map(pairs) => {
+                let pair = |(key, value): &(Object, Object)| {
+                    Ok((self.with_named_elements(key)?, self.with_named_elements(value)?))
+                };
+                Object::map(pairs.iter().map(pair).collect::<Outcome<_>>()?)
+            }
+            other => other.clone(),
+        })
     }
 }
 

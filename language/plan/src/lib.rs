@@ -19,6 +19,7 @@ mod expand_pattern;
 pub mod explain;
 pub mod expr;
 pub mod functions;
+pub mod hidden;
 mod inline;
 mod intersect;
 mod labels;

@@ -9,7 +9,8 @@
 //! | UUID, set, map, character, number without width | a map with the key `" kind"` | the same |
 //! | several values of a key, values with properties | a map with the key `" many"` | the same |
 //!
-//! No client of Gremlin can write these two keys; Cypher sees the maps. Within them widths are kept exactly. Whoever writes a value first
+//! No client of Gremlin can write these two keys; Cypher sees the maps. The names of marks, and the key that holds the id a client gave, are
+//! shown by no door ([`plan::hidden`]). Within them widths are kept exactly. Whoever writes a value first
 //! makes the marks of its key known to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is
 //! made over values that the algebra would misread.
 
@@ -17,16 +18,12 @@ use gremlin::{Decimal, Footprint, Instant, Object, Traversal};
 use model::Value;
 use model::nested::{VALUE_DEPTH_MAX, extent_of};
 use model::temporal::Duration;
+pub(crate) use plan::hidden::OWN_ID;
+use plan::hidden::{TAGGED, WIDE};
 use std::sync::Arc;
 use store::Snapshot;
 use traverse::Kept;
 
-/// The key that keeps the id a client gave; no client of Gremlin can write it.
-pub(crate) const OWN_ID: &str = " id";
-/// Marks a key that has held a value the algebra does not know.
-const TAGGED: &str = " kept";
-/// Marks a key that has held a 64-bit whole number.
-const WIDE: &str = " wide";
 const KIND: &str = " kind";
 const VALUE: &str = " value";
 const MANY: &str = " many";

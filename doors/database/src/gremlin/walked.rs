@@ -3,10 +3,12 @@
 //! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
 
 use super::kept::{self, OWN_ID};
+use super::own_ids;
 use execute::program::Ended;
 use gremlin::Object;
-use model::schema::SchemaTarget;
+use model::schema::{IndexId, SchemaTarget};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use plan::hidden::{OF_LABEL, OF_TYPE};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
@@ -130,19 +132,109 @@ impl Walked {
             )
         })
     }
-    /// The vertices whose clients gave them this id.
+    /// The property that keeps the id of a new element of these labels, or this type.
+    fn own_id<'n>(
+        &self,
+        id: &Object,
+        mark: &str,
+        of: impl Iterator<Item = &'n str>,
+    ) -> Outcome<(KeyId, Value)> {
+        let names = own_ids::names(self.view()?.catalog(), mark, of);
+        let transaction = self.writing()?;
+        names.iter().try_for_each(|name| transaction.key(name).map(|_| ())).map_err(refused)?;
+        Ok((key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?, self.value(id)?))
+    }
+    /// What may have ids of clients, with the index over them; none where that is not known.
+    fn id_targets(&self, view: &Snapshot, mark: &str) -> Option<Vec<(SchemaTarget, Option<IndexId>)>> {
+        let own = view.catalog().key(OWN_ID)?;
+        let targets = own_ids::targets(view.catalog(), mark)?.into_iter();
+        Some(targets.map(|target| (target, view.index_for(target, &[own]))).collect())
+    }
+    /// The vertex to which a client gave this id.
     fn by_own_id(&self, id: &Object) -> Outcome<Option<VertexId>> {
         let view = self.view()?;
         let Some(key) = view.catalog().key(OWN_ID) else { return Ok(None) };
-        let mut cursor = Some(0);
+        let Some(targets) = self.id_targets(&view, OF_LABEL) else { return self.scan_for_id(key, id, &[]) };
+        let mut unindexed = Vec::new();
+        for (target, index) in targets {
+            let Some(index) = index else {
+                if let SchemaTarget::Vertices(label) = target {
+                    unindexed.extend(view.catalog().label_name(label).cloned());
+                }
+                continue;
+            };
+            for candidate in own_ids::candidates(id) {
+                self.record(|reads| reads.index_equal(index, &candidate));
+                for vertex in view.seek(index, &[candidate]).map_err(unread)? {
+                    if self.has_id(&view, vertex, key, id)? {
+                        return Ok(Some(vertex));
+                    }
+                }
+            }
+        }
+        // An id of another kind may look alike: the text of a UUID, for instance.
+        let all = if kept::is_plain_key(&view, OWN_ID) { unindexed } else { Vec::new() };
+        if !all.is_empty() || !kept::is_plain_key(&view, OWN_ID) {
+            return self.scan_for_id(key, id, &all);
+        }
+        // Whoever finds none depends on all that others add, whatever its label.
+        self.record(|reads| reads.scan(None));
+        Ok(None)
+    }
+    fn has_id(&self, view: &Snapshot, vertex: VertexId, key: KeyId, id: &Object) -> Outcome<bool> {
+        let value = view.property(vertex, key).map_err(unread)?;
+        Ok(!value.is_null() && alike(&kept::to_object(&value), id))
+    }
+    /// Looks at every vertex of these labels, or at all.
+    fn scan_for_id(&self, key: KeyId, id: &Object, labels: &[Arc<str>]) -> Outcome<Option<VertexId>> {
+        self.record(|reads| reads.scan(None));
+        let (view, mut cursor) = (self.view()?, Some(0));
+        let wanted = Wanted { labels: labels.to_vec(), ..Wanted::default() };
         while let Some(from) = cursor {
             self.pause(0)?;
             let mut some = Vec::new();
-            cursor = self.vertices(&Wanted::default(), from, &mut some)?;
+            cursor = self.vertices(&wanted, from, &mut some)?;
             for vertex in some {
-                let value = view.property(vertex, key).map_err(unread)?;
-                if !value.is_null() && alike(&kept::to_object(&value), id) {
+                if self.has_id(&view, vertex, key, id)? {
                     return Ok(Some(vertex));
+                }
+            }
+        }
+        Ok(None)
+    }
+    /// The edge to which a client gave this id.
+    fn edge_by_own_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
+        let view = self.view()?;
+        let Some(key) = view.catalog().key(OWN_ID) else { return Ok(None) };
+        let is_wanted = |edge: &EdgeRef| -> Outcome<bool> {
+            let value = view.edge_property(edge.id, key).map_err(unread)?;
+            Ok(!value.is_null() && alike(&kept::to_object(&value), id))
+        };
+        let targets = self.id_targets(&view, OF_TYPE);
+        for (_, index) in targets.iter().flatten() {
+            let Some(index) = index else { continue };
+            for candidate in own_ids::candidates(id) {
+                self.record(|reads| reads.index_equal(*index, &candidate));
+                for edge in view.seek_edges(*index, &[candidate]).map_err(unread)? {
+                    if is_wanted(&edge)? {
+                        return Ok(Some(edge));
+                    }
+                }
+            }
+        }
+        let is_indexed =
+            |targets: &Vec<(_, Option<IndexId>)>| targets.iter().all(|(_, index)| index.is_some());
+        if targets.as_ref().is_some_and(is_indexed) && kept::is_plain_key(&view, OWN_ID) {
+            return Ok(None);
+        }
+        let (mut cursor, mut some) = (Some(0), Vec::new());
+        while let Some(from) = cursor {
+            self.pause(0)?;
+            some.clear();
+            cursor = self.edges(from, &mut some)?;
+            for edge in &some {
+                if is_wanted(edge)? {
+                    return Ok(Some(*edge));
                 }
             }
         }
@@ -280,21 +372,10 @@ impl Graph for Walked {
         Ok((exists && !self.has_own_id(&view, vertex)?).then_some(vertex))
     }
     fn edge_by_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
-        let view = self.view()?;
-        if let Some(key) = view.catalog().key(OWN_ID) {
-            let (mut cursor, mut some) = (Some(0), Vec::new());
-            while let Some(from) = cursor {
-                self.pause(0)?;
-                some.clear();
-                cursor = self.edges(from, &mut some)?;
-                for edge in &some {
-                    let value = view.edge_property(edge.id, key).map_err(unread)?;
-                    if !value.is_null() && alike(&kept::to_object(&value), id) {
-                        return Ok(Some(*edge));
-                    }
-                }
-            }
+        if let Some(edge) = self.edge_by_own_id(id)? {
+            return Ok(Some(edge));
         }
+        let view = self.view()?;
         let Some(number) = number(id) else { return Ok(None) };
         self.record(|reads| reads.edge(EdgeId(number)));
         view.edge(EdgeId(number)).map_err(unread)
@@ -390,9 +471,8 @@ impl Graph for Walked {
                 let message = format!("Vertex with id already exists: {id}");
                 return Err(TraverseError::step("addV", message));
             }
-            let transaction = self.writing()?;
-            let key = key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?;
-            properties.push((key, self.value(id)?));
+            let named = labels.iter().map(|label| &**label);
+            properties.push(self.own_id(id, OF_LABEL, named)?);
         }
         let transaction = self.writing()?;
         let labels = labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>();
@@ -407,9 +487,7 @@ impl Graph for Walked {
     ) -> Outcome<EdgeRef> {
         let mut properties = Vec::new();
         if let Some(id) = id {
-            let transaction = self.writing()?;
-            let key = key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?;
-            properties.push((key, self.value(id)?));
+            properties.push(self.own_id(id, OF_TYPE, std::iter::once(kind))?);
         }
         let transaction = self.writing()?;
         let kind = transaction.edge_type(kind).map_err(refused)?;

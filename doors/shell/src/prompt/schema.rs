@@ -4,7 +4,7 @@ use super::conversation::Conversation;
 use crate::Ink;
 use crate::text::{cell_text, count_text, counted};
 use database::entity::Hydrated;
-use database::{Error, Params};
+use database::{Error, Params, is_hidden_key};
 use model::{EdgeTypeId, LabelId};
 use std::io;
 
@@ -20,7 +20,8 @@ impl Conversation {
             (format!("[:{name}]"), statistics.edges_of_type(EdgeTypeId(number as u16)))
         });
         self.counts(["relationship", "relationships"], statistics.edges(), types.collect())?;
-        let mut keys: Vec<&str> = names.keys().iter().map(|key| &**key).collect();
+        let mut keys: Vec<&str> =
+            names.keys().iter().map(|key| &**key).filter(|key| !is_hidden_key(key)).collect();
         keys.sort_unstable();
         let joined = keys.join(", ");
         let lines = if keys.is_empty() { Vec::new() } else { vec![joined] };

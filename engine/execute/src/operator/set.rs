@@ -13,6 +13,7 @@ use model::{Batch, EdgeRef, KeyId, LabelId, Value, VertexId};
 use plan::Expr;
 use plan::algebra::SetItem;
 use plan::expr::Name;
+use plan::hidden::is_hidden;
 use std::sync::Arc;
 
 enum Change {
@@ -245,7 +246,7 @@ fn set_key(entity: Entity, key: KeyId, value: Value, here: &Here, dirty: &mut Di
     Ok(())
 }
 
-/// Properties of a vertex or an edge as they are now.
+/// Properties of a vertex or an edge as they are now, those left out that no door shows: they are neither copied nor replaced.
 fn current(entity: Entity, here: &mut Here, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
     let mut found = Entities::default();
     match entity {
@@ -253,16 +254,19 @@ fn current(entity: Entity, here: &mut Here, dirty: &mut Dirty) -> Try<Vec<(KeyId
         Entity::Edge(edge) => found.edges.push(edge.id),
     }
     dirty.before_looking(&found, here)?;
-    match entity {
+    let mut properties = match entity {
         Entity::Vertex(vertex) => {
             here.environment.record(|reads| reads.vertex(vertex));
-            Ok(here.snapshot().properties(vertex)?)
+            here.snapshot().properties(vertex)?
         }
         Entity::Edge(edge) => {
             here.environment.record(|reads| reads.edge(edge.id));
-            Ok(here.snapshot().edge_properties(edge.id)?)
+            here.snapshot().edge_properties(edge.id)?
         }
-    }
+    };
+    let catalog = here.snapshot().catalog();
+    properties.retain(|(key, _)| catalog.key_name(*key).is_none_or(|name| !is_hidden(name)));
+    Ok(properties)
 }
 
 fn set_all(subject: Entity, value: Value, merge: bool, here: &mut Here, dirty: &mut Dirty) -> Try<()> {

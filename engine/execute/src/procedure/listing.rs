@@ -4,6 +4,7 @@ use super::Rows;
 use model::Value;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use plan::functions::BINDING_FORMS;
+use plan::hidden::is_hidden;
 use plan::procedures::Procedure;
 use plan::{AggregateFunction, Function};
 use store::Snapshot;
@@ -48,6 +49,13 @@ fn owned(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
     }
 }
 
+/// Indexes that users made: not those over keys that no door shows.
+fn shown_indexes(snapshot: &Snapshot) -> impl Iterator<Item = &IndexDefinition> {
+    let catalog = snapshot.catalog();
+    let hides = |key: &model::KeyId| catalog.key_name(*key).is_some_and(|name| is_hidden(name));
+    catalog.indexes().iter().filter(move |index| !index.keys.iter().any(hides))
+}
+
 pub(super) fn db_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let row = |index: &IndexDefinition| {
         let (entity, names) = target(snapshot, index.target);
@@ -55,7 +63,7 @@ pub(super) fn db_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
         let keys = keys(snapshot, &index.keys);
         vec![name, "ONLINE".into(), "RANGE".into(), entity, names, keys, uniqueness(index)]
     };
-    Ok(snapshot.catalog().indexes().iter().map(row).collect())
+    Ok(shown_indexes(snapshot).map(row).collect())
 }
 
 pub(super) fn db_constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
@@ -167,7 +175,7 @@ pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
             size.map_or(Value::Null, |size| count(size.distinct)),
         ]
     };
-    Ok(snapshot.catalog().indexes().iter().map(row).collect())
+    Ok(shown_indexes(snapshot).map(row).collect())
 }
 
 pub(super) fn constraints(snapshot: &Snapshot, arguments: &[Value]) -> Rows {

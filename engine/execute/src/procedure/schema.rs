@@ -6,6 +6,7 @@
 use super::Rows;
 use crate::ExecuteError;
 use model::{Direction, EdgeId, EdgeRef, LabelId, Value, VertexId};
+use plan::hidden::is_hidden;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{LabelFilter, Snapshot};
@@ -26,7 +27,8 @@ impl Seen {
     fn add(&mut self, properties: Vec<(model::KeyId, Value)>, snapshot: &Snapshot) {
         self.count += 1;
         for (key, value) in properties {
-            let Some(name) = snapshot.catalog().key_name(key) else { continue };
+            let name = snapshot.catalog().key_name(key).filter(|name| !is_hidden(name));
+            let Some(name) = name else { continue };
             let (types, count) = self.properties.entry(name.clone()).or_default();
             types.insert(value.value_type().name());
             *count += 1;

@@ -37,6 +37,7 @@ pub fn load(text: &str, session: &mut Session) -> Result<(), String> {
 fn vertex(line: &Json) -> Traversal {
     let label = line["label"].as_str().unwrap_or("vertex");
     let mut traversal = Traversal::new().with_step("addV", vec![Argument::Value(Object::from(label))]);
+    traversal = with_id(traversal, &line["id"]);
     for (key, values) in line["properties"].as_object().into_iter().flatten() {
         let values = values.as_array().map(Vec::as_slice).unwrap_or(&[]);
         for value in values {
@@ -61,11 +62,18 @@ fn made_edge(label: &str, edge: &Json, source: &Object, target: &Object) -> Trav
         .with_step("addE", vec![Argument::Value(Object::from(label))])
         .with_step("from", vec![Argument::Value(source.clone())])
         .with_step("to", vec![Argument::Value(target.clone())]);
+    traversal = with_id(traversal, &edge["id"]);
     for (key, value) in edge["properties"].as_object().into_iter().flatten() {
         let arguments = vec![Argument::Value(Object::from(key.as_str())), Argument::Value(object(value))];
         traversal = traversal.with_step("property", arguments);
     }
     traversal
+}
+
+/// Elements keep the ids that the file gives them, as in the reference graphs.
+fn with_id(traversal: Traversal, id: &Json) -> Traversal {
+    let arguments = vec![Argument::Value(Object::Token(gremlin::Token::TId)), Argument::Value(object(id))];
+    traversal.with_step("property", arguments)
 }
 
 /// A GraphSON value of the types these files have.

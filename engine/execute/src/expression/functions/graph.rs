@@ -6,6 +6,7 @@ use crate::expression::metered;
 use crate::expression::scope::Scope;
 use model::{EdgeRef, KeyId, Value, VertexId};
 use plan::Function;
+use plan::hidden::is_hidden;
 use std::sync::Arc;
 
 pub(super) fn call(function: Function, value: &Value, scope: &Scope<'_>) -> Result<Value, EvalError> {
@@ -66,7 +67,8 @@ pub fn edge_element_id(edge: &EdgeRef) -> String {
 pub fn properties(subject: &Value, scope: &Scope<'_>) -> Result<Vec<(Arc<str>, Value)>, EvalError> {
     let named = |pairs: Vec<(KeyId, Value)>| {
         let present = pairs.into_iter().filter(|(_, value)| !value.is_null());
-        present.map(|(key, value)| (scope.graph.key_name(key), value)).collect()
+        let named = present.map(|(key, value)| (scope.graph.key_name(key), value));
+        named.filter(|(key, _): &(Arc<str>, Value)| !is_hidden(key)).collect()
     };
     match subject {
         Value::Vertex(vertex) => Ok(named(scope.graph.properties(*vertex)?)),

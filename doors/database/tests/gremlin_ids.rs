@@ -1,0 +1,151 @@
+//! Ids that clients of Gremlin give: found by an index, whatever their type, label and history, and shown by no door.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::time::{Duration, Instant};
+use tanglewood_database::gremlin::GremlinOptions;
+use tanglewood_database::{Database, MEMORY, Mode, Options, Params, Session};
+
+fn database() -> Database {
+    Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
+}
+
+fn try_ask(session: &mut Session, text: &str) -> Result<Vec<String>, String> {
+    let requests = gremlin::parse(text, &gremlin::Bindings::new()).map_err(|error| error.to_string())?;
+    let gremlin::Request::Traversal(traversal, _) = &requests[0] else { panic!("{text}") };
+    let answer = session.gremlin(traversal, &GremlinOptions::default());
+    let objects = answer.and_then(|answer| answer.all()).map_err(|error| error.to_string())?;
+    let shown = |object: &gremlin::Object| object.as_str().map_or_else(|| object.to_string(), str::to_string);
+    Ok(objects.iter().map(shown).collect())
+}
+
+fn ask(session: &mut Session, text: &str) -> Vec<String> {
+    try_ask(session, text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn rows(session: &mut Session, text: &str) -> Vec<String> {
+    let rows = session.query(text, Params::new()).and_then(|result| result.rows()).unwrap();
+    rows.iter().map(|row| format!("{row:?}")).collect()
+}
+
+#[test]
+fn an_id_is_found_whatever_its_type_and_label() {
+    let mut session = database().session();
+    for id in ["1", "'a'", "'2'", "3L", "4.5d", "UUID('5e2b43f0-5a2c-4bd8-8d3e-3f1f8e1b2c7d')"] {
+        for label in ["A", "B"] {
+            let text = format!("g.addV('{label}').property(T.id, {id}).property('of', '{label}')");
+            let outcome = try_ask(&mut session, &text);
+            assert_eq!(outcome.is_ok(), label == "A", "an id is given once: {text}: {outcome:?}");
+        }
+        assert_eq!(ask(&mut session, &format!("g.V({id}).values('of')")), ["A"], "{id}");
+    }
+    for alike in ["'1'", "1L", "1.0d", "2", "'3'", "'4.5'", "'5e2b43f0-5a2c-4bd8-8d3e-3f1f8e1b2c7d'"] {
+        assert_eq!(ask(&mut session, &format!("g.V({alike}).count()")), ["1l"], "{alike}");
+    }
+    for none in ["7", "'b'", "4", "'A'"] {
+        assert_eq!(ask(&mut session, &format!("g.V({none}).count()")), ["0l"], "{none}");
+    }
+    ask(&mut session, "g.V(1).as('x').V('a').addE('R').from('x').property(T.id, 'e1')");
+    ask(&mut session, "g.V(1).as('x').V('a').addE('S').from('x').property(T.id, 9)");
+    assert_eq!(ask(&mut session, "g.E('e1').label()"), ["R"]);
+    assert_eq!(ask(&mut session, "g.E('9').label()"), ["S"]);
+    assert_eq!(ask(&mut session, "g.E('x').count()"), ["0l"]);
+    // A vertex without one keeps the number that the database gave it.
+    let own = ask(&mut session, "g.addV('C').id()").remove(0);
+    assert_eq!(ask(&mut session, &format!("g.V({own}).label()")), ["C"]);
+    ask(&mut session, "g.V(1).drop()");
+    assert_eq!(ask(&mut session, "g.V(1).count()"), ["0l"]);
+    ask(&mut session, "g.addV('B').property(T.id, 1)");
+    assert_eq!(ask(&mut session, "g.V(1).label()"), ["B"]);
+}
+
+#[test]
+fn elements_are_written_with_the_ids_that_clients_know() {
+    let mut session = database().session();
+    ask(
+        &mut session,
+        "g.addV('A').property(T.id, 'a').as('x').addV('A').property(T.id, 7).as('y').addE('R').from('x').to('y').property(T.id, 12)",
+    );
+    assert_eq!(ask(&mut session, "g.V().order().by(T.id).asString()"), ["v[7]", "v[a]"]);
+    assert_eq!(ask(&mut session, "g.E().asString()"), ["e[12][a-R->7]"]);
+    assert_eq!(ask(&mut session, "g.V('a').fold().asString(local)"), ["[\"v[a]\"]"]);
+    assert_eq!(ask(&mut session, "g.V('a').fold().asString()"), ["[v[a]]"]);
+}
+
+/// Uncommitted ids, those of a transaction that is rolled back, and those after a restart.
+#[test]
+fn ids_are_found_in_transactions_and_after_a_restart() {
+    let folder = world::files::TemporaryFolder::new("ids").unwrap();
+    let path = folder.path().join("db");
+    let open = || Database::open(&path, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let first = open();
+    let mut session = first.session();
+    session.begin(Mode::Write).unwrap();
+    ask(&mut session, "g.addV('A').property(T.id, 'x')");
+    assert_eq!(ask(&mut session, "g.V('x').count()"), ["1l"]);
+    assert!(try_ask(&mut session, "g.addV('B').property(T.id, 'x')").is_err());
+    session.rollback().unwrap();
+    assert_eq!(ask(&mut session, "g.V('x').count()"), ["0l"]);
+    session.begin(Mode::Write).unwrap();
+    ask(&mut session, "g.addV('A').property(T.id, 'y')");
+    ask(&mut session, "g.addV('B').property(T.id, 'z')");
+    session.commit().unwrap();
+    drop(session);
+    first.close().unwrap();
+    let second = open();
+    let mut session = second.session();
+    assert_eq!(ask(&mut session, "g.V('y', 'z').count()"), ["2l"]);
+    assert!(try_ask(&mut session, "g.addV('C').property(T.id, 'z')").is_err());
+    drop(session);
+    second.close().unwrap();
+}
+
+/// 20,000 ids each looked up among 20,000 vertices: by scans that is 400 million looks.
+#[test]
+fn an_id_is_looked_up_not_scanned_for() {
+    let mut session = database().session();
+    ask(&mut session, "g.addV('A').property(T.id, 0)");
+    // What it makes in one transaction has its ids from a list.
+    rows(&mut session, "UNWIND range(1, 20000) AS i CREATE (:A {` id`: i})");
+    let begin = Instant::now();
+    for id in (0..20_000).step_by(40) {
+        assert_eq!(ask(&mut session, &format!("g.V({id}).count()")), ["1l"]);
+    }
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(15), "500 look-ups took {took:?}");
+}
+
+#[test]
+fn no_door_shows_them() {
+    let mut session = database().session();
+    ask(
+        &mut session,
+        "g.addV('A').property(T.id, 'a').property('n', 1L).property('u', UUID('5e2b43f0-5a2c-4bd8-8d3e-3f1f8e1b2c7d'))",
+    );
+    ask(&mut session, "g.V('a').as('x').addE('R').from('x').to('x').property(T.id, 'e').property('w', 1)");
+    assert_eq!(rows(&mut session, "MATCH (n) RETURN keys(n)"), ["[List([String(\"n\"), String(\"u\")])]"]);
+    assert_eq!(
+        rows(&mut session, "MATCH ()-[r]->() RETURN properties(r)"),
+        rows(&mut session, "RETURN {w: 1} AS p")
+    );
+    assert_eq!(
+        rows(&mut session, "MATCH (n) RETURN size(keys(n {.*})), size(keys(properties(n)))"),
+        ["[Int(2), Int(2)]"]
+    );
+    let keys = rows(&mut session, "CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey");
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    assert_eq!(
+        rows(&mut session, "CALL db.schema.nodeTypeProperties() YIELD propertyName RETURN propertyName")
+            .len(),
+        2
+    );
+    assert!(
+        rows(&mut session, "SHOW INDEXES").is_empty() && rows(&mut session, "CALL db.indexes()").is_empty()
+    );
+    // Who replaces all properties replaces those that are shown, and who copies them copies no id.
+    rows(&mut session, "MATCH (n) SET n = {m: 2}");
+    assert_eq!(ask(&mut session, "g.V('a').properties().key()"), ["m"]);
+    rows(&mut session, "MATCH (n) CREATE (c:C) SET c = n");
+    assert_eq!(ask(&mut session, "g.V('a').count()"), ["1l"]);
+    rows(&mut session, "MATCH (c:C), (n:A) SET c += n, n += c");
+    assert_eq!(ask(&mut session, "g.V('a').label()"), ["A"]);
+}
