@@ -13,7 +13,7 @@ use crate::entries::{self, SetAside};
 use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{
-    Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription, TurnEnd,
+    Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription, TurnEnd,
 };
 use attempts::Attempts;
 use execute::{Root, RootHandle, RootStatus};
@@ -21,7 +21,7 @@ use installation::Installations;
 use parking_lot::Mutex;
 use plan::StatementKind;
 use plan::expr::Name;
-use plan::standing::{RETAIN_DEFAULT, Resume as Begin, Retain, StandingCommand};
+use plan::standing::{RETAIN_DEFAULT, Resume as ResumeFrom, Retain, StandingCommand};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -267,8 +267,9 @@ impl Database {
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,
             StandingCommand::Retry { name } => self.retry_standing(name)?,
             StandingCommand::Subscribe { name, from, snapshot, key } => {
-                let from = from.as_ref().map(|from| begin(from, params)).transpose()?;
-                let subscription = self.subscribe_from(name, params, from, *snapshot)?;
+                let from = from.as_ref().map(|from| resume(from, params)).transpose()?;
+                let begin = Begin { from, snapshot: *snapshot, with_base: !key.is_empty() };
+                let subscription = self.begin_subscription(name, params, begin)?;
                 return Told::new(subscription, key, self.clone()).map(Some);
             }
         }
@@ -333,7 +334,8 @@ impl Database {
         from: Option<u64>,
         snapshot: bool,
     ) -> Result<Subscription, Error> {
-        self.subscribe_from(name, arguments, from.map(Resume::Commit), snapshot)
+        let begin = Begin { from: from.map(Resume::Commit), snapshot, with_base: false };
+        self.begin_subscription(name, arguments, begin)
     }
     /// Reads a standing query on from a mark that a subscription with the same arguments gave, before or after the database was opened last:
     /// nothing is lost and nothing comes twice.
@@ -341,32 +343,32 @@ impl Database {
     /// # Errors
     /// As [`Database::subscribe`]; the mark is of another answer, or of another database.
     pub fn resume(&self, name: &str, arguments: &Params, mark: &Mark) -> Result<Subscription, Error> {
-        self.subscribe_from(name, arguments, Some(Resume::Mark(*mark)), false)
+        let begin = Begin { from: Some(Resume::Mark(*mark)), ..Begin::default() };
+        self.begin_subscription(name, arguments, begin)
     }
-    fn subscribe_from(
+    fn begin_subscription(
         &self,
         name: &str,
         arguments: &Params,
-        from: Option<Resume>,
-        snapshot: bool,
+        begin: Begin,
     ) -> Result<Subscription, Error> {
         let standing = self.standing_queries();
         standing.installations.await_ready(name, || true)?;
-        Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), from, snapshot)?)
+        Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), begin)?)
     }
 }
 
 /// What a subscription goes on after.
-fn begin(from: &Begin, params: &Params) -> Result<Resume, Error> {
+fn resume(from: &ResumeFrom, params: &Params) -> Result<Resume, Error> {
     let wrong = |message: String| {
         Error::new("Neo.ClientError.Statement.ArgumentError", message)
             .hint("give what the column `mark` of the last row said that has one")
     };
     let mark = |text: &str| text.parse().map(Resume::Mark).map_err(wrong);
     let given = match from {
-        Begin::Place(place) => return Ok(Resume::Commit(*place)),
-        Begin::Mark(text) => return mark(text),
-        Begin::Parameter(name) => params.get(name),
+        ResumeFrom::Place(place) => return Ok(Resume::Commit(*place)),
+        ResumeFrom::Mark(text) => return mark(text),
+        ResumeFrom::Parameter(name) => params.get(name),
     };
     if let Some(text) = given.and_then(Value::as_str) {
         return mark(text);

@@ -428,6 +428,51 @@ fn the_envelope_of_upserts_tells_the_newest_row_of_each_key() {
     assert_eq!(next(&mut told), [r#"String("upsert") String("c") Int(2)"#]);
 }
 
+/// A reader of upserts who goes on is told of keys as if it had never gone: a second row of a key that was there before counts.
+#[test]
+fn upserts_go_on_with_the_rows_that_were_there() {
+    let folder = TemporaryFolder::new("standing-upserts").unwrap();
+    let open = || Database::open(folder.path(), Options::default()).unwrap();
+    let mut database = open();
+    run(&database, "CREATE STANDING QUERY q AS MATCH (p:P) RETURN p.y AS y, p.x AS x");
+    run(&database, "CREATE (:P {x: 1, y: 'a'}), (:P {x: 1, y: 'b'})");
+    let read = |database: &Database, text: &str, rows: usize| {
+        let mut session = database.session();
+        let mut told = session.query(text, Params::new()).unwrap();
+        let (mut found, mut mark) = (Vec::new(), None);
+        while mark.is_none() || found.len() < rows {
+            let batch = told.next_batch().unwrap().unwrap();
+            for row in (0..batch.len()).map(|at| batch.row(at)) {
+                match row[3].as_str() {
+                    Some(text) => mark = Some(text.to_string()),
+                    None => found.push(row[2..].iter().map(shown).collect::<Vec<_>>().join(" ")),
+                }
+            }
+        }
+        (found, mark.unwrap())
+    };
+    let envelope = "ENVELOPE UPSERT (x)";
+    let (found, mark) = read(&database, &format!("SUBSCRIBE q SNAPSHOT {envelope}"), 1);
+    assert_eq!(found, [r#"String("key_violation") Null Null Int(1)"#]);
+    run(&database, "MATCH (p:P {y: 'a'}) DELETE p");
+    for restart in [false, true, true] {
+        if restart {
+            database.close().unwrap();
+            database = open();
+        }
+        let (found, _) = read(&database, &format!("SUBSCRIBE q FROM '{mark}' {envelope}"), 1);
+        assert_eq!(found, [r#"String("upsert") Null String("b") Int(1)"#], "restart: {restart}");
+    }
+    run(&database, "CREATE (:P {x: 1, y: 'c'})");
+    let place = database.snapshot().place();
+    let mut session = database.session();
+    let mut told = session.query(&format!("SUBSCRIBE q {envelope}"), Params::new()).unwrap();
+    assert_eq!(told.next_batch().unwrap().unwrap().row(0)[0].as_int(), Some(place as i64));
+    run(&database, "MATCH (p:P {y: 'b'}) DELETE p");
+    let batch = told.next_batch().unwrap().unwrap();
+    assert_eq!(shown(&batch.row(0)[2]), shown(&Value::from("upsert")));
+}
+
 /// A stream is polled again exactly when its waker was called.
 #[test]
 fn a_stream_is_woken_by_each_commit() {

@@ -12,7 +12,7 @@ use crate::limits::{QUERIES_MAX, RESUME_WAIT_MAX};
 use crate::query::{Joined, Query};
 use crate::resume::{Missed, Resume, Resuming};
 use crate::row::Row;
-use crate::subscription::{Subscription, SubscriptionEnd};
+use crate::subscription::{Begin, Subscription, SubscriptionEnd};
 use execute::Held;
 use model::Value;
 use parking_lot::Mutex;
@@ -260,8 +260,7 @@ impl Keeper {
         }
     }
 
-    /// Reads a query with these arguments: what changed since a mark or a commit, or from now on; with `snapshot`, the whole answer comes
-    /// first. What is not remembered of the changes is looked up in the log, commit by commit.
+    /// Reads a query with these arguments: what changed since a mark or a commit, or from now on; or the whole answer first. What is not remembered of the changes is looked up in the log, commit by commit.
     ///
     /// # Errors
     /// No such query; it has failed; an argument is missing; the mark is of another answer or database, lies ahead, or before all that is kept.
@@ -269,14 +268,13 @@ impl Keeper {
         &self,
         name: &str,
         argument: &dyn Fn(&Name) -> Option<Value>,
-        from: Option<Resume>,
-        snapshot: bool,
+        begin: Begin,
     ) -> Result<Subscription, StandingError> {
-        let from = from.filter(|_| !snapshot);
+        let begin = Begin { from: begin.from.filter(|_| !begin.snapshot), ..begin };
         let joined = self.with_query(name, argument, |query, arguments, follower| {
-            query.subscribe(arguments, from, snapshot, follower, self.ledger.as_ref())
+            query.subscribe(arguments, begin, follower, self.ledger.as_ref())
         })?;
-        match (joined, from) {
+        match (joined, begin.from) {
             (Joined::Missed(missed), Some(from)) => self.resume(name, argument, from, missed),
             (Joined::Reads(subscription), _) => Ok(subscription),
             (Joined::Missed(_), None) => unreachable!("who resumes nothing has missed nothing"),
@@ -320,7 +318,8 @@ impl Keeper {
                 true => Ok(Some(query.reader_of(arguments, queue.clone()))),
                 false => query.join(arguments, at.place, queue, follower),
             })?;
-            if let Some(subscription) = joined {
+            if let Some(mut subscription) = joined {
+                subscription.base = resuming.base;
                 return Ok(subscription);
             }
         }

@@ -45,5 +45,5 @@ pub use mark::Mark;
 pub use resume::Resume;
 pub use row::Row;
 pub use rules::{FileFacts, ask_rules};
-pub use subscription::{Column, Event, Subscription, SubscriptionEnd};
+pub use subscription::{Begin, Column, Event, Subscription, SubscriptionEnd};
 pub use upsert::{Upsert, Upserts};

@@ -12,7 +12,7 @@ use crate::mark::fingerprint;
 use crate::network::{Changes, Turn, consolidate};
 use crate::resume::{Missed, Resume};
 use crate::row::Row;
-use crate::subscription::{Column, Pulse, Queue, Subscription, SubscriptionEnd};
+use crate::subscription::{Begin, Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
 use crate::view::{Tick, View};
 use execute::{Held, Level};
@@ -298,13 +298,11 @@ impl Query {
         queues.filter_map(|queue| queue.upgrade()).for_each(|queue| queue.end(end.clone()));
     }
 
-    /// A new reader of the answer for these arguments: behind what it was told already, or from now on; with `snapshot`, the whole
-    /// answer comes first. The follower has taken up all that this query has.
+    /// A new reader of the answer for these arguments: behind what it was told already, from now on, or with the whole answer first. The follower has taken up all that this query has.
     pub fn subscribe(
         &mut self,
         arguments: &Row,
-        from: Option<Resume>,
-        snapshot: bool,
+        begin: Begin,
         follower: &mut Follower,
         ledger: Option<&Ledger>,
     ) -> Result<Joined, StandingError> {
@@ -312,13 +310,15 @@ impl Query {
             return Err(error.clone());
         }
         let queue = Arc::new(Queue::default());
-        let Some(from) = from else {
+        let Some(from) = begin.from else {
             self.admit(arguments, follower)?;
-            match snapshot {
+            match begin.snapshot {
                 true => queue.snapshot(self.at, self.answer(arguments)),
                 false => queue.begin(self.at),
             }
-            return Ok(Joined::Reads(self.read(arguments, queue)));
+            let mut subscription = self.read(arguments, queue);
+            subscription.base = (begin.with_base && !begin.snapshot).then(|| self.answer(arguments));
+            return Ok(Joined::Reads(subscription));
         };
         if let Resume::Mark(mark) = from
             && !mark.is_of(self.fingerprint(arguments))
@@ -335,14 +335,30 @@ impl Query {
             (Some(at), _) => Some(at),
             // Where nothing is on disk, a place is taken at its word.
             (None, Resume::Commit(_)) => None,
-            (None, Resume::Mark(_)) => return self.missed(arguments, ledger).map(Joined::Missed),
+            (None, Resume::Mark(_)) => return self.missed(arguments, begin, ledger).map(Joined::Missed),
         };
         if from.place() < since {
-            return self.missed(arguments, ledger).map(Joined::Missed);
+            return self.missed(arguments, begin, ledger).map(Joined::Missed);
         }
         fits.inspect(|at| queue.begin(*at));
         self.go_on(arguments, from.place(), &queue);
-        Ok(Joined::Reads(self.read(arguments, queue)))
+        let mut subscription = self.read(arguments, queue);
+        subscription.base = begin.with_base.then(|| self.answer_at(arguments, from.place()));
+        Ok(Joined::Reads(subscription))
+    }
+    /// The answer as it was right behind a commit since which all is remembered.
+    fn answer_at(&self, arguments: &Row, place: u64) -> Changes {
+        let mut answer = self.answer(arguments);
+        for one in self.remembered_since(place) {
+            let changes = self.by_arguments(&one.changes).remove(arguments).unwrap_or_default();
+            answer.extend(changes.into_iter().map(|(row, count)| (row, -count)));
+        }
+        consolidate(&mut answer);
+        answer
+    }
+    fn remembered_since(&self, place: u64) -> impl Iterator<Item = &Remembered> {
+        let first = self.remembered.partition_point(|one| one.at.place <= place);
+        self.remembered.range(first..)
     }
     /// A reader who was told everything up to the commit at place `from`, and missed no more than is remembered. None where it did.
     pub fn join(
@@ -372,8 +388,7 @@ impl Query {
     }
     /// Puts what is remembered since a commit before a reader.
     fn go_on(&self, arguments: &Row, from: u64, queue: &Queue) {
-        let first = self.remembered.partition_point(|one| one.at.place <= from);
-        for one in self.remembered.range(first..) {
+        for one in self.remembered_since(from) {
             if let Some(changes) = self.by_arguments(&one.changes).remove(arguments) {
                 queue.changes(one.at, Arc::new(changes));
             }
@@ -388,11 +403,16 @@ impl Query {
         }
         self.reader_of(arguments, queue)
     }
-    fn missed(&self, arguments: &Row, ledger: Option<&Ledger>) -> Result<Missed, StandingError> {
+    fn missed(
+        &self,
+        arguments: &Row,
+        begin: Begin,
+        ledger: Option<&Ledger>,
+    ) -> Result<Missed, StandingError> {
         let work = self.work.as_ref().map_err(|error| error.clone())?;
         let (definition, answer) = (work.definition.clone(), self.fingerprint(arguments));
         let (arguments, payer, ledger) = (arguments.clone(), self.payer, ledger.cloned());
-        Ok(Missed { definition, arguments, answer, payer, ledger })
+        Ok(Missed { definition, arguments, answer, with_base: begin.with_base, payer, ledger })
     }
     /// Makes sure that the network works for these arguments; the commit from which on their changes are remembered.
     fn admit(&mut self, arguments: &Row, follower: &mut Follower) -> Result<u64, StandingError> {

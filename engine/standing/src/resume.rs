@@ -60,6 +60,8 @@ pub(crate) struct Missed {
     pub arguments: Row,
     /// Its fingerprint, see [`Mark`].
     pub answer: u32,
+    /// The answer where the reader goes on is wanted.
+    pub with_base: bool,
     /// Who pays, and where bytes are counted.
     pub payer: u32,
     pub ledger: Option<Ledger>,
@@ -93,6 +95,8 @@ pub(crate) struct Resuming {
     /// The last commit that was fed.
     pub at: Point,
     pub queue: Arc<Queue>,
+    /// The answer where it began, if that is wanted.
+    pub base: Option<Changes>,
     until_ns: u64,
 }
 
@@ -111,7 +115,8 @@ impl Resuming {
         let (kept, held) = (missed.answer(&mut view, tick)?, missed.account());
         let (at, queue) = (since.at(), Arc::<Queue>::default());
         queue.begin(at);
-        let mut resuming = Resuming { since, missed, kept, held, view, tick, at, queue, until_ns };
+        let base = missed.with_base.then(|| kept.answer(&missed.arguments));
+        let mut resuming = Resuming { since, missed, kept, held, view, tick, at, queue, base, until_ns };
         resuming.charge()?;
         Ok(resuming)
     }

@@ -3,6 +3,7 @@
 use crate::limits::SUBSCRIBER_ROWS_MAX;
 use crate::mark::Mark;
 use crate::network::Changes;
+use crate::resume::Resume;
 use crate::row::Row;
 use futures_core::Stream;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -217,6 +218,19 @@ pub struct Subscription {
     pulse: Arc<Pulse>,
     /// Which answer it reads, see [`Mark`].
     answer: u32,
+    /// The answer where it began, if that was wanted.
+    pub(crate) base: Option<Changes>,
+}
+
+/// How a subscription begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begin {
+    /// What it goes on after; from now on where absent.
+    pub from: Option<Resume>,
+    /// The whole answer comes first; whatever was given to go on after.
+    pub snapshot: bool,
+    /// Whoever goes on without the answer is handed it beside; see [`Subscription::take_base`].
+    pub with_base: bool,
 }
 
 impl Drop for Subscription {
@@ -235,7 +249,11 @@ impl Subscription {
         pulse: Arc<Pulse>,
         answer: u32,
     ) -> Subscription {
-        Subscription { queue, columns, pulse, answer }
+        Subscription { queue, columns, pulse, answer, base: None }
+    }
+    /// The answer where a subscription without a snapshot began, if it was wanted: rows, and how often each occurred. What is told builds upon it.
+    pub fn take_base(&mut self) -> Option<Vec<(Row, isize)>> {
+        self.base.take()
     }
     /// Where whoever has taken up all that was handed out until now can resume; none before a snapshot.
     pub fn mark(&self) -> Option<Mark> {

@@ -16,8 +16,8 @@ pub enum Upsert {
     KeyViolation(Row),
 }
 
-/// Turns the events of one subscription into upserts. It keeps the rows it was told of, shared with the query's own answer; of rows that were there before
-/// a subscription without snapshot it knows nothing, so it may miss that a key has two of them.
+/// Turns the events of one subscription into upserts. It keeps the rows it was told of, shared with the query's own answer. Of a subscription without
+/// snapshot it is to be told the rows that were there before, see [`crate::Subscription::take_base`]: or it misses that a key has two of them.
 pub struct Upserts {
     key: Vec<usize>,
     live: HashMap<Row, HashMap<Row, isize>>,

@@ -41,11 +41,15 @@ impl Told {
     ///
     /// # Errors
     /// There is no such column.
-    pub fn new(subscription: Subscription, key: &[Name], database: Database) -> Result<Told, Error> {
-        let upserts = match key {
+    pub fn new(mut subscription: Subscription, key: &[Name], database: Database) -> Result<Told, Error> {
+        let mut upserts = match key {
             [] => None,
             key => Some(Upserts::new(subscription.columns(), key)?),
         };
+        if let (Some(upserts), Some(base)) = (&mut upserts, subscription.take_base()) {
+            // The reader has been told of these, or does not care.
+            upserts.read(&base);
+        }
         Ok(Told {
             subscription,
             has_begun: false,
