@@ -13,7 +13,8 @@ use crate::entries::{self, SetAside};
 use crate::error::in_text;
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{
-    Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription, TurnEnd,
+    Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription,
+    TurnEnd,
 };
 use attempts::Attempts;
 use execute::{Root, RootHandle, RootStatus};

@@ -5,6 +5,7 @@
 mod beside;
 mod large;
 mod recursive;
+mod retained;
 mod tpch;
 mod ttc;
 
@@ -29,7 +30,7 @@ const COMMITS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Parts by name.
-const PARTS: [&str; 7] = ["new", "sustained", "recursive", "beside", "ttc", "tpch", "tpch-0.1"];
+const PARTS: [&str; 8] = ["new", "sustained", "recursive", "beside", "retained", "ttc", "tpch", "tpch-0.1"];
 
 /// Measures all of it, or the parts that were named.
 pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
@@ -43,6 +44,9 @@ pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
     }
     if has("beside") {
         beside::run(&place.path().join("beside"), report)?;
+    }
+    if has("retained") {
+        retained::run(&place.path().join("retained"), report)?;
     }
     if has("tpch") {
         tpch::run(0.01, report)?;
