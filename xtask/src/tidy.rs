@@ -1,6 +1,7 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages. Limits only ever go down.
+//! pages, places that would panic. Limits only ever go down.
 
+use crate::panics;
 use crate::rooms::{self, Imports};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,7 @@ pub fn run(root: &Path) -> bool {
     sizes(root, &sources, &mut faults);
     words(root, &sources, &mut faults);
     links(root, &mut faults);
+    panics::check(root, &sources, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
     faults.is_empty()
 }
@@ -156,7 +158,7 @@ fn links(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-fn is_test(file: &Path) -> bool {
+pub fn is_test(file: &Path) -> bool {
     let test_name = file.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("test"));
     test_name || file.components().any(|part| part.as_os_str() == "tests")
 }

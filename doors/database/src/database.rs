@@ -20,6 +20,8 @@ use std::time::Duration;
 use store::{PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport};
 use world::disk::{Disk, RealDisk};
+use world::failpoint;
+use world::panics::caught;
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
@@ -386,21 +388,25 @@ impl Database {
     /// The error as clients elsewhere are told: folders of this machine are not named.
     #[must_use]
     pub fn without_paths(&self, mut error: Error) -> Error {
+        error.message = self.without_paths_in(error.message);
+        error.hint = error.hint.map(|hint| self.without_paths_in(hint));
+        error
+    }
+    /// A text as clients elsewhere are told it.
+    #[must_use]
+    pub fn without_paths_in(&self, mut text: String) -> String {
         let options = self.options();
         let folders = [self.path(), options.import_folder.as_deref(), options.backup_folder.as_deref()];
         for folder in folders.into_iter().flatten() {
             let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
             for name in [whole.display().to_string(), folder.display().to_string()] {
                 // What is no whole path may stand in any text; below the root is everything.
-                if !name.starts_with('/') || name.len() == 1 {
-                    continue;
-                }
-                for text in std::iter::once(&mut error.message).chain(&mut error.hint) {
-                    *text = text.replace(&format!("{name}/"), "").replace(&name, "the folder");
+                if name.starts_with('/') && name.len() > 1 {
+                    text = text.replace(&format!("{name}/"), "").replace(&name, "the folder");
                 }
             }
         }
-        error
+        text
     }
     /// The transactions that are open.
     pub(crate) fn transactions(&self) -> &Arc<Transactions> {
@@ -412,8 +418,12 @@ impl Database {
 
     /// Starts a checkpoint in the background once the log has grown enough; indexes what Gremlin's clients named.
     pub(crate) fn after_commit(&self) {
-        self.index_own_ids();
-        self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
+        // The commit stands, whatever becomes of this.
+        let _ = caught(|| {
+            failpoint::visit("commit has been made");
+            self.index_own_ids();
+            self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
+        });
     }
 }
 

@@ -15,9 +15,10 @@ use crate::users::entry::User;
 use crate::{Database, Error};
 use plan::StatementKind;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use store::{Change, Entries, EntryKind, Snapshot};
 use transact::Engine;
+use world::failpoint;
+use world::panics::caught;
 
 /// Bytes of a reason that are told.
 const REASON_BYTES_MAX: usize = 2_000;
@@ -84,17 +85,8 @@ pub(crate) fn statement(content: &[u8]) -> Result<StatementKind, Error> {
     match caught(|| cypher::compile(text)) {
         Ok(Ok(statement)) => Ok(statement.kind),
         Ok(Err(error)) => Err(damaged(&error.message)),
-        Err(why) => Err(damaged(&why)),
+        Err(panicked) => Err(damaged(&panicked.to_string())),
     }
-}
-
-/// What `work` returns; a panic in it is an error, in words.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
-        let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        format!("internal error: {why}")
-    })
 }
 
 /// Sets an entry, or removes it where there is no content.
@@ -112,6 +104,7 @@ pub(crate) fn change(
 ) -> Result<(), Error> {
     let mut refused = None;
     let outcome = engine.alter(|current| {
+        failpoint::visit("change of the catalogue");
         let made = make(current.catalog().entries());
         Ok(made.unwrap_or_else(|error| {
             refused = Some(error);

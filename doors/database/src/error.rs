@@ -8,6 +8,7 @@ use plan::PlanError;
 use std::fmt;
 use store::StoreError;
 use transact::TransactError;
+use world::panics::Panicked;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,11 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(hint.into());
         self
+    }
+    /// A panic in a request: it ends that request alone.
+    pub fn internal(panicked: &Panicked) -> Error {
+        Error::new("Neo.DatabaseError.General.UnknownError", panicked.to_string())
+            .hint("this is a fault of the database, not of the request; please report it with the statement")
     }
     /// Whose fault it was.
     pub fn class(&self) -> ErrorClass {

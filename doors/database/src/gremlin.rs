@@ -31,6 +31,8 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::Transaction;
 use traverse::TraverseError;
+use world::failpoint;
+use world::panics::caught;
 
 /// How a traversal is asked.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +69,10 @@ pub(crate) enum Source {
 impl GremlinAnswer {
     /// Waits for more objects, each with how often it is there; none at the end.
     pub fn next_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
+        caught(|| self.more_objects()).unwrap_or_else(|panicked| Err(Error::internal(&panicked)))
+    }
+    fn more_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
+        failpoint::visit("objects of an answer");
         match &mut self.source {
             Source::Ended(objects) => Ok(objects.take()),
             Source::Lowered { stream, result, answered, transaction, .. } => {

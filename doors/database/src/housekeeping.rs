@@ -8,8 +8,11 @@
 
 use parking_lot::Mutex;
 use std::sync::Arc;
+use store::StoreError;
 use transact::{ANCHOR_LOG_BYTES, Engine, History, TransactError};
-use world::threads::{Background, Pace, Thread, spawn};
+use world::failpoint;
+use world::panics::caught;
+use world::threads::{Background, Pace, Thread, try_spawn};
 
 #[derive(Default)]
 struct State {
@@ -31,17 +34,17 @@ impl Housekeeping {
     pub fn of(engine: &Engine, in_folder: bool) -> Housekeeping {
         let watch = || {
             let watched = engine.clone();
-            let job = Background::start("give up", move || {
+            let job = Background::try_start("give up", move || {
                 if watched.has_garbage() {
                     // What cannot be given back now is tried again with the next checkpoint.
                     drop(watched.give_up());
                 }
                 Pace::Rest
             });
-            engine.on_garbage(Arc::new(job.nudger()));
-            job
+            // Where the system gives no thread, the next checkpoint gives it up.
+            job.ok().inspect(|job| engine.on_garbage(Arc::new(job.nudger())))
         };
-        Housekeeping { state: Arc::default(), _giving_up: in_folder.then(watch) }
+        Housekeeping { state: Arc::default(), _giving_up: in_folder.then(watch).flatten() }
     }
     /// Starts a checkpoint if the log has reached so many bytes (fewer where the past is kept) and none is running.
     pub fn after_commit(&self, engine: &Engine, checkpoint_log_bytes: u64) {
@@ -61,13 +64,21 @@ impl Housekeeping {
             return;
         }
         let (engine, shared) = (engine.clone(), self.state.clone());
-        state.running = Some(spawn("checkpoint", move || {
-            let outcome = engine.checkpoint();
+        let running = try_spawn("checkpoint", move || {
+            let outcome = caught(|| {
+                failpoint::visit("checkpoint in the background");
+                engine.checkpoint()
+            });
+            let outcome = outcome.unwrap_or_else(|panicked| {
+                Err(TransactError::Store(StoreError::Source(panicked.to_string().into())))
+            });
             let mut state = shared.lock();
             state.not_before_bytes =
                 if outcome.is_ok() { 0 } else { engine.log_bytes() + checkpoint_log_bytes };
             state.failure = outcome.err();
-        }));
+        });
+        // Where the system gives no thread, the next commit asks for one again.
+        state.running = running.ok();
     }
     /// Why the last background checkpoint failed, if it did.
     pub fn failure(&self) -> Option<TransactError> {

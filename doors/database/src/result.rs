@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use transact::Transaction;
+use world::failpoint;
+use world::panics::caught;
 
 /// Whether a request read, wrote, or changed the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,29 +175,45 @@ impl QueryResult {
     }
     /// The next batch; `None` after the last.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
-        let next = match &mut self.source {
-            Source::Batches(batches) => Ok(batches.pop_front()),
-            Source::Stream(running) => running.stream.next().transpose().map_err(Error::from),
-            Source::Subscription(told) => told.next(&mut self.snapshot),
-        };
-        self.note(&next);
-        next
+        self.within_net(|result| {
+            let next = match &mut result.source {
+                Source::Batches(batches) => Ok(batches.pop_front()),
+                Source::Stream(running) => running.stream.next().transpose().map_err(Error::from),
+                Source::Subscription(told) => told.next(&mut result.snapshot),
+            };
+            result.note(&next);
+            next
+        })
     }
     /// The next batch if it comes within `timeout`; `Ok(None)` means that none did.
     pub fn next_batch_timeout(&mut self, timeout: Duration) -> Result<Option<Option<Batch>>, Error> {
-        let next = match &mut self.source {
-            Source::Batches(batches) => return Ok(Some(batches.pop_front())),
-            Source::Stream(running) => match running.stream.next_timeout(timeout) {
-                None => return Ok(None),
-                Some(next) => next.transpose().map_err(Error::from),
-            },
-            Source::Subscription(told) => match told.next_timeout(timeout, &mut self.snapshot) {
-                Ok(None) => return Ok(None),
-                next => next,
-            },
-        };
-        self.note(&next);
-        next.map(Some)
+        self.within_net(|result| {
+            let next = match &mut result.source {
+                Source::Batches(batches) => return Ok(Some(batches.pop_front())),
+                Source::Stream(running) => match running.stream.next_timeout(timeout) {
+                    None => return Ok(None),
+                    Some(next) => next.transpose().map_err(Error::from),
+                },
+                Source::Subscription(told) => match told.next_timeout(timeout, &mut result.snapshot) {
+                    Ok(None) => return Ok(None),
+                    next => next,
+                },
+            };
+            result.note(&next);
+            next.map(Some)
+        })
+    }
+    /// After a panic there are no more rows.
+    fn within_net<T>(&mut self, work: impl FnOnce(&mut QueryResult) -> Result<T, Error>) -> Result<T, Error> {
+        let next = caught(|| {
+            failpoint::visit("rows of an answer");
+            work(self)
+        });
+        next.unwrap_or_else(|panicked| {
+            self.source = Source::Batches(VecDeque::new());
+            self.ended = true;
+            Err(Error::internal(&panicked))
+        })
     }
     /// All remaining rows.
     pub fn rows(mut self) -> Result<Vec<Vec<Value>>, Error> {

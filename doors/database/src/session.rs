@@ -26,6 +26,7 @@ use std::time::Duration;
 use transact::Transaction;
 use transaction::Open;
 use world::clock::monotonic_ns;
+use world::panics::caught;
 
 /// Limits of one request, where they differ from the database's options.
 #[derive(Clone, Debug, Default)]
@@ -185,13 +186,25 @@ impl Session {
         let started_ns = monotonic_ns();
         self.may_ask()?;
         self.check_terminated()?;
-        let outcome = match self.run_datalog(text, &params, limits, started_ns) {
-            Some(outcome) => outcome,
-            None => self.run(text, params, limits, started_ns, reading),
-        };
+        let outcome =
+            self.within_net(|session| match session.run_datalog(text, &params, limits, started_ns) {
+                Some(outcome) => outcome,
+                None => session.run(text, params, limits, started_ns, reading),
+            });
         if outcome.is_err() {
             self.break_transaction();
         }
         outcome.map(|result| result.since(started_ns))
+    }
+
+    /// Does something for the client. A panic in it is an error of that request alone: what it has open here can only be rolled back.
+    pub(crate) fn within_net<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        caught(|| work(self)).unwrap_or_else(|panicked| {
+            self.break_transaction();
+            Err(Error::internal(&panicked))
+        })
     }
 }

@@ -29,6 +29,7 @@ use std::time::Duration;
 use store::{Entries, EntryKind, EntryTable, Snapshot};
 use transact::{Engine, Retention};
 use world::disk::Disk;
+use world::panics::caught;
 
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
@@ -228,10 +229,13 @@ impl Database {
         let reserved = standing.installations.reserve(name, text, payer, || standing.is_kept(name))?;
         // The first answer may take its time; nobody else waits for it.
         self.maker().make(&definition, payer, &Arc::default())?;
-        let written = self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
-            Some(_) => Err(StandingError::NameTaken(name.into()).into()),
-            None => Ok(vec![entries::set(EntryKind::STANDING, name, Some(content.as_bytes()))]),
+        let written = caught(|| {
+            self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
+                Some(_) => Err(StandingError::NameTaken(name.into()).into()),
+                None => Ok(vec![entries::set(EntryKind::STANDING, name, Some(content.as_bytes()))]),
+            })
         });
+        let written = written.unwrap_or_else(|panicked| Err(Error::internal(&panicked)));
         if written.is_err() {
             // What is not written down would be gone after the next open.
             let _ = standing.keeper.drop_query(name);

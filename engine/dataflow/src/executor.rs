@@ -12,12 +12,13 @@ use crate::meter::Meter;
 use crate::tablets::Balancer;
 use crate::tenants::{Owner, Payer, Tenants, Work};
 use crate::turn::Turn;
-use crate::{Message, Root, RootStatus};
+use crate::{Fault, Message, Root, RootStatus};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use world::clock::monotonic_ns;
+use world::failpoint;
+use world::panics::{Panicked, caught};
 use world::workers::WorkerControl;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,31 +73,53 @@ impl<M: Message> Executor<M> {
     /// The thread's body.
     pub(crate) fn run(mut self, control: &WorkerControl) {
         while !control.stopping() {
-            self.take_commands();
-            self.drop_some();
-            let now_ns = monotonic_ns();
-            self.fire_timers(now_ns);
-            self.meter.begin(now_ns);
-            match self.tenants.pick() {
-                Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
-                Some(Work::Root(number)) => self.turn_root(number, now_ns),
-                None if !self.ended.is_empty() => {}
-                None => {
-                    self.links.set_idle(self.me, true);
-                    self.idle(control);
-                    self.links.set_idle(self.me, false);
-                    continue;
-                }
-            }
-            if self.links.clients_due.any() {
-                // The kernel lets who is woken wait for whole milliseconds beside a thread that never sleeps.
-                world::workers::breathe();
+            if let Err(panicked) = caught(|| self.round(control)) {
+                self.begin_anew(&panicked);
             }
         }
         for local in self.queries.drain().map(|(_, local)| *local).chain(self.ended.drain(..)) {
             drop_quietly(local);
         }
         while self.links.inboxes[self.me].queue.pop().is_some() {}
+    }
+
+    /// Takes commands, fires timers and gives a turn; sleeps where there is nothing to do.
+    fn round(&mut self, control: &WorkerControl) {
+        self.take_commands();
+        self.drop_some();
+        let now_ns = monotonic_ns();
+        self.fire_timers(now_ns);
+        self.meter.begin(now_ns);
+        failpoint::visit("round of an executor");
+        match self.tenants.pick() {
+            Some(Work::Query(owner, id)) => self.turn_query(owner, id, now_ns),
+            Some(Work::Root(number)) => self.turn_root(number, now_ns),
+            None if !self.ended.is_empty() => {}
+            None => {
+                self.links.set_idle(self.me, true);
+                self.idle(control);
+                return self.links.set_idle(self.me, false);
+            }
+        }
+        if self.links.clients_due.any() {
+            // The kernel lets who is woken wait for whole milliseconds beside a thread that never sleeps.
+            world::workers::breathe();
+        }
+    }
+
+    /// After a panic in its own books, which nobody's net caught: every query that is here ends, and the thread serves on.
+    fn begin_anew(&mut self, panicked: &Panicked) {
+        for (id, local) in std::mem::take(&mut self.queries) {
+            local.shared.stop(Some(of_scheduler(panicked.clone())));
+            if caught(|| self.tenants.remove(local.owner, id)).is_err() {
+                // Shares are lost with the books; those who work do not wait for them.
+                self.tenants = Tenants::default();
+            }
+            self.ended.push(*local);
+        }
+        self.roots.values_mut().for_each(|slot| slot.in_ring = false);
+        let numbers: Vec<usize> = self.roots.keys().copied().collect();
+        numbers.into_iter().for_each(|number| self.wake_root(number));
     }
 
     /// Takes a command, or gives a turn; true if there was one to take or give. For executors without a thread: see `stepped`. Timers do
@@ -183,18 +206,8 @@ impl<M: Message> Executor<M> {
                 }
             }
             Command::Stop(id) => self.forget(id),
-            Command::Nudge(id) => {
-                if let Some(local) = self.queries.get_mut(&id) {
-                    local.here().wake_waiting();
-                    self.schedule(id);
-                }
-            }
-            Command::Wake { query, ticket } => {
-                if let Some(local) = self.queries.get_mut(&query) {
-                    local.here().wake_parked(ticket);
-                    self.schedule(query);
-                }
-            }
+            Command::Nudge(id) => self.wake(id, |mut here| here.wake_waiting()),
+            Command::Wake { query, ticket } => self.wake(query, |mut here| here.wake_parked(ticket)),
             Command::AddRoot { number, share, make } => self.add_root(number, share, &*make),
             Command::WakeRoot(number) => self.wake_root(number),
             Command::Share { tenant, user: None, share } => {
@@ -216,16 +229,26 @@ impl<M: Message> Executor<M> {
             self.take_in(query);
         }
         let local = self.queries.get_mut(&id).expect("it was just taken in");
-        change(local.here());
-        local.here().feed_iterations();
-        let here = local.here();
-        if let Some(fault) = here.local.fault.take() {
+        let changed = caught(|| {
+            failpoint::visit("command to an executor");
+            change(local.here());
+            local.here().feed_iterations();
+            local.here().local.fault.take()
+        });
+        if let Some(fault) = changed.unwrap_or_else(|panicked| Some(of_scheduler(panicked))) {
             query.stop(Some(fault));
         }
         if query.is_stopped() {
             self.forget(id);
         } else {
             self.schedule(id);
+        }
+    }
+
+    /// Wakes something of a query that is here, and schedules it.
+    fn wake(&mut self, id: u64, change: impl FnOnce(Here<'_, M>)) {
+        if let Some(query) = self.queries.get(&id).map(|local| local.shared.clone()) {
+            self.with_query(&query, change);
         }
     }
 
@@ -289,7 +312,16 @@ impl<M: Message> Executor<M> {
 
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
-        let (turn, end_ns) = local.here().turn(now_ns, self.meter.cpu_ns(), self.quota_ns);
+        let (cpu_ns, quota_ns) = (self.meter.cpu_ns(), self.quota_ns);
+        // Operators have a net of their own: this one is for what goes on between their calls.
+        let turned = caught(|| {
+            failpoint::visit("turn of a query");
+            local.here().turn(now_ns, cpu_ns, quota_ns)
+        });
+        let (turn, end_ns) = turned.unwrap_or_else(|panicked| {
+            local.shared.stop(Some(of_scheduler(panicked)));
+            (Turn::Over, monotonic_ns())
+        });
         let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
         local.in_ring = turn == Turn::More;
@@ -355,8 +387,7 @@ impl<M: Message> Executor<M> {
                         self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns))
                     {
                         local.timer_ns = None;
-                        local.here().wake_waiting();
-                        self.schedule(id);
+                        self.wake(id, |mut here| here.wake_waiting());
                     }
                 }
                 Timer::Rules(id) => self.apply_rules(id, now_ns),
@@ -373,7 +404,7 @@ impl<M: Message> Executor<M> {
     }
 
     fn add_root(&mut self, number: usize, share: u32, make: &(dyn Fn(usize) -> Box<dyn Root> + Send + Sync)) {
-        let root = catch_unwind(AssertUnwindSafe(|| make(self.me))).ok();
+        let root = caught(|| make(self.me)).ok();
         self.roots.insert(number, RootSlot { root, in_ring: false });
         self.tenants.set_share(Payer::Root(number), share);
         self.wake_root(number);
@@ -391,7 +422,7 @@ impl<M: Message> Executor<M> {
         slot.in_ring = false;
         let quota_ns = self.quota_ns;
         let root = slot.root.as_mut().expect("a root that panicked is not woken");
-        let status = catch_unwind(AssertUnwindSafe(|| (root.run(quota_ns), root.charges())));
+        let status = caught(|| (root.run(quota_ns), root.charges()));
         let mut used_ns = self.meter.used(now_ns, monotonic_ns(), quota_ns);
         let status = status.map(|(status, charges)| {
             for (tenant, owed_ns) in charges {
@@ -408,4 +439,9 @@ impl<M: Message> Executor<M> {
             Err(_) => slot.root = None,
         }
     }
+}
+
+/// A panic of the scheduler in the name of a query, which ends that query alone: all that it has here is dropped.
+fn of_scheduler(panicked: Panicked) -> Fault {
+    Fault::Panicked { operator: "scheduler".into(), message: panicked.message }
 }

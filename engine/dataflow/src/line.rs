@@ -16,10 +16,11 @@ use crate::watch::{self, Stopped, Watch};
 use crate::{Context, Failure, Fault, Flow, Graph, Message, Operator, Outcome};
 use crate::{ledger::BudgetExceeded, local::drop_quietly};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use world::clock::monotonic_ns;
+use world::failpoint;
+use world::panics::caught;
 
 /// What came of trying.
 #[derive(Debug)]
@@ -173,7 +174,7 @@ impl<M: Message> Line<M> {
         // A loop that takes too long here stops, and begins anew on an executor.
         let watch = Arc::new(Tripping { until_ns: self.between.until_ns, bytes_max, ..Tripping::default() });
         let watched = watch::enter(watch.clone());
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let outcome = caught(|| self.work());
         let sent = self.clear();
         drop(watched);
         match outcome {
@@ -224,6 +225,7 @@ impl<M: Message> Line<M> {
     }
 
     fn call(&mut self, place: usize) -> Outcome {
+        failpoint::visit("operator of a line");
         let seat = &mut self.seats[place];
         let operator = seat.operator.get_or_insert_with(|| (self.graph.vertices[seat.vertex].factory)(0));
         if seat.again {

@@ -18,8 +18,8 @@ use crate::tenants::Owner;
 use crate::tree::{At, ROOT, Tree};
 use crate::{Failure, Fault, Message};
 use hashbrown::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use world::panics::caught;
 
 /// A query on an executor, and how the executor deals with it.
 pub(crate) struct LocalQuery<M: Message> {
@@ -90,9 +90,8 @@ impl<M: Message> LocalQuery<M> {
 
     /// Drops some of what it holds, after its end; true if more is left.
     pub(crate) fn drop_some(&mut self) -> bool {
-        // A panic in a destructor has dropped its node all the same.
-        let some = AssertUnwindSafe(|| self.local.tree.drop_some(BURIED_NODES_MAX));
-        catch_unwind(some).unwrap_or(true)
+        // After a panic nobody knows what is left: the rest is dropped at once.
+        caught(|| self.local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false)
     }
 
     pub(crate) fn here(&mut self) -> Here<'_, M> {
@@ -386,7 +385,7 @@ impl<M: Message> Here<'_, M> {
         station.move_out();
         self.local.tally.vertex(vertex).gone += 1;
         if let Some(operator) = &mut station.operator {
-            let serves_again = catch_unwind(AssertUnwindSafe(|| operator.recycle())).unwrap_or(false);
+            let serves_again = caught(|| operator.recycle()).unwrap_or(false);
             if !serves_again {
                 drop_quietly(station.operator.take());
             }
@@ -402,5 +401,5 @@ impl<M: Message> Here<'_, M> {
 
 /// Drops an operator; a panic in its destructor must not take the executor along.
 pub(crate) fn drop_quietly<T>(value: T) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    let _ = caught(|| drop(value));
 }

@@ -6,9 +6,9 @@
 use crate::{Fault, Message};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use world::panics::caught;
 
 pub(crate) type ClientWaker = Arc<dyn Fn() + Send + Sync>;
 
@@ -123,7 +123,7 @@ impl<M: Message> Output<M> {
         self.changed.notify_one();
         if let Some(waker) = waker {
             // It is the client's code on an executor's thread: its panic is its own.
-            let _ = catch_unwind(AssertUnwindSafe(|| waker()));
+            let _ = caught(|| waker());
         }
     }
 

@@ -7,7 +7,8 @@ use crate::local::Here;
 use crate::station::{Item, Place, Station, Wish};
 use crate::tree::{At, ROOT};
 use crate::{Fault, Flow, Message, Outcome};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use world::failpoint;
+use world::panics::caught;
 
 impl<M: Message> Here<'_, M> {
     /// One call. Returns the clock after it, or what it was a few short calls ago.
@@ -115,14 +116,14 @@ impl<M: Message> Here<'_, M> {
                 (item, account, ends)
             }
         };
-        let result = catch_unwind(AssertUnwindSafe(|| self.call_item(station, item, until_ns)));
+        let result = caught(|| self.call_item(station, item, until_ns));
         let result = match result {
             Ok(Ok(flow)) => Ok(flow),
             Ok(Err(failure)) if failure.is::<BudgetExceeded>() => Err(self.shared.over_budget()),
             Ok(Err(failure)) => Err(Fault::Operator(failure)),
-            Err(panic) => {
+            Err(panicked) => {
                 let operator = self.shared.graph.vertices[vertex].name.clone();
-                Err(Fault::Panicked { operator, message: panic_message(panic.as_ref()) })
+                Err(Fault::Panicked { operator, message: panicked.message })
             }
         };
         (account, ends, result)
@@ -139,6 +140,7 @@ impl<M: Message> Here<'_, M> {
             }
             item => item,
         };
+        failpoint::visit("operator");
         let operator =
             operator.get_or_insert_with(|| (self.shared.graph.vertices[vertex].factory)(self.local.me));
         match item {
@@ -177,9 +179,4 @@ impl<M: Message> Here<'_, M> {
         self.take_out(at);
         self.seat_done(at);
     }
-}
-
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".to_string())
 }

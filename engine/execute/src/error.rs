@@ -134,6 +134,9 @@ impl ExecuteError {
             ExecuteError::OverBudget { .. } => {
                 "add a LIMIT, aggregate earlier, or raise the query's memory budget"
             }
+            ExecuteError::Panicked { .. } => {
+                "this is a fault of the database, not of the statement; please report it with the statement"
+            }
             _ => return None,
         };
         Some(text.to_string())
@@ -174,7 +177,7 @@ impl fmt::Display for ExecuteError {
                     .try_for_each(|(name, bytes)| write!(f, " {name}: {bytes}"))
             }
             ExecuteError::Panicked { operator, message } => {
-                write!(f, "operator {operator} panicked: {message}")
+                write!(f, "internal error: {message} (in {operator})")
             }
         }
     }

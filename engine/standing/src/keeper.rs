@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use transact::{Engine, Waker};
 use world::clock::monotonic_ns;
+use world::failpoint;
+use world::panics::{Panicked, caught};
 
 /// Where a standing query stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -368,9 +370,33 @@ impl Keeper {
     }
 }
 
+/// A panic outside of any one query, told like other ends of a query.
+fn panicked(panicked: &Panicked) -> StandingError {
+    StandingError::Failed(panicked.to_string())
+}
+
 impl Inner {
-    /// True where there was something to do.
+    /// True where there was something to do. After a panic outside of any one query what has been gathered is not known: all begin anew from
+    /// the newest snapshot; and where that does not go well either, they end.
     fn turn(&mut self, engine: &Engine) -> bool {
+        caught(|| self.take_up(engine)).or_else(|_| caught(|| self.begin_anew(engine))).unwrap_or_else(
+            |why| {
+                self.queries.values_mut().for_each(|query| query.fail(panicked(&why)));
+                self.follower = None;
+                false
+            },
+        )
+    }
+    fn begin_anew(&mut self, engine: &Engine) -> bool {
+        failpoint::visit("queries begin anew");
+        let Some(follower) = &mut self.follower else { return false };
+        let tick = follower.tick + 1;
+        *follower = Follower { tick, ..Follower::begin(engine, follower.waker()) };
+        self.queries.values_mut().for_each(|query| query.replace(follower));
+        true
+    }
+    fn take_up(&mut self, engine: &Engine) -> bool {
+        failpoint::visit("turn of a place");
         let Some(follower) = &mut self.follower else { return false };
         match follower.gather(engine) {
             Ok(Gathered::Steps(steps)) if steps.is_empty() => false,
@@ -378,6 +404,7 @@ impl Inner {
                 let at = follower.at;
                 let mut begin_ns = monotonic_ns();
                 for query in self.queries.values_mut() {
+                    failpoint::visit("turn of a place, within");
                     steps.iter().for_each(|step| query.advance(&follower.view, step));
                     query.progress(at);
                     let end_ns = monotonic_ns();
@@ -389,12 +416,7 @@ impl Inner {
                 self.queries.values_mut().for_each(|query| query.withdraw(follower));
                 true
             }
-            Ok(Gathered::Anew) => {
-                let tick = follower.tick + 1;
-                *follower = Follower { tick, ..Follower::begin(engine, follower.waker()) };
-                self.queries.values_mut().for_each(|query| query.replace(follower));
-                true
-            }
+            Ok(Gathered::Anew) => self.begin_anew(engine),
             Err(error) => {
                 self.queries.values_mut().for_each(|query| query.fail(error.clone()));
                 // What was taken off the feed is lost to it; whoever makes a query begins another.

@@ -18,10 +18,10 @@ use crate::view::{Tick, View};
 use execute::{Held, Level};
 use plan::expr::Name;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use transact::Point;
 use world::clock::monotonic_ns;
+use world::{failpoint, panics};
 
 /// Those who gave the same arguments.
 struct Readers {
@@ -49,11 +49,7 @@ impl Work {
 
 /// What `work` returns; a panic in it is an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
-        let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(StandingError::Failed(format!("internal error: {why}")))
-    })
+    panics::caught(work).unwrap_or_else(|panicked| Err(StandingError::Failed(panicked.to_string())))
 }
 
 /// What goes comes first, for who takes rows for one that DISTINCT takes for one.
@@ -208,7 +204,10 @@ impl Query {
         let work = self.work.as_mut().map_err(|error| error.clone())?;
         let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
-        let changes = caught(|| work.kept.advance(&turn, arguments))?;
+        let changes = caught(|| {
+            failpoint::visit("upkeep of a query");
+            work.kept.advance(&turn, arguments)
+        })?;
         self.count()?;
         Ok(changes)
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use world::disk::Disk;
+use world::failpoint;
+use world::panics::caught;
 
 use crate::backing::{BackingStore, CheckpointSink, Records};
 use crate::folder::log_folder;
@@ -48,21 +50,29 @@ impl LocalFolder {
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
+
+    /// Changes the log. After a panic nobody knows what of it is written, so it takes no more.
+    fn with_log(&self, change: impl FnOnce(&mut Log) -> DurableResult<()>) -> DurableResult<()> {
+        let mut log = self.log.lock();
+        caught(|| change(&mut log)).unwrap_or_else(|panicked| Err(log.poison(panicked.to_string())))
+    }
 }
 
 impl BackingStore for LocalFolder {
     fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
-        self.log.lock().append(records)
+        self.with_log(|log| log.append(records))
     }
 
     fn sync(&self) -> DurableResult<()> {
-        self.log.lock().sync()
+        self.with_log(Log::sync)
     }
 
     fn append_and_sync(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
-        let mut log = self.log.lock();
-        log.append(records)?;
-        log.sync()
+        self.with_log(|log| {
+            log.append(records)?;
+            failpoint::visit("records are written");
+            log.sync()
+        })
     }
 
     fn recover(&self, from_place: u64) -> DurableResult<Records> {

@@ -253,6 +253,12 @@ impl Log {
         Ok(())
     }
 
+    /// Takes no more records, for this reason; the error that says so.
+    pub(crate) fn poison(&mut self, cause: String) -> DurableError {
+        self.poisoned = Some(cause.clone());
+        DurableError::Poisoned { cause }
+    }
+
     fn check_usable(&self) -> DurableResult<()> {
         match &self.poisoned {
             Some(cause) => Err(DurableError::Poisoned { cause: cause.clone() }),

@@ -77,7 +77,9 @@ impl Engine {
                 // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
                 let Ok(folded) = before.fold(chunk) else { break };
                 let mut committer = shared.committer.lock();
-                shared.make_ready(&mut committer);
+                if shared.make_ready(&mut committer).is_err() {
+                    return;
+                }
                 if let Some(next) = committer.tip.with_fold(chunk, &before, &folded) {
                     shared.reshape(&mut committer, next);
                     break;

@@ -18,6 +18,7 @@ use order::{Bank, Gatekeepers, Stamp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{Change, NameCounts, Snapshot};
+use world::failpoint;
 
 /// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
 const FORGET_AT_KEYS: usize = 1 << 16;
@@ -82,6 +83,8 @@ pub(crate) struct Committer {
     named: Option<NameCounts>,
     /// Keys at which what no open transaction can conflict with is forgotten next.
     forget_at_keys: usize,
+    /// A commit is being accepted. Whoever finds it so under the lock knows that a panic ended that one, half done.
+    is_amid: bool,
 }
 
 impl Committer {
@@ -95,14 +98,19 @@ impl Committer {
             last_time_micros,
             named: None,
             forget_at_keys: FORGET_AT_KEYS,
+            is_amid: false,
         }
     }
     /// Goes on from this snapshot, above what the log has taken; transactions that began before it are tried again.
     pub fn jump_to(&mut self, tip: Snapshot, log_place: u64) {
         self.bank.next_epoch(tip.place().max(log_place));
         self.conflicts = Conflicts::starting_at(tip.place());
-        self.named = None;
+        (self.named, self.is_amid) = (None, false);
         self.tip = tip;
+    }
+    /// Did a panic end a commit half done? Then what is in flight has to land before the next is built on anything.
+    pub fn is_torn(&self) -> bool {
+        self.is_amid
     }
     /// The place and the time of what comes next beside the way of transactions.
     pub fn next_point(&self, log_place: u64, now_micros: u64) -> Point {
@@ -170,13 +178,13 @@ impl Shared {
         committer: &mut Committer,
         input: &mut Input,
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
-        self.make_ready(committer);
+        self.make_ready(committer)?;
         let mut base = input.base;
         committer.judge(&input.reads, base)?;
         if self.name_ahead(committer)? {
             // Among the names that are known now are its own; nothing else came between.
             base = Basis { place: base.place, ..Basis::of(&committer.tip) };
-            self.make_ready(committer);
+            self.make_ready(committer)?;
             committer.judge(&input.reads, base)?;
         }
         self.put_behind(committer, input, usize::MAX)
@@ -206,6 +214,18 @@ impl Shared {
         input: &mut Input,
         names_bytes_max: usize,
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
+        committer.is_amid = true;
+        let outcome = self.put_whole(committer, input, names_bytes_max);
+        committer.is_amid = false;
+        outcome
+    }
+
+    fn put_whole(
+        &self,
+        committer: &mut Committer,
+        input: &mut Input,
+        names_bytes_max: usize,
+    ) -> Result<(Arc<Waiting>, bool), Refusal> {
         let stamp = &mut input.stamp;
         if !committer.bank.is_alone() {
             committer.bank.exchange(&mut self.gatekeepers.lock());
@@ -214,13 +234,15 @@ impl Shared {
             *stamp = committer.bank.restamp(&mut self.gatekeepers.lock(), stamp);
         }
         let place = committer.bank.take();
+        failpoint::visit("commit has its place");
         let applied = self.apply(committer, place, input, names_bytes_max);
         if applied.is_err() {
             committer.bank.withdraw(place);
         }
-        let waiting = self.take_off(applied?, committer)?;
+        failpoint::visit("commit is applied");
         self.forget_old(committer);
-        Ok(waiting)
+        // The last step: who has taken off and leads must not end before it has led.
+        Ok(self.take_off(applied?, committer)?)
     }
 
     /// Applies a valid transaction at its place, and remembers what it wrote.

@@ -26,6 +26,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use store::{NameCounts, Snapshot};
+use world::failpoint;
+use world::panics::{Panicked, caught};
 use world::threads::{Background, Pace};
 
 /// Nothing more is accepted once records of so many bytes fly: one sync pays for them anyhow, and memory is bounded.
@@ -59,10 +61,10 @@ pub(crate) struct Flight {
     bytes: usize,
     /// Somebody appends and syncs, or was told to.
     led: bool,
-    /// A panic ended a leader: the log's thread, if it was that, is no more.
-    without_thread: bool,
     /// What those behind a group that failed are told, until the committer has gone back to what is on disk.
     failure: Option<DurableError>,
+    /// That stays so: a group is on disk, and a panic kept it from being seen. What the next would be built upon is not what the log says.
+    is_stopped: bool,
 }
 
 /// Whoever waits for a commit to land.
@@ -92,17 +94,6 @@ impl Waiting {
                 None => self.came.wait(&mut news),
             }
         }
-    }
-}
-
-/// Held by whoever leads: if a panic ends it, everything in flight fails, and nobody waits for ever.
-struct Leading<'a>(&'a Shared);
-
-impl Drop for Leading<'_> {
-    fn drop(&mut self) {
-        self.0.flight.lock().without_thread = true;
-        let cause = "the thread that wrote the log panicked".to_string();
-        self.0.fail(0, &DurableError::Poisoned { cause }).tell();
     }
 }
 
@@ -150,16 +141,23 @@ impl LogThread {
 
 impl Shared {
     /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more in flight.
-    pub fn make_ready(&self, committer: &mut Committer) {
+    ///
+    /// # Errors
+    /// No commit is possible any more.
+    pub fn make_ready(&self, committer: &mut Committer) -> Result<(), TransactError> {
         let flight = self.flight.lock();
         let (is_full, has_failed) = (flight.bytes >= FLIGHT_BYTES_ENOUGH, flight.failure.is_some());
+        if let Some(failure) = flight.failure.as_ref().filter(|_| flight.is_stopped) {
+            return Err(failure.clone().into());
+        }
         drop(flight);
-        if is_full {
+        if is_full || committer.is_torn() {
             self.land(u64::MAX);
         }
-        if is_full || has_failed {
+        if is_full || has_failed || committer.is_torn() {
             self.go_back(committer);
         }
+        Ok(())
     }
 
     /// Takes a commit into the flight, behind all others. An error if the flight it was built upon has failed.
@@ -210,7 +208,7 @@ impl Shared {
 
     /// The log's thread, if there is one. Only who leads asks.
     fn log_thread(&self) -> Option<&LogThread> {
-        if self.flight.lock().without_thread || !self.backing.is_durable() {
+        if !self.backing.is_durable() {
             return None;
         }
         self.log_thread.get_or_init(|| LogThread::start(self.itself.clone()).ok()).as_ref()
@@ -229,9 +227,9 @@ impl Shared {
         }
     }
 
-    /// Appends and syncs all that fly now, and makes them the present.
+    /// Appends and syncs all that fly now, and makes them the present. Where a panic ends that, everything in flight fails, and nobody waits
+    /// for ever.
     fn land_all(&self) -> Landing {
-        let panics = Leading(self);
         let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
         for (accepted, _) in &mut self.flight.lock().all {
             group.push((accepted.record.place, std::mem::take(&mut accepted.payload)));
@@ -240,10 +238,15 @@ impl Shared {
             group.iter().map(|(place, payload)| (*place, payload.as_slice())).collect();
         let bytes = |payload: &[u8]| payload.len() + durable::RECORD_FRAME_BYTES;
         let bytes = records.iter().map(|(_, payload)| bytes(payload)).sum();
-        let outcome = self.backing.append_and_sync(&records);
-        std::mem::forget(panics);
-        match outcome {
-            Ok(()) => self.landed(group.len(), bytes),
+        let outcome = caught(|| {
+            failpoint::visit("group goes to the log");
+            self.backing.append_and_sync(&records)
+        });
+        match outcome.unwrap_or_else(|panicked| Err(DurableError::Poisoned { cause: panicked.to_string() })) {
+            Ok(()) => match caught(|| self.landed(group.len(), bytes)) {
+                Ok(landing) => landing,
+                Err(panicked) => self.stop(&panicked),
+            },
             Err(error) => self.fail(group.len(), &error),
         }
     }
@@ -251,24 +254,18 @@ impl Shared {
     /// The first `count` are on disk.
     fn landed(&self, count: usize, bytes: usize) -> Landing {
         let mut flight = self.flight.lock();
-        let mut group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
-        flight.bytes -= bytes;
-        let first = group.first().map(|(first, _)| first.point());
-        if let (Some(first), Some((last, _))) = (first, group.last_mut()) {
+        let first = flight.all.front().map(|(first, _)| first.point());
+        // They stay in flight until they are seen, so that all who wait can be told of a panic.
+        if let (Some(first), Some((last, _))) = (first, flight.all.range_mut(..count).next_back()) {
+            failpoint::visit("group is on disk");
             self.store.names().mark_durable(last.named);
             self.past.logged(bytes as u64);
             let graph = std::mem::replace(&mut last.snapshot, self.store.current());
             self.past.publish(&self.store, graph, first, last.point());
-            let mut feeds = self.feeds.lock();
-            let load = group.iter().position(|(one, _)| one.is_load);
-            if !feeds.is_empty() {
-                let told = &group[..load.unwrap_or(group.len())];
-                feeds.publish(&told.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
-            }
-            if load.is_some() {
-                feeds.close();
-            }
         }
+        let group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
+        flight.bytes -= bytes;
+        self.feed(&group);
         self.commits.fetch_add(count as u64, Ordering::Relaxed);
         self.groups.fetch_add(1, Ordering::Relaxed);
         let next = flight.all.front().map(|(_, waiting)| waiting.clone());
@@ -279,6 +276,31 @@ impl Shared {
             (waiting, News::Landed(Ok(accepted.record.place), Some(accepted)))
         };
         Landing { outcomes: group.into_iter().map(landed).collect(), next }
+    }
+
+    /// Tells feeds of a group that is seen. After a panic they end, and whoever reads one begins anew.
+    fn feed(&self, group: &[(Accepted, Arc<Waiting>)]) {
+        let mut feeds = self.feeds.lock();
+        let load = group.iter().position(|(one, _)| one.is_load);
+        let fed = caught(|| {
+            failpoint::visit("group is seen");
+            if !feeds.is_empty() {
+                let told = &group[..load.unwrap_or(group.len())];
+                feeds.publish(&told.iter().map(|(one, _)| one.record.clone()).collect::<Vec<_>>());
+            }
+        });
+        if load.is_some() || fed.is_err() {
+            // Their readers wake by code of theirs.
+            let _ = caught(|| feeds.close());
+        }
+    }
+
+    /// A panic kept what is on disk from being seen: no commit is possible any more, and reading goes on.
+    fn stop(&self, panicked: &Panicked) -> Landing {
+        self.flight.lock().is_stopped = true;
+        let cause =
+            format!("{panicked}, after the commit was written: whether it happened shows at the next open");
+        self.fail(0, &DurableError::Poisoned { cause })
     }
 
     /// The first `count` failed, and so does everything behind them.
@@ -301,9 +323,12 @@ impl Shared {
         Landing { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
 
-    /// Goes back to what is on disk, if a group has failed.
+    /// Goes back to what is on disk, if a group has failed or a panic ended a commit half done. Then nothing is in flight.
     fn go_back(&self, committer: &mut Committer) {
-        if self.flight.lock().failure.take().is_some() {
+        let mut flight = self.flight.lock();
+        let has_failed = !flight.is_stopped && flight.failure.take().is_some();
+        drop(flight);
+        if has_failed || committer.is_torn() {
             committer.jump_to(self.store.current(), self.backing.last_place());
         }
     }

@@ -173,7 +173,7 @@ impl Engine {
     ) -> Result<(Snapshot, Point), TransactError> {
         let shared = &self.shared;
         let mut committer = shared.committer.lock();
-        shared.make_ready(&mut committer);
+        shared.make_ready(&mut committer)?;
         let at = committer.next_point(shared.backing.last_place(), shared.clock.wall_us());
         let Point { place, time_micros } = at;
         let mut next = make(&committer.tip, place)?;
@@ -203,7 +203,7 @@ impl Engine {
         let Ahead { sink, written: earlier, files, .. } = ahead;
         let lease = self.finish_checkpoint(sink, written.with(earlier), next, files, stand)?;
         let mut committer = self.shared.committer.lock();
-        self.shared.make_ready(&mut committer);
+        self.shared.make_ready(&mut committer)?;
         let renewed = committer.tip.leased(lease);
         self.shared.reshape(&mut committer, renewed);
         Ok(())

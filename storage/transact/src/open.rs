@@ -141,7 +141,11 @@ fn recover(backing: &Arc<dyn BackingStore>, options: &OpenOptions) -> Result<Rec
         report.replayed += replayed.commits;
         let mut load_unfinished = false;
         while let Some((at, load)) = replayed.load {
-            assert!(finished_at < Some(at.place), "a load that was finished is in the checkpoint");
+            if finished_at >= Some(at.place) {
+                // Otherwise the same load would be finished for ever.
+                let what = "a bulk load that was finished is not in the checkpoint behind it";
+                return Err(StoreError::Corrupt(what.into()).into());
+            }
             finished_at = Some(at.place);
             let open =
                 |manifest: &[u8]| Snapshot::open(manifest, Arc::new(Blobs(backing.clone())), options.store);

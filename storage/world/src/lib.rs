@@ -7,8 +7,10 @@
 pub mod chance;
 pub mod clock;
 pub mod disk;
+pub mod failpoint;
 pub mod files;
 pub mod machine;
 pub mod memory;
+pub mod panics;
 pub mod threads;
 pub mod workers;

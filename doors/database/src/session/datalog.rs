@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use world::clock::monotonic_ns;
+use world::failpoint;
 
 /// Rows of one batch of an answer.
 const BATCH_ROWS: usize = 2_048;
@@ -27,9 +28,11 @@ impl Session {
     pub fn datalog(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
         self.may_ask()?;
         let limits = self.limits.clone();
-        let snapshot = self.database.snapshot();
-        let program = compile(text, text, 0, snapshot.catalog())?;
-        self.answer_rules(&program, &params, &limits, monotonic_ns(), snapshot)
+        self.within_net(|session| {
+            let snapshot = session.database.snapshot();
+            let program = compile(text, text, 0, snapshot.catalog())?;
+            session.answer_rules(&program, &params, &limits, monotonic_ns(), snapshot)
+        })
     }
 
     /// The answer to a statement that is a program.
@@ -51,6 +54,7 @@ impl Session {
         limits: &Limits,
         started_ns: u64,
     ) -> Result<QueryResult, Error> {
+        failpoint::visit("question of Datalog");
         let mut snapshot = self.database.snapshot();
         if !wrapped.as_of.is_empty() {
             // Read as in front of any other statement.

@@ -17,6 +17,7 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use traverse::Compiled;
 use world::clock::monotonic_ns;
+use world::failpoint;
 
 /// A traversal on its way through a session.
 struct Asked {
@@ -34,7 +35,10 @@ impl Session {
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
         self.may_ask()?;
-        let outcome = self.traverse(traversal, options);
+        let outcome = self.within_net(|session| {
+            failpoint::visit("traversal");
+            session.traverse(traversal, options)
+        });
         if outcome.is_err() {
             self.break_transaction();
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::Mode;
 use world::clock::monotonic_ns;
+use world::failpoint;
 
 /// What a text comes to.
 pub enum Script {
@@ -42,6 +43,16 @@ impl Session {
         bindings: &Bindings,
         options: &GremlinOptions,
     ) -> Result<Script, Error> {
+        self.within_net(|session| session.read_script(text, bindings, options))
+    }
+
+    fn read_script(
+        &mut self,
+        text: &str,
+        bindings: &Bindings,
+        options: &GremlinOptions,
+    ) -> Result<Script, Error> {
+        failpoint::visit("script of Gremlin");
         if options.machine_only {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }

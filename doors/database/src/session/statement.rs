@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
+use world::failpoint;
 
 /// How often whoever waits for a statement that writes looks after its client.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -29,8 +30,10 @@ impl Session {
         started_ns: u64,
         reading: bool,
     ) -> Result<QueryResult, Error> {
+        failpoint::visit("statement");
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
+        failpoint::visit("statement is planned");
         if reading && (planned.writes || changes_catalogue(&planned.statement.kind)) {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));

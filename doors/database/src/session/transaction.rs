@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use transact::{Mode, Transaction};
 use world::clock::monotonic_ns;
+use world::failpoint;
 
 /// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
 /// they are given. It is let through in the end.
@@ -38,7 +39,11 @@ impl Session {
     }
     /// Begins a transaction that may take so long, from now to its commit.
     pub fn begin_within(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
+        self.within_net(|session| session.open(mode, timeout))
+    }
+    fn open(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
         self.check_credential()?;
+        failpoint::visit("begin of a transaction");
         if self.in_transaction() {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
             return Err(Error::new(code, "a transaction is open already in this session")
@@ -58,6 +63,10 @@ impl Session {
     }
     /// Commits the open transaction; returns the place of the commit once it is durable.
     pub fn commit(&mut self) -> Result<u64, Error> {
+        self.within_net(Session::commit_open)
+    }
+    fn commit_open(&mut self) -> Result<u64, Error> {
+        failpoint::visit("commit of a session");
         let terminated = self.check_terminated();
         let open = self.take_open()?;
         if let Err(error) = terminated.and_then(|()| self.check_credential()) {

@@ -15,7 +15,7 @@
 
 use super::attempts::Attempts;
 use super::{Definition, Maker};
-use crate::entries::{SetAside, caught};
+use crate::entries::SetAside;
 use crate::notes::Notes;
 use crate::{Database, Error};
 use ::standing::{Installing, Standing, StandingError, State};
@@ -25,6 +25,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Entries, EntryKind};
 use world::clock::monotonic_ns;
+use world::failpoint;
+use world::panics::caught;
 use world::threads::Thread;
 
 /// Time that the first answer of one query may take after an open.
@@ -282,10 +284,23 @@ impl Database {
         drop(names);
         let installer =
             Installer { maker: self.maker(), installations: installations.clone(), notes: self.notes() };
-        let thread = world::threads::spawn("standing", move || installer.run());
-        // The one before has ended, or is about to.
-        let before = installations.names.lock().thread.replace(thread);
-        drop(before);
+        let thread = world::threads::try_spawn("standing", move || installer.run());
+        let mut names = installations.names.lock();
+        match thread {
+            Ok(thread) => {
+                // The one before has ended, or is about to.
+                let before = names.thread.replace(thread);
+                drop(names);
+                drop(before);
+            }
+            Err(error) => {
+                names.is_busy = false;
+                drop(names);
+                self.note(&format!(
+                    "standing queries wait for their installation: no thread is to be had: {error}"
+                ));
+            }
+        }
     }
 }
 
@@ -302,10 +317,14 @@ impl Installer {
         attempts.begin_all();
         while let Some((name, definition, payer, installing)) = self.installations.next() {
             attempts.begin(&name);
-            let made = caught(|| self.maker.make(&definition, payer, &installing));
+            let made = caught(|| {
+                failpoint::visit("installation in the background");
+                self.maker.make(&definition, payer, &installing)
+            });
             attempts.ended(&name);
-            let outcome =
-                made.unwrap_or_else(|why| Err(Error::new("Tanglewood.DatabaseError.Standing.Internal", why)));
+            let outcome = made.unwrap_or_else(|panicked| {
+                Err(Error::new("Tanglewood.DatabaseError.Standing.Internal", panicked.to_string()))
+            });
             if let Err(error) = &outcome {
                 self.notes.add(&SetAside::new(EntryKind::STANDING, &name, &error.message).to_string());
             }

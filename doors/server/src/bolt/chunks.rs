@@ -2,7 +2,9 @@
 
 use super::packstream::Packer;
 use std::ops::Deref;
+use std::panic::resume_unwind;
 use world::memory::Pages;
+use world::panics::caught;
 
 /// Bytes of one message, unless other limits are set.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -156,13 +158,17 @@ impl Assembler {
 }
 
 /// Appends the message that `pack` writes to `out` in chunks. It is written in place, behind a length that is filled in afterwards; only
-/// one longer than a chunk is moved.
+/// one longer than a chunk is moved. A panic of `pack` goes on in the caller, and leaves `out` as it was.
 pub fn write_with(out: &mut Vec<u8>, pack: impl FnOnce(&mut Packer)) {
     let start = out.len();
     let mut packer = Packer { bytes: std::mem::take(out) };
     packer.bytes.extend_from_slice(&[0, 0]);
-    pack(&mut packer);
+    let packed = caught(|| pack(&mut packer));
     *out = packer.bytes;
+    if let Err(panicked) = packed {
+        out.truncate(start);
+        resume_unwind(Box::new(panicked.message));
+    }
     let len = out.len() - start - 2;
     if len <= CHUNK_BYTES_MAX {
         out[start..start + 2].copy_from_slice(&(len as u16).to_be_bytes());

@@ -29,6 +29,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use world::failpoint;
+use world::panics::caught;
 
 /// Results open at once in one transaction.
 pub const RESULTS_OPEN_MAX: usize = 1_024;
@@ -191,8 +193,18 @@ impl Connection {
         (self.interrupt.clone(), self.session.interrupter())
     }
 
-    /// Answers one message; what is left of the answer goes out with [`Connection::flush`].
+    /// Answers one message; what is left of the answer goes out with [`Connection::flush`]. A panic is a failure of that message alone: what
+    /// was open is gone, as after any failure.
     pub fn handle(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
+        caught(|| self.answer(bytes, sink)).unwrap_or_else(|panicked| {
+            self.session.break_transaction();
+            self.fail(&Error::internal(&panicked));
+            Ok(Next::Go)
+        })
+    }
+
+    fn answer(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
+        failpoint::visit("message of Bolt");
         let mut values = self.crowd.as_ref().map(|(crowd, origin)| crowd.values(*origin));
         let next = match Request::parse_within(bytes, values.as_mut()) {
             Err(Unreadable::Malformed(what)) => {

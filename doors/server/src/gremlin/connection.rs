@@ -15,6 +15,8 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use world::failpoint;
+use world::panics::caught;
 
 /// Sessions that one connection may have.
 pub const SESSIONS_MAX: usize = 64;
@@ -54,6 +56,13 @@ impl Manner {
         self.sources.get(source).ok_or_else(|| {
             invalid(format!("there is no traversal source `{source}`; there are: {}", known.join(", ")))
         })
+    }
+    /// A refusal as clients elsewhere are told: folders of this machine are not named.
+    pub(super) fn without_paths(&self, mut refusal: Refusal) -> Refusal {
+        for database in self.sources.values() {
+            refusal.message = database.without_paths_in(refusal.message);
+        }
+        refusal
     }
     /// Lets someone in by name and password.
     pub(super) fn admit(
@@ -95,6 +104,7 @@ struct Frames<'f, 's> {
 
 impl Outlet for Frames<'_, '_> {
     fn part(&mut self, part: &Part<'_>) -> Result<(), Stop> {
+        failpoint::visit("frame of Gremlin");
         let frame = message::response(self.format, self.id, part)?;
         Ok((self.sink)(frame)?)
     }
@@ -128,7 +138,9 @@ impl Connection {
     /// # Errors
     /// The answer cannot be handed on.
     pub fn handle(&mut self, frame: &[u8], is_text: bool, sink: &mut Sink<'_>) -> io::Result<Next> {
-        let read = if is_text { Request::read_text(frame) } else { Request::read(frame) };
+        let read = caught(|| if is_text { Request::read_text(frame) } else { Request::read(frame) });
+        // What cannot be read has no id to be answered by.
+        let read = read.map_err(|panicked| io::Error::other(panicked.to_string()))?;
         let request = match read {
             Ok(request) => request,
             Err(unread) => {
@@ -145,7 +157,17 @@ impl Connection {
             self.pending = Some(request);
             return Ok(Next::Read);
         }
-        self.answer(&request, sink)
+        self.answer_within_net(&request, sink)
+    }
+    /// A panic is an error of that request alone; a session that it ran in is gone with its transaction, since nobody knows what it holds.
+    fn answer_within_net(&mut self, request: &Request, sink: &mut Sink<'_>) -> io::Result<Next> {
+        caught(|| self.answer(request, sink)).unwrap_or_else(|panicked| {
+            (self.watch)(None);
+            self.close_session(request);
+            let refusal = self.manner.without_paths(Error::internal(&panicked).into());
+            sink(message::failure(request.format, Some(request.id), &refusal, EXCEPTION))?;
+            Ok(Next::Read)
+        })
     }
     fn authenticate(&mut self, request: &Request, sink: &mut Sink<'_>) -> io::Result<Next> {
         let token = match request.value("sasl") {
@@ -166,7 +188,7 @@ impl Connection {
             Ok(user) => {
                 (self.user, self.is_known) = (user, true);
                 match self.pending.take() {
-                    Some(pending) => self.answer(&pending, sink),
+                    Some(pending) => self.answer_within_net(&pending, sink),
                     None => {
                         sink(message::nothing(request.format, request.id))?;
                         Ok(Next::Read)
@@ -182,6 +204,7 @@ impl Connection {
         }
     }
     fn answer(&mut self, request: &Request, sink: &mut Sink<'_>) -> io::Result<Next> {
+        failpoint::visit("request of Gremlin");
         let outcome = match request.operation.as_str() {
             "bytecode" | "eval" => self.run(request, sink),
             "close" => {
@@ -200,6 +223,7 @@ impl Connection {
             Ok(()) => {}
             Err(Stop::Gone(error)) => return Err(error),
             Err(Stop::Refused(refusal)) => {
+                let refusal = self.manner.without_paths(refusal);
                 sink(message::failure(request.format, Some(request.id), &refusal, EXCEPTION))?;
             }
         }

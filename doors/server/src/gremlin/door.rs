@@ -95,7 +95,9 @@ impl GremlinServer {
         let GremlinServeOptions { address, manner, .. } = &shared.options;
         let doorway = Doorway::open("gremlin", address, &manner.gate, crowd, Arc::new(serve))?;
         let address = doorway.address();
-        let watching = Some(world::threads::spawn("gremlin-watch", move || watch(&watched)));
+        let watching = world::threads::try_spawn("gremlin-watch", move || watch(&watched))
+            .map(Some)
+            .map_err(|error| ServeError::Io(address.to_string(), error))?;
         let settings = || crate::settings::of_gremlin(address);
         let sources = manner.sources.values();
         sources.for_each(|database| database.set_door_settings(&name(address), settings()));

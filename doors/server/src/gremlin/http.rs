@@ -12,7 +12,7 @@ use super::message::{self, Format, Request, Status, Wrapping};
 use super::request_head::{Head, decoded_pairs};
 use super::writing::Writer;
 use crate::limits::Limits;
-use database::Credential;
+use database::{Credential, Error};
 use gremlin::object::{parse_uuid, uuid_text};
 use gremlin::{Argument, Object, graphson};
 use serde_json::{Value as Json, json};
@@ -20,6 +20,8 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
 use world::chance::Chance;
+use world::failpoint;
+use world::panics::caught;
 
 /// Bytes of JSON that are gathered before the first chunk goes out: an answer below has a length and, if it fails, a status that says so.
 const GATHER_BYTES: usize = 256 << 10;
@@ -94,7 +96,12 @@ impl Http<'_> {
     /// # Errors
     /// The client is gone, or its answer failed when part of it was sent.
     pub fn answer(&self, known: &Known, head: &Head, body: &[u8], out: &mut dyn Write) -> io::Result<()> {
-        let asked = understood(head, body);
+        let asked = caught(|| {
+            failpoint::visit("request of HTTP");
+            understood(head, body)
+        });
+        let asked = asked
+            .unwrap_or_else(|panicked| Err(Denied::from(Refusal::from(Error::internal(&panicked))).into()));
         let outcome = asked.and_then(|(request, format)| {
             let id = request.id;
             self.run(known, head, &request, format, out).map_err(|stop| match stop {
@@ -105,7 +112,10 @@ impl Http<'_> {
         (self.watch)(None);
         match outcome {
             Ok(()) => Ok(()),
-            Err(Outcome::Denied(denied)) => deny(head, &denied, out),
+            Err(Outcome::Denied(denied)) => {
+                let refusal = self.manner.without_paths(denied.refusal);
+                deny(head, &Denied { refusal, ..denied }, out)
+            }
             Err(Outcome::Gone(error)) => Err(error),
         }
     }
@@ -124,8 +134,8 @@ impl Http<'_> {
         }
         (self.watch)(Some(session.interrupter()));
         let mut sheet = Sheet::new(request.id, format, head, self.limits, out);
-        let outcome = asking.run(&mut session, false, &mut sheet);
-        match outcome {
+        let outcome = caught(|| asking.run(&mut session, false, &mut sheet));
+        match outcome.unwrap_or_else(|panicked| Err(Error::internal(&panicked).into())) {
             // Too late for a status.
             Err(Stop::Refused(refusal)) if sheet.is_begun => {
                 Err(Stop::Gone(io::Error::other(refusal.message)))

@@ -82,7 +82,8 @@ impl Doorway {
         let lobby = Arc::new(Lobby { stopping: AtomicBool::new(false), open: Mutex::default() });
         let accepting = Accepting { name, lobby: lobby.clone(), crowd: crowd.clone(), serve };
         let heard = listener.clone();
-        let accepting = Some(world::threads::spawn(name, move || accepting.accept(&heard)));
+        let accepting =
+            Some(world::threads::try_spawn(name, move || accepting.accept(&heard)).map_err(failed)?);
         Ok(Doorway { lobby, listener, accepting, address })
     }
     /// Where it listens.

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 mod distinct;
 #[cfg(test)]
-mod exact_sum;
+mod exact_sum_tests;
 mod pieces;
 
 use distinct::DistinctValues;

@@ -130,7 +130,7 @@ impl Kept {
                     let times = if call.distinct { usize::from(is_new) } else { count.unsigned_abs() };
                     list.extend(std::iter::repeat_n(value, times).cloned());
                 }
-                Ok(Value::list(list))
+                Value::try_list(list).map_err(|error| StandingError::Failed(error.to_string()))
             }
             Kept::Count(count) => Ok(Value::Int(*count as i64)),
             Kept::Sum(sum) => sum.value(call),

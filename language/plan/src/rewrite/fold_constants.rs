@@ -144,7 +144,9 @@ fn in_list(expr: &mut Expr) {
         return;
     }
     list.extend(more);
-    *expr = Expr::binary(BinaryOperator::In, a.clone(), Expr::literal(Value::list(list)))
+    if let Ok(list) = Value::try_list(list) {
+        *expr = Expr::binary(BinaryOperator::In, a.clone(), Expr::literal(list));
+    }
 }
 
 fn choices(expr: &Expr) -> Option<(&Expr, Vec<Value>)> {

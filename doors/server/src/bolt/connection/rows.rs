@@ -12,6 +12,7 @@ use database::{Error, QueryResult};
 use model::{Batch, Column, Map, Value};
 use std::time::Duration;
 use world::clock::monotonic_ns;
+use world::failpoint;
 
 /// Output is handed on whenever so much has gathered.
 pub(super) const FLUSH_BYTES: usize = 64 << 10;
@@ -160,6 +161,7 @@ impl Connection {
     fn record(&mut self, result: &QueryResult, batch: &Batch, row: usize) -> Result<(), Error> {
         let (mut outcome, version, before) = (Ok(()), self.version, self.out.len());
         chunks::write_with(&mut self.out, |packer| {
+            failpoint::visit("record of Bolt");
             message::record(packer, batch.width());
             outcome = (0..batch.width()).try_for_each(|at| cell(packer, result, batch, row, at, version));
         });
