@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "docs/decisions/2026-11-23-panics.md";
 /// Where the product lies; tests, benches and tools may panic.
 const PRODUCT: [&str; 5] = ["storage/", "language/", "engine/", "doors/", "src/"];
-/// Folders below a crate that are not part of the product.
-const BESIDE: [&str; 3] = ["/tests/", "/examples/", "/benches/"];
+/// Parts of a crate that are not part of the product.
+const BESIDE: [&str; 4] = ["/tests/", "/examples/", "/benches/", "/simulation"];
 /// Parsers have methods of that name, which return errors.
 const METHODS: [&str; 2] = ["self.expect(", "self.view.expect("];
 
