@@ -1,7 +1,7 @@
 //! Aggregates kept group by group: what comes and goes is added and taken back; a group's result is a fact of the output.
 
 use crate::error::RulesError;
-use crate::limits::{GROUP_BYTES, KEPT_BYTES, LOOK_EVERY};
+use crate::limits::LOOK_EVERY;
 use crate::relation::{Relation, Row, hash, state};
 use crate::words::{Word, Words};
 use datalog::{Aggregate, AggregateKind};
@@ -55,13 +55,21 @@ struct Group {
 pub(crate) struct Groups {
     pub aggregate: Aggregate,
     groups: HashMap<Box<[Word]>, Group, foldhash::fast::FixedState>,
-    /// Bytes of the groups, about.
-    pub bytes: usize,
+    /// Bytes behind the entries of the table.
+    behind: usize,
 }
 
 impl Groups {
     pub fn new(aggregate: Aggregate) -> Groups {
-        Groups { aggregate, groups: HashMap::default(), bytes: 0 }
+        Groups { aggregate, groups: HashMap::default(), behind: 0 }
+    }
+    /// Bytes of the groups.
+    pub fn bytes(&self) -> usize {
+        self.groups.allocation_size() + self.behind
+    }
+    /// Bytes of a group that keeps no value yet: its key, and its calls.
+    fn group_bytes(&self) -> usize {
+        size_of::<Word>() * self.aggregate.group + size_of::<Kept>() * self.aggregate.calls.len()
     }
     /// Takes up the input's facts in these states, and tells the output. `is_change` marks what comes and goes; otherwise all is new and
     /// stable. `has_room` is asked now and then, with the bytes of the groups.
@@ -78,10 +86,11 @@ impl Groups {
             false => (Vec::new(), input.seen(state::STABLE).collect()),
         };
         let mut touched: HashSet<Box<[Word]>, foldhash::fast::FixedState> = HashSet::default();
+        let key_bytes = size_of::<Word>() * self.aggregate.group;
         for (rows, comes) in [(gone, false), (come, true)] {
             for (at, row) in rows.into_iter().enumerate() {
                 if at % LOOK_EVERY == 0 {
-                    has_room(self.bytes)?;
+                    has_room(self.bytes() + touched.allocation_size() + touched.len() * key_bytes)?;
                 }
                 let fact = input.words(row);
                 self.note(fact, words, comes);
@@ -91,17 +100,17 @@ impl Groups {
         let output = &mut relations[self.aggregate.output];
         for (at, key) in touched.into_iter().enumerate() {
             if at % LOOK_EVERY == 0 {
-                has_room(self.bytes)?;
+                has_room(self.bytes())?;
             }
             self.show(key, output, words, is_change)?;
         }
         Ok(())
     }
     fn note(&mut self, fact: &[Word], words: &Words, comes: bool) {
-        let calls = &self.aggregate.calls;
-        let bytes = &mut self.bytes;
+        let (calls, new) = (&self.aggregate.calls, self.group_bytes());
+        let bytes = &mut self.behind;
         let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| {
-            *bytes += GROUP_BYTES;
+            *bytes += new;
             let kept = calls.iter().map(|(kind, _)| Kept::new(*kind)).collect();
             Group { bindings: 0, kept, shown: None }
         });
@@ -161,8 +170,9 @@ impl Groups {
             group.shown = Some(row);
         }
         if group.bindings == 0 {
+            // Nothing is bound, so nothing is kept.
             self.groups.remove(&key);
-            self.bytes -= GROUP_BYTES;
+            self.behind -= self.group_bytes();
         }
         Ok(())
     }
@@ -181,7 +191,13 @@ impl Kept {
     fn bytes(&self) -> usize {
         match self {
             Kept::Count => 0,
-            Kept::Sum { others: values, .. } | Kept::Extreme(values) => values.len() * KEPT_BYTES,
+            Kept::Sum { others: values, .. } | Kept::Extreme(values) => {
+                /// Entries of a node of a tree, and its links.
+                const NODE_ENTRIES: usize = 11;
+                const NODE_BYTES: usize = NODE_ENTRIES * size_of::<(Ordered, u64)>() + 16;
+                // Nodes are half to wholly full; the values are those of the table.
+                (values.len() * 3).div_ceil(2 * NODE_ENTRIES) * NODE_BYTES
+            }
         }
     }
     fn note(&mut self, value: Value, comes: bool) {

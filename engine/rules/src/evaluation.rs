@@ -202,15 +202,15 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
     fn advance_groups(&mut self, groups: &mut Groups, is_change: bool) -> Result<(), RulesError> {
-        let (others, bytes_max) = (self.bytes() - groups.bytes, self.words.bytes_max);
-        self.group_bytes -= groups.bytes;
+        let (others, bytes_max) = (self.bytes() - groups.bytes(), self.words.bytes_max);
+        self.group_bytes -= groups.bytes();
         let look = &self.look;
         let has_room = |bytes: usize| match look() {
             Ok(()) if others.saturating_add(bytes) > bytes_max => Err(out_of_memory(bytes_max)),
             outcome => outcome,
         };
         groups.advance(&mut self.relations, &mut self.words, is_change, &has_room)?;
-        self.group_bytes += groups.bytes;
+        self.group_bytes += groups.bytes();
         Ok(())
     }
     /// Compiles rules; `own` are the relations of their part.
@@ -411,7 +411,7 @@ impl<'a> Evaluation<'a> {
                     }
                     Part::Aggregate(groups) => {
                         self.relations[groups.aggregate.output].clear();
-                        self.group_bytes -= groups.bytes;
+                        self.group_bytes -= groups.bytes();
                         *groups = Groups::new(groups.aggregate.clone());
                     }
                 }
@@ -467,6 +467,16 @@ impl<'a> Evaluation<'a> {
             + self.group_bytes
             + self.plan_bytes
             + (waiting + read) * size_of::<u32>()
+    }
+    /// Is there room for so many bytes more, which whoever asks takes beside it?
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn check_room_for(&self, bytes: usize) -> Result<(), RulesError> {
+        match self.bytes() + bytes > self.words.bytes_max {
+            true => Err(out_of_memory(self.words.bytes_max)),
+            false => Ok(()),
+        }
     }
     /// Bytes of the values that facts have or had: they grow until the evaluation begins anew.
     pub fn value_bytes(&self) -> usize {

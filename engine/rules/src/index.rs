@@ -43,7 +43,10 @@ impl Index {
         &self.columns
     }
     pub fn bytes(&self) -> usize {
-        self.lists_by_key.bytes() + self.lists.len() * 12 + (self.arena.len() + self.places.len()) * 4
+        let lists = self.lists.capacity() * size_of::<List>() + self.free_lists.capacity() * size_of::<u32>();
+        self.lists_by_key.bytes()
+            + lists
+            + (self.arena.capacity() + self.places.capacity()) * size_of::<u32>()
     }
     #[inline]
     fn find(

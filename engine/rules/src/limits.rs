@@ -18,9 +18,5 @@ pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 16;
 /// Bytes that a value of the table takes beside what it holds: itself and its place.
 pub(crate) const VALUE_BYTES: usize = 40;
-/// Bytes that a group of an aggregate takes, about.
-pub(crate) const GROUP_BYTES: usize = 128;
-/// Bytes that a value takes that a group keeps, about.
-pub(crate) const KEPT_BYTES: usize = 48;
 /// Facts between two looks whether somebody wants the evaluation to end.
 pub(crate) const LOOK_EVERY: usize = 4_096;

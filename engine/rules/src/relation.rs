@@ -70,7 +70,9 @@ impl Relation {
         self.live
     }
     pub fn bytes(&self) -> usize {
-        self.records.len() * 4 + self.rows.bytes() + self.indexes.iter().map(Index::bytes).sum::<usize>()
+        self.records.capacity() * size_of::<u32>()
+            + self.rows.bytes()
+            + self.indexes.iter().map(Index::bytes).sum::<usize>()
     }
     #[inline]
     pub fn words(&self, row: Row) -> &[Word] {

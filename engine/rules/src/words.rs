@@ -23,6 +23,7 @@ pub struct Words {
     values: Vec<Value>,
     numbers: HashTable<u32>,
     hasher: FixedState,
+    /// Behind the values.
     bytes: usize,
     pub(crate) bytes_max: usize,
 }
@@ -58,9 +59,9 @@ impl Words {
             bytes_max,
         }
     }
-    /// Bytes of the values.
+    /// Bytes of the values, and of the table that finds them.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.values.capacity() * size_of::<Value>() + self.numbers.allocation_size()
     }
     fn hash(&self, value: &Value) -> u64 {
         let mut hasher = self.hasher.build_hasher();
@@ -83,11 +84,11 @@ impl Words {
         if self.values.len() >= VALUES_MAX {
             return Err(RulesError::TooLarge { what: "the number of different values", limit: VALUES_MAX });
         }
-        let bytes = self.bytes + VALUE_BYTES + value.heap_bytes();
-        if bytes > self.bytes_max {
+        let behind = value.heap_bytes();
+        if self.bytes() + VALUE_BYTES + behind > self.bytes_max {
             return Err(out_of_memory(self.bytes_max));
         }
-        self.bytes = bytes;
+        self.bytes += behind;
         let number = self.values.len() as u32;
         self.values.push(value.clone());
         let (values, hasher) = (&self.values, &self.hasher);

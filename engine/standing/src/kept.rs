@@ -2,7 +2,7 @@
 
 use crate::StandingError;
 use crate::analysis::analyse;
-use crate::limits::{ANSWER_ROW_BYTES, RULES_BYTES_MAX};
+use crate::limits::RULES_BYTES_MAX;
 use crate::network::{Changes, Network, Turn};
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
@@ -62,6 +62,7 @@ impl Definition {
                 let mut network = Network::new(shape, names)?;
                 if !arguments.is_empty() {
                     network.advance(turn, arguments)?;
+                    network.weigh();
                 }
                 Ok((heading, Kept::Plan(Box::new(network))))
             }
@@ -111,10 +112,10 @@ impl Kept {
             Kept::Rules(rules) => rules.answer(arguments),
         }
     }
-    /// Bytes of what is kept, about: a program's facts, or the rows of the answers.
+    /// Bytes of what is kept.
     pub fn bytes(&self) -> usize {
         match self {
-            Kept::Plan(network) => network.rows() * ANSWER_ROW_BYTES,
+            Kept::Plan(network) => network.bytes(),
             Kept::Rules(rules) => rules.bytes(),
         }
     }

@@ -7,7 +7,7 @@
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
+//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], over the graph as
 //! relations ([`facts`]); [`kept`] is where the two kinds of query meet.
 
@@ -35,6 +35,7 @@ mod subscription;
 mod table;
 mod upsert;
 mod view;
+mod weight;
 
 pub use error::StandingError;
 pub use installing::Installing;

@@ -12,6 +12,7 @@ use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::table::HashMap;
 use crate::view::{Tick, Touched, View};
+use crate::weight::{Weighed, Weight};
 use store::Snapshot;
 
 /// Rows that come (positive) and go (negative), so many times each.
@@ -48,6 +49,7 @@ pub(crate) struct Network {
     /// Rows of the answer by the arguments they belong to, so many times each.
     answers: HashMap<Row, Answer>,
     rows: usize,
+    weighed: Weighed,
 }
 
 /// Rows, so many times each.
@@ -59,11 +61,16 @@ impl Network {
         let Shape { steps, output, arguments, .. } = shape;
         let steps = Steps::new(steps, output, &Surroundings::new(names.clone()))?;
         let arguments = arguments.iter().map(|(_, place)| *place).collect();
-        Ok(Network { steps, arguments, answers: HashMap::default(), rows: 0 })
+        Ok(Network { steps, arguments, answers: HashMap::default(), rows: 0, weighed: Weighed::default() })
     }
     /// The changes of the answer at this tick; the arguments' own are given.
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+        // Now, while nobody else holds the rows of the tick before.
+        if self.weighed.is_due() {
+            self.weigh();
+        }
         let changes = self.steps.advance(turn, arguments)?;
+        self.weighed.changed(self.steps.take_moved());
         for (row, diff) in &changes {
             let key = self.arguments_of(row);
             let answer = self.answers.entry(key.clone()).or_default();
@@ -91,6 +98,14 @@ impl Network {
     pub fn answer(&self, arguments: &Row) -> Changes {
         let rows = self.answers.get(arguments).into_iter().flatten();
         rows.map(|(row, count)| (row.clone(), *count)).collect()
+    }
+    /// Weighs everything that is kept.
+    pub fn weigh(&mut self) {
+        self.weighed.weighed(self.steps.bytes_behind() + self.answers.bytes_behind());
+    }
+    /// Bytes of what is kept: what was weighed, and what came since.
+    pub fn bytes(&self) -> usize {
+        self.weighed.bytes()
     }
     /// Rows of all answers, equal ones counted once.
     pub fn rows(&self) -> usize {

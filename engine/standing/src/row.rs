@@ -3,6 +3,7 @@
 //! Two rows are one only where nothing can tell them apart: `1` and `1.0` are equal to `=` and to DISTINCT, but `1 / 2` and `1.0 / 2` are not.
 //! So what flows is compared exactly; where the language asks for groups, rows are compared by their [`GroupKey`].
 
+use crate::weight::Weight;
 use model::Value;
 use model::compare::{hash_value, total_order};
 use smallvec::SmallVec;
@@ -27,6 +28,16 @@ impl Row {
     /// Its values in column order.
     pub fn values(&self) -> &[Value] {
         &self.0
+    }
+    /// Who shares it.
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.0).max(1)
+    }
+    /// Bytes of it, as if nobody shared it, and of a place in a table.
+    pub(crate) fn whole_bytes(&self) -> usize {
+        2 * size_of::<usize>()
+            + 2 * size_of::<(Row, isize)>()
+            + self.0.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>()
     }
     /// These of its columns.
     pub(crate) fn pick(&self, columns: &[usize]) -> Row {
@@ -151,6 +162,19 @@ impl Alike {
     }
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+}
+
+impl Weight for GroupKey {
+    fn bytes_behind(&self) -> usize {
+        self.0.bytes_behind()
+    }
+}
+
+impl Weight for Alike {
+    fn bytes_behind(&self) -> usize {
+        let own = if self.rows.spilled() { self.rows.capacity() * size_of::<(Row, isize)>() } else { 0 };
+        own + self.rows.iter().map(Weight::bytes_behind).sum::<usize>()
     }
 }
 

@@ -44,6 +44,10 @@ pub fn ask_rules(
         rows.iter().try_for_each(|row| evaluation.give(relation, row))?;
     }
     evaluation.evaluate_over(&facts)?;
+    // The answer is taken out while the facts are there.
+    let width = program.question.as_ref().map_or(0, |question| question.names.len());
+    let row_bytes = size_of::<Vec<Value>>() + width * size_of::<Value>();
+    evaluation.check_room_for(evaluation.len(question) * row_bytes)?;
     Ok(evaluation.facts(question).collect())
 }
 

@@ -7,6 +7,7 @@ use crate::network::{Changes, Turn, consolidate};
 use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
 use crate::row::Row;
 use crate::shape::{Step, StepKind, StepNo};
+use crate::weight::Weight;
 use model::Value;
 
 enum Operator {
@@ -31,6 +32,34 @@ pub(crate) struct Steps {
     /// Where a join's input comes from.
     inputs: Vec<StepNo>,
     output: StepNo,
+    /// Bytes of the rows that came and went, since that was asked.
+    moved: usize,
+}
+
+impl Weight for Operator {
+    fn bytes_behind(&self) -> usize {
+        match self {
+            Operator::Arguments
+            | Operator::Filter(..)
+            | Operator::Map(..)
+            | Operator::Unwind(..)
+            | Operator::Union(..) => 0,
+            Operator::Join(join) => join.bytes_behind(),
+            Operator::Distinct(_, distinct) => distinct.bytes_behind(),
+            Operator::Aggregate(.., aggregate) => aggregate.bytes_behind(),
+            Operator::Reach(_, reach) => reach.bytes_behind(),
+            Operator::Pair(_, pair) => pair.bytes_behind(),
+            Operator::Rounds(_, rounds) => rounds.bytes_behind(),
+            Operator::Top(_, top) => top.bytes_behind(),
+            Operator::Combine(.., combine) => combine.bytes_behind(),
+        }
+    }
+}
+
+impl Weight for Steps {
+    fn bytes_behind(&self) -> usize {
+        self.operators.iter().map(Weight::bytes_behind).sum()
+    }
 }
 
 impl Steps {
@@ -81,7 +110,7 @@ impl Steps {
             });
             inputs.push(from);
         }
-        Ok(Steps { operators, inputs, output })
+        Ok(Steps { operators, inputs, output, moved: 0 })
     }
     /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same tick, with more
     /// rows and without the commit.
@@ -107,9 +136,14 @@ impl Steps {
             };
             turn.view.count(changes.len())?;
             consolidate(&mut changes);
+            self.moved += changes.iter().map(|(row, _)| row.whole_bytes()).sum::<usize>();
             all.push(changes);
         }
         Ok(all.swap_remove(self.output))
+    }
+    /// Bytes of the rows that came and went since this was asked last.
+    pub fn take_moved(&mut self) -> usize {
+        std::mem::take(&mut self.moved)
     }
 }
 

@@ -139,6 +139,8 @@ impl fmt::Display for KronosError {
 impl std::error::Error for KronosError {}
 
 #[cfg(test)]
+mod limit_tests;
+#[cfg(test)]
 mod machine_tests;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Brings the copy of the tree up to date, writing only files that differ, so that cargo builds only what changed.
+/// Brings the copy of the tree up to date, writing only files that differ, so that cargo builds only what changed. What is built of it lies
+/// beside it.
 pub fn copy(root: &Path) -> Result<PathBuf, String> {
-    let tree = root.join("target/mutants/tree");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let tree = target.join("mutants/tree");
     let wanted = files(root)?;
     for name in &wanted {
         let (from, to) = (root.join(name), tree.join(name));

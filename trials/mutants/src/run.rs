@@ -207,10 +207,8 @@ impl Room<'_> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(arguments).args(["--package", &self.package, "--message-format", "json"]);
         command.current_dir(self.tree).stderr(Stdio::null());
-        if std::env::var_os("CARGO_TARGET_DIR").is_none() {
-            // What other packages need is built already for the tree itself.
-            command.env("CARGO_TARGET_DIR", self.tree.join("../.."));
-        }
+        // A folder of its own: cargo takes a package of the copy for the one of the tree, and what is built of a changed one would be linked there.
+        command.env("CARGO_TARGET_DIR", self.tree.with_file_name("build"));
         let output = command.output().map_err(|error| format!("cargo: {error}"))?;
         let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())

@@ -13,6 +13,7 @@ use crate::row::{GroupKey, Row};
 use crate::shape::Attribute;
 use crate::table::{HashMap, HashSet};
 use crate::view::{Tick, Touched, View};
+use crate::weight::Weight;
 use model::schema::{IndexId, SchemaTarget};
 use model::{KeyId, Value, VertexId};
 use plan::expr::LabelExpr;
@@ -197,4 +198,13 @@ fn spots(join: &Join, catalog: &Catalog) -> Vec<Spot> {
         }
     }
     found
+}
+
+impl Weight for Foci {
+    fn bytes_behind(&self) -> usize {
+        let of = |focus: &Focus| {
+            focus.values.bytes_behind() + focus.members.bytes_behind() + focus.leaving.bytes_behind()
+        };
+        self.all.iter().map(of).sum()
+    }
 }

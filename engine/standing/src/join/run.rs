@@ -11,6 +11,7 @@ use crate::row::{GroupKey, Row, is_same};
 use crate::shape::Attribute;
 use crate::table::HashMap;
 use crate::view::{Tick, Touched, View};
+use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::LabelExpr;
 use std::sync::Arc;
@@ -263,6 +264,12 @@ impl InputIndex {
     fn rows<'i>(&'i self, columns: &[usize], key: &GroupKey) -> impl Iterator<Item = (&'i Row, &'i isize)> {
         let found = self.by.iter().find(|(other, _)| other == columns);
         found.and_then(|(_, rows)| rows.get(key)).into_iter().flatten()
+    }
+}
+
+impl Weight for InputIndex {
+    fn bytes_behind(&self) -> usize {
+        self.by.iter().map(|(_, rows)| rows.bytes_behind()).sum()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::network::{Changes, Turn};
 use crate::row::Row;
+use crate::weight::Weight;
 use std::sync::Arc;
 use store::NameTable;
 
@@ -67,5 +68,11 @@ impl JoinState {
     fn run<'a>(&'a self, turn: &'a Turn<'_>, names: &'a [Resolved], relation: usize) -> Run<'a> {
         let JoinState { join, conditions, input, foci, .. } = self;
         Run { join, names, view: turn.view, input, foci, conditions, tick: turn.tick, relation }
+    }
+}
+
+impl Weight for JoinState {
+    fn bytes_behind(&self) -> usize {
+        self.input.bytes_behind() + self.foci.bytes_behind()
     }
 }

@@ -10,6 +10,7 @@ use crate::network::Changes;
 use crate::row::{Alike, GroupKey, Row};
 use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
+use crate::weight::Weight;
 use execute::expression::{Aggregator, ExactSum};
 use model::Value;
 use plan::AggregateFunction;
@@ -243,6 +244,29 @@ impl Aggregate {
             }
         }
         Ok(found)
+    }
+}
+
+impl Weight for Kept {
+    fn bytes_behind(&self) -> usize {
+        match self {
+            Kept::Count(_) => 0,
+            Kept::Sum(sum) => size_of::<Sum>() + sum.others.bytes_behind(),
+            Kept::Values(values) => values.bytes_behind(),
+            Kept::List(values) => values.bytes_behind(),
+        }
+    }
+}
+
+impl Weight for Group {
+    fn bytes_behind(&self) -> usize {
+        self.keys.bytes_behind() + self.kept.bytes_behind() + self.shown.bytes_behind()
+    }
+}
+
+impl Weight for Aggregate {
+    fn bytes_behind(&self) -> usize {
+        self.groups.bytes_behind()
     }
 }
 

@@ -4,6 +4,7 @@ use crate::network::Changes;
 use crate::row::Row;
 use crate::shape::Combining;
 use crate::table::HashMap;
+use crate::weight::Weight;
 use model::Value;
 
 /// Rows by what they are joined on, so many times each.
@@ -107,4 +108,10 @@ impl Combine {
 /// The rows of an index that have this key.
 fn held<'i>(index: &'i Index, key: &Row) -> impl Iterator<Item = (&'i Row, isize)> {
     index.get(key).into_iter().flatten().map(|(row, count)| (row, *count))
+}
+
+impl Weight for Combine {
+    fn bytes_behind(&self) -> usize {
+        self.left.bytes_behind() + self.right.bytes_behind()
+    }
 }

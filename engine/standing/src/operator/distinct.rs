@@ -6,6 +6,7 @@
 use crate::network::Changes;
 use crate::row::{Alike, GroupKey, Row};
 use crate::table::HashMap;
+use crate::weight::Weight;
 
 /// How often each row is there.
 pub(crate) struct Distinct {
@@ -50,5 +51,11 @@ impl Distinct {
             }
         }
         found
+    }
+}
+
+impl Weight for Distinct {
+    fn bytes_behind(&self) -> usize {
+        self.groups.bytes_behind()
     }
 }

@@ -12,6 +12,7 @@ use crate::StandingError;
 use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
+use crate::weight::Weight;
 use model::{Value, VertexId};
 
 /// Pairs that are bounded more widely than this are searched from one end: half the way would be the whole graph.
@@ -191,5 +192,18 @@ impl Pair {
         let sums =
             fewer.distances.iter().filter_map(|(vertex, here)| Some(here + more.distances.get(vertex)?));
         Ok(sums.min())
+    }
+}
+
+impl Weight for Half {
+    fn bytes_behind(&self) -> usize {
+        self.sources.bytes_behind() + self.pairs.bytes_behind() + self.inner.bytes_behind()
+    }
+}
+
+impl Weight for Pair {
+    fn bytes_behind(&self) -> usize {
+        let halves = self.from.bytes_behind() + self.to.bytes_behind();
+        halves + self.shown.bytes_behind() + self.alone.bytes_behind()
     }
 }

@@ -14,6 +14,7 @@ use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
 use crate::view::{Tick, View};
+use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, Value, VertexId};
 use plan::expr::Name;
 use std::collections::BTreeMap;
@@ -373,4 +374,16 @@ fn update(
         }
     }
     Ok(())
+}
+
+impl Weight for Source {
+    fn bytes_behind(&self) -> usize {
+        self.distances.bytes_behind()
+    }
+}
+
+impl Weight for Reach {
+    fn bytes_behind(&self) -> usize {
+        self.sources.bytes_behind()
+    }
 }

@@ -14,6 +14,7 @@ use crate::row::Row;
 use crate::shape::{Step, StepNo};
 use crate::steps::Steps;
 use crate::table::HashMap;
+use crate::weight::Weight;
 use model::{Value, VertexId};
 
 /// The inner query: its arguments are rows of the context and a vertex; its rows are these and the vertex that a step leads to.
@@ -281,4 +282,17 @@ fn ending(context: &Row, source: VertexId, end: VertexId) -> Row {
 fn ends(state: &Source, source: VertexId, home: Home) -> impl Iterator<Item = VertexId> {
     let own = state.own(home).map(|_| source);
     state.distances.keys().copied().filter(move |vertex| *vertex != source).chain(own)
+}
+
+impl Weight for Ring {
+    fn bytes_behind(&self) -> usize {
+        let met = self.met.next.bytes_behind() + self.met.previous.bytes_behind();
+        met + self.sources.bytes_behind() + self.wanted.bytes_behind()
+    }
+}
+
+impl Weight for Rounds {
+    fn bytes_behind(&self) -> usize {
+        self.body.bytes_behind() + self.rings.bytes_behind()
+    }
 }

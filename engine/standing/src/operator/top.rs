@@ -6,6 +6,7 @@
 use crate::network::Changes;
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
+use crate::weight::Weight;
 use model::compare::total_order;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -107,4 +108,23 @@ fn first(rows: &BTreeMap<Ordered, isize>, mut skip: usize, limit: Option<usize>)
         }
     }
     found
+}
+
+impl Weight for Ordered {
+    fn bytes_behind(&self) -> usize {
+        let keys = 2 * size_of::<usize>() + size_of_val(&*self.keys);
+        self.row.bytes_behind() + keys / Arc::strong_count(&self.keys).max(1)
+    }
+}
+
+impl Weight for Group {
+    fn bytes_behind(&self) -> usize {
+        self.rows.bytes_behind() + self.shown.bytes_behind()
+    }
+}
+
+impl Weight for Top {
+    fn bytes_behind(&self) -> usize {
+        self.groups.bytes_behind()
+    }
 }
