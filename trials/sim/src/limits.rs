@@ -1,9 +1,9 @@
 //! Every structure of the store across every limit it has, with a model beside it.
 //!
 //! ```text
-//!   step:  grow · shrink · alter · relabel · connect · cut · schema · names · abort      by an amount drawn around the limits
+//!   step:  grow · shrink · alter · relabel · connect · cut · schema · names · accounts · abort      by an amount drawn around the limits
 //!   then:  nothing | checkpoint | close | kill | power gone | backup and restore, and opened again
-//!   after: checked, audited, compared with the model: nodes, edges, indexes, the past, standing queries
+//!   after: checked, audited, compared with the model: nodes, edges, indexes, users, tenants, the past, standing queries
 //! ```
 //!
 //! Question: is there a size at which what was written cannot be read? Idea: sizes are not drawn evenly, but below, at and above each number
@@ -88,6 +88,9 @@ struct Model {
     next_w: i64,
     next_name: i64,
     indexes: BTreeSet<&'static str>,
+    users: BTreeSet<String>,
+    /// With their shares.
+    tenants: BTreeMap<String, u32>,
 }
 
 const INDEXES: [(&str, &str); 4] = [
@@ -199,7 +202,7 @@ impl Run {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        match self.chance.below(20) {
+        match self.chance.below(21) {
             0..5 => self.grow(),
             5 | 6 => self.grow_to(),
             7 => self.shrink(),
@@ -209,6 +212,7 @@ impl Run {
             16 => self.cut(),
             17 => self.change_schema(),
             18 => self.names(),
+            19 => self.accounts(),
             _ => self.abort(),
         }
     }
@@ -357,6 +361,34 @@ impl Run {
         self.query(&text, Params::new()).map(|_| ())
     }
 
+    /// Tenants by the dozen, made and dropped; and one user, whose password takes its time.
+    fn accounts(&mut self) -> Result<(), String> {
+        let count = self.near(40);
+        self.trace.push(format!("{count} tenants"));
+        for at in 0..count {
+            let name = format!("t{}", self.chance.below(60));
+            let share = 1 + at as u32;
+            let text = match self.model.tenants.remove(&name) {
+                Some(_) if self.chance.happens(0.5) => format!("DROP TENANT {name}"),
+                was => {
+                    self.model.tenants.insert(name.clone(), share);
+                    let verb = if was.is_some() { "ALTER" } else { "CREATE" };
+                    format!("{verb} TENANT {name} SET SHARE {share}")
+                }
+            };
+            self.query(&text, Params::new())?;
+        }
+        let name = format!("u{}", self.chance.below(4));
+        let text = match self.model.users.remove(&name) {
+            true => format!("DROP USER {name}"),
+            false => {
+                self.model.users.insert(name.clone());
+                format!("CREATE USER {name} SET PASSWORD 'long enough'")
+            }
+        };
+        self.query(&text, Params::new()).map(|_| ())
+    }
+
     /// Labels, types and keys that nobody knew; the node goes again, the names stay.
     fn names(&mut self) -> Result<(), String> {
         let count = self.near(300);
@@ -461,6 +493,7 @@ impl Run {
         }
         self.compare_nodes()?;
         self.compare_edges()?;
+        self.compare_accounts()?;
         self.compare_past()?;
         STANDING.iter().try_for_each(|(name, text)| kept::agrees(self.database(), name, text))
     }
@@ -492,6 +525,16 @@ impl Run {
         match found == self.model.edges {
             true => Ok(()),
             false => Err(format!("{} edges, {} wanted", found.len(), self.model.edges.len())),
+        }
+    }
+
+    fn compare_accounts(&self) -> Result<(), String> {
+        let shares = |(name, tenant): (String, database::Tenant)| (name, tenant.allowance.share);
+        let tenants: BTreeMap<String, u32> = self.database().tenants().into_iter().map(shares).collect();
+        let users: BTreeSet<String> = self.database().users().names().into_iter().collect();
+        match (&tenants, &users) == (&self.model.tenants, &self.model.users) {
+            true => Ok(()),
+            false => Err(format!("tenants {tenants:?}, users {users:?}")),
         }
     }
 
