@@ -175,3 +175,32 @@ fn a_database_on_disk_comes_back() {
     let missing = Database::open(folder.path().join("none"), Options { create: false, ..Options::default() });
     assert!(missing.map(|_| ()).unwrap_err().hint.is_some());
 }
+
+/// A name is the client's: where it is too long, that is said as the client's error.
+#[test]
+fn names_have_at_most_so_many_bytes() {
+    let database = memory();
+    let mut session = database.session();
+    let name = |length: usize| "n".repeat(length);
+    for length in [store::names::NAME_BYTES_MAX - 1, store::names::NAME_BYTES_MAX] {
+        let text = format!("CREATE (a:`{0}` {{`{0}`: 1}})-[r:`{0}`]->(a) RETURN size(type(r))", name(length));
+        assert_eq!(ints(&mut session, &text), [length as i64]);
+    }
+    let name = name(store::names::NAME_BYTES_MAX + 1);
+    for text in [
+        format!("CREATE (a:`{name}`)"),
+        format!("CREATE (a {{`{name}`: 1}})"),
+        format!("CREATE (a)-[:`{name}`]->(a)"),
+        format!("MATCH (a) SET a:`{name}`"),
+        format!("MATCH (a) SET a.`{name}` = 1"),
+        format!("MATCH (a) SET a += {{`{name}`: 1}}"),
+        format!("MERGE (a:`{name}`)"),
+        format!("CREATE INDEX FOR (a:`{name}`) ON (a.x)"),
+    ] {
+        let refused = session.query(&text, Params::new()).and_then(|result| result.rows()).unwrap_err();
+        assert_eq!(refused.code, "Neo.ClientError.Statement.ArgumentError", "{}", &text[..40]);
+        assert!(refused.hint.as_ref().is_some_and(|hint| hint.contains("65,535")), "{}", &text[..40]);
+        assert!(refused.message.len() < 300);
+    }
+    assert_eq!(ints(&mut session, "MATCH (n) RETURN count(*)"), [2], "nothing was made");
+}

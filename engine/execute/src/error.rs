@@ -78,7 +78,7 @@ impl ExecuteError {
             ExecuteError::Store(store::StoreError::NotUnique { .. }) => {
                 "Neo.ClientError.Schema.ConstraintValidationFailed"
             }
-            ExecuteError::Store(_) => "Neo.DatabaseError.General.StorageError",
+            ExecuteError::Store(error) => transact::TransactError::Store(error.clone()).code(),
             ExecuteError::Transact(error) => error.code(),
             ExecuteError::Path(_) => "Neo.ClientError.Statement.ArgumentError",
             ExecuteError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
@@ -106,6 +106,7 @@ impl ExecuteError {
         let text = match self {
             ExecuteError::Eval(error) => return error.hint.clone(),
             ExecuteError::Transact(error) => return error.hint(),
+            ExecuteError::Store(error) => return transact::TransactError::Store(error.clone()).hint(),
             ExecuteError::Path(error) => error.hint(),
             ExecuteError::ReadOnly => "open the session or transaction for writing",
             ExecuteError::StillConnected(_) => "delete its relationships first, or use DETACH DELETE",

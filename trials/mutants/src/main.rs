@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Idea: what costs is building, so a room is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
-//! run turns one change on. Test binaries that never come to a change are not run against it. What does not build behind a switch is tried
+//! run turns one change on, for those tests alone that come to it. What does not build behind a switch is tried
 //! by itself.
 #![allow(
     clippy::disallowed_methods,

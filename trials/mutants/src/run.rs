@@ -93,6 +93,12 @@ fn shown(mutant: &Mutant, text: &str) -> String {
 /// A test binary of a room.
 struct Binary {
     path: PathBuf,
+    tests: Vec<Test>,
+}
+
+/// One of its tests.
+struct Test {
+    name: String,
     /// What it takes unchanged, and the changes it comes to.
     time: Duration,
     reaches: BTreeSet<usize>,
@@ -138,8 +144,7 @@ impl Room<'_> {
         let mut outcome = Outcome::default();
         for number in &on {
             let mutant = mutants[*number];
-            let reaching = binaries.iter().filter(|binary| binary.reaches.contains(number));
-            let end = self.against(reaching, Some(*number))?;
+            let end = self.against(&binaries, *number)?;
             eprintln!("{end:?}: {}", mutant.name);
             outcome.count(mutant, &self.texts[&mutant.file], end);
         }
@@ -148,7 +153,7 @@ impl Room<'_> {
             let (mutant, text) = (mutants[number], &self.texts[&mutants[number].file]);
             room::write(&self.tree.join(&mutant.file), write::changed(text, mutant).as_bytes())?;
             let end = match self.faults()?.is_empty() {
-                true => self.binaries()?.map(|own| self.alone(own, &binaries)).transpose()?,
+                true => self.binaries()?.map(|own| self.alone(&own, &binaries)).transpose()?,
                 false => None,
             };
             room::write(&self.tree.join(&mutant.file), text.as_bytes())?;
@@ -239,48 +244,69 @@ impl Room<'_> {
             let is_test = message["profile"]["test"] == true;
             message["executable"].as_str().filter(|_| is_test)
         });
-        let binary =
-            |path: &str| Binary { path: path.into(), time: Duration::ZERO, reaches: BTreeSet::new() };
+        let binary = |path: &str| Binary { path: path.into(), tests: Vec::new() };
         Ok(Some(paths.map(binary).collect()))
     }
 
-    /// Runs all tests with nothing on, and notes what they come to.
+    /// Runs every test by itself with nothing on, and notes what it comes to.
     fn run_unchanged(&self, binaries: &mut [Binary]) -> Result<(), String> {
         for binary in binaries.iter_mut() {
-            let note = self.tree.join("reached");
-            let _ = std::fs::remove_file(&note);
-            let begin = Instant::now();
-            let child = self.start(binary, &[("TANGLEWOOD_MUTANTS_REACHED", &note.display().to_string())])?;
-            if end_of(child, Duration::MAX)? != End::Missed {
-                return Err(format!("{} fails with nothing changed", binary.path.display()));
+            for name in self.names(binary)? {
+                let note = self.tree.join("reached");
+                let _ = std::fs::remove_file(&note);
+                let begin = Instant::now();
+                let environment = [("TANGLEWOOD_MUTANTS_REACHED", &*note.display().to_string())];
+                let child = self.start(binary, &[&name], &environment)?;
+                if end_of(child, Duration::MAX)? != End::Missed {
+                    return Err(format!("{}: {name} fails with nothing changed", binary.path.display()));
+                }
+                let time = begin.elapsed();
+                let reached = std::fs::read_to_string(&note).unwrap_or_default();
+                let reaches = reached.lines().filter_map(|line| line.parse().ok()).collect();
+                binary.tests.push(Test { name, time, reaches });
             }
-            binary.time = begin.elapsed();
-            let reached = std::fs::read_to_string(&note).unwrap_or_default();
-            binary.reaches = reached.lines().filter_map(|line| line.parse().ok()).collect();
         }
-        binaries.sort_by_key(|binary| binary.time);
         Ok(())
     }
 
-    fn start(&self, binary: &Binary, environment: &[(&str, &str)]) -> Result<Child, String> {
+    /// Names of the tests in a binary.
+    fn names(&self, binary: &Binary) -> Result<Vec<String>, String> {
+        let mut command = Command::new(&binary.path);
+        command.args(["--list", "--format", "terse"]).current_dir(&self.folder).stderr(Stdio::null());
+        let output = command.output().map_err(|error| format!("{}: {error}", binary.path.display()))?;
+        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_string).collect())
+    }
+
+    /// Starts these tests of a binary, or all where none is named.
+    fn start(&self, binary: &Binary, tests: &[&str], environment: &[(&str, &str)]) -> Result<Child, String> {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -v {SPACE_KB_MAX}; exec \"$0\" 2>/dev/null")]).arg(&binary.path);
+        let script = format!("ulimit -v {SPACE_KB_MAX}; exec \"$0\" \"$@\" 2>/dev/null");
+        command.args(["-c", &script]).arg(&binary.path).args(tests);
+        if !tests.is_empty() {
+            command.arg("--exact");
+        }
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command.envs(environment.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
         command.spawn().map_err(|error| format!("{}: {error}", binary.path.display()))
     }
 
-    fn against<'b>(
-        &self,
-        binaries: impl Iterator<Item = &'b Binary>,
-        on: Option<usize>,
-    ) -> Result<End, String> {
-        for binary in binaries {
-            let number = on.map(|on| on.to_string());
-            let environment: Vec<(&str, &str)> =
-                number.iter().map(|number| ("TANGLEWOOD_MUTANT", number.as_str())).collect();
-            let time = (binary.time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN);
-            let end = end_of(self.start(binary, &environment)?, time)?;
+    /// Runs the tests that come to a change with that change on, those of the quickest binary first.
+    fn against(&self, binaries: &[Binary], on: usize) -> Result<End, String> {
+        let reaching = |binary: &Binary| -> (Duration, Vec<String>) {
+            let tests = binary.tests.iter().filter(|test| test.reaches.contains(&on));
+            tests.fold((Duration::ZERO, Vec::new()), |(time, mut names), test| {
+                names.push(test.name.clone());
+                (time + test.time, names)
+            })
+        };
+        let mut all: Vec<_> = binaries.iter().map(|binary| (binary, reaching(binary))).collect();
+        all.retain(|(_, (_, names))| !names.is_empty());
+        all.sort_by_key(|(_, (time, _))| *time);
+        for (binary, (time, names)) in all {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let child = self.start(binary, &names, &[("TANGLEWOOD_MUTANT", &*on.to_string())])?;
+            let end = end_of(child, (time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN))?;
             if end != End::Missed {
                 return Ok(end);
             }
@@ -288,11 +314,17 @@ impl Room<'_> {
         Ok(End::Missed)
     }
 
-    /// Against binaries of one change that has no switch; they take as long as those with switches.
-    fn alone(&self, mut own: Vec<Binary>, known: &[Binary]) -> Result<End, String> {
-        let longest = known.iter().map(|binary| binary.time).max().unwrap_or_default();
-        own.iter_mut().for_each(|binary| binary.time = longest);
-        self.against(own.iter(), None)
+    /// All tests of one change that has no switch; they may take what those with switches took.
+    fn alone(&self, own: &[Binary], known: &[Binary]) -> Result<End, String> {
+        let tests = known.iter().flat_map(|binary| &binary.tests);
+        let all: Duration = tests.map(|test| test.time).sum();
+        for binary in own {
+            let end = end_of(self.start(binary, &[], &[])?, (all * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN))?;
+            if end != End::Missed {
+                return Ok(end);
+            }
+        }
+        Ok(End::Missed)
     }
 }
 
