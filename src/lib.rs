@@ -27,6 +27,10 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../docs/guide/gremlin.md")]
     struct Gremlin;
+    #[doc = include_str!("../docs/guide/kronos.md")]
+    struct Kronos;
+    #[doc = include_str!("../docs/guide/kronos-graph-store.md")]
+    struct KronosGraphStore;
     #[doc = include_str!("../docs/guide/standing-queries.md")]
     struct StandingQueries;
 }

@@ -3,7 +3,7 @@
 use super::Exit;
 use clap::Args;
 use database::Error;
-use kronos::{KronosServerError, Options, Running, serve};
+use kronos::{KronosServerError, Options, Running, Tls, Tokens, serve};
 use server::EndSignal;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,7 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Order the events of distributed programs
 ///
 /// Serves Kronos, an event ordering service, over gRPC until Ctrl-C or SIGTERM. It needs no database. Programs create events, say which happens
-/// before which, and ask; an order that was answered holds for ever. Several replicas survive the loss of fewer than half of them.
+/// before which, and ask; an order that was answered holds for ever. Several replicas survive the loss of fewer than half of them. Addresses that
+/// others can reach need a certificate and tokens.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tanglewood kronos --data kronos.data\n  tanglewood kronos --listen 127.0.0.1:7701 --data k1 --peers 127.0.0.1:7701,127.0.0.1:7702,127.0.0.1:7703"
@@ -37,26 +38,56 @@ pub struct Kronos {
     /// Wait for an existing group to add this replica (call ChangeMembers), instead of beginning a new one
     #[arg(long, conflicts_with = "peers")]
     join: bool,
+    /// Certificate (PEM, the server's own first) for TLS, with clients and between replicas
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key (PEM) of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Certificates (PEM) that the other replicas' are checked against; if not said: --tls-cert
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_ca: Option<PathBuf>,
+    /// Tokens that clients show, one a line; any of them is good
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Tokens that replicas show each other, one a line: the first is shown, any is good. Members are changed with them, too
+    #[arg(long, value_name = "FILE")]
+    peer_token_file: Option<PathBuf>,
+    /// Listen on an address that others can reach without TLS and tokens
+    #[arg(long)]
+    insecure: bool,
 }
 
 impl Kronos {
     pub fn run(self) -> Result<(), Exit> {
+        let tokens =
+            |file: Option<&PathBuf>| file.map(|file| Tokens::from_file(file)).transpose().map_err(failed);
+        let tls = self
+            .tls_cert
+            .iter()
+            .zip(&self.tls_key)
+            .next()
+            .map(|(certificate, key)| Tls::from_files(certificate, key, self.tls_ca.as_deref()));
         let options = Options {
             advertise: self.advertise,
             peers: self.peers,
             join: self.join,
+            tls: tls.transpose().map_err(failed)?,
+            tokens: tokens(self.token_file.as_ref())?,
+            peer_tokens: tokens(self.peer_token_file.as_ref())?,
+            insecure: self.insecure,
             ..Options::new(self.listen, self.data)
         };
-        if !options.peers.is_empty() && !options.peers.contains(&options.address()) {
-            let message = format!("--peers does not name this replica, {}", options.address());
-            let error = Error::new("Tanglewood.ClientError.Kronos.Peers", message);
-            return Err(error.hint("list all replicas, or name this one with --advertise").into());
-        }
         let running = serve(&options).map_err(failed)?;
         let mut end = EndSignal::catch().map_err(|error| failed(KronosServerError::Listen(error)))?;
         greet(&running, &options);
+        let mut notes_read = 0;
         while !end.came() && !running.has_failed() {
             world::threads::sleep(LOOK_EVERY);
+            for note in running.notes_from(notes_read) {
+                eprintln!("note: {note}");
+                notes_read += 1;
+            }
         }
         running.stop().map_err(failed)
     }
@@ -68,13 +99,20 @@ fn greet(running: &Running, options: &Options) {
         (false, 0) => "one replica".to_string(),
         (false, count) => format!("{count} replicas"),
     };
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let whom = match (&options.tokens, running.address().ip().is_loopback()) {
+        (Some(_), _) => "clients with a token",
+        (None, true) => "everyone on this machine; no token is asked",
+        (None, false) => "everyone; no token is asked",
+    };
     let mut text = format!(
-        "listening on http://{} (gRPC, package kronos.v1)\n  data       {}\n  group      {replicas}\n",
+        "listening on {scheme}://{} (gRPC, package kronos.v1)\n  lets in    {whom}\n  data       {}\n  group      {replicas}\n",
         running.address(),
         options.data.display()
     );
-    if !running.address().ip().is_loopback() {
-        text += "  warning    without TLS and passwords: whoever reaches this address may order events\n";
+    let is_safe = options.tls.is_some() && options.tokens.is_some();
+    if !running.address().ip().is_loopback() && !is_safe {
+        text += "  warning    without TLS and tokens: whoever reaches this address may order events, or read along\n";
     }
     text += "  to end     Ctrl-C\n";
     let mut out = world::files::stdout();
@@ -85,8 +123,15 @@ fn greet(running: &Running, options: &Options) {
 fn failed(error: KronosServerError) -> Exit {
     let code = match &error {
         KronosServerError::Listen(_) => "Tanglewood.ClientError.Kronos.Listen",
+        KronosServerError::Options(_) => "Tanglewood.ClientError.Kronos.Options",
+        KronosServerError::Exposed(_) => "Tanglewood.ClientError.Kronos.NotLoopback",
+        KronosServerError::Tls(_) => "Tanglewood.ClientError.Kronos.Tls",
+        KronosServerError::Tokens(_) => "Tanglewood.ClientError.Kronos.Tokens",
         KronosServerError::Folder(_) => "Tanglewood.ClientError.Kronos.Folder",
         KronosServerError::Replica(_) => "Tanglewood.DatabaseError.Kronos.Replica",
     };
-    Error::new(code, error.to_string()).into()
+    let text = error.to_string();
+    let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
+    let hint = (!hint.is_empty()).then(|| hint.to_string());
+    Error { hint, ..Error::new(code, message) }.into()
 }

@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use world::files::TemporaryFolder;
 
-/// The ports that the pages name: Bolt's, and that of Gremlin Server.
-const PORTS: [&str; 2] = ["7687", "8182"];
+/// The ports that the pages name: Bolt's, that of Gremlin Server, and those of Kronos.
+const PORTS: [&str; 6] = ["7687", "8182", "7700", "7701", "7702", "7703"];
 /// How long a server may take to listen, or to end.
 const SERVER_TIME: Duration = Duration::from_secs(60);
 /// Rows come from a subscription at once, or not at all.
@@ -27,9 +27,11 @@ const BESIDE_A_SERVER: [&str; 4] = ["backup", "version", "help", "bench"];
 /// What a page is told through.
 pub struct Story {
     folder: TemporaryFolder,
-    ports: [String; 2],
+    ports: [String; PORTS.len()],
     /// What `tanglewood serve` was last called with, and the process if it runs.
     server: Option<(String, Option<Child>)>,
+    /// Processes of `tanglewood kronos`, by the address they listen on. They run until the page ends, or their address is taken over.
+    ordering: Vec<(String, Child)>,
     database: Option<Database>,
     database_path: String,
     params: Params,
@@ -47,6 +49,7 @@ impl Story {
             folder,
             ports: PORTS.map(|_| free_port()),
             server: None,
+            ordering: Vec::new(),
             database: None,
             database_path: "people.db".to_string(),
             params: Params::new(),
@@ -126,7 +129,11 @@ impl Story {
         let lines = logical_lines(code);
         let last = lines.len().saturating_sub(1);
         for (at, line) in lines.iter().enumerate() {
-            let line = if line.starts_with("cargo ") { cargo(line)? } else { line.clone() };
+            let line = if line.starts_with("cargo ") || line.starts_with("pip ") {
+                cargo(line)?
+            } else {
+                line.clone()
+            };
             let word = line.strip_prefix("tanglewood ").and_then(|rest| rest.split(' ').next());
             match word {
                 Some("serve") => {
@@ -135,6 +142,12 @@ impl Story {
                     self.serve()?;
                     continue;
                 }
+                // With --listen it goes on beside what follows, unless it must not.
+                Some("kronos") if !(fails && at == last) => {
+                    self.order(&line)?;
+                    continue;
+                }
+                Some("kronos") => {}
                 Some(command) if !BESIDE_A_SERVER.contains(&command) => self.let_go()?,
                 Some(_) => {}
                 None => self.serve()?,
@@ -154,6 +167,8 @@ impl Story {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.path().join(".bin").display()));
         command.current_dir(self.path()).env("TMPDIR", self.path()).env("NO_COLOR", "1");
+        command.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/doors/kronos-python"));
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
 
@@ -201,18 +216,37 @@ impl Story {
         Ok(())
     }
 
+    /// Begins `tanglewood kronos` beside what follows.
+    fn order(&mut self, line: &str) -> Result<(), String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let listen = words.iter().position(|word| *word == "--listen").and_then(|at| words.get(at + 1));
+        let address = listen.map_or_else(|| format!("127.0.0.1:{}", self.ports[2]), |said| said.to_string());
+        if let Some(at) = self.ordering.iter().position(|(taken, _)| *taken == address) {
+            end_in_order(&mut self.ordering.remove(at).1)?;
+        }
+        let said = self.path().join(".kronos");
+        let file = std::fs::File::create(&said).map_err(|error| error.to_string())?;
+        let errors = file.try_clone().map_err(|error| error.to_string())?;
+        let mut command = self.command("bash");
+        let default = if listen.is_some() { String::new() } else { format!(" --listen {address}") };
+        command.args(["-c", &format!("exec {line}{default}")]);
+        command.stdin(Stdio::null()).stdout(file).stderr(errors);
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let text = || std::fs::read_to_string(&said).unwrap_or_default();
+        let ended = within(|| {
+            let has_ended = child.try_wait().unwrap().is_some();
+            (has_ended || text().contains("to end")).then_some(has_ended)
+        });
+        self.output += &text();
+        self.ordering.push((address, child));
+        if ended == Some(false) { Ok(()) } else { Err(format!("$ {line}\ndoes not listen:\n{}", text())) }
+    }
+
     /// Closes the database, here and in the server.
     pub fn let_go(&mut self) -> Result<(), String> {
         self.database = None;
         let Some(mut child) = self.server.as_mut().and_then(|(_, child)| child.take()) else { return Ok(()) };
-        let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
-        match within(|| child.try_wait().unwrap()) {
-            Some(status) if status.success() => Ok(()),
-            other => {
-                let _ = child.kill();
-                Err(format!("the server did not end in order after SIGTERM ({asked:?}): {other:?}"))
-            }
-        }
+        end_in_order(&mut child)
     }
 
     fn query(&mut self, code: &str, block: &Block) -> Result<(), String> {
@@ -269,7 +303,7 @@ impl Story {
     fn python(&mut self, code: &str) -> Result<(), String> {
         let imports = code.lines().filter_map(|line| line.strip_prefix("from "));
         for package in imports.filter_map(|line| line.split([' ', '.']).next()) {
-            let probe = Command::new("python3").args(["-c", &format!("import {package}")]).output();
+            let probe = self.command("python3").args(["-c", &format!("import {package}")]).output();
             if !probe.is_ok_and(|output| output.status.success()) {
                 eprintln!("passed over: a block needs python3 with the package {package}");
                 return Ok(());
@@ -307,6 +341,21 @@ impl Drop for Story {
             let _ = child.kill();
             let _ = child.wait();
         }
+        for (_, child) in &mut self.ordering {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn end_in_order(child: &mut Child) -> Result<(), String> {
+    let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    match within(|| child.try_wait().unwrap()) {
+        Some(status) if status.success() => Ok(()),
+        other => {
+            let _ = child.kill();
+            Err(format!("the server did not end in order after SIGTERM ({asked:?}): {other:?}"))
+        }
     }
 }
 
@@ -341,13 +390,19 @@ fn asked(error: shell::PrintError) -> database::Error {
     }
 }
 
-/// What a line that calls cargo stands for: the binary is built already.
+/// What a line that calls cargo or pip stands for: the binary is built already.
 fn cargo(line: &str) -> Result<String, String> {
     if let Some(arguments) = line.strip_prefix("cargo run --release -- ") {
         return Ok(format!("tanglewood {arguments}"));
     }
     let root = env!("CARGO_MANIFEST_DIR");
     match line {
+        "cargo test -p tanglewood-kronos-examples" => {
+            Ok(format!("test -f {root}/examples/kronos/Cargo.toml"))
+        }
+        "pip install ./doors/kronos-python" => {
+            Ok(format!("test -f {root}/doors/kronos-python/pyproject.toml"))
+        }
         "cargo install --path ." => Ok(format!("test -f {root}/src/main.rs")),
         "cargo xtask check" => Ok(format!("grep -q '\\[\"check\"\\]' {root}/xtask/src/main.rs")),
         other => Err(format!("`{other}`: say in tests/guide/story.rs what it stands for")),

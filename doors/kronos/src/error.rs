@@ -2,12 +2,21 @@
 
 use replicate::ReplicateError;
 use std::fmt;
+use std::net::SocketAddr;
 
 /// What ends a server.
 #[derive(Debug)]
 pub enum KronosServerError {
     /// The address cannot be listened on.
     Listen(std::io::Error),
+    /// The options do not fit together.
+    Options(String),
+    /// Others can reach this address, and nothing protects it.
+    Exposed(SocketAddr),
+    /// Certificate or key do not serve.
+    Tls(String),
+    /// A file of tokens does not serve.
+    Tokens(String),
     /// Another process uses the data folder, or it cannot be made.
     Folder(String),
     /// The replica cannot go on.
@@ -18,7 +27,15 @@ impl fmt::Display for KronosServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KronosServerError::Listen(error) => write!(f, "cannot listen: {error}"),
-            KronosServerError::Folder(what) => write!(f, "{what}"),
+            KronosServerError::Exposed(address) => write!(
+                f,
+                "{address} can be reached by others, and they would need no token or could read along\nhint: give --tls-cert, --tls-key and \
+                 --token-file; or listen on 127.0.0.1; --insecure if you mean it"
+            ),
+            KronosServerError::Folder(what)
+            | KronosServerError::Options(what)
+            | KronosServerError::Tls(what)
+            | KronosServerError::Tokens(what) => write!(f, "{what}"),
             KronosServerError::Replica(error) => error.fmt(f),
         }
     }

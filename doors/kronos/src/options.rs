@@ -1,5 +1,7 @@
 //! How a server is started, and its limits.
 
+use crate::KronosServerError;
+use crate::guard::{Tls, Tokens};
 use order::kronos::GraphLimits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,6 +10,9 @@ use std::path::PathBuf;
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
 /// Calls that wait at once in one server; more are refused until some are answered.
 pub const CALLS_MAX: usize = 16_384;
+
+/// Replicas of one group.
+pub const MEMBERS_MAX: usize = 15;
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -24,6 +29,14 @@ pub struct Options {
     pub join: bool,
     /// Where Prometheus may ask for metrics, without TLS and passwords; nowhere if not said.
     pub metrics: Option<SocketAddr>,
+    /// Wraps every connection, also between replicas.
+    pub tls: Option<Tls>,
+    /// What clients show.
+    pub tokens: Option<Tokens>,
+    /// What replicas show each other, and who changes the members.
+    pub peer_tokens: Option<Tokens>,
+    /// Listens beyond this machine without TLS and tokens.
+    pub insecure: bool,
     /// How many events and orders it may hold; the same on all replicas.
     pub limits: GraphLimits,
 }
@@ -38,6 +51,10 @@ impl Options {
             peers: Vec::new(),
             join: false,
             metrics: None,
+            tls: None,
+            tokens: None,
+            peer_tokens: None,
+            insecure: false,
             limits: GraphLimits::default(),
         }
     }
@@ -45,4 +62,53 @@ impl Options {
     pub fn address(&self) -> String {
         self.advertise.clone().unwrap_or_else(|| self.listen.to_string())
     }
+
+    /// Do the options fit together?
+    pub(crate) fn check(&self) -> Result<(), KronosServerError> {
+        let wrong = |what: String| Err(KronosServerError::Options(what));
+        let is_safe = self.tls.is_some() && self.tokens.is_some();
+        if !self.listen.ip().is_loopback() && !is_safe && !self.insecure {
+            return Err(KronosServerError::Exposed(self.listen));
+        }
+        let own = self.address();
+        if !self.peers.is_empty() && !self.peers.contains(&own) {
+            return wrong(format!(
+                "--peers does not name this replica, {own}\nhint: list all replicas, or name this one with --advertise"
+            ));
+        }
+        if (self.join || self.peers.len() > 1)
+            && self.listen.ip().is_unspecified()
+            && self.advertise.is_none()
+        {
+            return wrong(format!(
+                "other replicas cannot reach {}\nhint: say with --advertise how they reach this one",
+                self.listen
+            ));
+        }
+        for (at, peer) in self.peers.iter().enumerate().chain([(0, &own)]) {
+            if !is_address(peer) {
+                return wrong(format!("`{peer}` is no address\nhint: addresses look like 10.0.0.1:7700"));
+            }
+            if self.peers[..at].contains(peer) {
+                return wrong(format!("--peers names {peer} twice"));
+            }
+        }
+        if self.peers.len() > MEMBERS_MAX {
+            return wrong(format!(
+                "--peers names {} replicas; {MEMBERS_MAX} are the limit",
+                self.peers.len()
+            ));
+        }
+        if self.tokens.is_some() && self.peer_tokens.is_none() && (self.peers.len() > 1 || self.join) {
+            return wrong(
+                "clients show tokens, and replicas do not\nhint: give all replicas the same --peer-token-file".into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '@', '?', '#', ' ', ',']);
+    text.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok())
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: "concurrent", and that an event is not there, are only said of a state that the leader has confirmed; an order is said at once.
 
+use crate::guard::Rank;
 use crate::machine::{Outcome, Shared};
 use crate::node::Node;
 use crate::options::CALLS_MAX;
@@ -284,6 +285,11 @@ impl Kronos for Service {
         &self,
         call: Call<v1::ChangeMembersRequest>,
     ) -> Result<Response<v1::ChangeMembersResponse>, Status> {
+        if call.extensions().get() == Some(&Rank::Client) {
+            return Err(Status::permission_denied(
+                "the members are changed with a token of --peer-token-file",
+            ));
+        }
         let v1::ChangeMembersRequest { address, remove } = call.into_inner();
         if address.is_empty() {
             return Err(Status::invalid_argument("name the address of the replica"));

@@ -268,10 +268,8 @@ fn sized(items: usize) -> Result<(), Failure> {
     if items > BATCH_MAX { Err(Failure::BatchTooLarge(items)) } else { Ok(()) }
 }
 
-/// The same for equal commands on every machine and in every version (FNV-1a).
+/// The same for equal commands on every machine and in every version: length and CRC-32 of the bytes.
 fn fingerprint(command: &Command) -> u64 {
     let bytes = postcard::to_allocvec(command).expect("commands are plain data");
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    (bytes.len() as u64) << 32 | u64::from(crc32fast::hash(&bytes))
 }

@@ -1,0 +1,157 @@
+//! How many connections are served at once, in all and from one address: one that finds no place is closed at once.
+//!
+//! Idea: whoever opens connections and says nothing must not take the place of others, so one address has three quarters of them at the most.
+
+use crate::KronosServerError;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::transport::server::{Connected, TcpConnectInfo};
+
+/// Connections served at once.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// Of these, connections of one address.
+pub const CONNECTIONS_PER_ADDRESS_MAX: usize = CONNECTIONS_MAX / 4 * 3;
+
+/// Places that are taken, by address.
+#[derive(Default)]
+struct Places {
+    taken: Mutex<HashMap<IpAddr, usize>>,
+}
+
+impl Places {
+    fn take(self: &Arc<Places>, address: IpAddr) -> Option<Place> {
+        let mut taken = self.taken.lock();
+        if taken.values().sum::<usize>() >= CONNECTIONS_MAX {
+            return None;
+        }
+        let of_address = taken.entry(address).or_insert(0);
+        if *of_address >= CONNECTIONS_PER_ADDRESS_MAX {
+            return None;
+        }
+        *of_address += 1;
+        Some(Place { places: self.clone(), address })
+    }
+}
+
+/// One place, until it is dropped.
+struct Place {
+    places: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken.lock();
+        if let Some(count) = taken.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// A connection that has a place.
+pub(crate) struct Served {
+    stream: TcpStream,
+    _place: Place,
+}
+
+/// Connections as they come, without those that find no place.
+pub(crate) fn served(listener: TcpListenerStream) -> impl Stream<Item = io::Result<Served>> {
+    let places = Arc::new(Places::default());
+    listener.filter_map(move |stream| match stream {
+        Ok(stream) => {
+            let address = stream.peer_addr().ok()?.ip();
+            places.take(address).map(|place| Ok(Served { stream, _place: place }))
+        }
+        Err(error) => Some(Err(error)),
+    })
+}
+
+/// Listens on an address.
+///
+/// # Errors
+/// It is taken, or none of this machine's.
+pub(crate) async fn listen(
+    address: SocketAddr,
+) -> Result<(SocketAddr, TcpListenerStream), KronosServerError> {
+    let listener = tokio::net::TcpListener::bind(address).await.map_err(KronosServerError::Listen)?;
+    let address = listener.local_addr().map_err(KronosServerError::Listen)?;
+    Ok((address, TcpListenerStream::new(listener)))
+}
+
+impl Connected for Served {
+    type ConnectInfo = TcpConnectInfo;
+    fn connect_info(&self) -> TcpConnectInfo {
+        self.stream.connect_info()
+    }
+}
+
+impl AsyncRead for Served {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Served {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_bounded_and_given_back() {
+        let places = Arc::new(Places::default());
+        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let mut first: Vec<Place> =
+            (0..CONNECTIONS_PER_ADDRESS_MAX).filter_map(|_| places.take(address(1))).collect();
+        assert_eq!(first.len(), CONNECTIONS_PER_ADDRESS_MAX);
+        assert!(places.take(address(1)).is_none(), "an address has no more");
+        let left = CONNECTIONS_MAX - CONNECTIONS_PER_ADDRESS_MAX;
+        let others: Vec<Place> = (0..left).filter_map(|_| places.take(address(2))).collect();
+        assert_eq!(others.len(), left);
+        assert!(places.take(address(3)).is_none(), "there are no more");
+        first.pop();
+        assert!(places.take(address(3)).is_some());
+        drop((first, others));
+        assert!(places.taken.lock().is_empty());
+    }
+}
