@@ -36,8 +36,8 @@ _PASSING = {
     grpc.StatusCode.DEADLINE_EXCEEDED,
     grpc.StatusCode.UNKNOWN,
 }
-_ORDERS = {"before": Order.BEFORE, "after": Order.AFTER}
-_STRENGTHS = {"must": Strength.MUST, "prefer": Strength.PREFER}
+_ORDERS: Dict[Any, Order] = {name: order for order in (Order.BEFORE, Order.AFTER) for name in (order, order.name.lower())}
+_STRENGTHS: Dict[Any, Strength] = {name: one for one in Strength for name in (one, one.name.lower())}
 
 ConstraintLike = Union[Constraint, Tuple[int, Union[Order, str], int, Union[Strength, str]]]
 
@@ -155,8 +155,8 @@ class Kronos:
             answered = self._replicas.call("QueryOrder", {"pairs": asked}, self._spread)["orders"]
             _complete(unknown, answered)
             for at, answer in zip(unknown, answered):
-                orders[at] = Order(answer)
-                self._cache.put(*pairs[at], orders[at])
+                order = orders[at] = Order(answer)
+                self._cache.put(*pairs[at], order)
         return orders  # type: ignore[return-value]
 
     def assign_order(self, constraints: Sequence[ConstraintLike]) -> List[Assigned]:
@@ -218,9 +218,8 @@ def _events(events: Any) -> List[int]:
 def _constraint(at: int, one: ConstraintLike) -> Constraint:
     try:
         first, order, second, strength = one
-        order = Order(_ORDERS.get(order, order))
-        strength = Strength(_STRENGTHS.get(strength, strength))
-    except (TypeError, ValueError):
+        order, strength = _ORDERS[order], _STRENGTHS[strength]
+    except (KeyError, TypeError, ValueError):
         what = "constraint %d: write (event, 'before' or 'after', event, 'must' or 'prefer')" % at
         raise InvalidArgument(what, at=at) from None
     first, second = _events((first, second))
@@ -292,7 +291,7 @@ class _Replicas:
             return made
 
     def _channel(self, address: str) -> grpc.Channel:
-        options = [
+        options: List[Tuple[str, Any]] = [
             ("grpc.max_send_message_length", _MESSAGE_BYTES_MAX),
             ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
             ("grpc.initial_reconnect_backoff_ms", 50),

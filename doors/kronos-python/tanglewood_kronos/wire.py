@@ -110,13 +110,15 @@ def decode(message: str, data: bytes) -> Dict[str, Any]:
 
     Raises ``ValueError`` where the bytes are no such message.
     """
-    table, found = TABLES[message], {}
+    table = TABLES[message]
+    found: Dict[str, Any] = {}
     for name, kind in table.values():
         found[name] = [] if kind.startswith("repeated") else "" if kind == "string" else False if kind == "bool" else 0
     at, end = 0, len(data)
     while at < end:
         head, at = _varint_at(data, at)
         number, form = head >> 3, head & 7
+        value: Any
         if form == VARINT:
             value, at = _varint_at(data, at)
         elif form == FIXED64 or form == FIXED32:
