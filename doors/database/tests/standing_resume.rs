@@ -346,6 +346,141 @@ fn a_retention_is_kept_with_the_query_and_goes_with_it() {
     assert!(retained(&database)[1].ends_with(" 10m"), "{:?}", retained(&database));
 }
 
+/// Marks hold for a restored backup as far as it has the same commits, and no further.
+#[test]
+fn marks_hold_for_a_backup_until_its_commits_are_others() {
+    let folder = TemporaryFolder::new("standing-backup").unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let database = Database::open(path("db"), options()).unwrap();
+    run(&database, "CREATE STANDING QUERY q AS MATCH (p:P) RETURN p.x AS x");
+    let mut marks = Vec::new();
+    for x in 0..4 {
+        run(&database, &format!("CREATE (:P {{x: {x}}})"));
+        marks.push(mark_of(&database, "SUBSCRIBE q SNAPSHOT").0);
+        if x == 1 {
+            database.backup(path("backup")).unwrap();
+        }
+    }
+    tanglewood_database::restore(path("backup"), path("restored")).unwrap();
+    let restored = Database::open(path("restored"), options()).unwrap();
+    let resumed = |copy: &Copy| {
+        let (mut session, mut copy) = (restored.session(), copy.clone());
+        let params = params! { "mark" => copy.mark.clone().unwrap() };
+        let mut told = session.query("SUBSCRIBE q FROM $mark", params).map_err(|error| error.code)?;
+        while copy.place < restored.snapshot().place() {
+            copy.read(&mut told, usize::MAX, &mut |_, _| ());
+        }
+        Ok(copy.rows.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(resumed(&marks[0]), Ok(vec!["Int(0)".to_string(), "Int(1)".to_string()]));
+    assert_eq!(
+        resumed(&marks[3]),
+        Err("Tanglewood.ClientError.Standing.NotKept".to_string()),
+        "it has not come"
+    );
+    (10..14).for_each(|x| drop(run(&restored, &format!("CREATE (:P {{x: {x}}})"))));
+    for copy in &marks[2..] {
+        assert_eq!(resumed(copy), Err("Tanglewood.ClientError.Standing.ForeignMark".to_string()));
+    }
+    assert_eq!(resumed(&marks[1]).unwrap().len(), 6);
+}
+
+/// Readers that break off anywhere, beside writers, checkpoints, and queries that come and go.
+#[test]
+fn readers_go_on_beside_writers() {
+    let folder = TemporaryFolder::new("standing-beside").unwrap();
+    let options = Options { checkpoint_log_bytes: 16 << 10, ..options() };
+    let database = Database::open(folder.path(), options).unwrap();
+    let shapes = [1, 3, 7, 12, 13];
+    for query in shapes {
+        run(&database, &format!("CREATE STANDING QUERY q{query} AS {} RETAIN 1h", SHAPES[query]));
+    }
+    let until = std::time::Instant::now() + Duration::from_secs(4);
+    let copies = world::threads::in_parallel("parties", 2 + 2 * shapes.len(), |party| {
+        let mut chance = Chance::seeded(party as u64);
+        if party < 2 {
+            while std::time::Instant::now() < until {
+                random_commit(&database, &mut chance);
+            }
+            return None;
+        }
+        let (query, mut copy, mut resumptions) = (shapes[party / 2 - 1], Copy::default(), 0);
+        loop {
+            let is_last = std::time::Instant::now() >= until;
+            let mut session = database.session();
+            let text = match &copy.mark {
+                Some(mark) => format!("SUBSCRIBE q{query} FROM '{mark}'"),
+                None => format!("SUBSCRIBE q{query} SNAPSHOT"),
+            };
+            let mut told = session.query(&text, params! { "x" => 3 }).unwrap();
+            let mut rows_left = if is_last { usize::MAX } else { 1 + chance.below(300) as usize };
+            while rows_left > 0 && (copy.mark.is_none() || copy.place < database.snapshot().place()) {
+                rows_left = copy.read(&mut told, rows_left, &mut |_, _| ());
+            }
+            resumptions += 1;
+            world::threads::sleep(Duration::from_millis(10));
+            if is_last && std::time::Instant::now() > until + Duration::from_secs(1) {
+                eprintln!("q{query}: {resumptions} resumptions, commit {}", copy.place);
+                return Some((query, copy));
+            }
+        }
+    });
+    let mut session = database.session();
+    for (query, copy) in copies.into_iter().flatten() {
+        assert_eq!(copy.place, database.snapshot().place());
+        assert_eq!(copy.rows, asked(&mut session, SHAPES[query]), "{}", SHAPES[query]);
+    }
+}
+
+/// Who has missed more than may wait for a reader is told that in parts, each up to a mark.
+#[test]
+fn a_reader_who_missed_very_much_is_told_in_parts() {
+    let folder = TemporaryFolder::new("standing-parts").unwrap();
+    let mut database = Database::open(folder.path(), options()).unwrap();
+    const ROWS: i64 = 60_000;
+    run(&database, "CREATE (:P {x: 0})");
+    let text =
+        format!("CREATE STANDING QUERY q AS MATCH (p:P) UNWIND range(1, {ROWS}) AS i RETURN i, p.x AS x");
+    run(&database, &text);
+    let late = database.subscribe("q", &Params::new(), None, false).unwrap();
+    let mut mark = late.mark().unwrap();
+    let place = mark.at.place;
+    for _ in 0..12 {
+        run(&database, "MATCH (p:P) SET p.x = p.x + 1");
+    }
+    // One who did not read, one who comes back, and one who comes back after a restart.
+    let read = |subscription: &tanglewood_database::Subscription| {
+        let mut events = Vec::new();
+        loop {
+            match subscription.next(Duration::from_secs(60)) {
+                Ok(Some(tanglewood_database::Event::Changes { place, rows, .. })) => {
+                    assert_eq!(rows.len() as i64, 2 * ROWS);
+                    events.push(place);
+                }
+                Ok(Some(event)) => assert!(!matches!(event, tanglewood_database::Event::Snapshot { .. })),
+                other => return (events, other.is_ok(), subscription.mark().unwrap()),
+            }
+            if *events.last().unwrap() == place + 12 {
+                return (events, true, subscription.mark().unwrap());
+            }
+        }
+    };
+    let (mut events, is_whole, at) = read(&late);
+    assert!(!is_whole && events.len() == 8, "cut off with all that waited: {events:?}");
+    drop(late);
+    events.extend(read(&database.resume("q", &Params::new(), &at).unwrap()).0);
+    assert_eq!(events, (place + 1..=place + 12).collect::<Vec<_>>());
+    database.close().unwrap();
+    database = Database::open(folder.path(), options()).unwrap();
+    let (mut events, mut is_whole) = (Vec::new(), false);
+    while !is_whole {
+        let (part, whole, at) = read(&database.resume("q", &Params::new(), &mark).unwrap());
+        events.extend(part);
+        (is_whole, mark) = (whole, at);
+    }
+    assert_eq!(events, (place + 1..=place + 12).collect::<Vec<_>>());
+}
+
 /// In memory nothing is kept but what the queries remember.
 #[test]
 fn in_memory_the_recent_past_is_remembered() {
