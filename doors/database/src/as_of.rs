@@ -4,12 +4,19 @@
 
 use crate::{Database, Error, Params};
 use execute::expression::{Layout, Request, Scope, compile};
+use execute::watch::{self, Limited};
 use model::temporal::Kind;
 use model::temporal::build::{convert, from_text};
 use model::{Batch, Value};
 use plan::Expr;
+use std::time::Duration;
 use store::Snapshot;
 use transact::Moment;
+
+/// Time that the expression of a version may take.
+const VERSION_TIME_MAX: Duration = Duration::from_secs(1);
+/// Bytes that it may hold.
+const VERSION_BYTES_MAX: u64 = 16 << 20;
 
 /// The snapshot that `AS OF version` asks.
 pub(crate) fn snapshot(
@@ -20,7 +27,11 @@ pub(crate) fn snapshot(
 ) -> Result<Snapshot, Error> {
     let request = Request::begin(params.clone(), None);
     let compiled = compile(version, &Layout::default(), present.catalog(), params).map_err(bad)?;
-    let value = compiled.evaluate_row(&Batch::unit(), 0, &Scope::new(present, &request)).map_err(bad)?;
+    let value = {
+        // The statement has not begun: what names its version has a time and a memory of its own.
+        let _watched = watch::enter(Limited::new(VERSION_TIME_MAX, VERSION_BYTES_MAX));
+        compiled.evaluate_row(&Batch::unit(), 0, &Scope::new(present, &request)).map_err(bad)?
+    };
     database.snapshot_at(moment(&value)?)
 }
 

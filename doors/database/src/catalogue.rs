@@ -68,12 +68,22 @@ fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>,
 
 type Table = (Vec<Arc<str>>, Batch);
 
+/// Who asks for a listing.
+pub(crate) struct Asker<'a> {
+    /// Who logged on, where a door asked.
+    pub own: Option<&'a Credential>,
+    /// The statement that asks.
+    pub text: &'a str,
+    /// The transaction that it runs in: the open one, or its own.
+    pub transaction: &'a dyn Fn() -> Arc<Listed>,
+}
+
 /// Hands to a listing what the database knows and the graph does not.
 pub(crate) fn list(
     statement: &Statement,
     params: &mut Params,
     database: &Database,
-    own: Option<&Credential>,
+    asker: &Asker<'_>,
 ) -> Result<(), Error> {
     for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
         let rows = match &**parameter {
@@ -81,10 +91,10 @@ pub(crate) fn list(
             _ if statement.mode == StatementMode::Explain => Vec::new(),
             LISTED_QUERIES => queries(database),
             LISTED_STANDING => standing(database),
-            LISTED_TRANSACTIONS => transactions(database),
+            LISTED_TRANSACTIONS => transactions(database, asker),
             LISTED_USERS => users::listed(&database.users(), None),
             LISTED_CURRENT_USER => {
-                own.map_or_else(Vec::new, |own| users::listed(&database.users(), Some(own.name())))
+                asker.own.map_or_else(Vec::new, |own| users::listed(&database.users(), Some(own.name())))
             }
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
@@ -148,7 +158,10 @@ const TRANSACTION: &str = "neo4j-transaction-";
 const DATABASE: &str = "neo4j";
 
 /// The columns are Neo4j's: the transactions that are open, then what runs without one.
-fn transactions(database: &Database) -> Vec<Vec<Value>> {
+fn transactions(database: &Database, asker: &Asker<'_>) -> Vec<Vec<Value>> {
+    // The statement that asks is one of them, and has not begun to run.
+    let own = (asker.transaction)();
+    let asking = RunningQuery::asking(asker.text);
     let mut running: BTreeMap<String, RunningQuery> =
         database.running().into_iter().map(|query| (query.id.clone(), query)).collect();
     let now_us = world::clock::wall_us();
@@ -157,7 +170,8 @@ fn transactions(database: &Database) -> Vec<Vec<Value>> {
         let queries: Vec<RunningQuery> =
             listed.queries().iter().filter_map(|number| running.remove(&format!("query-{number}"))).collect();
         let age_ms = now_us.saturating_sub(listed.began_us) / 1_000;
-        rows.push(transaction(Some(&listed), &listed.number.to_string(), queries.last(), age_ms, now_us));
+        let query = queries.last().or((listed.number == own.number).then_some(&asking));
+        rows.push(transaction(Some(&listed), &listed.number.to_string(), query, age_ms, now_us));
     }
     rows.extend(
         running.values().map(|query| transaction(None, &query.id, Some(query), query.elapsed_ms, now_us)),

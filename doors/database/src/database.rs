@@ -88,6 +88,23 @@ pub struct RunningQuery {
     pub bytes: u64,
 }
 
+impl RunningQuery {
+    /// A statement that asks who runs, and has no number yet.
+    pub(crate) fn asking(text: &str) -> RunningQuery {
+        RunningQuery {
+            id: String::new(),
+            text: shortened(text).to_string(),
+            tenant: String::new(),
+            user: None,
+            running: true,
+            elapsed_ms: 0,
+            cpu_ms: 0,
+            rows: 0,
+            bytes: 0,
+        }
+    }
+}
+
 /// What a session tells of a request that it starts.
 pub(crate) struct Running<'a> {
     pub text: &'a str,

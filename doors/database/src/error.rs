@@ -10,6 +10,9 @@ use store::StoreError;
 use transact::TransactError;
 use world::panics::Panicked;
 
+/// Bytes of a message.
+const MESSAGE_BYTES_MAX: usize = 2_000;
+
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
@@ -37,9 +40,14 @@ pub enum ErrorClass {
 }
 
 impl Error {
-    /// An error with a code and a message.
+    /// An error with a code and a message, which is cut where it repeats something long.
     pub fn new(code: &str, message: impl Into<String>) -> Error {
-        Error { code: code.into(), message: message.into(), hint: None, excerpt: None, retryable: false }
+        let mut message = message.into();
+        if message.len() > MESSAGE_BYTES_MAX {
+            message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+            message.push('…');
+        }
+        Error { code: code.into(), message, hint: None, excerpt: None, retryable: false }
     }
     /// The same with a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {

@@ -352,3 +352,27 @@ fn a_sub_query_that_reads_nothing_of_its_row_is_run_once_and_says_what_it_says_r
     let text = "UNWIND range(1, 3) AS x CREATE (:C {x: x}) WITH x CALL () { MATCH (c:C) RETURN count(c) AS c } RETURN x, c";
     assert_eq!(rows(&mut session, text, Params::new()), ["1 3", "2 3", "3 3"]);
 }
+
+/// SHOW TRANSACTIONS once left out the statement that asked, where no transaction was open.
+#[test]
+fn the_statement_that_asks_is_one_of_the_transactions() {
+    let mut session = session();
+    let ask = "SHOW TRANSACTIONS YIELD currentQuery, status RETURN currentQuery, status";
+    let own = [format!("'{ask}' 'Running'")];
+    assert_eq!(rows(&mut session, ask, Params::new()), own);
+    assert!(rows(&mut session, "SHOW QUERIES", Params::new()).is_empty());
+    session.begin(tanglewood_database::Mode::Read).unwrap();
+    assert_eq!(rows(&mut session, ask, Params::new()), own, "not twice");
+    session.rollback().unwrap();
+    assert_eq!(rows(&mut session, ask, Params::new()), own, "nothing is left behind");
+}
+
+/// The nodes that show the schema once were "deleted" to labels() and label tests.
+#[test]
+fn nodes_of_the_schema_have_their_labels() {
+    let mut session = session();
+    rows(&mut session, "CREATE (:A)-[:R]->(:B)", Params::new());
+    let ask = "CALL db.schema.visualization() YIELD nodes UNWIND nodes AS n \
+               RETURN labels(n) AS l, toString(n:A) AS a ORDER BY l[0]";
+    assert_eq!(rows(&mut session, ask, Params::new()), ["['A'] 'true'", "['B'] 'false'"]);
+}

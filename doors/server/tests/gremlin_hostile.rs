@@ -156,3 +156,55 @@ fn a_head_without_end_is_refused() {
     assert!(http(server.address(), &many).starts_with("HTTP/1.1 400"));
     within(2_000, "the slots", || server.connections() == 0);
 }
+
+/// The values of a message are charged before they are there, in every format and by every way in.
+#[test]
+fn values_of_a_message_have_a_limit() {
+    let limits = Limits { value_bytes_max: 1 << 20, ..Limits::default() };
+    let (_database, server) = serve(limits);
+    let many = vec![1; 50_000];
+    let arguments = |list: &[i32]| serde_json::json!({ "gremlin": "g.inject(x).count(local)", "bindings": { "x": list } });
+    let mut client = Client::connect(server.address());
+    for _ in 0..3 {
+        client.send("eval", "", arguments(&many));
+        let (code, told) = client.told();
+        assert!(code == 498 && told.to_string().contains("take more bytes"), "{code}: {told}");
+        client.send("eval", "", arguments(&many[..100]));
+        assert_eq!(client.rest().len(), 1);
+    }
+    // GraphBinary: a list of as many numbers.
+    let list: Vec<u8> = (0..50_000).flat_map(|_| [1, 0, 0, 0, 0, 7]).collect();
+    let binary = |list: &[u8]| {
+        let text = |text: &str| [&(text.len() as i32).to_be_bytes()[..], text.as_bytes()].concat();
+        let count = (list.len() as i32 / 6).to_be_bytes();
+        let script = [&[3, 0][..], &text("gremlin"), &[3, 0], &text("g.inject(x).count(local)")].concat();
+        let bindings = [
+            &[3, 0][..],
+            &text("bindings"),
+            &[0x0a, 0],
+            &1_i32.to_be_bytes(),
+            &[3, 0],
+            &text("x"),
+            &[9, 0],
+            &count,
+            list,
+        ];
+        let mime = "application/vnd.graphbinary-v1.0";
+        let head =
+            [&[mime.len() as u8][..], mime.as_bytes(), &[0x81], &[7; 16], &text("eval"), &text("")].concat();
+        [head, 2_i32.to_be_bytes().to_vec(), script, bindings.concat()].concat()
+    };
+    for (list, refused) in [(&list[..], true), (&list[..600], false)] {
+        client.socket.send(tungstenite::Message::binary(binary(list))).unwrap();
+        let tungstenite::Message::Binary(answer) = client.socket.read().unwrap() else {
+            panic!("no binary answer")
+        };
+        let told = String::from_utf8_lossy(&answer).contains("take more bytes");
+        assert_eq!(told, refused, "{:?}", String::from_utf8_lossy(&answer));
+    }
+    for (list, code) in [(&many[..], "HTTP/1.1 400"), (&many[..100], "HTTP/1.1 200")] {
+        let answer =
+            post(server.address(), &arguments(list).to_string(), "Content-Type: application/json\r\n");
+        assert!(answer.starts_with(code), "{answer}");
+    }
+}

@@ -33,6 +33,7 @@ mod stream;
 mod turn;
 
 pub use access::{Access, Counters};
+pub use dataflow::watch;
 pub use dataflow::{
     AccountOptions, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TabletInfo,
     TabletMove, TabletNo, TenantNo, Threshold, UserNo,

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::step::Name;
+use gremlin::limits::FORMULA_OPERATORS_MAX;
 
 /// Deepest nesting of a formula.
 const DEPTH_MAX: usize = 64;
@@ -53,7 +54,7 @@ const FUNCTIONS: &[Function] = &[
 impl Formula {
     /// Reads a formula; the error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Formula, String> {
-        let mut reader = Reader { text, at: 0, depth: 0 };
+        let mut reader = Reader { text, at: 0, depth: 0, operators: 0 };
         let formula = reader.sum()?;
         reader.blanks();
         match reader.at == text.len() {
@@ -105,6 +106,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -145,6 +147,10 @@ impl<'a> Reader<'a> {
         }
         let mut left = part(self)?;
         while let Some(operator) = self.takes(operators) {
+            self.operators += 1;
+            if self.operators > FORMULA_OPERATORS_MAX {
+                return Err(format!("the formula has more than {FORMULA_OPERATORS_MAX} operators"));
+            }
             left = Formula::Binary(operator, Box::new(left), Box::new(part(self)?));
         }
         self.depth -= 1;

@@ -14,6 +14,10 @@ use names::Names;
 use std::sync::Arc;
 
 pub(crate) fn check(clauses: &[Clause]) -> Result<Program, DatalogError> {
+    // Before anything is done with each of them.
+    if clauses.iter().filter(|clause| is_rule(clause)).count() > RULES_MAX {
+        return Err(too_many_rules());
+    }
     let mut checker = Checker { program: Program::default(), names: Names::of(clauses)?, spans: Vec::new() };
     checker.names.declare(&mut checker.program);
     for clause in clauses {
@@ -29,8 +33,7 @@ pub(crate) fn check(clauses: &[Clause]) -> Result<Program, DatalogError> {
             Clause::Question(atom) => checker.question(atom)?,
         }
         if checker.program.rules.len() > RULES_MAX {
-            let message = format!("more than {RULES_MAX} rules");
-            return Err(DatalogError::new(ErrorKind::Limit, message, Span::default()));
+            return Err(too_many_rules());
         }
     }
     let Checker { mut program, spans, .. } = checker;
@@ -47,6 +50,14 @@ struct Checker {
     names: Names,
     /// Of each rule, its head's place in the text.
     spans: Vec<Span>,
+}
+
+fn is_rule(clause: &Clause) -> bool {
+    matches!(clause, Clause::Rule { head, body } if !body.is_empty() || !head.terms.iter().all(is_value))
+}
+
+fn too_many_rules() -> DatalogError {
+    DatalogError::new(ErrorKind::Limit, format!("more than {RULES_MAX} rules"), Span::default())
 }
 
 fn is_value(expr: &SaidExpr) -> bool {

@@ -22,3 +22,6 @@ pub const FOCUSED_RULES_MAX: usize = 10 * RULES_MAX;
 pub const FOCUSED_TERMS_MAX: usize = 4 << 20;
 /// Rounds until it is known what a question needs whole; past it the program is evaluated as it is.
 pub const FOCUS_ROUNDS_MAX: usize = 16;
+
+/// Relations of a program up to which a name that is not known is compared with all of them: one of them may be meant.
+pub const COMPARED_NAMES_MAX: usize = 1_000;

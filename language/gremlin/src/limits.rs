@@ -21,6 +21,10 @@ pub const PLANNED_INSTRUCTIONS_MAX: usize = 256;
 /// Most arguments of one instruction and most elements of one literal collection.
 pub const ELEMENTS_MAX: usize = 100_000;
 
+/// Operators one behind the other in a formula of `math`: the formula is a tree as high as they are many, and its value is computed by
+/// recursion.
+pub const FORMULA_OPERATORS_MAX: usize = 256;
+
 /// Digits of a whole number or decimal without a fixed width: it is kept in 128 bits.
 pub const DIGITS_MAX: usize = 38;
 

@@ -38,7 +38,10 @@ impl Session {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
-        catalogue::list(&planned.statement, &mut params, &self.database, self.credential.as_ref())?;
+        let transaction =
+            || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
+        let asker = catalogue::Asker { own: self.credential.as_ref(), text, transaction: &transaction };
+        catalogue::list(&planned.statement, &mut params, &self.database, &asker)?;
         if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
             return Ok(self.explained(&planned, &snapshot));

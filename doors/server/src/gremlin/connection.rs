@@ -138,7 +138,13 @@ impl Connection {
     /// # Errors
     /// The answer cannot be handed on.
     pub fn handle(&mut self, frame: &[u8], is_text: bool, sink: &mut Sink<'_>) -> io::Result<Next> {
-        let read = caught(|| if is_text { Request::read_text(frame) } else { Request::read(frame) });
+        // The values of a request are on an account until it is answered.
+        let mut values = self.crowd.as_ref().map(|(crowd, origin)| crowd.values(*origin));
+        let mut room = |bytes| values.as_mut().map_or(Ok(()), |values| values.grow(bytes));
+        let read = caught(|| match is_text {
+            true => Request::read_text_within(frame, &mut room),
+            false => Request::read_within(frame, &mut room),
+        });
         // What cannot be read has no id to be answered by.
         let read = read.map_err(|panicked| io::Error::other(panicked.to_string()))?;
         let request = match read {

@@ -211,7 +211,9 @@ impl Visit<'_> {
             }
             guest.stranger = None;
             let Some(body) = reading.body(&mut stream, &mut bytes, &head)? else { return Ok(End::Refused) };
-            http.answer(&known, &head, &body, &mut stream)?;
+            // The values of a request are on an account until it is answered.
+            let mut values = visitor.crowd.values(origin);
+            http.answer(&known, (&head, &body), &mut |bytes| values.grow(bytes), &mut stream)?;
             if !head.keeps_alive {
                 return Ok(End::Left);
             }

@@ -9,6 +9,7 @@ use super::asking::{Asking, DEFAULT_SOURCE, Outlet, Part, Refusal, Stop};
 use super::connection::{Manner, Watch};
 use super::graphson::{Dialect, JsonWriter};
 use super::message::{self, Format, Request, Status, Wrapping};
+use super::reading::Room;
 use super::request_head::{Head, decoded_pairs};
 use super::writing::Writer;
 use crate::limits::Limits;
@@ -95,10 +96,16 @@ impl Http<'_> {
     ///
     /// # Errors
     /// The client is gone, or its answer failed when part of it was sent.
-    pub fn answer(&self, known: &Known, head: &Head, body: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub fn answer(
+        &self,
+        known: &Known,
+        (head, body): (&Head, &[u8]),
+        room: &mut Room<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let asked = caught(|| {
             failpoint::visit("request of HTTP");
-            understood(head, body)
+            understood(head, body, room)
         });
         let asked = asked
             .unwrap_or_else(|panicked| Err(Denied::from(Refusal::from(Error::internal(&panicked))).into()));
@@ -170,11 +177,11 @@ impl From<Denied> for Outcome {
 }
 
 /// What is asked, and the format of the answer.
-fn understood(head: &Head, body: &[u8]) -> Result<(Request, Format), Outcome> {
+fn understood(head: &Head, body: &[u8], room: &mut Room<'_>) -> Result<(Request, Format), Outcome> {
     let format = accepted(head)?;
     let request = match head.method.as_str() {
         "GET" => of_pairs(&head.query, format)?,
-        "POST" => of_body(head, body, format)?,
+        "POST" => of_body(head, body, format, room)?,
         other => return Err(Denied::new(405, format!("{other} is not answered; GET and POST are")).into()),
     };
     Ok((request, format))
@@ -233,7 +240,7 @@ fn of_pairs(query: &str, format: Format) -> Result<Request, Denied> {
     Ok(eval(format, arguments))
 }
 
-fn of_body(head: &Head, body: &[u8], format: Format) -> Result<Request, Denied> {
+fn of_body(head: &Head, body: &[u8], format: Format, room: &mut Room<'_>) -> Result<Request, Denied> {
     let mime = head.header("content-type").unwrap_or("application/json");
     let bare = mime.split(';').map(str::trim).filter(|part| !part.starts_with("charset"));
     let written = Format::of(&bare.collect::<Vec<_>>().join(";"))
@@ -244,11 +251,12 @@ fn of_body(head: &Head, body: &[u8], format: Format) -> Result<Request, Denied> 
         usize::from(*length) == written.mime().len() && rest.starts_with(written.mime().as_bytes())
     });
     if is_frame {
-        return Request::read(body).map_err(|unread| bad(unread.why.to_string()));
+        return Request::read_within(body, room).map_err(|unread| bad(unread.why.to_string()));
     }
     if written == Format::Binary {
-        return Request::of(written, body).map_err(|unread| bad(unread.why.to_string()));
+        return Request::of_within(written, body, room).map_err(|unread| bad(unread.why.to_string()));
     }
+    room(message::unpacked_bytes(body)).map_err(|why| bad(why.into()))?;
     let json: Json =
         serde_json::from_slice(body).map_err(|error| bad(format!("the body is no JSON: {error}")))?;
     if json.get("args").is_some() {

@@ -2,7 +2,7 @@
 
 use super::asking::{Part, Refusal};
 use super::graphson::{Dialect, JsonWriter};
-use super::reading::{Malformed, Reader};
+use super::reading::{Malformed, Reader, Room, VALUE_BYTES};
 use super::writing::Writer;
 use database::Error;
 use gremlin::object::{parse_uuid, uuid_text};
@@ -75,12 +75,37 @@ pub struct Unread {
     pub why: Malformed,
 }
 
+/// Bytes that a text of JSON takes when it is read: its texts, and each value twice, as JSON and as what that means.
+pub(super) fn unpacked_bytes(text: &[u8]) -> usize {
+    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    text.len().saturating_add(values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES))
+}
+
+/// Bytes that a value takes as JSON.
+const JSON_VALUE_BYTES: usize = 2 * size_of::<Json>();
+
 impl Request {
     /// Reads a binary frame: the length of the format's name, the name, the message.
     ///
     /// # Errors
     /// It is no request of a format that is spoken here.
     pub fn read(frame: &[u8]) -> Result<Request, Unread> {
+        Request::read_within(frame, &mut |_| Ok(()))
+    }
+    /// The same; room is asked for the values.
+    ///
+    /// # Errors
+    /// As there, or there is no room.
+    pub fn read_within(frame: &[u8], room: &mut Room<'_>) -> Result<Request, Unread> {
         let refused = |why: String| Unread { format: Format::Binary, id: None, why: Malformed(why) };
         let named =
             frame.split_first().and_then(|(length, rest)| rest.split_at_checked(usize::from(*length)));
@@ -91,7 +116,7 @@ impl Request {
                 "its format is {mime}; this door speaks {GRAPH_BINARY} and GraphSON 1 to 3"
             )));
         };
-        Request::of(format, message)
+        Request::of_within(format, message, room)
     }
     /// Reads a text frame, which is GraphSON 3 and names no format.
     ///
@@ -100,20 +125,36 @@ impl Request {
     pub fn read_text(frame: &[u8]) -> Result<Request, Unread> {
         Request::of(Format::Json(Dialect::DEFAULT), frame)
     }
+    /// The same; room is asked for the values.
+    ///
+    /// # Errors
+    /// As there, or there is no room.
+    pub fn read_text_within(frame: &[u8], room: &mut Room<'_>) -> Result<Request, Unread> {
+        Request::of_within(Format::Json(Dialect::DEFAULT), frame, room)
+    }
     /// Reads a message whose format is known.
     ///
     /// # Errors
     /// It is no request.
     pub fn of(format: Format, message: &[u8]) -> Result<Request, Unread> {
+        Request::of_within(format, message, &mut |_| Ok(()))
+    }
+    pub(super) fn of_within(format: Format, message: &[u8], room: &mut Room<'_>) -> Result<Request, Unread> {
         let mut id = None;
         let read = match format {
-            Format::Binary => Request::of_binary(message, &mut id),
-            Format::Json(dialect) => Request::of_json(dialect, message, &mut id),
+            Format::Binary => Request::of_binary(message, &mut id, room),
+            Format::Json(dialect) => Request::of_json(dialect, message, &mut id, room),
         };
         read.map_err(|why| Unread { format, id, why })
     }
-    fn of_binary(message: &[u8], known: &mut Option<u128>) -> Result<Request, Malformed> {
-        let mut reader = Reader::new(message);
+    fn of_binary(
+        message: &[u8],
+        known: &mut Option<u128>,
+        room: &mut Room<'_>,
+    ) -> Result<Request, Malformed> {
+        // So that what is held does not outlive the reader.
+        let mut room = |bytes| room(bytes);
+        let mut reader = Reader::within(message, &mut room);
         if reader.byte()? != VERSION {
             return Err(Malformed("its version is not that of GraphBinary 1.0".into()));
         }
@@ -121,7 +162,16 @@ impl Request {
         let (operation, processor) = (reader.text()?.into(), reader.text()?.into());
         Ok(Request { format: Format::Binary, id, operation, processor, arguments: reader.named_arguments()? })
     }
-    fn of_json(dialect: Dialect, message: &[u8], known: &mut Option<u128>) -> Result<Request, Malformed> {
+    fn of_json(
+        dialect: Dialect,
+        message: &[u8],
+        known: &mut Option<u128>,
+        room: &mut Room<'_>,
+    ) -> Result<Request, Malformed> {
+        room(unpacked_bytes(message)).map_err(|why| {
+            *known = id_within(message);
+            Malformed(why.into())
+        })?;
         let json: Json = serde_json::from_slice(message).map_err(|error| {
             *known = id_within(message);
             Malformed(format!("it is no JSON, or values are nested too deep: {error}"))

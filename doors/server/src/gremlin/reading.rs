@@ -26,16 +26,40 @@ fn malformed<T>(why: impl Into<String>) -> Result<T, Malformed> {
     Err(Malformed(why.into()))
 }
 
+/// Asked for room for so many bytes more while values are unpacked.
+pub type Room<'r> = dyn FnMut(usize) -> Result<(), &'static str> + 'r;
+
+/// Bytes of values for which room is asked at once.
+const ROOM_BYTES: usize = 64 << 10;
+/// Bytes that a value takes beside its text: itself, and its part of what it lies in.
+pub(super) const VALUE_BYTES: usize = 2 * size_of::<Argument>();
+
 /// Reads from the front of a message.
 pub struct Reader<'m> {
     bytes: &'m [u8],
     depth: usize,
+    /// Bytes for which room has not been asked yet.
+    owed: usize,
+    room: Option<&'m mut Room<'m>>,
 }
 
 impl<'m> Reader<'m> {
     /// Begins at the front.
     pub fn new(bytes: &'m [u8]) -> Reader<'m> {
-        Reader { bytes, depth: 0 }
+        Reader { bytes, depth: 0, owed: 0, room: None }
+    }
+    /// Begins at the front, with values for which room is asked.
+    pub fn within(bytes: &'m [u8], room: &'m mut Room<'m>) -> Reader<'m> {
+        Reader { room: Some(room), ..Reader::new(bytes) }
+    }
+    /// So many bytes more are held.
+    fn holds(&mut self, bytes: usize) -> Result<(), Malformed> {
+        self.owed += bytes;
+        if self.owed < ROOM_BYTES {
+            return Ok(());
+        }
+        let owed = std::mem::take(&mut self.owed);
+        self.room.as_mut().map_or(Ok(()), |room| room(owed)).map_err(|why| Malformed(why.into()))
     }
     /// Nothing left?
     pub fn is_empty(&self) -> bool {
@@ -85,6 +109,7 @@ impl<'m> Reader<'m> {
 
     /// A value with its type in front.
     pub fn argument(&mut self) -> Result<Argument, Malformed> {
+        self.holds(VALUE_BYTES)?;
         let code = self.byte()?;
         let is_null = self.byte()? & 1 == 1;
         if is_null {

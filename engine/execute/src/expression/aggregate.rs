@@ -8,6 +8,7 @@
 //! Cost: count, sum, avg, min and max hold a few words; the others hold their values, DISTINCT a hash set.
 
 use super::error::EvalError;
+use super::metered;
 use super::operators;
 use model::batch::Carried;
 use model::compare::total_order;
@@ -292,10 +293,10 @@ impl Aggregator {
             (State::Sum(sum), _) => sum.total()?,
             (State::Extreme(best), _) => best.unwrap_or_default(),
             (State::Values(values), F::PercentileCont) => {
-                percentile_cont(&values.into_list(), self.percentile)
+                percentile_cont(&values.into_list(), self.percentile)?
             }
             (State::Values(values), F::PercentileDisc) => {
-                percentile_disc(values.into_list(), self.percentile)
+                percentile_disc(values.into_list(), self.percentile)?
             }
             (State::Values(values), _) => Value::try_list(values.into_list())?,
             (State::Numbers(numbers), function) => {
@@ -444,25 +445,24 @@ fn standard_deviation(numbers: &[f64], sample: bool) -> f64 {
     (squares / if sample { count - 1.0 } else { count }).sqrt()
 }
 
-fn percentile_cont(values: &[Value], percentile: Option<f64>) -> Value {
-    let mut numbers: Vec<f64> = values.iter().filter_map(operators::as_float).collect();
-    numbers.sort_by(f64::total_cmp);
+fn percentile_cont(values: &[Value], percentile: Option<f64>) -> Result<Value, EvalError> {
+    let numbers = metered::sorted(values.iter().filter_map(operators::as_float).collect(), f64::total_cmp)?;
     let (Some(last), Some(percentile)) = (numbers.len().checked_sub(1), percentile) else {
-        return Value::Null;
+        return Ok(Value::Null);
     };
     let at = percentile * last as f64;
     let (below, above) = (numbers[at.floor() as usize], numbers[at.ceil() as usize]);
     let part = at - at.floor();
-    Value::Float(if part == 0.0 { below } else { below * (1.0 - part) + above * part })
+    Ok(Value::Float(if part == 0.0 { below } else { below * (1.0 - part) + above * part }))
 }
 
-fn percentile_disc(mut values: Vec<Value>, percentile: Option<f64>) -> Value {
-    values.sort_by(total_order);
+fn percentile_disc(values: Vec<Value>, percentile: Option<f64>) -> Result<Value, EvalError> {
+    let mut values = metered::sorted(values, total_order)?;
     let Some(percentile) = percentile.filter(|_| !values.is_empty()) else {
-        return Value::Null;
+        return Ok(Value::Null);
     };
     let at = percentile * values.len() as f64;
     let whole = at.floor() as usize;
     let exact = at == at.floor() && whole > 0;
-    values.swap_remove(if exact { whole - 1 } else { whole })
+    Ok(values.swap_remove(if exact { whole - 1 } else { whole }))
 }

@@ -161,8 +161,20 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
+    /// A chain of operators is as high as it is long: it is gone down without recursion.
     fn node(&mut self, expr: &Expr) -> Result<Node, EvalError> {
-        Ok(fold(prepare(self.plain(expr)?)?))
+        let (mut chain, mut first) = (Vec::new(), expr);
+        while let Expr::Binary(operator, a, b) = first
+            && !matches!(operator, BinaryOperator::In | BinaryOperator::Matches)
+        {
+            chain.push((*operator, b));
+            first = a;
+        }
+        let mut node = fold(prepare(self.plain(first)?)?);
+        while let Some((operator, b)) = chain.pop() {
+            node = fold(prepare(Node::Binary(operator, Box::new(node), self.boxed(b)?))?);
+        }
+        Ok(node)
     }
 
     fn boxed(&mut self, expr: &Expr) -> Result<Box<Node>, EvalError> {

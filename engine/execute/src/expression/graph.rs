@@ -203,12 +203,21 @@ impl Graph for Snapshot {
         self.catalog().key_name(key).cloned().unwrap_or_else(|| "".into())
     }
     fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
+        if let Some(label) = vertex.schema_label() {
+            return Ok(vec![label]);
+        }
         Ok(self.catalog().labels_of(Snapshot::labels(self, vertex)?).to_vec())
     }
     fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
+        if vertex.schema_label().is_some() {
+            return Ok(None);
+        }
         Ok(Some(Snapshot::labels(self, vertex)?))
     }
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
+        if let Some(own) = vertex.schema_label() {
+            return Ok(own == label);
+        }
         let found = Snapshot::has_label(self, vertex, label)?;
         if !found {
             must_exist(self, vertex)?;

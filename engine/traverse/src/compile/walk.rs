@@ -218,7 +218,7 @@ impl Compiler {
             let predicate = predicate_of(label).ok_or_else(|| wants(instruction, "a label"))?;
             steps.push(Step::Has { what: HasWhat::Label, predicate });
             arguments = &instruction.arguments[1..];
-            debug_assert!(arguments == [key.clone(), value.clone()]);
+            debug_assert_eq!(arguments.len(), [key, value].len());
         }
         let what = match arguments.first() {
             Some(Argument::Value(Object::String(key))) => HasWhat::Key(key.clone()),

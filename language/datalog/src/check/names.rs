@@ -2,10 +2,12 @@
 
 use crate::clause::{Clause, Said, SaidAtom, SaidLiteral, SaidName};
 use crate::error::{DatalogError, ErrorKind, Span};
+use crate::limits::COMPARED_NAMES_MAX;
 use crate::program::{
     Atom, GraphRelation, Literal, Program, Relation, RelationNo, Rule, Source, Suspect, Term,
 };
 use model::Value;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// What the clauses say of a relation.
@@ -20,16 +22,21 @@ struct Known {
     numbers: Option<(RelationNo, RelationNo)>,
 }
 
+/// Relations of the graph by name and width: their numbers, and the defined names that are probably meant.
+type Asked = HashMap<(SaidName, usize), (RelationNo, Option<String>)>;
+
 pub(super) struct Names {
     known: HashMap<SaidName, Known>,
     /// In order of the text.
     order: Vec<SaidName>,
+    /// Relations of the graph that were asked so far, by name and width, and what each is probably meant to be.
+    graph: RefCell<Asked>,
 }
 
 impl Names {
     /// Relations that the clauses define.
     pub fn of(clauses: &[Clause]) -> Result<Names, DatalogError> {
-        let mut names = Names { known: HashMap::new(), order: Vec::new() };
+        let mut names = Names { known: HashMap::new(), order: Vec::new(), graph: RefCell::default() };
         for clause in clauses {
             match clause {
                 Clause::Rule { head, body } => {
@@ -154,20 +161,23 @@ impl Names {
             return self.derived(atom, program);
         }
         let graph = self.graph(atom)?;
-        let source = Source::Graph(graph.clone());
-        if let Some(similar) = self.similar(&atom.name.first).filter(|_| atom.name.second.is_none()) {
+        let mut known = self.graph.borrow_mut();
+        let (number, similar) = known.entry((atom.name.clone(), atom.terms.len())).or_insert_with(|| {
+            let similar = self.similar(&atom.name.first).filter(|_| atom.name.second.is_none());
+            (self.add(atom, &graph, program), similar)
+        });
+        if let Some(similar) = similar.clone() {
             program.suspects.push(Suspect { relation: graph, similar, span: atom.span });
         }
-        let found = program.relations.iter().position(|relation| relation.source == source);
-        Ok(found.unwrap_or_else(|| {
-            let name = match program.relations.iter().any(|relation| *relation.name == *atom.name.to_string())
-            {
-                true => format!("{}@{}", atom.name, atom.terms.len()),
-                false => atom.name.to_string(),
-            };
-            program.relations.push(Relation { name: name.into(), arity: atom.terms.len(), source });
-            program.relations.len() - 1
-        }))
+        Ok(*number)
+    }
+    /// Gives a relation of the graph its number.
+    fn add(&self, atom: &SaidAtom, graph: &GraphRelation, program: &mut Program) -> RelationNo {
+        let (plain, source) = (atom.name.to_string(), Source::Graph(graph.clone()));
+        let is_taken = program.relations.iter().any(|relation| *relation.name == *plain);
+        let name = if is_taken { format!("{plain}@{}", atom.terms.len()) } else { plain };
+        program.relations.push(Relation { name: name.into(), arity: atom.terms.len(), source });
+        program.relations.len() - 1
     }
     /// The graph's relation of this name and width.
     fn graph(&self, atom: &SaidAtom) -> Result<GraphRelation, DatalogError> {
@@ -189,6 +199,9 @@ impl Names {
     }
     /// A defined name that this one is probably meant to be: it differs in case alone, or by one letter.
     fn similar(&self, name: &str) -> Option<String> {
+        if self.order.len() > COMPARED_NAMES_MAX {
+            return None;
+        }
         let near = |other: &&SaidName| {
             let (a, b) = (name.to_lowercase(), other.first.to_lowercase());
             a == b || (a.len() > 2 && b.len() > 2 && one_letter(&a, &b))

@@ -1,12 +1,13 @@
 //! `math`: a formula over names, in floating point as Gremlin computes it.
 
 use super::binary;
+use crate::limits::FORMULA_OPERATORS_MAX;
 use plan::Expr;
 use plan::expr::BinaryOperator;
 
 /// A formula as an expression; `name` gives what a name stands for. None for what is not sums, products and parentheses.
 pub(super) fn formula(text: &str, name: &mut dyn FnMut(&str) -> Option<Expr>) -> Option<Expr> {
-    let mut reader = Formula { rest: text, name, depth: 0 };
+    let mut reader = Formula { rest: text, name, depth: 0, operators: 0 };
     let whole = reader.sum()?;
     reader.rest.trim_start().is_empty().then_some(whole)
 }
@@ -18,6 +19,7 @@ struct Formula<'f> {
     rest: &'f str,
     name: &'f mut dyn FnMut(&str) -> Option<Expr>,
     depth: usize,
+    operators: usize,
 }
 
 impl Formula<'_> {
@@ -30,6 +32,10 @@ impl Formula<'_> {
     fn sum(&mut self) -> Option<Expr> {
         let mut left = self.product()?;
         while let Some(sign) = self.take(&['+', '-']) {
+            self.operators += 1;
+            if self.operators > FORMULA_OPERATORS_MAX {
+                return None;
+            }
             let operator = if sign == '+' { BinaryOperator::Add } else { BinaryOperator::Subtract };
             left = binary(operator, left, self.product()?);
         }
@@ -38,6 +44,10 @@ impl Formula<'_> {
     fn product(&mut self) -> Option<Expr> {
         let mut left = self.part()?;
         while let Some(sign) = self.take(&['*', '/']) {
+            self.operators += 1;
+            if self.operators > FORMULA_OPERATORS_MAX {
+                return None;
+            }
             let operator = if sign == '*' { BinaryOperator::Multiply } else { BinaryOperator::Divide };
             left = binary(operator, left, self.part()?);
         }

@@ -64,7 +64,7 @@ fn http(bytes: &[u8]) {
     let mut out = Answer(0);
     if let Ok(Some(known)) = http.admit(&head, &mut out) {
         // An answer that grows too long ends there.
-        drop(http.answer(&known, &head, body, &mut out));
+        drop(http.answer(&known, (&head, body), &mut |_| Ok(()), &mut out));
     }
 }
 

@@ -15,8 +15,10 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value, Eva
     };
     metered::text(text.len())?;
     Ok(match function {
-        F::ToUpper | F::Upper => Value::string(text.to_uppercase()),
-        F::ToLower | F::Lower => Value::string(text.to_lowercase()),
+        F::ToUpper | F::Upper => Value::string(metered::in_pieces(&text, str::to_uppercase)?),
+        // A sigma at the end of a word is another small letter: what is in one piece with it decides.
+        F::ToLower | F::Lower if text.contains('Σ') => Value::string(text.to_lowercase()),
+        F::ToLower | F::Lower => Value::string(metered::in_pieces(&text, str::to_lowercase)?),
         F::CharLength | F::CharacterLength => Value::Int(text.chars().count() as i64),
         F::Left => Value::string(text.chars().take(length(function, &arguments[1])?).collect::<String>()),
         F::Right => {
