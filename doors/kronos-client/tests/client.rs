@@ -207,3 +207,45 @@ async fn one_session_makes_many_calls_at_once() {
     kronos.close().await.unwrap();
     tokio::task::block_in_place(|| drop(group));
 }
+
+#[test]
+fn tokens_and_certificates_are_shown_and_checked() {
+    let folder = TemporaryFolder::new("kronos-client-tls").unwrap();
+    let certificate = || rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let made = certificate();
+    let (pem, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    let token = "0123456789abcdef".to_string();
+    let mut server = ServerOptions::new("127.0.0.1:0".parse().unwrap(), folder.path().join("data"));
+    server.tls = Some(kronos::Tls::from_pem(pem.as_bytes(), key.as_bytes(), pem.as_bytes()));
+    server.tokens = Some(kronos::Tokens::from_text(&token).unwrap());
+    let running = serve(&server).unwrap();
+    let options = Options {
+        token: Some(token.clone()),
+        tls_ca: Some(pem.into_bytes()),
+        tls_name: Some("localhost".into()),
+        patience: Duration::from_secs(2),
+        ..Options::new([running.address().to_string()])
+    };
+    assert!(!format!("{options:?}").contains(&token), "a token is not printed");
+    let refused = |options: Options| blocking::Kronos::connect_with(options).map(drop).unwrap_err();
+    let kronos = blocking::Kronos::connect_with(options.clone()).unwrap();
+    assert_eq!(kronos.create_events(2).unwrap().len(), 2);
+    assert!(matches!(kronos.change_members("127.0.0.1:1", true).unwrap_err(), KronosError::Forbidden(_)));
+    kronos.close().unwrap();
+    for token in [None, Some("another-0123456789".to_string())] {
+        let error = refused(Options { token, ..options.clone() });
+        assert!(matches!(error, KronosError::Unauthenticated(_)), "{error:?}");
+    }
+    let stranger = Some(certificate().cert.pem().into_bytes());
+    for (tls_ca, tls_name) in [
+        (stranger, options.tls_name.clone()),
+        (None, None),
+        (options.tls_ca.clone(), Some("elsewhere".to_string())),
+    ] {
+        let error = refused(Options { tls_ca, tls_name, ..options.clone() });
+        assert!(matches!(error, KronosError::Unavailable(_)), "{error:?}");
+    }
+    let unsendable = refused(Options { token: Some("line\nbreak".into()), ..options });
+    assert!(matches!(unsendable, KronosError::Options(_)), "{unsendable:?}");
+    running.stop().unwrap();
+}
