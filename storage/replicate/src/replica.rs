@@ -178,9 +178,9 @@ pub struct Replica<M> {
     /// Committed and not yet applied.
     committed: VecDeque<Entry>,
     proposals: BTreeSet<u64>,
-    /// Reads that came with the inputs of this step.
+    /// Reads that wait for the question under way.
     new_reads: Vec<u64>,
-    /// Reads that ask the leader, in batches by number.
+    /// Reads that ask the leader, by the number of their question: at most one question at a time.
     asking: BTreeMap<u64, Asking>,
     next_batch: u64,
     /// Reads that wait until an entry is applied, by entry.
@@ -266,6 +266,8 @@ impl<M: StateMachine> Replica<M> {
         self.ask_new_reads();
         while self.node.has_ready() {
             self.work_off()?;
+            // Those that waited for an answer that came just now; the library takes no question within a round.
+            self.ask_new_reads();
         }
         self.apply_committed()?;
         self.notice_role();
@@ -313,6 +315,7 @@ impl<M: StateMachine> Replica<M> {
             let asking = self.asking.remove(&batch).expect("it was just seen");
             asking.tokens.into_iter().for_each(|token| self.refuse_read(token));
         }
+        self.ask_new_reads();
         again.into_iter().for_each(|batch| self.node.read_index(self.context(batch)));
         self.promote_learners();
     }
@@ -370,9 +373,9 @@ impl<M: StateMachine> Replica<M> {
         self.outputs.push(Output::Read { token, outcome });
     }
 
-    /// One question to the leader for all reads that came together.
+    /// One question to the leader for all reads that came while the last one was under way.
     fn ask_new_reads(&mut self) {
-        if self.new_reads.is_empty() {
+        if self.new_reads.is_empty() || !self.asking.is_empty() {
             return;
         }
         self.next_batch += 1;

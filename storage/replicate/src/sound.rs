@@ -13,8 +13,10 @@ const NUMBER_LARGEST: u64 = 1 << 62;
 /// Could a replica of this group have sent it?
 pub(crate) fn is_sound<T: Storage>(message: &Message, log: &RaftLog<T>) -> bool {
     let numbers = [message.term, message.log_term, message.index, message.commit, message.commit_term];
+    // A question of a follower is of no term.
+    let without_term = message.get_msg_type() == MessageType::MsgReadIndex;
     if message.from == INVALID_ID
-        || message.term == 0
+        || (message.term == 0) != without_term
         || numbers.iter().any(|number| *number > NUMBER_LARGEST)
     {
         return false;

@@ -326,6 +326,28 @@ fn histories_with_faults() {
     assert!(reads > 50 * rounds as u64, "only {reads} reads in {rounds} histories");
 }
 
+/// Where nothing fails, every replica may read at once: a question of a follower was once taken for no message of a replica, and timed out.
+#[test]
+fn followers_read_too() {
+    for seed in 0..5 {
+        let mut world = World::new(seed, 3);
+        (0..100).for_each(|_| world.step(false));
+        for at in 0..3 {
+            let token = u64::MAX - at as u64;
+            world.reads.insert(token, Reading { node: at, must_see: world.acknowledged.clone() });
+            let before = world.reads_done;
+            world.tell(at, vec![Input::Read { token }]);
+            for _ in 0..60 {
+                if world.reads.contains_key(&token) {
+                    world.step(false);
+                }
+            }
+            assert!(!world.reads.contains_key(&token), "seed {seed}: replica {at} does not answer");
+            assert!(world.reads_done > before, "seed {seed}: replica {at} may not read");
+        }
+    }
+}
+
 /// The same seed does the same.
 #[test]
 fn a_seed_replays() {
