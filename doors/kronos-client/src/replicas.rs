@@ -27,6 +27,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 /// An attempt takes no longer.
 const ATTEMPT_TIMEOUT_MAX: Duration = Duration::from_secs(8);
+/// A replica that did not answer is not asked by spread questions for so long.
+const AWAY: Duration = Duration::from_secs(1);
 /// Between two tries when nobody leads; doubled up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(10);
 /// A pause is no longer.
@@ -64,6 +66,8 @@ struct Known {
     at: usize,
     /// The one that a spread question asks next.
     next: usize,
+    /// Replicas that did not answer, and until when spread questions pass them over.
+    away: HashMap<String, Instant>,
     clients: HashMap<String, Client>,
 }
 
@@ -83,7 +87,13 @@ impl Replicas {
             let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem));
             options.tls_name.iter().fold(tls, |tls, name| tls.domain_name(name))
         });
-        let known = Known { addresses: options.replicas.clone(), at: 0, next: 0, clients: HashMap::new() };
+        let known = Known {
+            addresses: options.replicas.clone(),
+            at: 0,
+            next: 0,
+            away: HashMap::new(),
+            clients: HashMap::new(),
+        };
         let replicas =
             Replicas { known: Mutex::new(known), token: Token(token), tls, patience: options.patience };
         // An address or a certificate that is none is said now.
@@ -128,13 +138,20 @@ impl Replicas {
         if !spread {
             return known.addresses[known.at].clone();
         }
-        known.next = (known.next + 1) % known.addresses.len();
-        known.addresses[known.next].clone()
+        let (count, now) = (known.addresses.len(), Instant::now());
+        let is_here = |at: &usize| known.away.get(&known.addresses[*at]).is_none_or(|until| *until <= now);
+        let following = (1..=count).map(|step| (known.next + step) % count);
+        let next = following.clone().find(is_here).unwrap_or((known.next + 1) % count);
+        known.next = next;
+        known.addresses[next].clone()
     }
 
     /// Asks another one from now on, unless somebody else has found one meanwhile.
     fn leave(&self, address: &str, leader: Option<&str>) {
         let mut known = self.known.lock();
+        if leader.is_none() {
+            known.away.insert(address.to_string(), Instant::now() + AWAY);
+        }
         if known.addresses[known.at] != address {
             return;
         }
