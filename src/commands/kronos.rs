@@ -27,8 +27,8 @@ pub struct Kronos {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7700")]
     listen: SocketAddr,
     /// Folder of the log and the snapshots
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "status")]
+    data: Option<PathBuf>,
     /// All replicas of a new group, this one among them, separated by commas; the same list for each
     #[arg(long, value_name = "ADDRS", value_delimiter = ',')]
     peers: Vec<String>,
@@ -44,10 +44,10 @@ pub struct Kronos {
     /// Private key (PEM) of the certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Certificates (PEM) that the other replicas' are checked against; if not said: --tls-cert
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    /// Certificates (PEM) that the other replicas' are checked against; if not said: --tls-cert. With --status: that the replica's is checked against
+    #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
-    /// Tokens that clients show, one a line; any of them is good
+    /// Tokens that clients show, one a line; any of them is good. With --status the first is shown
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Tokens that replicas show each other, one a line: the first is shown, any is good. Members are changed with them, too
@@ -56,10 +56,23 @@ pub struct Kronos {
     /// Listen on an address that others can reach without TLS and tokens
     #[arg(long)]
     insecure: bool,
+    /// Address for Prometheus (HTTP, path /metrics), without TLS and passwords: only of this machine, or of a network of your own
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<SocketAddr>,
+    /// Serve nothing; ask the replica at this address how it stands: leader, members, events, orders, searches, lag
+    #[arg(long, value_name = "ADDR", conflicts_with_all = ["data", "peers", "join"])]
+    status: Option<String>,
 }
 
 impl Kronos {
     pub fn run(self) -> Result<(), Exit> {
+        let Some(data) = self.data else {
+            return print_status(&self.status.unwrap_or_default(), self.tls_ca, self.token_file);
+        };
+        if self.tls_ca.is_some() && self.tls_cert.is_none() {
+            let error = Error::new("Tanglewood.ClientError.Kronos.Tls", "--tls-ca needs --tls-cert");
+            return Err(error.hint("name the server's own certificate and its key, too").into());
+        }
         let tokens =
             |file: Option<&PathBuf>| file.map(|file| Tokens::from_file(file)).transpose().map_err(failed);
         let tls = self
@@ -76,7 +89,8 @@ impl Kronos {
             tokens: tokens(self.token_file.as_ref())?,
             peer_tokens: tokens(self.peer_token_file.as_ref())?,
             insecure: self.insecure,
-            ..Options::new(self.listen, self.data)
+            metrics: self.metrics,
+            ..Options::new(self.listen, data)
         };
         let running = serve(&options).map_err(failed)?;
         let mut end = EndSignal::catch().map_err(|error| failed(KronosServerError::Listen(error)))?;
@@ -91,6 +105,16 @@ impl Kronos {
         }
         running.stop().map_err(failed)
     }
+}
+
+fn print_status(address: &str, tls_ca: Option<PathBuf>, token_file: Option<PathBuf>) -> Result<(), Exit> {
+    let text = |file: Option<PathBuf>| file.map(|file| world::files::read_text(&file)).transpose();
+    let (tls_ca, tokens) = (text(tls_ca)?, text(token_file)?);
+    let token = tokens.as_deref().and_then(|tokens| tokens.lines().next()).map(str::trim);
+    let stats = kronos::status(address, tls_ca.as_deref(), token)
+        .map_err(|what| Error::new("Tanglewood.ClientError.Kronos.Status", what))?;
+    world::files::stdout().write_all(kronos::status_text(&stats).as_bytes())?;
+    Ok(())
 }
 
 fn greet(running: &Running, options: &Options) {
@@ -110,6 +134,9 @@ fn greet(running: &Running, options: &Options) {
         running.address(),
         options.data.display()
     );
+    if let Some(address) = running.metrics_address() {
+        text += &format!("  metrics    http://{address}/metrics\n");
+    }
     let is_safe = options.tls.is_some() && options.tokens.is_some();
     if !running.address().ip().is_loopback() && !is_safe {
         text += "  warning    without TLS and tokens: whoever reaches this address may order events, or read along\n";

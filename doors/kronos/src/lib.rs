@@ -30,6 +30,7 @@ mod server_core;
 mod service;
 #[cfg(test)]
 mod simulation;
+mod status;
 mod wire;
 
 pub use error::KronosServerError;
@@ -38,4 +39,5 @@ pub use in_process::InProcess;
 pub use options::{CALLS_MAX, MEMBERS_MAX, MESSAGE_BYTES_MAX, Options};
 pub use places::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
 pub use serve::{Running, serve};
+pub use status::{status, status_text};
 pub use wire::v1;
