@@ -311,15 +311,8 @@ impl Keeper {
     ) -> Result<Subscription, StandingError> {
         let answer = missed.answer;
         let mut resuming = Resuming::begin(&self.engine, from, missed)?;
-        let mut before = None;
         loop {
             let has_enough = resuming.catch_up()?;
-            if before.replace(resuming.at) == Some(resuming.at) {
-                return Err(StandingError::Storage(format!(
-                    "the log has nothing behind commit {}",
-                    resuming.at.place
-                )));
-            }
             let (at, queue) = (resuming.at, &resuming.queue);
             let joined = self.with_query(name, argument, |query, arguments, follower| match has_enough {
                 // Another one of the same name was made meanwhile.

@@ -17,6 +17,7 @@ mod edge_list;
 mod first;
 pub mod graphs;
 mod gremlin;
+mod kronos;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
@@ -47,6 +48,11 @@ const BENCHES: &[(&str, &str, Bench)] = &[
     ),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
     ("datalog", "rules: full answers, single facts that go, questions with bound values", datalog::run),
+    (
+        "kronos",
+        "the event ordering service: figures 5.1 to 5.8 of Weaver, and its graph in process",
+        kronos::run,
+    ),
     ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),

@@ -70,6 +70,10 @@ const CYPHER_KUZU: &str = concat!(
     include_str!("../peers/cypher_kuzu.py")
 );
 
+/// Events created one after the other, with Python's package for gRPC.
+pub const KRONOS_CREATE: Peer =
+    Peer { name: "grpcio", package: "grpc", script: include_str!("../peers/kronos_create.py") };
+
 /// What all scripts share.
 const COMMON: &str = include_str!("../peers/common.py");
 

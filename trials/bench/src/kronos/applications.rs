@@ -1,0 +1,98 @@
+//! Figures 5.1 and 5.2: a graph store and a bank ordered by the service, beside twins that lock. Each history is replayed one operation after the
+//! other.
+//!
+//! Shards live in this process and a message between client and shard takes [`HOP`] each way; calls of the service go over loopback.
+
+use super::fault;
+use super::group::Group;
+use crate::data;
+use crate::report::Report;
+use kronos_client::Options;
+use kronos_examples::kronograph::{self, Social};
+use kronos_examples::{Load, Outcome, bank};
+use std::path::Path;
+use std::time::Duration;
+
+const HOP: Duration = Duration::from_micros(200);
+const GRAPH_CLIENTS: usize = 32;
+const GRAPH_OPERATIONS: usize = 4_000;
+const PEOPLE: u32 = 10_000;
+const NETWORK: &str = "ego-twitter.txt";
+const BANK_CLIENTS: usize = 64;
+const BANK_OPERATIONS: usize = 10_000;
+const ACCOUNTS: usize = 1_000;
+
+pub(super) fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    let group = match Group::start(1) {
+        Ok(group) => group,
+        Err(why) => {
+            report.skipped("applications", &why);
+            return Ok(());
+        }
+    };
+    let options = || Options::new(group.addresses().to_vec());
+    let hop_us = HOP.as_micros();
+    report.section(&format!(
+        "figure 5.1: friend recommendation, {GRAPH_CLIENTS} clients, 95/5, {hop_us} us a hop"
+    ));
+    let mut graphs = vec![
+        ("sparse", 1.4, Social::random(PEOPLE, 10, super::SEED)),
+        ("dense", 8.3, Social::random(PEOPLE, 100, super::SEED)),
+    ];
+    match folder.map(twitter) {
+        Some(Ok(social)) => graphs.push(("ego-twitter", 50.0, social)),
+        Some(Err(why)) => report.skipped("ego-twitter", &why),
+        None => report.skipped("ego-twitter", "it needs --data"),
+    }
+    for (name, paper, social) in graphs {
+        let load = Load { seed: super::SEED, hop: HOP, ..Load::new(GRAPH_CLIENTS, GRAPH_OPERATIONS) };
+        let ordered = right(kronograph::with_kronos(options(), &load, &social).map_err(fault)?)?;
+        let locked = right(kronograph::with_locks(&load, &social))?;
+        ratio(report, name, &ordered, &locked, paper);
+    }
+    report.section(&format!(
+        "figure 5.2: transfers, {BANK_CLIENTS} clients, {ACCOUNTS} accounts, {hop_us} us a hop"
+    ));
+    let load = Load { seed: super::SEED, hop: HOP, ..Load::new(BANK_CLIENTS, BANK_OPERATIONS) };
+    let ordered = right(bank::with_kronos(options(), &load, ACCOUNTS).map_err(fault)?)?;
+    let locked = right(bank::with_locks(&load, ACCOUNTS))?;
+    ratio(report, "bank", &ordered, &locked, 3.0);
+    let hoped = bank::without_order(&load, ACCOUNTS);
+    let part = ordered.per_second() / hoped.per_second();
+    let shown = format!("{:.0} %, {:.0}/s without", part * 100.0, hoped.per_second());
+    report.figure("bank beside no order at all", &shown, "94 % (paper)", part >= 0.94);
+    Ok(())
+}
+
+fn right(outcome: Outcome) -> Result<Outcome, String> {
+    outcome.verdict.clone().map(|()| outcome)
+}
+
+fn ratio(report: &mut Report, name: &str, ordered: &Outcome, locked: &Outcome, paper: f64) {
+    let times = ordered.per_second() / locked.per_second();
+    let asked = ordered.calls as f64 / ordered.operations as f64;
+    report.note(format!(
+        "{name}: {:.0}/s ordered, {asked:.2} calls of the service an operation, {} began again; {:.0}/s with locks, {} began again",
+        ordered.per_second(),
+        ordered.repeated,
+        locked.per_second(),
+        locked.repeated
+    ));
+    let name = format!("{name} beside its twin that locks");
+    report.figure(&name, &format!("{times:.2} times"), &format!("{paper} times (paper)"), times >= paper);
+}
+
+/// The network of the paper's figure: lines of two numbers.
+fn twitter(folder: &Path) -> Result<Social, String> {
+    let text = data::text(folder, NETWORK)?;
+    let mut friendships = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let mut numbers = line.split_whitespace().map(str::parse::<u32>);
+        let (Some(Ok(a)), Some(Ok(b))) = (numbers.next(), numbers.next()) else {
+            return Err(format!("{NETWORK}: `{line}` is no edge"));
+        };
+        friendships.push((a, b));
+    }
+    let people = friendships.iter().map(|(a, b)| a.max(b) + 1).max().ok_or("it has no edges")?;
+    Ok(Social::new(people, friendships))
+}
