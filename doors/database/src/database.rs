@@ -36,7 +36,7 @@ pub struct Database {
 
 struct Inner {
     engine: Engine,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     plans: PlanCache,
     degrees: Arc<Degrees>,
     traversals: crate::gremlin::Plans,
@@ -154,7 +154,7 @@ impl Database {
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let inner = Inner {
             engine,
-            runtime,
+            runtime: Arc::new(runtime),
             plans: PlanCache::default(),
             degrees: Arc::default(),
             traversals: Default::default(),
@@ -353,7 +353,7 @@ impl Database {
     pub(crate) fn engine(&self) -> &Engine {
         &self.inner.engine
     }
-    pub(crate) fn runtime(&self) -> &Runtime {
+    pub(crate) fn runtime(&self) -> &Arc<Runtime> {
         &self.inner.runtime
     }
 
@@ -456,6 +456,6 @@ pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Bac
 /// Bytes of a query's text that lists of running queries show.
 const LABEL_BYTES_MAX: usize = 2_000;
 
-fn shortened(text: &str) -> &str {
+pub(crate) fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(LABEL_BYTES_MAX)]
 }

@@ -8,16 +8,21 @@ mod told;
 
 pub(crate) use told::Told;
 
-use crate::accounts::{Accounts, DEFAULT_TENANT};
+use crate::accounts::{Accounts, DEFAULT_TENANT, Payer};
+use crate::database::shortened;
 use crate::entries::{self, SetAside};
 use crate::error::in_text;
+use crate::interrupt::Ticket;
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{
     Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription,
     TurnEnd,
 };
 use attempts::Attempts;
-use execute::{Root, RootHandle, RootStatus};
+use execute::job::{Answer, NoAnswer};
+use execute::{
+    Access, ExecuteError, ExecuteOptions, Execution, ResultStream, Root, RootHandle, RootStatus, Runtime,
+};
 use installation::Installations;
 use parking_lot::Mutex;
 use plan::StatementKind;
@@ -172,14 +177,68 @@ struct Maker {
     engine: Engine,
     keeper: Keeper,
     handle: RootHandle,
+    runtime: Arc<Runtime>,
+    bytes_max: u64,
+}
+
+/// Who makes a query: on whose account it is made, and who is told that its first answer is under way.
+pub(crate) struct Creator<'a> {
+    pub payer: Payer,
+    /// The first answer may take so long.
+    pub time: Option<Duration>,
+    pub started: &'a dyn Fn(&ResultStream) -> Option<Ticket>,
+}
+
+impl Creator<'static> {
+    /// The database itself, which nobody interrupts.
+    fn itself() -> Creator<'static> {
+        Creator { payer: Payer::default(), time: None, started: &|_| None }
+    }
 }
 
 impl Maker {
-    fn make(&self, definition: &Definition, payer: u32, bounds: &Arc<Installing>) -> Result<(), Error> {
-        let asked = definition.planned(&self.engine.snapshot())?;
-        let (handle, Definition { name, text, .. }) = (self.handle.clone(), definition);
-        let wake = Arc::new(move |at| handle.wake(at));
-        Ok(self.keeper.create_within(name, text, asked, payer, wake, bounds)?)
+    /// Makes a query for which `payer` pays from then on. Its first answer is a job on the executors, on the account of who makes it.
+    fn make(
+        &self,
+        definition: &Definition,
+        payer: u32,
+        bounds: &Arc<Installing>,
+        creator: &Creator<'_>,
+    ) -> Result<(), Error> {
+        let snapshot = self.engine.snapshot();
+        let asked = definition.planned(&snapshot)?;
+        let (name, text) = (definition.name.clone(), definition.text.clone());
+        let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
+        let (tell, told) = std::sync::mpsc::channel();
+        let work = Box::new(move || {
+            let wake = Arc::new(move |at| handle.wake(at));
+            let _ = tell.send(keeper.create_within(&name, &text, asked, payer, wake, &bounds));
+            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
+        });
+        let options = ExecuteOptions {
+            tenant: creator.payer.tenant,
+            user: creator.payer.user,
+            label: shortened(&definition.content()).to_string(),
+            deadline: creator.time,
+            bytes_max: self.bytes_max,
+            ..ExecuteOptions::default()
+        };
+        let access = Access::Read(snapshot);
+        let mut stream = Execution::start_job(&self.runtime, work, Arc::from([]), access, options)?;
+        let ticket = (creator.started)(&stream);
+        let ended = stream.next().and_then(Result::err);
+        drop((stream, ticket));
+        // The job has told, or was never begun; who was told to end may have come to its own end first.
+        match (ended, told.recv()) {
+            (None, Ok(outcome)) => Ok(outcome?),
+            (None, Err(_)) => Err(ExecuteError::Plan("the job was not run".into()).into()),
+            (Some(fault), outcome) => {
+                if outcome.is_ok_and(|outcome| outcome.is_ok()) {
+                    let _ = self.keeper.drop_query(&definition.name);
+                }
+                Err(fault.into())
+            }
+        }
     }
 }
 
@@ -213,9 +272,10 @@ impl Database {
     /// # Errors
     /// As there.
     pub fn create_standing_for(&self, tenant: &str, name: &str, text: &str) -> Result<(), Error> {
-        self.create_defined(Definition::of(name.into(), text.into(), Some(tenant.into()), None))
+        let definition = Definition::of(name.into(), text.into(), Some(tenant.into()), None);
+        self.create_defined(&Creator::itself(), definition)
     }
-    fn create_defined(&self, definition: Definition) -> Result<(), Error> {
+    fn create_defined(&self, creator: &Creator<'_>, definition: Definition) -> Result<(), Error> {
         let (standing, payer) = (self.standing_queries(), self.accounts().tenant(&definition.tenant));
         // What is written is what is read at the next open, and what runs until then.
         let content = definition.content();
@@ -228,7 +288,7 @@ impl Database {
         let text = &*definition.text;
         let reserved = standing.installations.reserve(name, text, payer, || standing.is_kept(name))?;
         // The first answer may take its time; nobody else waits for it.
-        self.maker().make(&definition, payer, &Arc::default())?;
+        self.maker().make(&definition, payer, &Arc::default(), creator)?;
         let written = caught(|| {
             self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
                 Some(_) => Err(StandingError::NameTaken(name.into()).into()),
@@ -251,22 +311,29 @@ impl Database {
             self.runtime()
                 .add_root(SHARE, move |at| Box::new(Feeding { keeper: keeper.clone(), at }) as Box<dyn Root>)
         });
-        Maker { engine: self.engine().clone(), keeper: standing.keeper.clone(), handle: handle.clone() }
+        Maker {
+            engine: self.engine().clone(),
+            keeper: standing.keeper.clone(),
+            handle: handle.clone(),
+            runtime: self.runtime().clone(),
+            bytes_max: self.options().query_bytes_max,
+        }
     }
     /// Carries out a command of a statement, for good.
     pub(crate) fn carry_out(
         &self,
         command: &StandingCommand,
         params: &Params,
-        payer: u32,
+        creator: &Creator<'_>,
     ) -> Result<Option<Told>, Error> {
         match command {
             StandingCommand::Create { name, if_not_exists, .. }
                 if *if_not_exists && self.has_standing(name) => {}
             StandingCommand::Create { name, text, tenant, retain, .. } => {
-                let own = || self.accounts().names(payer, 0).0.into();
+                let own = || self.accounts().names(creator.payer.tenant, 0).0.into();
                 let tenant = tenant.clone().unwrap_or_else(own);
-                self.create_defined(Definition::of(name.clone(), text.clone(), Some(tenant), *retain))?;
+                let definition = Definition::of(name.clone(), text.clone(), Some(tenant), *retain);
+                self.create_defined(creator, definition)?;
             }
             StandingCommand::Drop { name, if_exists } if *if_exists && !self.has_standing(name) => {}
             StandingCommand::Drop { name, .. } => self.drop_standing(name)?,

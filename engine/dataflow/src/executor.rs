@@ -11,13 +11,14 @@ use crate::local::{Here, LocalQuery, drop_quietly};
 use crate::meter::Meter;
 use crate::tablets::Balancer;
 use crate::tenants::{Owner, Payer, Tenants, Work};
-use crate::turn::Turn;
-use crate::{Fault, Message, Root, RootStatus};
+use crate::turn::{Slice, Turn};
+use crate::{Fault, Message, Root, RootStatus, TenantNo, watch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use world::clock::monotonic_ns;
 use world::failpoint;
+use world::fiber::{Fiber, Resumed, Stacks};
 use world::panics::{Panicked, caught};
 use world::workers::WorkerControl;
 
@@ -31,21 +32,35 @@ enum Timer {
 }
 
 struct RootSlot {
-    /// `None` after it panicked.
-    root: Option<Box<dyn Root>>,
+    work: RootWork,
     in_ring: bool,
+    /// Woken while a turn of it was paused.
+    is_woken: bool,
+}
+
+/// A root after a turn: where it stands, and who pays for how much of its time.
+type RootTurn = (Box<dyn Root>, RootStatus, Vec<(TenantNo, u64)>);
+
+/// Where a root is.
+enum RootWork {
+    Here(Box<dyn Root>),
+    /// In a turn that has paused.
+    Paused(Fiber<RootTurn>),
+    /// It panicked.
+    Gone,
 }
 
 pub(crate) struct Executor<M: Message> {
     me: usize,
     quota_ns: u64,
     links: Arc<Links<M>>,
-    queries: HashMap<u64, Box<LocalQuery<M>>>,
+    queries: HashMap<u64, LocalQuery<M>>,
     /// Queries that have ended and are not all dropped yet.
     ended: Vec<LocalQuery<M>>,
     roots: HashMap<usize, RootSlot>,
     tenants: Tenants,
     meter: Meter,
+    stacks: Stacks,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     balancer: Balancer,
 }
@@ -66,6 +81,7 @@ impl<M: Message> Executor<M> {
             roots: HashMap::new(),
             tenants: Tenants::default(),
             meter: Meter::default(),
+            stacks: Stacks::default(),
             timers,
         }
     }
@@ -77,10 +93,42 @@ impl<M: Message> Executor<M> {
                 self.begin_anew(&panicked);
             }
         }
-        for local in self.queries.drain().map(|(_, local)| *local).chain(self.ended.drain(..)) {
+        self.close();
+    }
+
+    /// Drops all queries. They have been stopped, so calls that have paused end at their next look.
+    pub(crate) fn close(&mut self) {
+        for mut local in
+            std::mem::take(&mut self.queries).into_values().chain(std::mem::take(&mut self.ended))
+        {
+            self.end_paused(&mut local);
             drop_quietly(local);
         }
         while self.links.inboxes[self.me].queue.pop().is_some() {}
+        for (_, slot) in self.roots.drain() {
+            let mut work = slot.work;
+            while let RootWork::Paused(fiber) = work {
+                let resumed = caught(|| fiber.resume(u64::MAX, &mut self.stacks));
+                work = match resumed {
+                    Ok(Resumed::Paused(fiber)) => RootWork::Paused(fiber),
+                    Ok(Resumed::Done((root, ..))) => RootWork::Here(root),
+                    Err(_) => RootWork::Gone,
+                };
+            }
+        }
+    }
+
+    /// Lets a query that was stopped end the call in which it has paused.
+    fn end_paused(&mut self, local: &mut LocalQuery<M>) {
+        let slice = self.slice(monotonic_ns());
+        while local.is_paused() {
+            // A panic ends the call as well.
+            let _ = caught(|| local.give(slice, &mut self.stacks));
+        }
+    }
+
+    fn slice(&self, start_ns: u64) -> Slice {
+        Slice { start_ns, cpu_ns: self.meter.cpu_ns(), quota_ns: self.quota_ns }
     }
 
     /// Takes commands, fires timers and gives a turn; sleeps where there is nothing to do.
@@ -109,13 +157,14 @@ impl<M: Message> Executor<M> {
 
     /// After a panic in its own books, which nobody's net caught: every query that is here ends, and the thread serves on.
     fn begin_anew(&mut self, panicked: &Panicked) {
-        for (id, local) in std::mem::take(&mut self.queries) {
+        for (id, mut local) in std::mem::take(&mut self.queries) {
             local.shared.stop(Some(of_scheduler(panicked.clone())));
             if caught(|| self.tenants.remove(local.owner, id)).is_err() {
                 // Shares are lost with the books; those who work do not wait for them.
                 self.tenants = Tenants::default();
             }
-            self.ended.push(*local);
+            self.end_paused(&mut local);
+            self.ended.push(local);
         }
         self.roots.values_mut().for_each(|slot| slot.in_ring = false);
         let numbers: Vec<usize> = self.roots.keys().copied().collect();
@@ -171,6 +220,11 @@ impl<M: Message> Executor<M> {
     }
 
     fn take_command(&mut self, command: Command<M>) {
+        if let Some(id) = command.query()
+            && let Some(local) = self.queries.get_mut(&id).filter(|local| local.is_paused())
+        {
+            return local.later.push(command);
+        }
         match command {
             Command::Start(query) => self.with_query(&query, |mut here| here.start()),
             Command::Hold(query) => {
@@ -257,7 +311,7 @@ impl<M: Message> Executor<M> {
             self.sweep_timers();
             self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));
         }
-        let mut local = Box::new(LocalQuery::new(query.clone(), self.me));
+        let mut local = LocalQuery::new(query.clone(), self.me);
         if self.me == query.home {
             local.rules = query.accounts.rules();
             if !local.rules.is_empty() {
@@ -278,11 +332,19 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Drops all of a query that ended.
+    /// Drops all of a query that ended. A call of it that has paused finds that at its next look; where that is not enough, it goes on in
+    /// its turns until it ends.
     fn forget(&mut self, id: u64) {
+        let slice = self.slice(monotonic_ns());
+        let Some(local) = self.queries.get_mut(&id) else { return };
+        let stacks = &mut self.stacks;
+        // A panic ends the call as well.
+        if local.is_paused() && caught(|| local.give(slice, stacks)).is_ok_and(|ended| ended.is_none()) {
+            return;
+        }
         if let Some(local) = self.queries.remove(&id) {
             self.tenants.remove(local.owner, id);
-            self.ended.push(*local);
+            self.ended.push(local);
             self.drop_some();
         }
     }
@@ -312,18 +374,21 @@ impl<M: Message> Executor<M> {
 
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
-        let (cpu_ns, quota_ns) = (self.meter.cpu_ns(), self.quota_ns);
+        let slice = Slice { start_ns: now_ns, cpu_ns: self.meter.cpu_ns(), quota_ns: self.quota_ns };
+        let stacks = &mut self.stacks;
         // Operators have a net of their own: this one is for what goes on between their calls.
-        let turned = caught(|| {
+        let given = caught(|| {
             failpoint::visit("turn of a query");
-            local.here().turn(now_ns, cpu_ns, quota_ns)
+            local.give(slice, stacks)
         });
-        let (turn, end_ns) = turned.unwrap_or_else(|panicked| {
+        let ended = given.unwrap_or_else(|panicked| {
             local.shared.stop(Some(of_scheduler(panicked)));
-            (Turn::Over, monotonic_ns())
+            Some((Turn::Over, monotonic_ns()))
         });
+        let (turn, end_ns) = ended.unwrap_or_else(|| (Turn::More, monotonic_ns()));
         let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
+        let later = if ended.is_some() { std::mem::take(&mut local.later) } else { Vec::new() };
         local.in_ring = turn == Turn::More;
         let weight = local.shared.weight(local.used_ns);
         self.tenants.charge(owner, id, used_ns, weight, turn == Turn::More);
@@ -333,6 +398,7 @@ impl<M: Message> Executor<M> {
             Turn::Over => self.forget(id),
             Turn::Stuck => self.stuck(id, end_ns),
         }
+        later.into_iter().for_each(|command| self.take_command(command));
     }
 
     /// Looks whether rules of its accounts apply to a query; each does once.
@@ -387,7 +453,7 @@ impl<M: Message> Executor<M> {
                         self.queries.get_mut(&id).filter(|local| local.timer_ns == Some(at_ns))
                     {
                         local.timer_ns = None;
-                        self.wake(id, |mut here| here.wake_waiting());
+                        self.take_command(Command::Nudge(id));
                     }
                 }
                 Timer::Rules(id) => self.apply_rules(id, now_ns),
@@ -404,14 +470,16 @@ impl<M: Message> Executor<M> {
     }
 
     fn add_root(&mut self, number: usize, share: u32, make: &(dyn Fn(usize) -> Box<dyn Root> + Send + Sync)) {
-        let root = caught(|| make(self.me)).ok();
-        self.roots.insert(number, RootSlot { root, in_ring: false });
+        let work = caught(|| make(self.me)).map_or(RootWork::Gone, RootWork::Here);
+        self.roots.insert(number, RootSlot { work, in_ring: false, is_woken: false });
         self.tenants.set_share(Payer::Root(number), share);
         self.wake_root(number);
     }
 
     fn wake_root(&mut self, number: usize) {
-        if let Some(slot) = self.roots.get_mut(&number).filter(|slot| slot.root.is_some() && !slot.in_ring) {
+        let Some(slot) = self.roots.get_mut(&number) else { return };
+        slot.is_woken |= matches!(slot.work, RootWork::Paused(_));
+        if !matches!(slot.work, RootWork::Gone) && !slot.in_ring {
             slot.in_ring = true;
             self.tenants.push_root(number);
         }
@@ -421,27 +489,57 @@ impl<M: Message> Executor<M> {
         let slot = self.roots.get_mut(&number).expect("roots are never removed");
         slot.in_ring = false;
         let quota_ns = self.quota_ns;
-        let root = slot.root.as_mut().expect("a root that panicked is not woken");
-        let status = caught(|| (root.run(quota_ns), root.charges()));
-        let mut used_ns = self.meter.used(now_ns, monotonic_ns(), quota_ns);
-        let status = status.map(|(status, charges)| {
-            for (tenant, owed_ns) in charges {
-                used_ns = used_ns.saturating_sub(owed_ns);
-                self.tenants.owe(tenant, owed_ns);
+        let work = std::mem::replace(&mut slot.work, RootWork::Gone);
+        let stacks = &mut self.stacks;
+        let ended = caught(|| give_root(work, now_ns, quota_ns, stacks));
+        let used_ns = self.meter.used(now_ns, monotonic_ns(), quota_ns);
+        let charged_ns = match ended {
+            Ok(Resumed::Done((root, status, charges))) => {
+                slot.work = RootWork::Here(root);
+                let status = if std::mem::take(&mut slot.is_woken) { RootStatus::Busy } else { status };
+                match status {
+                    RootStatus::Busy => self.wake_root(number),
+                    RootStatus::Idle => {}
+                    RootStatus::WakeAt(at_ns) => self.timers.push(Reverse((at_ns, Timer::Root(number)))),
+                }
+                charges.iter().for_each(|(tenant, owed_ns)| self.tenants.owe(*tenant, *owed_ns));
+                used_ns.saturating_sub(charges.iter().map(|(_, owed_ns)| owed_ns).sum())
             }
-            status
-        });
-        self.tenants.charge_root(number, used_ns, false);
-        match status {
-            Ok(RootStatus::Busy) => self.wake_root(number),
-            Ok(RootStatus::Idle) => {}
-            Ok(RootStatus::WakeAt(at_ns)) => self.timers.push(Reverse((at_ns, Timer::Root(number)))),
-            Err(_) => slot.root = None,
-        }
+            Ok(Resumed::Paused(fiber)) => {
+                slot.work = RootWork::Paused(fiber);
+                slot.in_ring = true;
+                self.tenants.push_root(number);
+                used_ns
+            }
+            Err(_) => used_ns,
+        };
+        let more = self.roots[&number].in_ring;
+        self.tenants.charge_root(number, charged_ns, more);
     }
 }
 
 /// A panic of the scheduler in the name of a query, which ends that query alone: all that it has here is dropped.
 fn of_scheduler(panicked: Panicked) -> Fault {
     Fault::Panicked { operator: "scheduler".into(), message: panicked.message }
+}
+
+/// Gives a root a turn, or the rest of one that has paused.
+fn give_root(work: RootWork, now_ns: u64, quota_ns: u64, stacks: &mut Stacks) -> Resumed<RootTurn> {
+    let fiber = match work {
+        RootWork::Paused(fiber) => fiber,
+        RootWork::Here(mut root) => {
+            let body = move || {
+                watch::take_paused();
+                let status = root.run(quota_ns);
+                let charges = root.charges();
+                (root, status, charges)
+            };
+            match stacks.fiber(body) {
+                Ok(fiber) => fiber,
+                Err(body) => return Resumed::Done(body()),
+            }
+        }
+        RootWork::Gone => unreachable!("a root that panicked is not woken"),
+    };
+    fiber.resume(now_ns + quota_ns, stacks)
 }

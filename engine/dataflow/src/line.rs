@@ -12,12 +12,11 @@
 use crate::accounts::Level;
 use crate::graph::Inner;
 use crate::limits::{LINE_BATCHES_MAX, LINE_NS_MAX, MAILBOX_MESSAGES_MAX};
-use crate::watch::{self, Stopped, Watch};
+use crate::watch::{self, Tripwire};
 use crate::{Context, Failure, Fault, Flow, Graph, Message, Operator, Outcome};
 use crate::{ledger::BudgetExceeded, local::drop_quietly};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use world::clock::monotonic_ns;
 use world::failpoint;
 use world::panics::caught;
@@ -64,35 +63,6 @@ struct Seat<M: Message> {
     again: bool,
     /// It was told of the end of its input.
     told: bool,
-}
-
-/// Watches over loops inside calls, and remembers whether it stopped one.
-#[derive(Default)]
-struct Tripping {
-    until_ns: u64,
-    bytes_max: u64,
-    bytes: AtomicU64,
-    tripped: AtomicBool,
-}
-
-impl Watch for Tripping {
-    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
-        if now_ns < self.until_ns {
-            return Ok(());
-        }
-        self.tripped.store(true, Relaxed);
-        Err(Stopped::Time)
-    }
-    fn charge(&self, bytes: u64) -> Result<(), Stopped> {
-        if self.bytes.fetch_add(bytes, Relaxed).saturating_add(bytes) <= self.bytes_max {
-            return Ok(());
-        }
-        self.tripped.store(true, Relaxed);
-        Err(Stopped::Bytes)
-    }
-    fn release(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Relaxed);
-    }
 }
 
 /// Calls between two readings of the clock; operators read it themselves, within a call.
@@ -172,13 +142,13 @@ impl<M: Message> Line<M> {
         self.between.bytes_max = bytes_max;
         self.seats[0].again = true;
         // A loop that takes too long here stops, and begins anew on an executor.
-        let watch = Arc::new(Tripping { until_ns: self.between.until_ns, bytes_max, ..Tripping::default() });
-        let watched = watch::enter(watch.clone());
+        let wire = Arc::new(Tripwire::until(self.between.until_ns, bytes_max));
+        let watched = watch::enter(wire.clone());
         let outcome = caught(|| self.work());
         let sent = self.clear();
         drop(watched);
         match outcome {
-            _ if watch.tripped.load(Relaxed) => Tried::Unfinished,
+            _ if wire.is_tripped() => Tried::Unfinished,
             Ok(Ok(true)) => Tried::Done(sent),
             Ok(Err(failure)) if !failure.is::<BudgetExceeded>() => Tried::Failed(Fault::Operator(failure)),
             // Executors tell best who held too much, and who panicked.

@@ -55,6 +55,29 @@ pub(crate) enum Command<M: Message> {
     Share { tenant: TenantNo, user: Option<UserNo>, share: u32 },
 }
 
+impl<M: Message> Command<M> {
+    /// The query whose operators it is for.
+    pub(crate) fn query(&self) -> Option<u64> {
+        match self {
+            Command::Start(query)
+            | Command::Hold(query)
+            | Command::Deliver { query, .. }
+            | Command::Exhausted { query, .. }
+            | Command::CreateEmpty { query, .. }
+            | Command::Entered { query, .. }
+            | Command::Invite { query, .. }
+            | Command::Closed { query, .. }
+            | Command::Over { query, .. } => Some(query.id),
+            Command::Nudge(query) | Command::Wake { query, .. } => Some(*query),
+            Command::Feed { .. }
+            | Command::Stop(_)
+            | Command::AddRoot { .. }
+            | Command::WakeRoot(_)
+            | Command::Share { .. } => None,
+        }
+    }
+}
+
 pub(crate) struct Inbox<M: Message> {
     pub(crate) queue: SegQueue<Command<M>>,
     pub(crate) waker: OnceLock<Waker>,

@@ -9,22 +9,26 @@ use crate::graph::Inner;
 use crate::ledger::BudgetExceeded;
 use crate::level::{Account, Level};
 use crate::limits::BURIED_NODES_MAX;
-use crate::links::Shared;
+use crate::links::{Command, Shared};
 use crate::pace::Pace;
 use crate::rules::Rule;
 use crate::station::{Delivery, Item, Place, Station};
 use crate::tally::Tally;
 use crate::tenants::Owner;
 use crate::tree::{At, ROOT, Tree};
+use crate::turn::Turn;
 use crate::{Failure, Fault, Message};
 use hashbrown::HashMap;
 use std::sync::Arc;
+use world::fiber::Fiber;
 use world::panics::caught;
 
 /// A query on an executor, and how the executor deals with it.
 pub(crate) struct LocalQuery<M: Message> {
     pub(crate) shared: Shared<M>,
-    local: Local<M>,
+    pub(crate) work: Work<M>,
+    /// What came in while a turn was paused, in order.
+    pub(crate) later: Vec<Command<M>>,
     /// Among its user's runnable queries.
     pub(crate) in_ring: bool,
     /// On whose books it is here.
@@ -35,6 +39,16 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) rules: Vec<Rule>,
     /// When the executor will look again, if it must.
     pub(crate) timer_ns: Option<u64>,
+}
+
+/// Where the operators of a query are.
+pub(crate) enum Work<M: Message> {
+    /// Between two turns.
+    Here(Box<Local<M>>),
+    /// In a turn that has paused within a call.
+    Paused(Fiber<(Box<Local<M>>, (Turn, u64))>),
+    /// In a turn that runs.
+    InHand,
 }
 
 /// What of a query is on one executor.
@@ -85,17 +99,37 @@ impl<M: Message> LocalQuery<M> {
             tally: Tally::new(graph.vertices.len(), graph.scopes.len()),
         };
         let owner = shared.owner();
-        LocalQuery { shared, local, in_ring: false, owner, used_ns: 0, rules: Vec::new(), timer_ns: None }
+        LocalQuery {
+            shared,
+            work: Work::Here(Box::new(local)),
+            later: Vec::new(),
+            in_ring: false,
+            owner,
+            used_ns: 0,
+            rules: Vec::new(),
+            timer_ns: None,
+        }
     }
 
     /// Drops some of what it holds, after its end; true if more is left.
     pub(crate) fn drop_some(&mut self) -> bool {
-        // After a panic nobody knows what is left: the rest is dropped at once.
-        caught(|| self.local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false)
+        match &mut self.work {
+            // After a panic nobody knows what is left: the rest is dropped at once.
+            Work::Here(local) => caught(|| local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false),
+            _ => false,
+        }
+    }
+
+    /// True while a turn has paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        matches!(self.work, Work::Paused(_))
     }
 
     pub(crate) fn here(&mut self) -> Here<'_, M> {
-        Here { shared: &self.shared, local: &mut self.local }
+        match &mut self.work {
+            Work::Here(local) => Here { shared: &self.shared, local },
+            _ => unreachable!("what comes in for a query whose turn has paused waits for its end"),
+        }
     }
 }
 

@@ -28,6 +28,11 @@ impl Pace {
         self.skipped.set(0);
     }
 
+    /// The next look reads the clock.
+    pub(crate) fn read_anew(&self) {
+        self.skip.set(0);
+    }
+
     /// The time, or what it was shortly before.
     #[inline]
     pub(crate) fn look(&self) -> u64 {

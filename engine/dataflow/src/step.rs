@@ -6,7 +6,7 @@ use crate::level::Account;
 use crate::local::Here;
 use crate::station::{Item, Place, Station, Wish};
 use crate::tree::{At, ROOT};
-use crate::{Fault, Flow, Message, Outcome};
+use crate::{Fault, Flow, Message, Outcome, watch};
 use world::failpoint;
 use world::panics::caught;
 
@@ -19,6 +19,12 @@ impl<M: Message> Here<'_, M> {
         let (account, ends, result) = self.call(&mut station, until_ns);
         let wish = std::mem::take(&mut station.head.wish);
         let ticket = station.head.ticket.take();
+        let paused = watch::take_paused();
+        if paused.wall_ns > 0 {
+            self.local.tally.leave_out(paused);
+            self.local.pace.read_anew();
+        }
+        let until_ns = until_ns + paused.wall_ns;
         let now_ns = self.local.pace.look();
         if self.local.tally.called(vertex, station.head.tablet, now_ns) && now_ns > until_ns + quota_ns {
             self.local.tally.vertex(vertex).overruns += 1;

@@ -46,6 +46,7 @@ impl<M: Message> Stepped<M> {
 impl<M: Message> Drop for Stepped<M> {
     fn drop(&mut self) {
         self.links.shut_down();
+        self.executors.iter_mut().for_each(Executor::close);
         self.executors.clear();
         self.links.clear();
     }

@@ -4,6 +4,7 @@ use crate::Message;
 use crate::limits::LONG_CALL_NS;
 use crate::links::Shared;
 use crate::tablets::NO_TABLET;
+use crate::watch::Paused;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use world::clock::thread_cpu_ns;
 
@@ -120,6 +121,12 @@ impl Tally {
         (self.read_ns, self.cpu_ns) = (now_ns, cpu_ns);
         self.tellers = 0;
         self.unread.clear();
+    }
+
+    /// The call that has just ended was paused for a while.
+    pub(crate) fn leave_out(&mut self, paused: Paused) {
+        self.read_ns += paused.wall_ns;
+        self.cpu_ns += paused.cpu_ns;
     }
 
     /// The call that runs worked for this tablet.

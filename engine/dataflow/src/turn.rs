@@ -8,12 +8,13 @@
 //! vertices without, or the client; ports whose messages wait for another port's end, and those that a backward edge enters, take
 //! messages without bound (`Vertex::elastic`), charged to the query's bytes.
 
-use crate::Message;
 use crate::graph::Inner;
 use crate::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
-use crate::local::Here;
+use crate::local::{Here, Local, LocalQuery, Work};
 use crate::tree::{At, ROOT};
+use crate::{Message, watch};
 use std::sync::atomic::Ordering::Relaxed;
+use world::fiber::{Resumed, Stacks};
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +29,58 @@ pub(crate) enum Turn {
     Over,
 }
 
+/// The time that a query is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice {
+    pub(crate) start_ns: u64,
+    /// A reading of processor time not long before.
+    pub(crate) cpu_ns: u64,
+    pub(crate) quota_ns: u64,
+}
+
+impl<M: Message> LocalQuery<M> {
+    /// Gives it a turn, or the rest of one that has paused. None where a call of an operator is not over: nothing of the query here may be
+    /// touched before it has ended.
+    pub(crate) fn give(&mut self, slice: Slice, stacks: &mut Stacks) -> Option<(Turn, u64)> {
+        let fiber = match std::mem::replace(&mut self.work, Work::InHand) {
+            Work::Paused(fiber) => fiber,
+            Work::Here(mut local) => {
+                let shared = self.shared.clone();
+                let body = move || {
+                    let ended = Here { shared: &shared, local: &mut local }.turn(slice);
+                    (local, ended)
+                };
+                match stacks.fiber(body) {
+                    Ok(fiber) => fiber,
+                    Err(body) => return Some(self.put_back(body())),
+                }
+            }
+            Work::InHand => unreachable!("a query has one turn at a time"),
+        };
+        match fiber.resume(slice.start_ns + slice.quota_ns, stacks) {
+            Resumed::Done(ended) => Some(self.put_back(ended)),
+            Resumed::Paused(fiber) => {
+                self.work = Work::Paused(fiber);
+                None
+            }
+        }
+    }
+    fn put_back(&mut self, (local, ended): (Box<Local<M>>, (Turn, u64))) -> (Turn, u64) {
+        self.work = Work::Here(local);
+        ended
+    }
+}
+
 impl<M: Message> Here<'_, M> {
     /// Runs operators until the quota is used up, somebody else wants the executor, or nothing can run. Returns how it ended and the clock.
-    /// `cpu_ns` is a reading of processor time not long before.
-    pub(crate) fn turn(&mut self, start_ns: u64, cpu_ns: u64, quota_ns: u64) -> (Turn, u64) {
+    pub(crate) fn turn(&mut self, Slice { start_ns, cpu_ns, quota_ns }: Slice) -> (Turn, u64) {
+        watch::take_paused();
         self.local.pace.set(start_ns);
         self.local.wanted_from_ns = start_ns + TURN_NS_MIN.min(quota_ns);
         self.local.tally.begin(start_ns, cpu_ns);
         // The query does not end before what was counted in this turn is handed over: its profile is whole when its end is seen.
         self.shared.root.hold();
-        let watched = crate::watch::enter(self.shared.clone());
+        let watched = watch::enter(self.shared.clone());
         let ended = self.run(start_ns, quota_ns);
         drop(watched);
         self.local.tally.hand_over(self.shared, self.local.me);

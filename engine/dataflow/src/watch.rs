@@ -1,7 +1,8 @@
 //! What watches over a loop inside one operator call: the query's end, its deadline and its bytes.
 //!
 //! The scheduler can end a query only between two calls of its operators. An expression may loop for long within one call, so it asks
-//! here: [`spend`] counts its work and looks at the clock and the query now and then; [`Hold`] charges what it has built so far to the
+//! here: [`spend`] counts its work and looks at the clock and the query now and then, and pauses the whole turn where its time is over
+//! (see [`world::fiber`]), so that other queries go on; [`Hold`] charges what it has built so far to the
 //! query's account, and gives it back when it is dropped. Both fail with [`Stopped`] once the query is over; the loop hands the error on.
 //!
 //! The runtime says who works on a thread for as long as a turn lasts ([`enter`]); work outside of a query, such as constants that are
@@ -10,12 +11,15 @@
 //! Invariant: the bytes charged are at least those held, and at most [`SLACK_BYTES`] more. Cost: a thread-local counter for each
 //! [`spend`], a clock reading for each [`UNITS_PER_LOOK`] units.
 
+use crate::limits::LINE_NS_MAX;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, thread_cpu_ns};
+use world::fiber;
+use world::panics::caught;
 
 /// Units of work between two looks. A unit is up to some 50 ns: an element gone through, or a hundred bytes of text.
 pub const UNITS_PER_LOOK: u64 = 4_096;
@@ -62,6 +66,27 @@ thread_local! {
     static UNITS_LEFT: Cell<u64> = const { Cell::new(UNITS_PER_LOOK) };
     static HELD_BYTES: Cell<u64> = const { Cell::new(0) };
     static CHARGED_BYTES: Cell<u64> = const { Cell::new(0) };
+    /// The work was told to end.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+    static PAUSED: Cell<Paused> = const { Cell::new(Paused { wall_ns: 0, cpu_ns: 0 }) };
+}
+
+/// Time that work was paused for, and what the thread worked for others meanwhile.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Paused {
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+}
+
+/// A clock that stands still while the work that asks is paused, in nanoseconds: for work that measures itself.
+pub fn work_clock_ns() -> u64 {
+    monotonic_ns() - PAUSED.get().wall_ns
+}
+
+/// How long the call that has just ended was paused.
+#[inline]
+pub(crate) fn take_paused() -> Paused {
+    PAUSED.take()
 }
 
 /// For as long as it lives, the thread works for this watch; then for whom it worked before.
@@ -75,6 +100,7 @@ pub struct Entered {
 /// The thread works for `watch` from now on.
 pub fn enter(watch: Arc<dyn Watch>) -> Entered {
     let before = WATCH.with_borrow_mut(|current| current.replace(watch));
+    TOLD.set(false);
     Entered { before, held_before: HELD_BYTES.replace(0), charged_before: CHARGED_BYTES.replace(0) }
 }
 
@@ -103,11 +129,35 @@ pub fn spend(units: u64) -> Result<(), Stopped> {
     look()
 }
 
-/// Looks at the clock and the query. A yield to the scheduler would be put here.
+/// Looks at the clock and the query, and pauses where the time of the turn is over.
 #[cold]
 fn look() -> Result<(), Stopped> {
     UNITS_LEFT.set(UNITS_PER_LOOK);
-    WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.look(monotonic_ns())))
+    let now_ns = monotonic_ns();
+    let ask = |now_ns| WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.look(now_ns)));
+    let outcome = ask(now_ns);
+    // Who is told to end does so at once; who was told before, and goes on, pauses like others.
+    let is_news = outcome.is_err() && !TOLD.replace(outcome.is_err());
+    if is_news || !fiber::is_due(now_ns) { outcome } else { ask(pause(now_ns)) }
+}
+
+/// Lets the thread work for others; returns the clock afterwards. What the thread knows of this work is put away meanwhile.
+fn pause(now_ns: u64) -> u64 {
+    let began_cpu_ns = thread_cpu_ns();
+    let watch = WATCH.take();
+    let (held, charged) = (HELD_BYTES.replace(0), CHARGED_BYTES.replace(0));
+    let (told, before) = (TOLD.take(), PAUSED.take());
+    fiber::pause();
+    WATCH.set(watch);
+    HELD_BYTES.set(held);
+    CHARGED_BYTES.set(charged);
+    TOLD.set(told);
+    let back_ns = monotonic_ns();
+    PAUSED.set(Paused {
+        wall_ns: before.wall_ns + (back_ns - now_ns),
+        cpu_ns: before.cpu_ns + (thread_cpu_ns() - began_cpu_ns),
+    });
+    back_ns
 }
 
 /// Bytes that a loop has built and still holds.
@@ -190,6 +240,49 @@ impl Watch for Limited {
     fn release(&self, bytes: u64) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
+}
+
+/// Watches over work that is only tried on the thread that asks, and remembers whether it stopped it.
+pub(crate) struct Tripwire {
+    until_ns: u64,
+    bytes_max: u64,
+    bytes: AtomicU64,
+    tripped: AtomicBool,
+}
+
+impl Tripwire {
+    pub(crate) fn until(until_ns: u64, bytes_max: u64) -> Tripwire {
+        Tripwire { until_ns, bytes_max, bytes: AtomicU64::new(0), tripped: AtomicBool::new(false) }
+    }
+    pub(crate) fn is_tripped(&self) -> bool {
+        self.tripped.load(Ordering::Relaxed)
+    }
+    fn trip(&self, why: Stopped) -> Result<(), Stopped> {
+        self.tripped.store(true, Ordering::Relaxed);
+        Err(why)
+    }
+}
+
+impl Watch for Tripwire {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        if now_ns < self.until_ns { Ok(()) } else { self.trip(Stopped::Time) }
+    }
+    fn charge(&self, bytes: u64) -> Result<(), Stopped> {
+        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if held <= self.bytes_max { Ok(()) } else { self.trip(Stopped::Bytes) }
+    }
+    fn release(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Tries work on the thread that asks, for the time that a line of operators gets there. None where that or the bytes do not suffice, or
+/// where it panics: then it is to be begun anew on the executors, so it must leave nothing behind.
+pub fn try_here<T>(bytes_max: u64, work: impl FnOnce() -> T) -> Option<T> {
+    let wire = Arc::new(Tripwire::until(monotonic_ns() + LINE_NS_MAX, bytes_max));
+    let _watched = enter(wire.clone());
+    let outcome = caught(work).ok();
+    outcome.filter(|_| !wire.is_tripped())
 }
 
 #[cfg(test)]

@@ -237,6 +237,49 @@ fn roots_and_tenants_share_by_their_shares() {
     drop(handles);
 }
 
+/// Works long in its first turn, taking no heed of its quota, and counts the turns.
+struct Plodder(Arc<AtomicU64>);
+
+impl Root for Plodder {
+    fn run(&mut self, _quota_ns: u64) -> RootStatus {
+        if self.0.fetch_add(1, SeqCst) == 0 {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(1) {
+                std::hint::spin_loop();
+                dataflow::watch::spend(1).unwrap();
+            }
+            self.0.fetch_add(10, SeqCst);
+        }
+        RootStatus::Idle
+    }
+}
+
+#[test]
+fn a_root_that_takes_no_heed_of_its_quota_keeps_nobody_out() {
+    let runtime = runtime(1);
+    let turns = Arc::new(AtomicU64::new(0));
+    let seen = turns.clone();
+    let handle = runtime.add_root(100, move |_| Box::new(Plodder(seen.clone())));
+    let start = Instant::now();
+    let mut took = Duration::ZERO;
+    while turns.load(SeqCst) < 11 {
+        handle.wake_all();
+        let begun = Instant::now();
+        let mut graph = GraphBuilder::new();
+        let source = source(&mut graph, 10, &Census::default(), VertexOptions::source());
+        graph.output(source);
+        assert_eq!(drain(&mut one_row(graph, &runtime)).len(), 10);
+        took = took.max(begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+    assert!(took < Duration::from_millis(300), "{took:?}");
+    // It was woken meanwhile.
+    while turns.load(SeqCst) < 12 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 struct Napper(Arc<AtomicU64>);
 
 impl Root for Napper {

@@ -15,7 +15,7 @@ mod common;
 use common::*;
 use dataflow::{
     Context, Fault, Flow, GraphBuilder, InterPolicy, IntraPolicy, Member, Operator, Outcome, QueryOptions,
-    Route, ScopeKind, ScopeNo, ScopeOptions, Tag, VertexNo, VertexOptions,
+    Route, Runtime, ScopeKind, ScopeNo, ScopeOptions, Tag, VertexNo, VertexOptions,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -95,6 +95,7 @@ struct Each(u64, Counts, #[allow(dead_code)] Ticket);
 impl Operator<Rows> for Each {
     fn receive(&mut self, _: usize, message: Rows, context: &mut Context<'_, Rows>) -> Outcome {
         for row in &message.rows {
+            linger(*row)?;
             let rows = map(self.0, *row);
             if !rows.is_empty() {
                 context.send(Rows::new(rows, &self.1.messages));
@@ -121,6 +122,7 @@ impl Operator<Rows> for Open {
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while let Some(row) = self.rows.pop() {
+            linger(row)?;
             let tag = context.open_ranked_instance(row);
             context.send_tagged(0, tag, Rows::new(vec![row], &self.counts.messages));
             context.send_tagged(1, tag, Rows::new(vec![row], &self.counts.messages));
@@ -181,6 +183,7 @@ struct Router {
 
 impl Operator<Rows> for Router {
     fn receive(&mut self, _: usize, message: Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        linger(message.rows.len() as u64)?;
         let round = context.tag().number();
         assert!(round >= 1 && round <= self.rounds);
         if self.emit || round == self.rounds {
@@ -454,8 +457,8 @@ fn seeded_schedules_equal_the_twin_come_again_and_end_wherever_they_are_cancelle
 fn random_programs_equal_their_twin() {
     let seed = seed();
     println!("TANGLEWOOD_SEED={seed}");
-    for executors in [1, 2, 4] {
-        let runtime = runtime(executors);
+    for (executors, is_hasty) in [(1, false), (1, true), (2, true), (4, false), (4, true)] {
+        let runtime = if is_hasty { hasty_runtime(executors) } else { runtime(executors) };
         let mut run = 0;
         for round in 0..150 {
             let mut random = Random(seed ^ (round * 4 + executors as u64));
@@ -483,13 +486,18 @@ fn random_programs_equal_their_twin() {
 fn cancelled_programs_end_once_and_leave_nothing() {
     let seed = seed();
     println!("TANGLEWOOD_SEED={seed}");
-    let runtime = runtime(2);
+    for runtime in [runtime(2), hasty_runtime(2)] {
+        cancel_many(&runtime, seed);
+    }
+}
+
+fn cancel_many(runtime: &Runtime<Rows>, seed: u64) {
     for round in 0..200 {
         let mut random = Random(seed ^ round);
         let program = program(&mut random, 3);
         let rows: Vec<u64> = (0..200).map(mix).collect();
         let counts = Counts::default();
-        let mut handle = submit(&runtime, &program, rows, &counts, random.next());
+        let mut handle = submit(runtime, &program, rows, &counts, random.next());
         for _ in 0..random.below(4) {
             let _ = handle.next_timeout(Duration::from_micros(random.below(500)));
         }

@@ -188,6 +188,7 @@ impl Vertex {
             }
             for _ in 0..(1 + self.random.below(40)) {
                 let Some((port, row)) = self.todo.pop_front() else { break };
+                linger(row)?;
                 self.row(port, row, &mut out);
             }
             self.send(out, context);
@@ -312,8 +313,8 @@ fn quiet(runtime: &Runtime<Rows>, counts: &Counts) {
 fn random_graphs_equal_their_sequential_twin() {
     let seed = seed();
     println!("TANGLEWOOD_SEED={seed}");
-    for executors in [1, 2, 4] {
-        let runtime = runtime(executors);
+    for (executors, is_hasty) in [(1, false), (1, true), (2, true), (4, false)] {
+        let runtime = if is_hasty { hasty_runtime(executors) } else { runtime(executors) };
         let counts = counts();
         for round in 0..150_u64 {
             let mut random = Random(seed ^ mix(round));

@@ -10,6 +10,7 @@ use paths::EdgeScratch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{AdjacencyView, Snapshot, StoreError};
+use world::fiber::Still;
 
 /// A condition on every edge of a path, for one input row.
 pub(crate) struct EdgeCondition {
@@ -94,6 +95,8 @@ impl Walk {
         if self.recording {
             self.environment.record(|reads| reads.edge(edge.id));
         }
+        // The search may hold what its other workers wait for.
+        let _still = Still::begin();
         match condition.predicate.evaluate_row(&row, 0, &scope) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => {

@@ -36,6 +36,15 @@ pub enum ExecuteError {
     ProcedureCall(String),
     /// Something outside of the database, such as a file, is not there or not as it should be.
     External(String),
+    /// Work that is no plan's failed, with the words of its room.
+    Job {
+        /// The stable code.
+        code: String,
+        /// What happened.
+        message: String,
+        /// What the user could do about it.
+        hint: Option<String>,
+    },
     /// The plan is one that this executor does not run: an error of the engine.
     Plan(String),
     /// Cancelled.
@@ -72,7 +81,7 @@ pub enum ExecuteError {
 
 impl ExecuteError {
     /// The stable code drivers see.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             ExecuteError::Eval(error) => error.code(),
             ExecuteError::Store(store::StoreError::NotUnique { .. }) => {
@@ -95,6 +104,7 @@ impl ExecuteError {
             ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
                 "Neo.DatabaseError.Statement.ExecutionFailed"
             }
+            ExecuteError::Job { code, .. } => code,
             ExecuteError::Cancelled(_) => "Neo.ClientError.Transaction.Terminated",
             ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
             ExecuteError::Refused { .. } => "Neo.TransientError.Transaction.MaximumTransactionLimitReached",
@@ -105,6 +115,7 @@ impl ExecuteError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             ExecuteError::Eval(error) => return error.hint.clone(),
+            ExecuteError::Job { hint, .. } => return hint.clone(),
             ExecuteError::Transact(error) => return error.hint(),
             ExecuteError::Store(error) => return transact::TransactError::Store(error.clone()).hint(),
             ExecuteError::Path(error) => error.hint(),
@@ -163,6 +174,7 @@ impl fmt::Display for ExecuteError {
             | ExecuteError::WrongType(what)
             | ExecuteError::RowCount(what)
             | ExecuteError::External(what)
+            | ExecuteError::Job { message: what, .. }
             | ExecuteError::ProcedureCall(what) => f.write_str(what),
             ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),
             ExecuteError::Plan(what) => write!(f, "the plan cannot be run: {what}"),

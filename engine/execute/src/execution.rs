@@ -62,6 +62,20 @@ pub(crate) struct Effects {
     pub(crate) deletes: bool,
 }
 
+impl ExecuteOptions {
+    /// What of it the scheduler knows.
+    pub(crate) fn into_query(self) -> QueryOptions {
+        QueryOptions {
+            tenant: self.tenant,
+            user: self.user,
+            label: self.label,
+            deadline: self.deadline,
+            bytes_max: self.bytes_max,
+            output_batches_max: self.output_batches_max,
+        }
+    }
+}
+
 /// What all operators of a run share.
 pub(crate) fn environment(
     access: Access,
@@ -115,15 +129,7 @@ impl Execution {
         let (variables, is_profiled) =
             (statement.variables.len(), statement.mode == plan::statement::Mode::Profile);
         let compiled = compile::statement(plan, columns, variables, &run, home, executors, is_profiled)?;
-        let query = QueryOptions {
-            tenant: options.tenant,
-            user: options.user,
-            label: options.label,
-            deadline: options.deadline,
-            bytes_max: options.bytes_max,
-            output_batches_max: options.output_batches_max,
-        };
-        let handle = runtime.submit(compiled.graph, query);
+        let handle = runtime.submit(compiled.graph, options.into_query());
         let rows = ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run);
         Ok(rows.with_staged(compiled.staged))
     }

@@ -17,6 +17,7 @@ mod drawing;
 pub mod error;
 pub mod execution;
 pub mod expression;
+pub mod job;
 mod labels;
 mod limits;
 mod liveness;

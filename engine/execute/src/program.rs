@@ -7,7 +7,7 @@ use crate::access::Access;
 use crate::execution::{ExecuteOptions, Execution};
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{Context, Flow, GraphBuilder, Operator, Outcome, QueryOptions, Runtime, VertexOptions};
+use dataflow::{Context, Flow, GraphBuilder, Operator, Outcome, Runtime, VertexOptions};
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
@@ -106,15 +106,7 @@ impl Execution {
         });
         builder.output(source);
         let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
-        let query = QueryOptions {
-            tenant: options.tenant,
-            user: options.user,
-            label: options.label,
-            deadline: options.deadline,
-            bytes_max: options.bytes_max,
-            output_batches_max: options.output_batches_max,
-        };
-        let handle = runtime.submit(graph, query);
+        let handle = runtime.submit(graph, options.into_query());
         // it is submitted once, so nobody has set this
         let _ = ended.set(handle.ended());
         Ok(ResultStream::new(handle, Arc::from(vec!["count".into()]), vec![0], 1, run))

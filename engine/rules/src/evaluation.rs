@@ -12,17 +12,22 @@ use crate::words::{Word, Words, out_of_memory};
 use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
 use model::Value;
 
+/// Who is told of the bytes that an evaluation holds, and may end it.
+pub trait Look: Fn(usize) -> Result<(), RulesError> + Send {}
+
+impl<F: Fn(usize) -> Result<(), RulesError> + Send> Look for F {}
+
 /// What an evaluation may use.
 pub struct Bounds {
     /// Bytes of its tables.
     pub bytes_max: usize,
-    /// Called now and then: an error ends the evaluation.
-    pub look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
+    /// Called now and then, with the bytes of its tables: an error ends the evaluation.
+    pub look: Box<dyn Look>,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { bytes_max: usize::MAX, look: Box::new(|| Ok(())) }
+        Bounds { bytes_max: usize::MAX, look: Box::new(|_| Ok(())) }
     }
 }
 
@@ -63,7 +68,7 @@ pub struct Evaluation<'a> {
     pub(crate) is_copied: Vec<bool>,
     /// Facts that the steps of a plan have read.
     pub(crate) buffers: Vec<Vec<Word>>,
-    pub(crate) look: Box<dyn Fn() -> Result<(), RulesError> + Send>,
+    pub(crate) look: Box<dyn Look>,
     pub(crate) turns_taken: u64,
     pub(crate) slots: [Word; VARIABLES_MAX],
     pub(crate) out: Vec<u32>,
@@ -205,7 +210,7 @@ impl<'a> Evaluation<'a> {
         let (others, bytes_max) = (self.bytes() - groups.bytes(), self.words.bytes_max);
         self.group_bytes -= groups.bytes();
         let look = &self.look;
-        let has_room = |bytes: usize| match look() {
+        let has_room = |bytes: usize| match look(others.saturating_add(bytes)) {
             Ok(()) if others.saturating_add(bytes) > bytes_max => Err(out_of_memory(bytes_max)),
             outcome => outcome,
         };
@@ -229,7 +234,7 @@ impl<'a> Evaluation<'a> {
         let mut around = Surroundings { relations, words, parameters, own, is_derived, read, whole };
         let plan = plan(&program.rules[rule], start, &mut around)?;
         // A long rule has a plan from each of its parts.
-        (self.look)()?;
+        (self.look)(self.bytes())?;
         self.plan_bytes += plan.steps.len() * size_of::<Step>();
         if self.plan_bytes > self.words.bytes_max {
             return Err(out_of_memory(self.words.bytes_max));
@@ -432,6 +437,22 @@ impl<'a> Evaluation<'a> {
     pub fn facts(&self, relation: RelationNo) -> impl Iterator<Item = Vec<Value>> + '_ {
         self.relations[relation].seen(state::STABLE).map(move |row| self.values(relation, row))
     }
+    /// Facts of a relation, at most so many, from this row on; and the row where to go on, where there may be more.
+    pub fn some_facts(
+        &self,
+        relation: RelationNo,
+        from: u32,
+        count: usize,
+    ) -> (Vec<Vec<Value>>, Option<u32>) {
+        let (found, mut row, mut facts) = (&self.relations[relation], from, Vec::new());
+        while row < found.bound() && facts.len() < count {
+            if found.state(row) == state::STABLE {
+                facts.push(self.values(relation, row));
+            }
+            row += 1;
+        }
+        (facts, Some(row).filter(|row| *row < found.bound()))
+    }
     /// All facts of a relation as words, of which small numbers are their own.
     pub fn fact_words(&self, relation: RelationNo) -> impl Iterator<Item = &[Word]> + '_ {
         let found = &self.relations[relation];
@@ -492,8 +513,9 @@ impl<'a> Evaluation<'a> {
     }
     /// Does anybody want an end, and is there room for so many words that were read?
     pub(crate) fn look_around(&self, read: usize) -> Result<(), RulesError> {
-        (self.look)()?;
-        if self.bytes() + read * size_of::<Word>() > self.words.bytes_max {
+        let bytes = self.bytes() + read * size_of::<Word>();
+        (self.look)(bytes)?;
+        if bytes > self.words.bytes_max {
             return Err(out_of_memory(self.words.bytes_max));
         }
         Ok(())

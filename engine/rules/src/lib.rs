@@ -25,7 +25,7 @@ mod table;
 mod words;
 
 pub use error::RulesError;
-pub use evaluation::{Bounds, Change, Difference, Evaluation};
+pub use evaluation::{Bounds, Change, Difference, Evaluation, Look};
 pub use limits::{FACTS_MAX, VALUES_MAX};
 pub use source::Source;
 pub use words::{Word, Words};

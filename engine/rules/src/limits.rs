@@ -15,7 +15,7 @@ pub(crate) const WARM_FACTS: usize = 16;
 /// Words of consequences that wait to be written down before a block is cut short.
 pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 /// Facts looked at, or cache lines of text made, between two looks from inside a rule.
-pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 16;
+pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 14;
 /// Bytes that a value of the table takes beside what it holds: itself and its place.
 pub(crate) const VALUE_BYTES: usize = 40;
 /// Facts between two looks whether somebody wants the evaluation to end.

@@ -1,6 +1,7 @@
 //! Carries out a plan: every derivation from a start, written down as the words of its head and its rank.
 
 use crate::error::RulesError;
+use crate::evaluation::Look;
 use crate::limits::LOOK_EVERY_TURNS;
 use crate::plan::{Formula, Masks, Operand, Plan, Role, Shape, Step};
 use crate::relation::{Relation, Row, state};
@@ -31,7 +32,7 @@ pub(crate) struct Ground<'a> {
     pub over: Over<'a>,
     /// Facts that steps have read, by step.
     pub buffers: &'a mut Vec<Vec<Word>>,
-    pub look: &'a dyn Fn() -> Result<(), RulesError>,
+    pub look: &'a dyn Look,
     /// Since the last look.
     pub turns: u64,
     pub slots: &'a mut [Word; VARIABLES_MAX],
@@ -279,11 +280,12 @@ impl<'a> Run<'a, '_> {
     #[cold]
     fn look(&mut self) -> Result<(), RulesError> {
         self.ground.turns = 0;
-        (self.ground.look)()?;
         let Ground { relations, words, buffers, .. } = &*self.ground;
         let tables: usize = relations.iter().map(Relation::bytes).sum();
         let found = self.out.capacity() + buffers.iter().map(Vec::capacity).sum::<usize>();
-        if tables + words.bytes() + found * size_of::<u32>() > words.bytes_max {
+        let bytes = tables + words.bytes() + found * size_of::<u32>();
+        (self.ground.look)(bytes)?;
+        if bytes > words.bytes_max {
             return Err(out_of_memory(words.bytes_max));
         }
         Ok(())

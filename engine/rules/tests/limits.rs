@@ -10,7 +10,7 @@ fn outcome(text: &str, count: i64, bytes_max: usize, looks_max: u64) -> (Result<
     let given = program.relations.iter().position(|relation| &*relation.name == "n@input");
     let facts = given.map(|_| Value::list((0..count).map(Value::Int).collect()));
     let looks = Cell::new(0);
-    let look = move || {
+    let look = move |_: usize| {
         looks.set(looks.get() + 1);
         if looks.get() > looks_max { Err(RulesError::Cancelled("enough".to_string())) } else { Ok(()) }
     };
@@ -104,7 +104,7 @@ fn reading_in_vain_can_be_ended() {
     for text in ["p(x) :- E(x, y), E(y, x). ?- p(x).", "p(x, y) :- E(x, k), E(y, k). ?- p(x, y)."] {
         for (part, looks_max, bytes_max) in [(64, 100, usize::MAX), (1 << 20, u64::MAX, 1 << 20)] {
             let looks = Cell::new(0);
-            let look = move || {
+            let look = move |_: usize| {
                 looks.set(looks.get() + 1);
                 if looks.get() > looks_max {
                     Err(RulesError::Cancelled("enough".to_string()))

@@ -154,6 +154,12 @@ impl From<store::StoreError> for StandingError {
     }
 }
 
+impl From<execute::watch::Stopped> for StandingError {
+    fn from(stopped: execute::watch::Stopped) -> StandingError {
+        StandingError::Failed(stopped.to_string())
+    }
+}
+
 impl From<execute::expression::EvalError> for StandingError {
     fn from(error: execute::expression::EvalError) -> StandingError {
         StandingError::Failed(error.to_string())

@@ -13,15 +13,16 @@ use crate::query::{Joined, Query};
 use crate::resume::{Missed, Resume, Resuming};
 use crate::row::Row;
 use crate::subscription::{Begin, Subscription, SubscriptionEnd};
-use execute::Held;
+use execute::{Held, watch};
 use model::Value;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use transact::{Engine, Waker};
 use world::clock::monotonic_ns;
 use world::failpoint;
+use world::fiber;
 use world::panics::{Panicked, caught};
 
 /// Where a standing query stands.
@@ -180,7 +181,7 @@ impl Keeper {
     ) -> Result<(), StandingError> {
         let at = self.check_room(name, &self.names.lock())?;
         let wake: Waker = Arc::new(move || wake(at));
-        let begin_ns = monotonic_ns();
+        let begin_ns = watch::work_clock_ns();
         let mut own = Follower::begin(&self.engine, None);
         own.view.bounds = Some(bounds.clone());
         bounds.charge(self.ledger.as_ref().map(|ledger| ledger(payer)));
@@ -190,10 +191,10 @@ impl Keeper {
         query.payer = payer;
         query.held = self.ledger.as_ref().map(|ledger| ledger(payer));
         query.charge()?;
-        query.used_ns = monotonic_ns() - begin_ns;
+        query.used_ns = watch::work_clock_ns() - begin_ns;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
-            let mut inner = self.places[at].lock();
+            let mut inner = lock_pausing(&self.places[at]);
             let others =
                 inner.follower.get_or_insert_with(|| Follower::begin(&self.engine, Some(wake.clone())));
             // What the others have taken up already would never reach it.
@@ -402,12 +403,12 @@ impl Inner {
             Ok(Gathered::Steps(steps)) if steps.is_empty() => false,
             Ok(Gathered::Steps(steps)) => {
                 let at = follower.at;
-                let mut begin_ns = monotonic_ns();
+                let mut begin_ns = watch::work_clock_ns();
                 for query in self.queries.values_mut() {
                     failpoint::visit("turn of a place, within");
                     steps.iter().for_each(|step| query.advance(&follower.view, step));
                     query.progress(at);
-                    let end_ns = monotonic_ns();
+                    let end_ns = watch::work_clock_ns();
                     query.used_ns += end_ns - begin_ns;
                     *self.spent.entry(query.payer).or_insert(0) += end_ns - begin_ns;
                     begin_ns = end_ns;
@@ -448,6 +449,17 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
             return Err(error.clone());
         }
     }
+}
+
+/// Locks a place from an executor: whoever holds it may be paused on this very thread, so the wait lets others go on.
+fn lock_pausing(place: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    while fiber::is_running() {
+        match place.try_lock() {
+            Some(inner) => return inner,
+            None => fiber::pause(),
+        }
+    }
+    place.lock()
 }
 
 fn no_such(name: &str) -> StandingError {

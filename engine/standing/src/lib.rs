@@ -45,6 +45,6 @@ pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use mark::Mark;
 pub use resume::Resume;
 pub use row::Row;
-pub use rules::{FileFacts, ask_rules};
+pub use rules::{FileFacts, RulesAnswer, ask_rules};
 pub use subscription::{Begin, Column, Event, Subscription, SubscriptionEnd};
 pub use upsert::{Upsert, Upserts};

@@ -12,15 +12,36 @@ use crate::row::Row;
 use crate::view::View;
 use ::rules::{Bounds, Change, Evaluation, RulesError};
 use datalog::{Program, RelationNo, Source as Origin};
+use execute::watch;
 use model::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use store::Snapshot;
-use world::clock::monotonic_ns;
 
 /// Facts of files: of each relation that comes from one.
 pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
+
+/// The answer to the question of a program, handed out in parts.
+pub struct RulesAnswer {
+    evaluation: Evaluation<'static>,
+    question: RelationNo,
+    /// The row of the next fact; none at the end.
+    next: Option<u32>,
+}
+
+impl RulesAnswer {
+    /// At most so many rows more; none at the end.
+    pub fn rows(&mut self, count: usize) -> Option<Vec<Vec<Value>>> {
+        let (rows, next) = self.evaluation.some_facts(self.question, self.next?, count);
+        self.next = next;
+        (!rows.is_empty()).then_some(rows)
+    }
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.evaluation.bytes()
+    }
+}
 
 /// Answers a program's question over a snapshot: only what the question needs is computed, and read of the graph.
 ///
@@ -28,27 +49,21 @@ pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
 /// A limit is passed, a parameter is missing, the graph could not be read, or `bounds` end it.
 pub fn ask_rules(
     program: &Program,
-    files: FileFacts,
-    parameters: &(dyn Fn(&str) -> Option<Value> + Sync),
+    files: &FileFacts,
+    parameters: impl Fn(&str) -> Option<Value> + Send + 'static,
     snapshot: &Snapshot,
     bounds: Bounds,
-) -> Result<Vec<Vec<Value>>, RulesError> {
+) -> Result<RulesAnswer, RulesError> {
     let view = View::new(snapshot.clone());
-    let focused = datalog::focus_while(program, &*bounds.look)?;
-    let Some(question) = focused.question.as_ref().map(|question| question.relation) else {
-        return Ok(Vec::new());
-    };
+    let focused = datalog::focus_while(program, &|| (bounds.look)(0))?;
+    let question = focused.question.as_ref().map(|question| question.relation);
     let facts = GraphFacts::new(&view, 0, &focused);
     let mut evaluation = Evaluation::new(focused, parameters, bounds)?;
     for (relation, rows) in files {
-        rows.iter().try_for_each(|row| evaluation.give(relation, row))?;
+        rows.iter().try_for_each(|row| evaluation.give(*relation, row))?;
     }
     evaluation.evaluate_over(&facts)?;
-    // The answer is taken out while the facts are there.
-    let width = program.question.as_ref().map_or(0, |question| question.names.len());
-    let row_bytes = size_of::<Vec<Value>>() + width * size_of::<Value>();
-    evaluation.check_room_for(evaluation.len(question) * row_bytes)?;
-    Ok(evaluation.facts(question).collect())
+    Ok(RulesAnswer { evaluation, question: question.unwrap_or(0), next: question.map(|_| 0) })
 }
 
 /// The time that a kept program may take for what it does just now.
@@ -62,10 +77,12 @@ impl Deadline {
     /// From now on so many seconds.
     fn set(&self, seconds: u64) {
         self.seconds.store(seconds, Relaxed);
-        self.at_ns.store(monotonic_ns().saturating_add(seconds * 1_000_000_000), Relaxed);
+        self.at_ns.store(watch::work_clock_ns().saturating_add(seconds * 1_000_000_000), Relaxed);
     }
     fn look(&self) -> Result<(), RulesError> {
-        if monotonic_ns() <= self.at_ns.load(Relaxed) {
+        // Others that share the thread go on meanwhile.
+        watch::spend(watch::UNITS_PER_LOOK).map_err(|stopped| RulesError::Cancelled(stopped.to_string()))?;
+        if watch::work_clock_ns() <= self.at_ns.load(Relaxed) {
             return Ok(());
         }
         let limit = self.seconds.load(Relaxed) as usize;
@@ -76,7 +93,7 @@ impl Deadline {
     }
     fn bounds(&self, bytes_max: usize) -> Bounds {
         let deadline = self.clone();
-        Bounds { bytes_max, look: Box::new(move || deadline.look()) }
+        Bounds { bytes_max, look: Box::new(move |_| deadline.look()) }
     }
 }
 
@@ -253,6 +270,7 @@ fn read_of(program: &Program) -> Vec<RelationNo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use world::clock::monotonic_ns;
 
     #[test]
     fn a_program_without_end_ends_at_its_deadline() {

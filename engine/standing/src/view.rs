@@ -11,6 +11,7 @@ mod values;
 use crate::StandingError;
 use crate::installing::Installing;
 use crate::table::{HashMap, HashSet};
+use execute::watch;
 use model::schema::IndexId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
@@ -108,6 +109,7 @@ impl View {
     }
     /// So many rows more were made of what is read: may that go on?
     pub fn count(&self, rows: usize) -> Result<(), StandingError> {
+        watch::spend(1 + rows as u64)?;
         self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.count(rows))
     }
     /// The snapshot that knows the newest names.

@@ -8,6 +8,7 @@ pub mod chance;
 pub mod clock;
 pub mod disk;
 pub mod failpoint;
+pub mod fiber;
 pub mod files;
 pub mod machine;
 pub mod memory;

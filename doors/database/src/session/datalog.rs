@@ -1,14 +1,19 @@
-//! Datalog through a session: a program is answered on the thread that asks, over a snapshot; only what its question needs of the graph
-//! is read.
+//! Datalog through a session: a program is answered over a snapshot, as a job on the executors where it is not small; only what its
+//! question needs of the graph is read.
 
+use super::transaction::remaining;
 use super::{Limits, Session};
+use crate::database::Running;
 use crate::datalog::{Wrapped, compile, statement};
-use crate::result::RequestKind;
+use crate::result::{self, RequestKind};
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, RulesError};
-use ::standing::{FileFacts, ask_rules};
-use std::cell::Cell;
+use ::standing::{FileFacts, RulesAnswer, ask_rules};
+use execute::job::Answer;
+use execute::watch::{self, Hold};
+use execute::{Access, ExecuteError, Execution};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -17,8 +22,57 @@ use world::failpoint;
 
 /// Rows of one batch of an answer.
 const BATCH_ROWS: usize = 2_048;
-/// How often whoever waits for an answer looks after its client.
-const LOOK_EVERY_NS: u64 = 5_000_000;
+
+/// A program and all that its answer depends on.
+struct Asked {
+    program: Program,
+    files: FileFacts,
+    params: Params,
+    snapshot: Snapshot,
+    bytes_max: u64,
+}
+
+impl Asked {
+    /// Answers it. Who watches over the thread is told of its work and its bytes, and may end it.
+    fn ask(&self) -> Result<Rows, RulesError> {
+        let hold = Arc::new(Mutex::new(Hold::default()));
+        let held = hold.clone();
+        let look = move |bytes: usize| {
+            let spent = held.lock().set(bytes as u64).and_then(|()| watch::spend(watch::UNITS_PER_LOOK));
+            spent.map_err(|stopped| RulesError::Cancelled(stopped.to_string()))
+        };
+        let bytes_max = usize::try_from(self.bytes_max).unwrap_or(usize::MAX);
+        let bounds = Bounds { bytes_max, look: Box::new(look) };
+        let params = self.params.clone();
+        let parameter = move |name: &str| params.get(name).cloned();
+        let answer = ask_rules(&self.program, &self.files, parameter, &self.snapshot, bounds);
+        // From now on it is counted by who hands out the answer.
+        let _ = hold.lock().set(0);
+        let width = self.program.question.as_ref().map_or(0, |question| question.names.len());
+        answer.map(|answer| Rows { answer, width })
+    }
+}
+
+/// The answer as batches.
+struct Rows {
+    answer: RulesAnswer,
+    width: usize,
+}
+
+impl Answer for Rows {
+    fn next(&mut self) -> Option<Batch> {
+        self.answer.rows(BATCH_ROWS).map(|rows| Batch::from_rows(self.width, &rows))
+    }
+    fn bytes(&self) -> usize {
+        self.answer.bytes()
+    }
+}
+
+/// An error of a program as the query that asked it ends with it.
+fn failure(error: RulesError) -> ExecuteError {
+    let Error { code, message, hint, .. } = error.into();
+    ExecuteError::Job { code, message, hint }
+}
 
 impl Session {
     /// Answers the question of a Datalog program over the graph as it is now; parameters stand for `$name` in it.
@@ -31,7 +85,7 @@ impl Session {
         self.within_net(|session| {
             let snapshot = session.database.snapshot();
             let program = compile(text, text, 0, snapshot.catalog())?;
-            session.answer_rules(&program, &params, &limits, monotonic_ns(), snapshot)
+            session.answer_rules(text, program, params, &limits, monotonic_ns(), snapshot)
         })
     }
 
@@ -64,13 +118,14 @@ impl Session {
             }
         }
         let program = compile(wrapped.program, text, wrapped.offset, snapshot.catalog())?;
-        self.answer_rules(&program, params, limits, started_ns, snapshot)
+        self.answer_rules(text, program, params.clone(), limits, started_ns, snapshot)
     }
 
     fn answer_rules(
         &mut self,
-        program: &Program,
-        params: &Params,
+        text: &str,
+        program: Program,
+        params: Params,
         limits: &Limits,
         started_ns: u64,
         snapshot: Snapshot,
@@ -84,40 +139,32 @@ impl Session {
             return Err(Error::new(code, "rules are answered outside of transactions")
                 .hint("commit first: rules read the graph as it is committed"));
         }
-        let files = self.files(program)?;
-        let bounds = self.rules_bounds(limits, started_ns);
-        let parameter = |name: &str| params.get(name).cloned();
-        let rows = ask_rules(program, files, &parameter, &snapshot, bounds)?;
-        let width = question.names.len();
-        let batches = rows.chunks(BATCH_ROWS).map(|rows| Batch::from_rows(width, rows)).collect();
-        let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(started_ns));
-        let summary = summary(&snapshot, RequestKind::Read, elapsed);
-        let columns: Vec<Arc<str>> = question.names.clone();
-        Ok(QueryResult::of_batches(columns, batches, snapshot, summary))
-    }
-    fn rules_bounds(&self, limits: &Limits, started_ns: u64) -> Bounds {
+        let columns: Arc<[Arc<str>]> = question.names.as_slice().into();
+        let files = self.files(&program)?;
+        let mut summary = Summary::of(RequestKind::Read, &snapshot);
         let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
-        let deadline_ns = self.deadline(limits, started_ns);
-        let (interrupter, meanwhile) = (self.interrupter(), self.meanwhile.clone());
-        let looked_ns = Cell::new(started_ns);
-        let look = move || {
-            let now_ns = monotonic_ns();
-            if now_ns < looked_ns.get() + LOOK_EVERY_NS {
-                return Ok(());
-            }
-            looked_ns.set(now_ns);
-            if let Some(meanwhile) = &meanwhile {
-                meanwhile();
-            }
-            match interrupter.reason() {
-                Some(reason) => Err(RulesError::Cancelled(reason.to_string())),
-                None if deadline_ns.is_some_and(|deadline| now_ns > deadline) => {
-                    Err(RulesError::Cancelled("the time allowed is over".to_string()))
-                }
-                None => Ok(()),
-            }
+        let asked = Asked { program, files, params, snapshot: snapshot.clone(), bytes_max };
+        if !self.interrupter.is_in_force()
+            && let Some(answer) = watch::try_here(bytes_max, || asked.ask())
+        {
+            let mut answer = answer?;
+            let batches = std::iter::from_fn(|| answer.next()).collect();
+            summary.elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(started_ns));
+            summary.first_after = summary.elapsed;
+            return Ok(QueryResult::of_batches(columns, batches, snapshot, summary));
+        }
+        let running = Running {
+            text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(self.deadline(limits, started_ns))?,
+            bytes_max,
         };
-        Bounds { bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX), look: Box::new(look) }
+        let options = self.database.execute_options(&running);
+        let work = Box::new(move || Ok(Box::new(asked.ask().map_err(failure)?) as Box<dyn Answer>));
+        let access = Access::Read(snapshot.clone());
+        let stream = Execution::start_job(self.database.runtime(), work, columns, access, options)?;
+        let running = result::Running { _ticket: self.ticket(&stream), stream, transaction: None };
+        Ok(QueryResult::of_stream(running, snapshot, summary, started_ns, None))
     }
     /// Facts of files, read as LOAD CSV reads them: below the folder to import from. Numbers are numbers.
     fn files(&mut self, program: &Program) -> Result<FileFacts, Error> {
@@ -147,10 +194,6 @@ impl Session {
         }
         Ok(found)
     }
-}
-
-fn summary(snapshot: &Snapshot, kind: RequestKind, elapsed: Duration) -> Summary {
-    Summary { first_after: elapsed, elapsed, ..Summary::of(kind, snapshot) }
 }
 
 /// A field as a number, where it is one.

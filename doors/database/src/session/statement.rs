@@ -8,6 +8,7 @@ use crate::database::Running;
 use crate::interrupt::Ticket;
 use crate::profile::Profiling;
 use crate::result;
+use crate::standing::Creator;
 use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue, users};
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
@@ -74,7 +75,8 @@ impl Session {
                 catalogue::nothing()
             }
             StatementKind::Standing(command) => {
-                return self.run_standing(command, &params, &planned, snapshot);
+                let time = remaining(self.deadline(limits, started_ns))?;
+                return self.run_standing(command, &params, &planned, snapshot, time);
             }
             StatementKind::Users(command) => {
                 let own = (self.speaker.user.as_deref(), self.credential.as_ref());
@@ -100,10 +102,12 @@ impl Session {
         params: &Params,
         planned: &Planned,
         snapshot: Snapshot,
+        time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
-        let payer = self.speaker.payer(self.database.accounts()).tenant;
+        let payer = self.speaker.payer(self.database.accounts());
+        let creator = Creator { payer, time, started: &|stream| self.ticket(stream) };
         let said = self.database.will_do(command);
-        let told = self.database.carry_out(command, params, payer)?;
+        let told = self.database.carry_out(command, params, &creator)?;
         let summary = Summary { said, ..summary(planned, &snapshot) };
         Ok(match told {
             Some(told) => QueryResult::of_subscription(
@@ -249,14 +253,17 @@ impl Session {
         let (statement, ready) = (&request.planned.statement, &request.planned.ready);
         let (runtime, params) = (self.database.runtime(), request.params.clone());
         let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;
-        let ticket = stream.id().map(|query| {
-            let transaction = self.transaction.as_ref().map(|open| open.listed.clone());
-            let listed = Some(transaction.unwrap_or_else(|| self.listed()).runs(query.0));
-            let mut ticket = self.interrupter.starts(query);
-            ticket.listed = listed;
-            ticket
-        });
+        let ticket = self.ticket(&stream);
         Ok((stream, ticket))
+    }
+    /// Lists a query that was started, and lets others interrupt it.
+    pub(super) fn ticket(&self, stream: &ResultStream) -> Option<Ticket> {
+        let query = stream.id()?;
+        let transaction = self.transaction.as_ref().map(|open| open.listed.clone());
+        let listed = Some(transaction.unwrap_or_else(|| self.listed()).runs(query.0));
+        let mut ticket = self.interrupter.starts(query);
+        ticket.listed = listed;
+        Some(ticket)
     }
 }
 

@@ -14,7 +14,7 @@
 //! Invariant: a name is here, or with the keeper, or nowhere; but for a moment between two states it may be in both.
 
 use super::attempts::Attempts;
-use super::{Definition, Maker};
+use super::{Creator, Definition, Maker};
 use crate::entries::SetAside;
 use crate::notes::Notes;
 use crate::{Database, Error};
@@ -319,7 +319,7 @@ impl Installer {
             attempts.begin(&name);
             let made = caught(|| {
                 failpoint::visit("installation in the background");
-                self.maker.make(&definition, payer, &installing)
+                self.maker.make(&definition, payer, &installing, &Creator::itself())
             });
             attempts.ended(&name);
             let outcome = made.unwrap_or_else(|panicked| {

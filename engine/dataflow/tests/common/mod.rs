@@ -1,7 +1,8 @@
 //! Shared by the tests: rows that count themselves, a random generator, and waiting for quiet.
 #![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
-use dataflow::{Message, QueryHandle, Runtime, RuntimeOptions};
+use dataflow::watch::{UNITS_PER_LOOK, spend};
+use dataflow::{Failure, Message, QueryHandle, Runtime, RuntimeOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -94,6 +95,18 @@ pub fn seed() -> u64 {
 
 pub fn runtime(executors: usize) -> Runtime<Rows> {
     Runtime::start(RuntimeOptions { executors, pin: false, ..RuntimeOptions::default() }).unwrap()
+}
+
+/// Work of a call for this row: for some rows so much that the call pauses where its time is over.
+pub fn linger(row: u64) -> Result<(), Failure> {
+    let looks = mix(row ^ 0x11) % 24;
+    (0..looks.saturating_sub(20)).try_for_each(|_| Ok(spend(UNITS_PER_LOOK)?))
+}
+
+/// Likewise, with turns of next to no time: whatever works much pauses.
+pub fn hasty_runtime(executors: usize) -> Runtime<Rows> {
+    let quota = Duration::from_nanos(1);
+    Runtime::start(RuntimeOptions { executors, pin: false, quota, ..RuntimeOptions::default() }).unwrap()
 }
 
 /// All rows of a query, sorted; fails on a fault, and if the end comes not once.

@@ -37,6 +37,7 @@ use plan::algebra::{Apply, ApplyKind, Repeat};
 use plan::scope::InstanceOrder;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use world::fiber::Still;
 
 /// Rows of the first piece of a round that goes deep first, and how many times larger each next one is.
 const PIECE_ROWS_FIRST: usize = 1;
@@ -232,6 +233,7 @@ impl RepeatTurn {
             };
             let own = || Arc::new(Mutex::new(plan.distinct()));
             let met = self.met.get_or_insert_with(|| if plan.wide { of_all() } else { own() });
+            let _still = Still::begin();
             let mut met = met.lock();
             let fresh = met.fresh(&rows);
             if fresh.len() < rows.len() {

@@ -14,6 +14,7 @@ use plan::expr::Name;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Snapshot;
+use world::fiber::Still;
 
 /// One edge of the pattern, walked one way; nothing where there are no such edges at all.
 #[derive(Clone)]
@@ -132,6 +133,8 @@ impl Tests {
             });
         }
         let scope = Scope::new(&self.snapshot, &self.environment.request);
+        // The search may hold what its other workers wait for.
+        let _still = Still::begin();
         match test.predicate.evaluate_row(&row, 0, &scope) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => {

@@ -1,0 +1,95 @@
+//! Job: work that is one call, run on the executors like any query.
+//!
+//! Question: how does work that keeps its state on the stack (a Datalog program, the first answer of a standing query) get a number, a
+//! tenant, a budget, a deadline and an end? Idea: it is the one operator of a graph of its own. The scheduler lists it, charges it and
+//! shares the executor between it and others, because the call pauses where its turn is over ([`dataflow::watch`]).
+//! Invariant: the work calls [`dataflow::watch::spend`] often and hands its error on; it holds no lock that others wait for while it does.
+
+use crate::ExecuteError;
+use crate::access::Access;
+use crate::execution::{Effects, ExecuteOptions, Execution};
+use crate::result::ResultStream;
+use crate::rows::Rows;
+use dataflow::{Context, Failure, Flow, GraphBuilder, Operator, Outcome, Runtime, VertexOptions};
+use model::Batch;
+use parking_lot::Mutex;
+use plan::expr::Name;
+use std::sync::Arc;
+
+/// What a job found, handed out batch by batch.
+pub trait Answer: Send {
+    /// The next batch; `None` after the last.
+    fn next(&mut self) -> Option<Batch>;
+    /// Bytes that it holds.
+    fn bytes(&self) -> usize;
+}
+
+/// The answer of a job that has none: it is run for what it does.
+pub struct NoAnswer;
+
+impl Answer for NoAnswer {
+    fn next(&mut self) -> Option<Batch> {
+        None
+    }
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// The call. An error ends the query with it.
+pub type Work = Box<dyn FnOnce() -> Result<Box<dyn Answer>, Failure> + Send>;
+
+enum Job {
+    /// Not begun; on executors other than the home there is nothing to do.
+    Waiting(Option<Work>),
+    Answering(Box<dyn Answer>),
+}
+
+impl Operator<Rows> for Job {
+    fn receive(&mut self, _: usize, _: Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if let Job::Waiting(work) = self {
+            let Some(work) = work.take() else { return Ok(Flow::Ready) };
+            let answer = work()?;
+            context.charge(answer.bytes())?;
+            *self = Job::Answering(answer);
+        }
+        let Job::Answering(answer) = self else { return Ok(Flow::Ready) };
+        while let Some(batch) = answer.next() {
+            context.send(Rows(batch));
+            if context.should_yield() || context.is_crowded() {
+                return Ok(Flow::Again);
+            }
+        }
+        let held = std::mem::replace(answer, Box::new(NoAnswer)).bytes();
+        context.release(held);
+        Ok(Flow::Ready)
+    }
+}
+
+impl Execution {
+    /// Starts a job; its answer has these columns.
+    ///
+    /// # Errors
+    /// None today; a runtime that is closing ends the stream with one.
+    pub fn start_job(
+        runtime: &Runtime<Rows>,
+        work: Work,
+        columns: Arc<[Name]>,
+        access: Access,
+        options: ExecuteOptions,
+    ) -> Result<ResultStream, ExecuteError> {
+        let effects = Effects { writes: false, deletes: false };
+        let run = crate::execution::environment(access, Arc::default(), &options, (effects, None));
+        let mut builder = GraphBuilder::new();
+        let work = Mutex::new(Some(work));
+        let source = builder
+            .vertex("Job", VertexOptions::source(), move |_| Box::new(Job::Waiting(work.lock().take())));
+        builder.output(source);
+        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+        let handle = runtime.submit(graph, options.into_query());
+        Ok(ResultStream::new(handle, columns, vec![0], 1, run))
+    }
+}
