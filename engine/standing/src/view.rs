@@ -94,6 +94,9 @@ fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
     after.checked_sub(1).map(|last| &timeline[last].1)
 }
 
+/// Units of work that a look-up for one row counts as: about a microsecond.
+const UNITS_PER_ROW: u64 = 20;
+
 fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
     match timeline.last_mut() {
         Some(last) if last.0 == tick => last.1 = value,
@@ -107,9 +110,13 @@ impl View {
         let (newest, adjacency) = (base.clone(), Mutex::default());
         View { newest, base, delta, changed, adjacency, bounds: None }
     }
+    /// So many rows were worked on: may that go on? Others that share the thread have their turns meanwhile.
+    pub fn work(&self, rows: usize) -> Result<(), StandingError> {
+        Ok(watch::spend(rows as u64 * UNITS_PER_ROW)?)
+    }
     /// So many rows more were made of what is read: may that go on?
     pub fn count(&self, rows: usize) -> Result<(), StandingError> {
-        watch::spend(1 + rows as u64)?;
+        self.work(1 + rows)?;
         self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.count(rows))
     }
     /// The snapshot that knows the newest names.

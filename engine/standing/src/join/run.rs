@@ -342,7 +342,9 @@ impl Run<'_> {
         };
         let mut next = Block::new(block.width);
         for row in 0..block.len() {
+            let before = next.len();
             self.extend(lookup, block.row(row), block.diffs[row], &mut next)?;
+            self.view.work(1 + next.len() - before)?;
             if next.len() >= BLOCK_ROWS {
                 self.go(depth + 1, &mut next, emit)?;
                 next.clear();
@@ -352,6 +354,7 @@ impl Run<'_> {
     }
     /// A look-up that finds at most one row for each works on the block itself; false where it may find more.
     fn narrow(&self, lookup: &Lookup, block: &mut Block) -> Result<bool, StandingError> {
+        self.view.work(block.len())?;
         match lookup {
             Lookup::Condition(condition) => {
                 let reads = &self.join.conditions[*condition].reads;
