@@ -41,12 +41,15 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) timer_ns: Option<u64>,
 }
 
+/// Operators after a turn: how it ended, and the clock.
+pub(crate) type Ended<M> = (Box<Local<M>>, (Turn, u64));
+
 /// Where the operators of a query are.
 pub(crate) enum Work<M: Message> {
     /// Between two turns.
     Here(Box<Local<M>>),
     /// In a turn that has paused within a call.
-    Paused(Fiber<(Box<Local<M>>, (Turn, u64))>),
+    Paused(Fiber<Ended<M>>),
     /// In a turn that runs.
     InHand,
 }

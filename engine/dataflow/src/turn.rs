@@ -10,7 +10,7 @@
 
 use crate::graph::Inner;
 use crate::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
-use crate::local::{Here, Local, LocalQuery, Work};
+use crate::local::{Ended, Here, LocalQuery, Work};
 use crate::tree::{At, ROOT};
 use crate::{Message, watch};
 use std::sync::atomic::Ordering::Relaxed;
@@ -65,7 +65,7 @@ impl<M: Message> LocalQuery<M> {
             }
         }
     }
-    fn put_back(&mut self, (local, ended): (Box<Local<M>>, (Turn, u64))) -> (Turn, u64) {
+    fn put_back(&mut self, (local, ended): Ended<M>) -> (Turn, u64) {
         self.work = Work::Here(local);
         ended
     }

@@ -489,16 +489,6 @@ impl<'a> Evaluation<'a> {
             + self.plan_bytes
             + (waiting + read) * size_of::<u32>()
     }
-    /// Is there room for so many bytes more, which whoever asks takes beside it?
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn check_room_for(&self, bytes: usize) -> Result<(), RulesError> {
-        match self.bytes() + bytes > self.words.bytes_max {
-            true => Err(out_of_memory(self.words.bytes_max)),
-            false => Ok(()),
-        }
-    }
     /// Bytes of the values that facts have or had: they grow until the evaluation begins anew.
     pub fn value_bytes(&self) -> usize {
         self.words.bytes()
