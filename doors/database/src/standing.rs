@@ -20,6 +20,7 @@ use ::standing::{
 };
 use attempts::Attempts;
 use execute::job::{Answer, NoAnswer};
+use execute::watch::Stopped;
 use execute::{
     Access, ExecuteError, ExecuteOptions, Execution, ResultStream, Root, RootHandle, RootStatus, Runtime,
 };
@@ -212,7 +213,10 @@ impl Maker {
         let (tell, told) = std::sync::mpsc::channel();
         let work = Box::new(move || {
             let wake = Arc::new(move |at| handle.wake(at));
-            let _ = tell.send(keeper.create_within(&name, &text, asked, payer, wake, &bounds));
+            let outcome = keeper.create_within(&name, &text, asked, payer, wake, &bounds);
+            // Whoever waits for the end may close the database then: nothing here holds it open any more.
+            drop((keeper, bounds));
+            let _ = tell.send(outcome);
             Ok(Box::new(NoAnswer) as Box<dyn Answer>)
         });
         let options = ExecuteOptions {
@@ -478,6 +482,9 @@ impl From<StandingError> for Error {
         let code = match &error {
             StandingError::Unsupported { .. } => "Tanglewood.ClientError.Standing.Unsupported",
             StandingError::SetAside(_) => "Tanglewood.ClientError.Standing.SetAside",
+            StandingError::Internal(_) => "Tanglewood.DatabaseError.Standing.Internal",
+            StandingError::Stopped(Stopped::Time) => "Neo.ClientError.Transaction.TransactionTimedOut",
+            StandingError::Stopped(Stopped::Bytes) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
             StandingError::Failed(_) => "Tanglewood.ClientError.Standing.Failed",
             StandingError::TooLarge { .. } | StandingError::TooMany | StandingError::TooSlow => {
                 "Tanglewood.ClientError.Standing.Limit"

@@ -42,7 +42,8 @@ pub type Work = Box<dyn FnOnce() -> Result<Box<dyn Answer>, Failure> + Send>;
 enum Job {
     /// Not begun; on executors other than the home there is nothing to do.
     Waiting(Option<Work>),
-    Answering(Box<dyn Answer>),
+    /// Being handed out, and the bytes that were charged for it.
+    Answering(Box<dyn Answer>, usize),
 }
 
 impl Operator<Rows> for Job {
@@ -53,18 +54,19 @@ impl Operator<Rows> for Job {
         if let Job::Waiting(work) = self {
             let Some(work) = work.take() else { return Ok(Flow::Ready) };
             let answer = work()?;
-            context.charge(answer.bytes())?;
-            *self = Job::Answering(answer);
+            let bytes = answer.bytes();
+            context.charge(bytes)?;
+            *self = Job::Answering(answer, bytes);
         }
-        let Job::Answering(answer) = self else { return Ok(Flow::Ready) };
+        let Job::Answering(answer, charged) = self else { return Ok(Flow::Ready) };
         while let Some(batch) = answer.next() {
             context.send(Rows(batch));
             if context.should_yield() || context.is_crowded() {
                 return Ok(Flow::Again);
             }
         }
-        let held = std::mem::replace(answer, Box::new(NoAnswer)).bytes();
-        context.release(held);
+        *answer = Box::new(NoAnswer);
+        context.release(std::mem::take(charged));
         Ok(Flow::Ready)
     }
 }

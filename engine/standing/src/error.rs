@@ -1,6 +1,8 @@
 //! Why a query cannot be kept up to date, or ceased to be.
 
+use execute::watch::Stopped;
 use std::fmt;
+use world::panics::Panicked;
 
 /// Why a standing query was refused, or ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,10 @@ pub enum StandingError {
     TooSlow,
     /// An expression failed on a row.
     Failed(String),
+    /// It panicked: a defect of the engine.
+    Internal(Panicked),
+    /// It was stopped: its time is over, or it takes more memory than it may.
+    Stopped(Stopped),
     /// The answer, or what is kept for it, passed a limit.
     TooLarge {
         /// Which.
@@ -79,6 +85,8 @@ impl StandingError {
             StandingError::TooMany => {
                 Some("drop standing queries that nobody reads; SHOW STANDING QUERIES lists them")
             }
+            StandingError::Internal(_) => Some("this is a defect of the engine: please report it"),
+            StandingError::Stopped(_) => Some("ask for less, or raise the limits of the account"),
             StandingError::Failed(_) => {
                 Some("drop it, and create it again with a condition that keeps such rows out")
             }
@@ -112,6 +120,8 @@ impl fmt::Display for StandingError {
             StandingError::Unsupported { what, .. } => write!(f, "{what} cannot be kept up to date"),
             StandingError::SetAside(why) => write!(f, "it is set aside: {why}"),
             StandingError::TooSlow => write!(f, "its first answer took longer than it may"),
+            StandingError::Internal(panicked) => panicked.fmt(f),
+            StandingError::Stopped(stopped) => stopped.fmt(f),
             StandingError::Failed(why) => write!(f, "an expression failed: {why}"),
             StandingError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
             StandingError::NoSuchColumn { name, known } => {
@@ -154,9 +164,15 @@ impl From<store::StoreError> for StandingError {
     }
 }
 
-impl From<execute::watch::Stopped> for StandingError {
-    fn from(stopped: execute::watch::Stopped) -> StandingError {
-        StandingError::Failed(stopped.to_string())
+impl From<Panicked> for StandingError {
+    fn from(panicked: Panicked) -> StandingError {
+        StandingError::Internal(panicked)
+    }
+}
+
+impl From<Stopped> for StandingError {
+    fn from(stopped: Stopped) -> StandingError {
+        StandingError::Stopped(stopped)
     }
 }
 

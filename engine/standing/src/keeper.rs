@@ -373,7 +373,7 @@ impl Keeper {
 
 /// A panic outside of any one query, told like other ends of a query.
 fn panicked(panicked: &Panicked) -> StandingError {
-    StandingError::Failed(panicked.to_string())
+    panicked.clone().into()
 }
 
 impl Inner {

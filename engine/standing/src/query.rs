@@ -49,7 +49,7 @@ impl Work {
 
 /// What `work` returns; a panic in it is an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
-    panics::caught(work).unwrap_or_else(|panicked| Err(StandingError::Failed(panicked.to_string())))
+    panics::caught(work).unwrap_or_else(|panicked| Err(panicked.into()))
 }
 
 /// What goes comes first, for who takes rows for one that DISTINCT takes for one.

@@ -37,6 +37,14 @@ impl RulesAnswer {
         self.next = next;
         (!rows.is_empty()).then_some(rows)
     }
+    /// Rows of the whole answer.
+    pub fn len(&self) -> usize {
+        self.next.map_or(0, |_| self.evaluation.len(self.question))
+    }
+    /// No rows?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.evaluation.bytes()

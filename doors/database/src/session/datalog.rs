@@ -22,6 +22,8 @@ use world::failpoint;
 
 /// Rows of one batch of an answer.
 const BATCH_ROWS: usize = 2_048;
+/// Batches that are counted as on their way to the client.
+const BATCHES_WAITING: usize = 4;
 
 /// A program and all that its answer depends on.
 struct Asked {
@@ -64,7 +66,8 @@ impl Answer for Rows {
         self.answer.rows(BATCH_ROWS).map(|rows| Batch::from_rows(self.width, &rows))
     }
     fn bytes(&self) -> usize {
-        self.answer.bytes()
+        let row_bytes = size_of::<Vec<Value>>() + 2 * self.width * size_of::<Value>();
+        self.answer.bytes() + self.answer.len().min(BATCHES_WAITING * BATCH_ROWS) * row_bytes
     }
 }
 
