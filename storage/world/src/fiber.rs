@@ -14,8 +14,8 @@ use std::cell::Cell;
 use std::ptr;
 use std::rc::Rc;
 
-/// Bytes of one stack: as many as a thread has by default.
-pub const STACK_BYTES: usize = 2 << 20;
+/// Bytes of one stack: as many as a program's first thread has. Memory is taken only where it was touched.
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// Stacks that one thread keeps for later use: more are given back to the system.
 pub const STACKS_SPARE_MAX: usize = 16;
