@@ -26,6 +26,7 @@ use std::time::Duration;
 use transact::Transaction;
 use transaction::Open;
 use world::clock::monotonic_ns;
+use world::fiber;
 use world::panics::caught;
 
 /// Limits of one request, where they differ from the database's options.
@@ -197,12 +198,12 @@ impl Session {
         outcome.map(|result| result.since(started_ns))
     }
 
-    /// Does something for the client. A panic in it is an error of that request alone: what it has open here can only be rolled back.
+    /// Does something for the client, with room for deep texts and values. A panic in it is an error of that request alone: what it has open here can only be rolled back.
     pub(crate) fn within_net<T>(
         &mut self,
         work: impl FnOnce(&mut Session) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        caught(|| work(self)).unwrap_or_else(|panicked| {
+        fiber::roomy(|| caught(|| work(self))).unwrap_or_else(|panicked| {
             self.break_transaction();
             Err(Error::internal(&panicked))
         })

@@ -10,6 +10,7 @@
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ptr;
 use std::rc::Rc;
@@ -17,7 +18,7 @@ use std::rc::Rc;
 /// Bytes of one stack: as many as a program's first thread has. Memory is taken only where it was touched.
 pub const STACK_BYTES: usize = 8 << 20;
 
-/// Stacks that one thread keeps for later use: more are given back to the system.
+/// Stacks that one thread keeps for later use, and those of [`roomy`] that all threads keep: more are given back to the system.
 pub const STACKS_SPARE_MAX: usize = 16;
 
 /// Fibers that one thread may have at a time: each takes two of the mappings that the system allows a process.
@@ -30,6 +31,8 @@ thread_local! {
     static RUNNING: Cell<*const Resumption> = const { Cell::new(ptr::null()) };
     /// When the fiber that runs should pause, by `clock::monotonic_ns`.
     static UNTIL_NS: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// The thread is on a stack of `roomy`.
+    static IS_ROOMY: Cell<bool> = const { Cell::new(false) };
     /// Callers that want no pause now.
     static STILL: Cell<u32> = const { Cell::new(0) };
 }
@@ -148,6 +151,46 @@ pub fn pause() {
     // on this very stack, below us. `Fiber::resume` puts back what was there before whenever this fiber is left.
     unsafe { (*running).suspend(()) };
     RUNNING.set(running);
+}
+
+/// Stacks for [`roomy`] that nobody uses now.
+static ROOMY: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
+
+/// Does this on a stack of [`STACK_BYTES`]: how deep it may go does not depend on the thread that asks. On a fiber, within another such call, and
+/// where the system has no memory for a stack, it is done here.
+///
+/// # Panics
+/// With what the work panics with.
+pub fn roomy<R>(work: impl FnOnce() -> R) -> R {
+    if !RUNNING.get().is_null() || IS_ROOMY.get() {
+        return work();
+    }
+    let spare = ROOMY.lock().pop();
+    let Some(mut stack) = spare.or_else(|| DefaultStack::new(STACK_BYTES).ok()) else { return work() };
+    let inside = Inside::begin();
+    let outcome = corosensei::on_stack(&mut stack, work);
+    drop(inside);
+    let mut spare = ROOMY.lock();
+    if spare.len() < STACKS_SPARE_MAX {
+        spare.push(stack);
+    }
+    outcome
+}
+
+/// The thread works on a stack of [`roomy`].
+struct Inside;
+
+impl Inside {
+    fn begin() -> Inside {
+        IS_ROOMY.set(true);
+        Inside
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        IS_ROOMY.set(false);
+    }
 }
 
 /// For as long as it lives, nothing pauses: for callers that hold a lock.

@@ -143,3 +143,21 @@ fn there_is_a_limit_to_their_number() {
     let (_, ()) = run(paused.pop().expect("some"), &mut stacks);
     assert!(stacks.fiber(|| ()).is_ok());
 }
+
+/// So deep that a stack of a megabyte does not hold it.
+fn deeper(calls: usize) -> usize {
+    let ballast = std::hint::black_box([calls as u8; 1_024]);
+    if calls == 0 { 0 } else { 1 + deeper(calls - 1) + usize::from(ballast[7]) - usize::from(ballast[8]) }
+}
+
+#[test]
+fn how_deep_work_may_go_does_not_depend_on_its_thread() {
+    let small = || {
+        assert_eq!(roomy(|| roomy(|| deeper(3_000))), 3_000);
+        let caught = catch_unwind(|| roomy(|| panic!("as planned")));
+        assert!(caught.is_err() && !IS_ROOMY.get());
+        roomy(|| deeper(2_000))
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(small).expect("a thread");
+    assert_eq!(thread.join().expect("it has room"), 2_000);
+}

@@ -1,0 +1,195 @@
+//! Texts that are deep or wide: each production of each language, nested or repeated below, at and above every limit and up to a million
+//! times. None may end the process, hang, or take memory without bound: each is answered, or refused with a reason.
+//!
+//! The texts are asked in a child process, on a thread with the stack that threads have: what ends it is named by the last line it wrote.
+//! `cargo test -p tanglewood-database --test deep_text -- --ignored` asks for all sizes.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+#[path = "deep_text/grammar.rs"]
+mod grammar;
+
+use grammar::{CLAUSES, EXPRESSIONS, Production, RULES, TRAVERSALS};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use tanglewood_database::gremlin::GremlinOptions;
+use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session};
+
+/// Below, at and above the limits of nesting (64, 80, 128), of trees (400, 600), of clauses (1,000); and far beyond them.
+const SIZES: [usize; 8] = [60, 81, 129, 401, 1_001, 5_000, 20_000, 1_000_000];
+const MORE_SIZES: [usize; 22] = [
+    1, 2, 10, 63, 64, 65, 79, 80, 81, 127, 128, 129, 399, 400, 401, 599, 601, 999, 1_001, 10_000, 100_000,
+    1_000_000,
+];
+/// The stack of a thread that a program starts without a word about it.
+const STACK_BYTES: usize = 2 << 20;
+/// Time one text may take: an unoptimised build on a busy machine.
+const TIME_MAX: Duration = Duration::from_secs(20);
+/// Time its execution is given.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Memory one execution is given, and what the process may take at most.
+const QUERY_BYTES: u64 = 128 << 20;
+const PROCESS_BYTES_MAX: u64 = 1_500 << 20;
+/// Names the child's part of the work.
+const PART: &str = "TANGLEWOOD_DEEP_TEXT";
+const LONG: &str = "TANGLEWOOD_DEEP_TEXT_LONG";
+/// The production that the child begins with.
+const FROM: &str = "TANGLEWOOD_DEEP_TEXT_FROM";
+
+const PARTS: [(&str, &[Production]); 4] =
+    [("expressions", EXPRESSIONS), ("clauses", CLAUSES), ("rules", RULES), ("traversals", TRAVERSALS)];
+
+/// The most memory this process has had, bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) << 10
+}
+
+fn database() -> Database {
+    let options = Options { executors: Some(2), query_bytes_max: QUERY_BYTES, ..Options::default() };
+    let database = Database::open(MEMORY, Options { query_timeout: Some(TIMEOUT), ..options }).unwrap();
+    let made = "UNWIND range(1, 20) AS x CREATE (:A {x: x})-[:R]->(:B {x: x})";
+    database.session().query(made, Params::new()).unwrap().finish().unwrap();
+    database
+}
+
+/// What became of a text: rows, or a code.
+fn ask(part: &str, session: &mut Session, text: &str) -> String {
+    let outcome = if part == "traversals" {
+        let options = GremlinOptions { timeout: Some(TIMEOUT), ..GremlinOptions::default() };
+        session.gremlin_text(text, &Params::new(), &options).and_then(|mut found| {
+            let mut count = 0;
+            while let Some(objects) = found.next_objects()? {
+                count += objects.len();
+            }
+            Ok(count)
+        })
+    } else {
+        let limits = Limits { timeout: Some(TIMEOUT), bytes_max: Some(QUERY_BYTES) };
+        let found = session.query_within(text, Params::new(), &limits);
+        found.and_then(|found| if found.is_endless() { Ok(0) } else { Ok(found.rows()?.len()) })
+    };
+    match outcome {
+        Ok(rows) => format!("{rows} rows"),
+        Err(error) if error.to_string().contains("internal error") => error.to_string(),
+        Err(error) if error.to_string().len() > 4_096 => {
+            format!("internal error: {} bytes of {}", error.to_string().len(), error.code)
+        }
+        Err(error) => error.code,
+    }
+}
+
+/// The child: says what it asks before it asks.
+#[test]
+fn child() {
+    let Ok(part) = std::env::var(PART) else { return };
+    let productions = PARTS.iter().find(|(name, _)| *name == part).unwrap().1;
+    let sizes: &[usize] = if std::env::var_os(LONG).is_some() { &MORE_SIZES } else { &SIZES };
+    let work = move || {
+        let (mut database, mut faults) = (database(), Vec::new());
+        let from = std::env::var(FROM).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        for (name, text) in &productions[from..] {
+            for size in sizes {
+                println!("ask {name} {size}");
+                let text = text(*size);
+                let (began, peak) = (Instant::now(), peak_bytes());
+                let came = ask(&part, &mut database.session(), &text);
+                drop(text);
+                let peak_after = peak_bytes();
+                println!("done {:?} {came} {} MB", began.elapsed(), peak_after >> 20);
+                let elapsed = began.elapsed();
+                if peak_after > peak.max(PROCESS_BYTES_MAX)
+                    || elapsed > TIME_MAX
+                    || came.contains("internal error")
+                {
+                    faults.push(format!("{name} {size}: {elapsed:?}, {peak} to {peak_after} bytes, {came}"));
+                }
+                // What a text wrote is of no use to the next.
+                if database.snapshot().place() > 1 {
+                    database = self::database();
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        println!("end");
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}
+
+/// Asks all texts of a part in children; what they did not survive. Behind a production that ends a child another goes on.
+fn run(part: &str, productions: &[Production], long: bool) -> Vec<String> {
+    let (mut faults, mut from) = (Vec::new(), 0);
+    while from < productions.len() {
+        let Err((last, fault)) = run_from(part, from, long) else { break };
+        faults.push(fault);
+        let at = productions.iter().position(|(name, _)| last.contains(&format!("ask {name} ")));
+        from = at.map_or(productions.len(), |at| at + 1);
+    }
+    faults
+}
+
+/// The last text that was asked, and what became of the child.
+fn run_from(part: &str, from: usize, long: bool) -> Result<(), (String, String)> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).env(PART, part).env(FROM, from.to_string());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if long {
+        command.env(LONG, "1");
+    }
+    let mut child = command.spawn().unwrap();
+    let (said, heard) = mpsc::channel();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let reader = std::thread::spawn(move || {
+        for line in out.lines().map_while(Result::ok) {
+            let _ = said.send(line);
+        }
+    });
+    let errors = child.stderr.take().unwrap();
+    let errors = std::thread::spawn(move || std::io::read_to_string(errors).unwrap_or_default());
+    let (mut last, mut ended, mut slowest) = (String::new(), false, (Duration::ZERO, String::new()));
+    let mut began = Instant::now();
+    let hangs = loop {
+        match heard.recv_timeout(2 * TIME_MAX) {
+            Ok(line) if line == "end" => ended = true,
+            Ok(line) if line.contains("ask ") => (last, began) = (line, Instant::now()),
+            Ok(_) if began.elapsed() > slowest.0 => slowest = (began.elapsed(), last.clone()),
+            Ok(_) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break false,
+            Err(mpsc::RecvTimeoutError::Timeout) => break true,
+        }
+    };
+    if hangs {
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    let _ = reader.join();
+    let errors = errors.join().unwrap();
+    println!("{part} from {from}: slowest {slowest:?}");
+    if ended && status.success() {
+        return Ok(());
+    }
+    let told: Vec<&str> = errors.lines().filter(|line| !line.is_empty()).take(12).collect();
+    let how = if hangs { "hangs" } else { "ends" };
+    let fault = format!("{part}: {how} at `{last}`: {status}\n{}", told.join("\n"));
+    Err((last, fault))
+}
+
+fn all(long: bool) {
+    let runs: Vec<_> =
+        PARTS.iter().map(|(part, texts)| std::thread::spawn(move || run(part, texts, long))).collect();
+    let faults: Vec<String> = runs.into_iter().flat_map(|run| run.join().unwrap()).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn no_text_is_too_deep_or_too_wide() {
+    all(false);
+}
+
+#[test]
+#[ignore = "soak: all sizes of all productions, some minutes"]
+fn no_text_of_any_size_is_too_deep_or_too_wide() {
+    all(true);
+}
