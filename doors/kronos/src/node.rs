@@ -15,7 +15,7 @@ use world::clock::{Clock, RealClock, monotonic_ns};
 use world::threads::{self, Thread};
 
 /// Time between ticks: an election begins after 10 to 19 of them, heartbeats come every 2.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(30);
 /// What waits for the thread; more is refused.
 const INBOX_MAX: usize = 65_536;
 /// What one step takes at the most, so that ticks are not late.
