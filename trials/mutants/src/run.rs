@@ -258,7 +258,11 @@ impl Room<'_> {
                 let environment = [("TANGLEWOOD_MUTANTS_REACHED", &*note.display().to_string())];
                 let child = self.start(binary, &[&name], &environment)?;
                 if end_of(child, Duration::MAX)? != End::Missed {
-                    return Err(format!("{}: {name} fails with nothing changed", binary.path.display()));
+                    // One that counts what the allocator gave, say, counts what the switches take.
+                    println!(
+                        "{name} is passed over: with the switches built in it fails with nothing changed"
+                    );
+                    continue;
                 }
                 let time = begin.elapsed();
                 let reached = std::fs::read_to_string(&note).unwrap_or_default();
@@ -266,7 +270,10 @@ impl Room<'_> {
                 binary.tests.push(Test { name, time, reaches });
             }
         }
-        Ok(())
+        match binaries.iter().any(|binary| !binary.tests.is_empty()) {
+            true => Ok(()),
+            false => Err(format!("{}: no test passes with nothing changed", self.package)),
+        }
     }
 
     /// Names of the tests in a binary.
