@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use tanglewood_model::compare::{equivalent, hash_value};
+use tanglewood_model::temporal::between::{between, in_days, in_months, in_seconds};
 use tanglewood_model::temporal::build::{from_map, from_text};
 use tanglewood_model::temporal::truncate::truncate;
-use tanglewood_model::temporal::{Date, Duration, Kind};
-use tanglewood_model::{ExactSum, Map, Value};
+use tanglewood_model::temporal::{Date, Duration, Kind, LocalDateTime, add};
+use tanglewood_model::{ExactSum, LabelId, Map, Value, VertexId};
 
 /// SplitMix64.
 struct Random(u64);
@@ -194,4 +195,69 @@ fn sums_with_infinities_are_those_of_adding_one_by_one() {
         let merged = parts.value();
         assert!(merged == naive || merged.is_nan() && naive.is_nan(), "{floats:?}: {merged} for {naive}");
     }
+}
+
+#[test]
+fn sums_are_rounded_once_from_the_exact_value() {
+    let mut random = Random(17);
+    for round in 0..4_000 {
+        // Multiples of 2^-60 that fit whole numbers of 128 bits; some cancel.
+        let mut exact = 0_i128;
+        let mut sum = ExactSum::default();
+        let mut parts = ExactSum::default();
+        for at in 0..1 + random.below(12) {
+            let shift = random.below(60) as u32;
+            let mantissa = (random.below(1 << 53) as i64 - (1 << 52)) >> random.below(50);
+            let scaled = i128::from(mantissa) << shift;
+            let times = if at % 3 == 0 && exact != 0 { -1 } else { 1 };
+            let float = times as f64 * (mantissa as f64) * 2_f64.powi(shift as i32 - 60);
+            exact += scaled * times;
+            sum.add(float);
+            let mut part = ExactSum::default();
+            part.add(float);
+            parts.merge(&part);
+        }
+        // A conversion of a whole number rounds to the nearest, ties to even; powers of two change nothing.
+        let wanted = exact as f64 * 2_f64.powi(-60);
+        assert_eq!(sum.value().to_bits(), wanted.to_bits(), "round {round}: {} for {wanted}", sum.value());
+        assert_eq!(parts.value().to_bits(), wanted.to_bits(), "round {round}, merged");
+    }
+}
+
+#[test]
+fn what_lies_between_two_moments_leads_from_one_to_the_other() {
+    let mut random = Random(19);
+    let mut moment = |near: i64| LocalDateTime {
+        seconds: near + random.below(400_000_000) as i64 - 200_000_000,
+        nanos: [0, 1, 999_999_999, 500_000_000][random.below(4) as usize],
+    };
+    for _ in 0..3_000 {
+        let (from, to) = (moment(0), moment(0));
+        let (a, b) = (Value::LocalDateTime(from), Value::LocalDateTime(to));
+        let all = between(&a, &b).unwrap();
+        // Months are at most as many as lead to it, and days are fewer than a month has.
+        assert!(all.days.abs() <= 31 && all.seconds.abs() <= 86_400, "{from:?} {to:?} {all:?}");
+        let there = add(&a, &all).unwrap();
+        assert!(equivalent(&there, &b), "{from:?} and {all:?} is {there:?}, not {to:?}");
+        let seconds = in_seconds(&a, &b).unwrap();
+        assert_eq!((seconds.months, seconds.days), (0, 0));
+        assert!(equivalent(&add(&a, &seconds).unwrap(), &b));
+        // Whole days: what is left is less than one, to the same side.
+        let days = in_days(&a, &b).unwrap();
+        assert_eq!((days.months, days.seconds, days.nanos), (0, 0, 0));
+        let nanos = |at: LocalDateTime| i128::from(at.seconds) * 1_000_000_000 + i128::from(at.nanos);
+        let day = 86_400_000_000_000_i128;
+        assert_eq!(i128::from(days.days), (nanos(to) - nanos(from)) / day, "{from:?} {to:?}");
+        assert_eq!(in_months(&a, &b).unwrap().months, all.months);
+    }
+}
+
+#[test]
+fn a_vertex_stands_for_each_label_and_no_other_does() {
+    for label in [0, 1, 7, u16::MAX - 1, u16::MAX].map(LabelId) {
+        assert_eq!(VertexId::of_schema(label).schema_label(), Some(label));
+    }
+    let first = VertexId::of_schema(LabelId(0)).0;
+    assert_eq!(VertexId(first - 1).schema_label(), None);
+    assert_eq!(VertexId(first + u64::from(u16::MAX) + 1).schema_label(), None);
 }
