@@ -110,6 +110,29 @@ fn what_was_asked_is_not_asked_again() {
     );
 }
 
+/// Where hardly any row gives the same as another, answers are not kept any more; those that were asked must still come.
+#[test]
+fn rows_that_never_repeat_have_their_answers() {
+    let mut session = session();
+    rows(&mut session, "UNWIND range(1, 6000) AS i CREATE (:A {i: i})-[:R]->(:B {n: i})");
+    for inner in ["[(a)-->(b) | b.n]", "COLLECT { MATCH (a)-->(b) RETURN b.n }", "COUNT { (a)-->() }"] {
+        let text = format!("MATCH (a:A) RETURN a.i AS i, {inner} AS found");
+        let twin = rows(&mut session, &format!("CYPHER scopes = off {text}"));
+        assert_eq!(twin.len(), 6_000);
+        assert_eq!(rows(&mut session, &text), twin, "{text}");
+    }
+}
+
+/// Likewise in a statement that writes, where none are kept.
+#[test]
+fn a_statement_that_writes_has_its_lists() {
+    let mut session = session();
+    rows(&mut session, "UNWIND range(1, 50) AS i CREATE (:A {i: i})-[:R]->(:B {n: i})");
+    let text = "MATCH (a:A) SET a.z = 1 WITH a RETURN a.i AS i, [(a)-->(b) | b.n] AS found";
+    let twin = rows(&mut session, &format!("CYPHER scopes = off {text}"));
+    assert_eq!(rows(&mut session, text), twin);
+}
+
 /// A statement that writes sees what it wrote, also where it asked the same before.
 #[test]
 fn what_is_written_is_counted_anew() {

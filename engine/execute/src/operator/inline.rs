@@ -188,7 +188,8 @@ impl Inline {
 
     /// Takes the answers of the rows that were asked to all rows of the batch, and keeps them.
     fn share_answers(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
-        let Some(memo) = &mut self.memo else { return Ok(()) };
+        // Where no batch waits, each row was asked, and has its answer.
+        let Some(memo) = self.memo.as_mut().filter(|memo| memo.is_pending()) else { return Ok(()) };
         let before = memo.bytes();
         let mut lists = std::mem::take(&mut self.collected).into_iter();
         let answers = self.counts.iter().map(|count| Answer { count: *count, list: lists.next() });

@@ -86,7 +86,7 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The rows that must be asked; none where these are all rows, and their answers are not wanted back.
+    /// The rows that must be asked; none where nothing is kept any more.
     pub(super) fn ask(&mut self, outer: &Batch, imports: &[usize]) -> Option<Vec<u32>> {
         if self.is_given_up || outer.is_empty() {
             return None;
@@ -121,7 +121,12 @@ impl Memo {
         Some(rows)
     }
 
-    /// The whole batch with the answers of all its rows, once those that were asked have theirs; none where all rows were asked.
+    /// Does a batch wait for its answers?
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// The whole batch with the answers of all its rows, once those that were asked have theirs; none where no batch waits.
     pub(super) fn answered(&mut self, answers: Vec<Answer>) -> Option<(Batch, Vec<Answer>)> {
         let Pending { whole, sources, keys } = self.pending.take()?;
         debug_assert_eq!(keys.len(), answers.len(), "each row that was asked has an answer");
