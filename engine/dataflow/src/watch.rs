@@ -160,6 +160,13 @@ fn pause(now_ns: u64) -> u64 {
     back_ns
 }
 
+/// Lets the thread work for others, for who waits for what they hold. Where nothing may pause it returns at once.
+pub fn give_way() {
+    if fiber::is_running() {
+        pause(monotonic_ns());
+    }
+}
+
 /// Bytes that a loop has built and still holds.
 #[derive(Debug, Default)]
 pub struct Hold {
@@ -225,7 +232,10 @@ impl Limited {
     /// From now on so long, and so many bytes.
     pub fn new(time: Duration, bytes_max: u64) -> Arc<Limited> {
         let until_ns = monotonic_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        Arc::new(Limited { until_ns, bytes_max, bytes: AtomicU64::new(0) })
+        Arc::new(Limited::until(until_ns, bytes_max))
+    }
+    fn until(until_ns: u64, bytes_max: u64) -> Limited {
+        Limited { until_ns, bytes_max, bytes: AtomicU64::new(0) }
     }
 }
 
@@ -244,35 +254,31 @@ impl Watch for Limited {
 
 /// Watches over work that is only tried on the thread that asks, and remembers whether it stopped it.
 pub(crate) struct Tripwire {
-    until_ns: u64,
-    bytes_max: u64,
-    bytes: AtomicU64,
+    limits: Limited,
     tripped: AtomicBool,
 }
 
 impl Tripwire {
     pub(crate) fn until(until_ns: u64, bytes_max: u64) -> Tripwire {
-        Tripwire { until_ns, bytes_max, bytes: AtomicU64::new(0), tripped: AtomicBool::new(false) }
+        Tripwire { limits: Limited::until(until_ns, bytes_max), tripped: AtomicBool::new(false) }
     }
     pub(crate) fn is_tripped(&self) -> bool {
         self.tripped.load(Ordering::Relaxed)
     }
-    fn trip(&self, why: Stopped) -> Result<(), Stopped> {
-        self.tripped.store(true, Ordering::Relaxed);
-        Err(why)
+    fn note(&self, outcome: Result<(), Stopped>) -> Result<(), Stopped> {
+        outcome.inspect_err(|_| self.tripped.store(true, Ordering::Relaxed))
     }
 }
 
 impl Watch for Tripwire {
     fn look(&self, now_ns: u64) -> Result<(), Stopped> {
-        if now_ns < self.until_ns { Ok(()) } else { self.trip(Stopped::Time) }
+        self.note(self.limits.look(now_ns))
     }
     fn charge(&self, bytes: u64) -> Result<(), Stopped> {
-        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if held <= self.bytes_max { Ok(()) } else { self.trip(Stopped::Bytes) }
+        self.note(self.limits.charge(bytes))
     }
     fn release(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.limits.release(bytes);
     }
 }
 

@@ -5,7 +5,7 @@ extern crate tanglewood_dataflow as dataflow;
 
 mod common;
 use common::*;
-use dataflow::watch::{Hold, spend};
+use dataflow::watch::{Hold, give_way, spend};
 use dataflow::{
     AccountOptions, Context, Fault, Flow, Graph, GraphBuilder, Operator, Outcome, QueryHandle, QueryOptions,
     Runtime, VertexOptions,
@@ -23,6 +23,8 @@ enum Work {
     Endless,
     /// Without end, and counts the units.
     Counted(Arc<AtomicU64>),
+    /// Without end, holds something, and gives way to others again and again.
+    Waiting,
     /// Holds more and more, without end.
     Hoarding,
     /// Takes no heed of its end for so many units.
@@ -45,6 +47,14 @@ impl Operator<Rows> for Working {
                 count.fetch_add(1, Relaxed);
                 turn()?;
             },
+            Work::Waiting => {
+                let mut hold = Hold::default();
+                hold.set(1 << 19)?;
+                loop {
+                    give_way();
+                    turn()?;
+                }
+            }
             Work::Hoarding => {
                 let mut hold = Hold::default();
                 loop {
@@ -138,6 +148,24 @@ fn deadlines_and_budgets_end_a_call() {
     let options = QueryOptions { bytes_max: 1 << 20, ..QueryOptions::default() };
     let mut handle = submit(&runtime, Work::Hoarding, options);
     assert!(matches!(fault(&mut handle), Fault::OverBudget { .. }));
+    assert_eq!(drain(&mut submit(&runtime, Work::Units(100_000), QueryOptions::default())), [7]);
+}
+
+/// Who gives way to others is charged, and ends, as before: what the thread knows of it is put away meanwhile.
+#[test]
+fn who_gives_way_is_still_watched() {
+    let runtime = runtime(1);
+    let options = QueryOptions { bytes_max: 1 << 20, ..QueryOptions::default() };
+    let mut waiting: Vec<_> = (0..3).map(|_| submit(&runtime, Work::Waiting, options.clone())).collect();
+    for _ in 0..20 {
+        assert_eq!(drain(&mut submit(&runtime, Work::Units(100), QueryOptions::default())), [7]);
+    }
+    let mut hoarding = submit(&runtime, Work::Hoarding, options);
+    assert!(matches!(fault(&mut hoarding), Fault::OverBudget { .. }));
+    for handle in &mut waiting {
+        handle.cancel("test");
+        assert!(matches!(fault(handle), Fault::Cancelled { .. }));
+    }
     assert_eq!(drain(&mut submit(&runtime, Work::Units(100_000), QueryOptions::default())), [7]);
 }
 

@@ -456,7 +456,7 @@ fn lock_pausing(place: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
     while fiber::is_running() {
         match place.try_lock() {
             Some(inner) => return inner,
-            None => fiber::pause(),
+            None => watch::give_way(),
         }
     }
     place.lock()

@@ -40,7 +40,8 @@ impl Asked {
         let hold = Arc::new(Mutex::new(Hold::default()));
         let held = hold.clone();
         let look = move |bytes: usize| {
-            let spent = held.lock().set(bytes as u64).and_then(|()| watch::spend(watch::UNITS_PER_LOOK));
+            let set = held.lock().set(bytes as u64);
+            let spent = set.and_then(|()| watch::spend(watch::UNITS_PER_LOOK));
             spent.map_err(|stopped| RulesError::Cancelled(stopped.to_string()))
         };
         let bytes_max = usize::try_from(self.bytes_max).unwrap_or(usize::MAX);
