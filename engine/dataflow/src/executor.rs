@@ -373,8 +373,8 @@ impl<M: Message> Executor<M> {
     }
 
     fn turn_query(&mut self, owner: Owner, id: u64, now_ns: u64) {
+        let slice = self.slice(now_ns);
         let local = self.queries.get_mut(&id).expect("who is forgotten has left the tenants' books");
-        let slice = Slice { start_ns: now_ns, cpu_ns: self.meter.cpu_ns(), quota_ns: self.quota_ns };
         let stacks = &mut self.stacks;
         // Operators have a net of their own: this one is for what goes on between their calls.
         let given = caught(|| {

@@ -6,11 +6,13 @@
 //! Invariant: the work calls [`dataflow::watch::spend`] often and hands its error on; it holds no lock that others wait for while it does.
 
 use crate::ExecuteError;
-use crate::access::Access;
+use crate::access::{Access, Environment};
 use crate::execution::{Effects, ExecuteOptions, Execution};
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{Context, Failure, Flow, GraphBuilder, Operator, Outcome, Runtime, VertexOptions};
+use dataflow::{
+    Context, Failure, Flow, GraphBuilder, Operator, Outcome, QueryHandle, Runtime, VertexOptions,
+};
 use model::Batch;
 use parking_lot::Mutex;
 use plan::expr::Name;
@@ -84,14 +86,26 @@ impl Execution {
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
         let effects = Effects { writes: false, deletes: false };
+        let (handle, run) =
+            Execution::start_source(runtime, ("Job", effects), (work, Job::Waiting), access, options)?;
+        Ok(ResultStream::new(handle, columns, vec![0], 1, run))
+    }
+    /// Starts a query of one source. It is made of `content` once, where the query has its home; on the other executors it gets none, and
+    /// has nothing to do.
+    pub(crate) fn start_source<T: Send + 'static, O: Operator<Rows> + 'static>(
+        runtime: &Runtime<Rows>,
+        (name, effects): (&str, Effects),
+        (content, make): (T, fn(Option<T>) -> O),
+        access: Access,
+        options: ExecuteOptions,
+    ) -> Result<(QueryHandle<Rows>, Arc<Environment>), ExecuteError> {
         let run = crate::execution::environment(access, Arc::default(), &options, (effects, None));
         let mut builder = GraphBuilder::new();
-        let work = Mutex::new(Some(work));
-        let source = builder
-            .vertex("Job", VertexOptions::source(), move |_| Box::new(Job::Waiting(work.lock().take())));
+        let content = Mutex::new(Some(content));
+        let source =
+            builder.vertex(name, VertexOptions::source(), move |_| Box::new(make(content.lock().take())));
         builder.output(source);
         let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
-        let handle = runtime.submit(graph, options.into_query());
-        Ok(ResultStream::new(handle, columns, vec![0], 1, run))
+        Ok((runtime.submit(graph, options.into_query()), run))
     }
 }

@@ -4,12 +4,11 @@
 
 use crate::ExecuteError;
 use crate::access::Access;
-use crate::execution::{ExecuteOptions, Execution};
+use crate::execution::{Effects, ExecuteOptions, Execution};
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{Context, Flow, GraphBuilder, Operator, Outcome, Runtime, VertexOptions};
+use dataflow::{Context, Flow, Operator, Outcome, Runtime};
 use model::{Batch, Column, Nulls};
-use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
 /// What a turn came to.
@@ -96,17 +95,10 @@ impl Execution {
         access: Access,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
-        let effects = crate::execution::Effects { writes: true, deletes: true };
-        let run = crate::execution::environment(access, Arc::default(), &options, (effects, None));
-        let mut builder = GraphBuilder::new();
-        let program = Mutex::new(Some(program));
-        // the source is made once, where the query has its home; on the other executors there is nothing to do
-        let source = builder.vertex("Program", VertexOptions::source(), move |_| {
-            Box::new(Running { program: program.lock().take(), charged: 0, turns: 0 })
-        });
-        builder.output(source);
-        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
-        let handle = runtime.submit(graph, options.into_query());
+        let effects = Effects { writes: true, deletes: true };
+        let make = |program| Running { program, charged: 0, turns: 0 };
+        let (handle, run) =
+            Execution::start_source(runtime, ("Program", effects), (program, make), access, options)?;
         // it is submitted once, so nobody has set this
         let _ = ended.set(handle.ended());
         Ok(ResultStream::new(handle, Arc::from(vec!["count".into()]), vec![0], 1, run))
