@@ -3,8 +3,8 @@
 //! A version is a commit's place, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
 
 use crate::{Database, Error, Params};
-use execute::expression::{Layout, Request, Scope, compile};
 use execute::watch::{self, Limited};
+use expression::{Layout, Request, Scope, compile};
 use model::temporal::Kind;
 use model::temporal::build::{convert, from_text};
 use model::{Batch, Value};

@@ -5,7 +5,7 @@
 //! does not: this is all the staging that a statement needs.
 
 use crate::ExecuteError;
-use crate::expression::Request;
+use expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

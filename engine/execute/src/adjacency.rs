@@ -2,8 +2,8 @@
 //! transaction, and the first failure kept until the search has stopped.
 
 use crate::access::Environment;
-use crate::expression::{Compiled, Scope};
 use dataflow::Failure;
+use expression::{Compiled, Scope};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use parking_lot::Mutex;
 use paths::EdgeScratch;
@@ -146,5 +146,17 @@ impl paths::Adjacency for Walk {
     }
     fn failure(&self) -> bool {
         self.failed.load(Ordering::Acquire)
+    }
+}
+
+impl procedures::GraphWalk for Walk {
+    fn edge(&self, id: EdgeId, from: VertexId, to: VertexId) -> EdgeRef {
+        Walk::edge(self, id, from, to)
+    }
+    fn or_fail<T: Default>(&self, outcome: Result<T, StoreError>) -> T {
+        Walk::or_fail(self, outcome)
+    }
+    fn take_failure(&self) -> Option<Failure> {
+        Walk::take_failure(self)
     }
 }

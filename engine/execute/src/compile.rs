@@ -7,7 +7,6 @@
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::done::{Domain, Domains, Early, Spot, address, hurried};
-use crate::expression::{Binding, Compiled, Layout, Scope, compile_with};
 use crate::limits::{EARLY_VALUE_BYTES_MAX, EARLY_VALUE_TIME_MAX};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
@@ -17,6 +16,7 @@ use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage, step_stage};
 use dataflow::watch::{self, Limited};
 use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
+use expression::{Binding, Compiled, Layout, Scope, compile_with};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{Batch, Value};

@@ -1,8 +1,9 @@
 //! What can go wrong while a statement runs: for the caller a typed enum, for the user a stable code, a message and a hint.
 
-use crate::expression::EvalError;
 use dataflow::Fault;
+use expression::EvalError;
 use model::VertexId;
+use procedures::ProcedureError;
 use std::fmt;
 
 /// A statement could not be started, or ended before its rows did.
@@ -206,6 +207,16 @@ impl From<EvalError> for ExecuteError {
         ExecuteError::Eval(error)
     }
 }
+impl From<ProcedureError> for ExecuteError {
+    fn from(error: ProcedureError) -> ExecuteError {
+        match error {
+            ProcedureError::Call(what) => ExecuteError::ProcedureCall(what),
+            ProcedureError::External(what) => ExecuteError::External(what),
+            ProcedureError::Store(error) => ExecuteError::Store(error),
+            ProcedureError::Internal(what) => ExecuteError::Plan(what),
+        }
+    }
+}
 impl From<store::StoreError> for ExecuteError {
     fn from(error: store::StoreError) -> ExecuteError {
         ExecuteError::Store(error)
@@ -244,6 +255,7 @@ fn from_failure(failure: dataflow::Failure) -> ExecuteError {
         .or_else(|failure| failure.downcast::<EvalError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<store::StoreError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<transact::TransactError>().map(|error| (*error).into()))
+        .or_else(|failure| failure.downcast::<ProcedureError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<paths::PathError>().map(|error| ExecuteError::Path(*error)))
         .unwrap_or_else(|other| ExecuteError::Plan(other.to_string()))
 }

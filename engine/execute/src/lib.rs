@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
 //! `compile` with `liveness`, `stream`, `placement` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
-//! [`expression`] (what is computed from a row), `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
+//! `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
 
 pub mod access;
 mod adjacency;
@@ -16,7 +16,6 @@ mod done;
 mod drawing;
 pub mod error;
 pub mod execution;
-pub mod expression;
 pub mod job;
 mod labels;
 mod limits;
@@ -24,7 +23,6 @@ mod liveness;
 mod operator;
 mod placement;
 pub mod planning;
-pub mod procedure;
 pub mod program;
 mod reads;
 pub mod result;

@@ -11,10 +11,12 @@ pub(crate) mod seek_ids;
 pub(crate) mod seek_vertices;
 
 pub(crate) mod call_procedure;
+pub(crate) mod cheapest_path;
 pub(crate) mod count_matches;
 pub(crate) mod expand;
 pub(crate) mod expand_path;
 pub(crate) mod expand_pattern;
+pub(crate) mod graph_procedure;
 pub(crate) mod intersect;
 pub(crate) mod unwind;
 

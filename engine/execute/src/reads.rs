@@ -3,8 +3,8 @@
 //! Reads are recorded a batch at a time, before the expression is evaluated, and only inside a transaction. An expression that does
 //! not look into entities records nothing; of one that does, every entity in its columns is recorded, which may be a few too many.
 
-use crate::expression::Layout;
 use crate::turn::Here;
+use expression::Layout;
 use model::batch::Carried;
 use model::{Batch, Column, EdgeId, Value, VertexId};
 use plan::{Expr, Function};

@@ -1,7 +1,7 @@
 //! A piece of dataflow under construction: where its rows come out, and what they are.
 
-use crate::expression::Layout;
 use dataflow::VertexNo;
+use expression::Layout;
 
 /// The rows that come out of a vertex.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@
 
 use crate::access::{Environment, Home};
 use crate::done::{DoneRows, Early};
-use crate::expression::{Compiled, Scope};
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
+use expression::{Compiled, Scope};
 use model::{Batch, Column, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

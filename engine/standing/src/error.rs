@@ -1,6 +1,6 @@
 //! Why a query cannot be kept up to date, or ceased to be.
 
-use execute::watch::Stopped;
+use dataflow::watch::Stopped;
 use std::fmt;
 use world::panics::Panicked;
 
@@ -176,8 +176,8 @@ impl From<Stopped> for StandingError {
     }
 }
 
-impl From<execute::expression::EvalError> for StandingError {
-    fn from(error: execute::expression::EvalError) -> StandingError {
+impl From<expression::EvalError> for StandingError {
+    fn from(error: expression::EvalError) -> StandingError {
         StandingError::Failed(error.to_string())
     }
 }

@@ -1,9 +1,9 @@
 //! Expressions over rows: batches are made of what an expression reads, and of nothing else.
 
 use crate::StandingError;
-use execute::expression::error::ErrorClass;
-use execute::expression::graph::Visit;
-use execute::expression::{Compiled, EvalError, Graph, Layout, Names, Parameters, Request, Scope, compile};
+use expression::error::ErrorClass;
+use expression::graph::Visit;
+use expression::{Compiled, EvalError, Graph, Layout, Names, Parameters, Request, Scope, compile};
 use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::{Expr, Var};
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 use crate::StandingError;
 use crate::limits::ANSWER_ROW_BYTES;
 use crate::query::too_large;
-use execute::Held;
+use dataflow::Held;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

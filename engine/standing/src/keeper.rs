@@ -13,7 +13,7 @@ use crate::query::{Joined, Query};
 use crate::resume::{Missed, Resume, Resuming};
 use crate::row::Row;
 use crate::subscription::{Begin, Subscription, SubscriptionEnd};
-use execute::{Held, watch};
+use dataflow::{Held, watch};
 use model::Value;
 use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;

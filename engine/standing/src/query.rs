@@ -15,7 +15,7 @@ use crate::row::Row;
 use crate::subscription::{Begin, Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
 use crate::view::{Tick, View};
-use execute::{Held, Level};
+use dataflow::{Held, Level};
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

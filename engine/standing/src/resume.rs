@@ -22,7 +22,7 @@ use crate::query::{caught, in_order, too_large};
 use crate::row::Row;
 use crate::subscription::{Queue, SubscriptionEnd};
 use crate::view::{Tick, View};
-use execute::Held;
+use dataflow::Held;
 use std::sync::Arc;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
 use world::clock::monotonic_ns;

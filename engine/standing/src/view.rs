@@ -11,7 +11,7 @@ mod values;
 use crate::StandingError;
 use crate::installing::Installing;
 use crate::table::{HashMap, HashSet};
-use execute::watch;
+use dataflow::watch;
 use model::schema::IndexId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;

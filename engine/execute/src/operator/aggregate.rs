@@ -6,14 +6,14 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::segments::Segments;
-use crate::expression::{Aggregator, Compiled, GroupTable, Layout};
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::operator::distinct::{VertexSet, plain_vertices};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use expression::segments::Segments;
+use expression::{Aggregator, Compiled, GroupTable, Layout};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;

@@ -14,7 +14,6 @@
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::done::{Domain, Domains, DoneRows};
-use crate::expression::{Compiled, Layout};
 use crate::limits::APPLY_INSTANCES_MAX;
 use crate::liveness::VarSet;
 use crate::operator::hold;
@@ -22,6 +21,7 @@ use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, Tag, VertexOptions};
+use expression::{Compiled, Layout};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};

@@ -3,12 +3,12 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::Compiled;
 use crate::liveness::VarSet;
-use crate::procedure::{self, Run};
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
+use expression::Compiled;
 use model::{Batch, Column, ColumnBuilder, Value};
+use procedures::{Question, Run, by_name, cheapest_path};
 use std::sync::Arc;
 
 struct CallProcedure {
@@ -56,14 +56,14 @@ pub(crate) fn compile(
     if &*node.name == plan::procedures::LOAD_CSV {
         return super::load_csv::compile(compiler, node, required);
     }
-    if let Some(question) = procedure::graph::Question::of(&node.name) {
-        return procedure::graph::compile(compiler, node, question, required);
+    if let Some(question) = Question::of(&node.name) {
+        return super::graph_procedure::compile(compiler, node, question, required);
     }
-    if &*node.name == procedure::graph::cheapest_path::NAME {
-        return procedure::graph::cheapest_path::compile(compiler, node, required);
+    if &*node.name == cheapest_path::NAME {
+        return super::cheapest_path::compile(compiler, node, required);
     }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
-    let (procedure, run) = procedure::by_name(&node.name).ok_or_else(unknown)?;
+    let (procedure, run) = by_name(&node.name).ok_or_else(unknown)?;
     if node.arguments.len() != procedure.planned_arguments() {
         let message = format!(
             "{} takes {} arguments, not {}",

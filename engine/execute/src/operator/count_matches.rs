@@ -86,8 +86,8 @@ impl FanOut for CountMatches {
 }
 
 fn too_many() -> ExecuteError {
-    ExecuteError::from(crate::expression::EvalError::new(
-        crate::expression::error::ErrorClass::Arithmetic,
+    ExecuteError::from(expression::EvalError::new(
+        expression::error::ErrorClass::Arithmetic,
         "the number of matches does not fit an integer",
     ))
 }

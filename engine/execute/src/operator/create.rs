@@ -3,13 +3,13 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
 use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Try};
+use expression::{Compiled, Layout};
 use model::{Batch, Column, EdgeTypeId, LabelId, Value, VertexId};
 use plan::algebra::{CreateEdge, CreateVertex};
 use plan::{Expr, Var};

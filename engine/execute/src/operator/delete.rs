@@ -6,12 +6,12 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::operator::write::{self, RowWriter};
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try};
+use expression::Compiled;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{Batch, Direction, EdgeId, EdgeRef, Value, VertexId};

@@ -4,12 +4,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::{GroupTable, Layout};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome};
+use expression::{GroupTable, Layout};
 use model::batch::Carried;
 use model::{Batch, Column, VertexId};
 use plan::Var;

@@ -6,7 +6,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::labels::LabelCheck;
 use crate::liveness::VarSet;
 use crate::operator::expand::edge_types;
@@ -14,6 +13,7 @@ use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use conditions::{Legs, Tests};
+use expression::{Compiled, Layout};
 use model::{Batch, Column, Direction, EdgeId, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use parking_lot::Mutex;
 use paths::{Choice, Part, PathPattern, PatternGraph, PatternPath, PatternSearch, Work};

@@ -2,11 +2,11 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Try};
+use expression::Compiled;
 use model::Batch;
 use std::sync::Arc;
 

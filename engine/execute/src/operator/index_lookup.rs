@@ -4,8 +4,8 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::turn::{Here, Try};
+use expression::{Compiled, Layout};
 use model::compare::GroupKey;
 use model::schema::IndexId;
 use model::{Batch, EdgeRef, Value, VertexId};

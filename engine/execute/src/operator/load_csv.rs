@@ -6,11 +6,11 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::{Compiled, EvalError};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
+use expression::{Compiled, EvalError};
 use flate2::read::MultiGzDecoder;
 use model::{Batch, Column, Value};
 use records::Records;

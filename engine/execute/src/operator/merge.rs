@@ -15,7 +15,6 @@
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::done::{Domains, number};
-use crate::expression::{Compiled, EvalError, Layout};
 use crate::limits::MERGE_ROWS_MAX;
 use crate::liveness::VarSet;
 use crate::operator::apply::{self, ScopeRows};
@@ -27,6 +26,7 @@ use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
+use expression::{Compiled, EvalError, Layout};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::compare::GroupKey;

@@ -2,12 +2,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Try};
 use dataflow::watch::Hold;
+use expression::{Compiled, Layout};
 use model::Batch;
 use model::batch::Carried;
 use std::sync::Arc;

@@ -5,7 +5,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::Layout;
 use crate::labels;
 use crate::limits::SCAN_CHUNKS_ALONE_MAX;
 use crate::liveness::VarSet;
@@ -13,6 +12,7 @@ use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use expression::Layout;
 use model::{Batch, ChunkNo, Column, Nulls, VertexId};
 use plan::LabelExpr;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,10 +3,10 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::expression::Compiled;
 use crate::liveness::VarSet;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Try, Turn};
+use expression::Compiled;
 use model::batch::Carried;
 use model::{Batch, Column, Nulls, Value, VertexId};
 use std::sync::Arc;

@@ -3,12 +3,12 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::liveness::VarSet;
 use crate::operator::write::{self, Dirty, RowWriter, storable};
 use crate::reads::{Entities, EntityReads};
 use crate::stream::Stream;
 use crate::turn::{Here, Try};
+use expression::{Compiled, Layout};
 use model::{Batch, EdgeRef, KeyId, LabelId, Value, VertexId};
 use plan::Expr;
 use plan::algebra::SetItem;

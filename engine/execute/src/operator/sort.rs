@@ -7,14 +7,14 @@
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
-use crate::expression::functions::type_place;
-use crate::expression::{Compiled, Layout};
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::liveness::VarSet;
 use crate::operator::limit::row_count;
 use crate::reads::EntityReads;
 use crate::stream::Stream;
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use expression::functions::type_place;
+use expression::{Compiled, Layout};
 use model::batch::Carried;
 use model::compare::total_order;
 use model::{Batch, Column, Value};

@@ -6,13 +6,13 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::Layout;
 use crate::liveness::VarSet;
 use crate::operator::{apply, distinct};
 use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Stepping, Try};
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use expression::Layout;
 use model::Batch;
 use plan::Plan;
 use std::sync::Arc;

@@ -5,10 +5,10 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::Layout;
 use crate::rows::Rows;
 use crate::stream::Stream;
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
+use expression::Layout;
 use model::Batch;
 
 struct Unit;

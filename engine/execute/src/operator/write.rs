@@ -6,12 +6,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::expression::{Compiled, Layout};
 use crate::limits::WRITES_PER_LOOK;
 use crate::reads::{Entities, EntityReads};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use dataflow::VertexOptions;
+use expression::{Compiled, Layout};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{Batch, Column, EdgeId, KeyId, Value, ValueType, VertexId};

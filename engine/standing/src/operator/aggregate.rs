@@ -11,7 +11,7 @@ use crate::row::{Alike, GroupKey, Row};
 use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
 use crate::weight::Weight;
-use execute::expression::{Aggregator, ExactSum};
+use expression::{Aggregator, ExactSum};
 use model::Value;
 use plan::AggregateFunction;
 use plan::algebra::AggregateCall;

@@ -3,10 +3,10 @@
 use super::{Bound, Expansion, Test};
 use crate::access::Environment;
 use crate::adjacency::Walk;
-use crate::expression::Scope;
 use crate::labels::LabelCheck;
 use crate::reads::Entities;
 use dataflow::Failure;
+use expression::Scope;
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use parking_lot::Mutex;
 use paths::{EdgeScratch, PatternPath};

@@ -4,12 +4,12 @@
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside, StageMaker};
 use crate::done::{Domains, DoneRows};
-use crate::expression::Layout;
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::stream::Stream;
 use crate::turn::{Here, Progress, Stage, Try, Turn};
 use dataflow::ScopeNo;
+use expression::Layout;
 use model::{Batch, Column, Nulls};
 use plan::{Plan, Var};
 use std::sync::Arc;

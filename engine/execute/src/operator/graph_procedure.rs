@@ -1,0 +1,169 @@
+//! Procedures that ask something about every vertex: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`.
+//!
+//! Each takes one map, lists the vertices that take part, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is
+//! heard, and hands on a row a vertex. All executors share the work (`shared`), but for calls within sub-queries. What they ask, and how, is
+//! the room `procedures`.
+
+mod shared;
+
+use crate::ExecuteError;
+use crate::access::Environment;
+use crate::adjacency::Walk;
+use crate::compile::Compiler;
+use crate::drawing::{Draw, Drawing};
+use crate::liveness::VarSet;
+use crate::rows::Rows;
+use crate::stream::{Feed, Stream};
+use crate::turn::{Here, Progress, Try, Turn};
+use dataflow::Context;
+use expression::Compiled;
+use model::{Batch, Column};
+use procedures::Question;
+use procedures::running::{Helper, Output, Running};
+use procedures::settings::Settings;
+use shared::{Jobs, Shared};
+use std::sync::Arc;
+use store::Snapshot;
+
+/// A call: what is asked, and which columns are read of the answer.
+struct Asked {
+    question: Question,
+    arguments: Vec<Compiled>,
+    /// Of node and value, those that are read, in the order of the columns.
+    picks: Vec<usize>,
+}
+
+impl Asked {
+    fn output(&self) -> Output {
+        Output::new(self.question, self.picks.contains(&0), self.picks.contains(&1))
+    }
+    fn record(&self, here: &Here) {
+        here.environment.record(|reads| {
+            reads.catalogue();
+            reads.scan(None);
+        });
+    }
+}
+
+/// The question, at work on this snapshot.
+fn running(
+    question: Question,
+    settings: Settings,
+    snapshot: &Snapshot,
+    environment: &Arc<Environment>,
+) -> Running<Walk> {
+    Running::new(question, settings, snapshot, |types, direction| {
+        Walk::new(snapshot, types, direction, None, environment)
+    })
+}
+
+/// The columns that are read.
+fn picked(asked: &Asked, columns: [Column; 2]) -> Vec<Column> {
+    let mut columns = columns.map(Some);
+    asked.picks.iter().filter_map(|at| columns[*at].take()).collect()
+}
+
+/// One executor alone: within scopes, and where there is one only.
+struct Alone {
+    asked: Arc<Asked>,
+    output: Output,
+    charged: usize,
+}
+
+impl Draw for Alone {
+    type Cursor = (Running<Walk>, Helper<Walk>);
+
+    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+        self.asked.record(here);
+        Ok(())
+    }
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
+        let arguments = turn.here.values(&self.asked.arguments, batch, row)?;
+        let snapshot = turn.here.snapshot().clone();
+        let settings = Settings::read(self.asked.question, arguments.first(), &snapshot)?;
+        let running = running(self.asked.question, settings, &snapshot, &turn.here.environment);
+        recharge(&mut self.charged, running.bytes_min(), turn.context)?;
+        Ok((running, Helper::new(0)))
+    }
+    fn draw(
+        &mut self,
+        (running, helper): &mut Self::Cursor,
+        room: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
+        let before = self.output.count();
+        let outcome = running.step(helper, room, &mut self.output)?;
+        let is_done = outcome == paths::Turn::Done;
+        let bytes = if is_done { 0 } else { running.bytes().max(running.bytes_min()) };
+        recharge(&mut self.charged, bytes, turn.context)?;
+        let progress = if is_done { Progress::Done } else { Progress::More };
+        Ok((self.output.count() - before, progress))
+    }
+    fn columns(&mut self) -> Vec<Column> {
+        picked(&self.asked, self.output.take())
+    }
+    fn charged(&self) -> usize {
+        self.charged
+    }
+}
+
+/// What is charged becomes this much.
+pub(crate) fn recharge(charged: &mut usize, bytes: usize, context: &mut Context<'_, Rows>) -> Try<()> {
+    if bytes > *charged {
+        context.charge(bytes - *charged)?;
+    } else {
+        context.release(*charged - bytes);
+    }
+    *charged = bytes;
+    Ok(())
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::CallProcedure,
+    question: Question,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let new = node.yields.iter().map(|(_, variable)| *variable);
+    let read = required.clone().without(new).reading(&node.arguments);
+    let mut feed = compiler.feed(&node.input, &read)?;
+    // A line has one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
+    let is_alone = compiler.executors == 1
+        || compiler.inside.is_some()
+        || compiler.environment.is_line()
+        || matches!(&feed, Feed::Rows(stream) if stream.ordered);
+    if let (Feed::Unit, false) = (&feed, is_alone) {
+        // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.
+        let here = compiler.current;
+        compiler.current = here + 1;
+        feed = Feed::Rows(crate::operator::unit::compile(compiler)?);
+        compiler.current = here;
+    }
+    let layout = feed.layout();
+    let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
+    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+    let (mut picks, mut columns) = (Vec::new(), Vec::new());
+    for (field, variable) in &node.yields {
+        let at = usize::from(&**field != "node");
+        if required.contains(*variable) && !picks.contains(&at) {
+            picks.push(at);
+            columns.push(*variable);
+        }
+    }
+    let asked = Arc::new(Asked { question, arguments, picks });
+    if is_alone {
+        let make = move || Drawing::new(Alone { output: asked.output(), asked: asked.clone(), charged: 0 });
+        return Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make));
+    }
+    let (carry, mut layout) = compiler.carry(&layout, required);
+    columns.iter().for_each(|variable| {
+        layout.push(*variable);
+    });
+    let (environment, jobs, number) =
+        (compiler.environment.clone(), Arc::new(Jobs::default()), compiler.current);
+    let make =
+        move || Shared::new(asked.clone(), carry.clone(), Here::new(&environment), jobs.clone(), number);
+    let stream = compiler.attach("GraphProcedure", &feed, layout, make);
+    // Rows come from whoever draws them, in no order.
+    Ok(Stream { fans_out: false, parallel: true, ordered: false, ..stream })
+}

@@ -1,0 +1,171 @@
+//! A graph procedure on all executors: who gets the row that asks begins, and calls its twins once it has proved to be work; they draw
+//! morsels within their quotas, and each hands on the rows that it draws at the end, so rows come out in no order.
+
+use super::{Asked, picked, recharge, running};
+use crate::adjacency::Walk;
+use crate::rows::Rows;
+use crate::turn::{Here, Try};
+use dataflow::{Context, Flow, Operator, Outcome};
+use model::Batch;
+use parking_lot::Mutex;
+use paths::Turn;
+use procedures::running::{Helper, Output, Running};
+use procedures::settings::Settings;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Twins are called when so many edges were visited: about the time it takes to wake one, several times over.
+const EDGES_ALONE_MAX: u64 = 65_536;
+
+/// A row that asks.
+struct Job {
+    batch: Batch,
+    row: u32,
+    running: Running<Walk>,
+    workers: AtomicUsize,
+}
+
+/// What the twins share.
+#[derive(Default)]
+pub(super) struct Jobs {
+    open: Mutex<Vec<Arc<Job>>>,
+}
+
+pub(super) struct Shared {
+    asked: Arc<Asked>,
+    carry: Arc<[usize]>,
+    here: Here,
+    jobs: Arc<Jobs>,
+    /// The plan node, for PROFILE.
+    node: usize,
+    /// Rows that ask, and the one that comes next.
+    batch: Option<(Batch, usize)>,
+    job: Option<(Arc<Job>, Helper<Walk>)>,
+    /// The job is of this twin's own batch.
+    is_mine: bool,
+    has_called: bool,
+    charged: usize,
+    output: Output,
+}
+
+impl Shared {
+    pub(super) fn new(
+        asked: Arc<Asked>,
+        carry: Arc<[usize]>,
+        here: Here,
+        jobs: Arc<Jobs>,
+        node: usize,
+    ) -> Shared {
+        Shared {
+            output: asked.output(),
+            asked,
+            carry,
+            here,
+            jobs,
+            node,
+            batch: None,
+            job: None,
+            is_mine: false,
+            has_called: false,
+            charged: 0,
+        }
+    }
+
+    /// The next row of this twin's batch, or a job that another one called for.
+    fn begin(&mut self, context: &mut Context<'_, Rows>) -> Try<bool> {
+        let number = context.executor();
+        if let Some((batch, row)) = self.batch.as_mut().filter(|(batch, row)| *row < batch.len()) {
+            let arguments = self.here.values(&self.asked.arguments, batch, *row)?;
+            let snapshot = self.here.snapshot().clone();
+            let question = self.asked.question;
+            let settings = Settings::read(question, arguments.first(), &snapshot)?;
+            let running = running(question, settings, &snapshot, &self.here.environment);
+            let (batch, at) = (batch.clone(), *row as u32);
+            *row += 1;
+            recharge(&mut self.charged, running.bytes_min(), context)?;
+            let job = Job { batch, row: at, running, workers: AtomicUsize::new(1) };
+            self.job = Some((Arc::new(job), Helper::new(number)));
+            (self.is_mine, self.has_called) = (true, false);
+            return Ok(true);
+        }
+        self.batch = None;
+        let open = self.jobs.open.lock().first().cloned();
+        if let Some(job) = open {
+            job.workers.fetch_add(1, Relaxed);
+            self.job = Some((job, Helper::new(number)));
+            self.is_mine = false;
+        }
+        Ok(self.job.is_some())
+    }
+
+    fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        loop {
+            if self.job.is_none() && !self.begin(context)? {
+                return Ok(Flow::Ready);
+            }
+            let Some((job, helper)) = &mut self.job else { return Ok(Flow::Ready) };
+            let job = job.clone();
+            let room = self.here.environment.batch_rows;
+            let turn = job.running.step(helper, room, &mut self.output)?;
+            self.send(&job, context);
+            self.account(&job, context)?;
+            match turn {
+                Turn::Done => self.leave(&job, context)?,
+                Turn::Idle => return Ok(Flow::Waiting),
+                Turn::More if context.should_yield() => return Ok(Flow::Again),
+                Turn::More => {}
+            }
+        }
+    }
+
+    /// Who began pays for what is held, and calls for help when it is work.
+    fn account(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
+        if !self.is_mine {
+            return Ok(());
+        }
+        let bytes = job.running.bytes().max(job.running.bytes_min());
+        recharge(&mut self.charged, bytes, context)?;
+        if !self.has_called && job.running.edges_visited() > EDGES_ALONE_MAX {
+            self.has_called = true;
+            self.jobs.open.lock().push(job.clone());
+            context.invite_peers();
+        }
+        Ok(())
+    }
+
+    /// The job is over.
+    fn leave(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
+        if self.is_mine {
+            let (workers, edges) = (job.workers.load(Relaxed), job.running.edges_visited());
+            let told = format!("workers {workers}, edges visited {edges}");
+            self.here.environment.told.lock().insert(self.node, told);
+            recharge(&mut self.charged, 0, context)?;
+        }
+        self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
+        self.job = None;
+        Ok(())
+    }
+
+    fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
+        let count = self.output.count();
+        if count == 0 {
+            return;
+        }
+        let mut output = job.batch.project(&self.carry).select(vec![job.row; count]);
+        for column in picked(&self.asked, self.output.take()) {
+            output.push(column);
+        }
+        context.send(Rows(output));
+    }
+}
+
+impl Operator<Rows> for Shared {
+    fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        self.asked.record(&self.here);
+        self.batch = Some((batch, 0));
+        self.run(context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.run(context)
+    }
+}

@@ -1,0 +1,45 @@
+//! # expression: values in, values out
+//!
+//! What is computed from one row, run over a whole batch at a time: functions, operators, aggregates. It knows no plan node and no
+//! operator; sub-queries are lifted out of expressions before they come here. What it asks of a graph is the trait [`Graph`].
+//!
+//! [`compile`] turns a [`plan::Expr`] into a [`Compiled`]: columns become positions, names become ids, parameters and constant
+//! parts become values. A compiled expression is then evaluated in one of two ways that always agree. The *fast paths*
+//! ([`vector`], [`select`]) work column by column, without an allocation or a dispatch per row, on what hot queries do:
+//! comparison, arithmetic, properties, labels, null tests, three-valued logic. Everything else, and any row on which a fast path
+//! would have to fail, goes through one obvious interpreter ([`interpret`]), which is also the twin the fast paths are tested
+//! against.
+//!
+//! Reading order: [`error`], [`layout`], [`graph`] and [`scope`] (what an expression needs around it), [`compile`] and [`node`]
+//! (its compiled form), `metered` (work and bytes, measured), [`interpret`], [`operators`] and [`functions`] (what each thing means),
+//! [`vector`] and [`select`] (how it runs fast), [`aggregate`] and [`grouping`] (many rows to one), [`segments`] (lists that grow
+//! without being copied).
+
+pub mod aggregate;
+pub mod compile;
+pub mod error;
+pub mod functions;
+pub mod graph;
+pub mod grouping;
+pub mod interpret;
+pub mod layout;
+mod metered;
+pub mod node;
+pub mod operators;
+pub mod pattern;
+pub mod scope;
+pub mod segments;
+pub mod select;
+pub mod vector;
+
+pub use aggregate::{Aggregator, ExactSum};
+pub use compile::{Binding, Compiled, compile, compile_with};
+pub use error::EvalError;
+pub use functions::list::{Counting, counting};
+pub use graph::{Graph, Names};
+pub use grouping::{GroupTable, hash_columns};
+pub use layout::Layout;
+pub use scope::{Parameters, Request, Scope};
+
+#[cfg(test)]
+mod tests;

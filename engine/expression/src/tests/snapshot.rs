@@ -1,0 +1,77 @@
+//! Expressions over a real snapshot of the store: names defined after compiling, labels, properties, deletions.
+
+use super::{WALL_US, reader};
+use crate::{EvalError, Layout, Parameters, Request, Scope, compile};
+use model::{Batch, EdgeRef, Value};
+use plan::Var;
+use store::{Change, Snapshot, Store};
+
+/// Two people, Ann (30) and Bo (no age), Ann knows Bo since 2001.
+fn graph() -> (Snapshot, Snapshot, Batch) {
+    let store = Store::new(Default::default());
+    let (names, allocator) = (store.names(), store.allocator());
+    let person = names.intern_label("Person").unwrap();
+    let people = names.intern_label_set(&[person]).unwrap();
+    let (name, age) = (names.intern_key("name").unwrap(), names.intern_key("age").unwrap());
+    let (knows, since) = (names.intern_edge_type("KNOWS").unwrap(), names.intern_key("since").unwrap());
+    let (ann, bo) = (allocator.vertex(people).unwrap(), allocator.vertex(people).unwrap());
+    let edge = EdgeRef { id: allocator.edge(ann, knows).unwrap(), source: ann, target: bo };
+    let (definitions, _) = names.undurable();
+    let mut changes: Vec<Change> = definitions.into_iter().map(Change::DefineName).collect();
+    changes.push(Change::CreateVertex {
+        id: ann,
+        labels: people,
+        properties: vec![(name, "Ann".into()), (age, 30.into())],
+    });
+    changes.push(Change::CreateVertex { id: bo, labels: people, properties: vec![(name, "Bo".into())] });
+    changes.push(Change::CreateEdge { edge, properties: vec![(since, 2001.into())] });
+    let full = store.current().apply(1, &[&changes]).unwrap();
+    let gone = [Change::DeleteEdge { edge }, Change::DeleteVertex { id: bo }];
+    let after = full.apply(2, &[&gone]).unwrap();
+    let rows =
+        vec![vec![ann.into(), edge.into()], vec![bo.into(), edge.into()], vec![Value::Null, Value::Null]];
+    (full, after, Batch::from_rows(2, &rows))
+}
+
+fn evaluate(text: &str, snapshot: &Snapshot, batch: &Batch) -> Result<Vec<Value>, EvalError> {
+    let request = Request::fixed(Parameters::new(), WALL_US, 1);
+    // Compiled against a catalogue that knows no name yet: each is looked up when it is needed.
+    let nothing = Snapshot::empty(Default::default(), Default::default());
+    let expr = reader::read(text).unwrap();
+    let compiled =
+        compile(&expr, &Layout::new(&[Var(0), Var(1)]), nothing.catalog(), &request.parameters).unwrap();
+    let scope = Scope::new(snapshot, &request);
+    let column = compiled.evaluate(batch, &scope)?;
+    Ok((0..batch.len()).map(|row| column.get(row)).collect())
+}
+
+#[test]
+fn a_snapshot_is_read() {
+    let (full, _, batch) = graph();
+    let table = [
+        ("@0.name", vec!["Ann".into(), "Bo".into(), Value::Null]),
+        ("@0.age + 1", vec![31.into(), Value::Null, Value::Null]),
+        ("@0:Person", vec![true.into(), true.into(), Value::Null]),
+        ("@0:Dog", vec![false.into(), false.into(), Value::Null]),
+        ("@1.since", vec![2001.into(), 2001.into(), Value::Null]),
+        ("type(@1)", vec!["KNOWS".into(), "KNOWS".into(), Value::Null]),
+        ("size(keys(@0))", vec![2.into(), 1.into(), Value::Null]),
+        ("properties(@1).since", vec![2001.into(), 2001.into(), Value::Null]),
+    ];
+    for (text, expected) in table {
+        let found = evaluate(text, &full, &batch).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let same = found.iter().zip(&expected).all(|(a, b)| model::compare::equivalent(a, b));
+        assert!(same, "{text} gave {found:?}, not {expected:?}");
+    }
+}
+
+#[test]
+fn what_was_deleted_is_an_error_to_read() {
+    let (_, after, batch) = graph();
+    for text in ["@0.name", "@0.age", "@0:Person", "labels(@0)", "properties(@0)", "@1.since", "keys(@1)"] {
+        let error = evaluate(text, &after, &batch).unwrap_err();
+        assert_eq!(error.code(), "Neo.ClientError.Statement.EntityNotFound", "{text}");
+    }
+    assert!(evaluate("type(@1)", &after, &batch).is_ok());
+    assert!(evaluate("@0 = @0", &after, &batch).is_ok());
+}

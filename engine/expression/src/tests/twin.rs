@@ -1,0 +1,170 @@
+//! Random expressions over random batches: the fast paths must answer as the interpreter does, row by row.
+
+use super::town::{PEOPLE, Town, edge};
+use super::{WALL_US, parameters};
+use crate::{Layout, Request, Scope, compile};
+use model::{Batch, Column, Value, VertexId};
+use plan::expr::{BinaryOperator as B, Constant, LabelExpr, UnaryOperator as U};
+use plan::{Expr, Function, Var};
+use world::chance::Chance;
+
+/// Random cases a run; a run takes about a second.
+const CASES: usize = 6_000;
+
+/// Columns: integers, floats, texts, truth values, vertices, edges, anything.
+const WIDTH: u32 = 7;
+
+fn random_value(column: u32, chance: &mut Chance) -> Value {
+    if chance.happens(0.12) {
+        return Value::Null;
+    }
+    match column {
+        0 => *chance.choose(&[0, 1, 2, 3, -1, 7, i64::MAX, i64::MIN]).unwrap(),
+        1 => return [0.0, 1.0, 2.5, -1.0, f64::NAN, f64::INFINITY][chance.index(6)].into(),
+        2 => return ["", "a", "Ann", "Bo", "Cy", "Anna"][chance.index(6)].into(),
+        3 => return chance.happens(0.5).into(),
+        4 => return VertexId(chance.below(PEOPLE)).into(),
+        5 => return edge(chance.below(6)).into(),
+        _ => {
+            let column = chance.below(6) as u32;
+            return random_value(column, chance);
+        }
+    }
+    .into()
+}
+
+/// A batch with row maps: some columns are carried through one or two selections.
+fn random_batch(chance: &mut Chance) -> Batch {
+    let rows = 1 + chance.index(12);
+    let column = |which: u32, chance: &mut Chance| -> Column {
+        if chance.happens(0.1) {
+            return Column::Constant(random_value(which, chance), rows);
+        }
+        (0..rows).map(|_| random_value(which, chance)).collect()
+    };
+    let columns: Vec<Column> = (0..WIDTH).map(|which| column(which, chance)).collect();
+    let mut batch = Batch::new(columns, rows);
+    for _ in 0..chance.below(3) {
+        let picks = (0..1 + chance.index(12)).map(|_| chance.index(batch.len()) as u32).collect();
+        batch = batch.select(picks);
+    }
+    batch
+}
+
+fn random_leaf(chance: &mut Chance) -> Expr {
+    let which = chance.below(u64::from(WIDTH)) as u32;
+    match chance.below(3) {
+        0 => Expr::literal(random_value([0, 1, 2, 3][chance.index(4)], chance)),
+        _ => Expr::Variable(Var(which)),
+    }
+}
+
+fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
+    const OPERATORS: [B; 18] = [
+        B::Or,
+        B::Xor,
+        B::And,
+        B::Equal,
+        B::NotEqual,
+        B::Less,
+        B::LessEqual,
+        B::Greater,
+        B::GreaterEqual,
+        B::StartsWith,
+        B::EndsWith,
+        B::Contains,
+        B::Add,
+        B::Subtract,
+        B::Multiply,
+        B::Divide,
+        B::Modulo,
+        B::In,
+    ];
+    const COMPARISONS: [B; 6] = [B::Equal, B::NotEqual, B::Less, B::LessEqual, B::Greater, B::StartsWith];
+    if depth == 0 {
+        return random_leaf(chance);
+    }
+    let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
+    match chance.below(10) {
+        0 => {
+            let key = ["name", "age", "weight", "since", "unheard"][chance.index(5)];
+            Expr::property(Var(4 + chance.below(2) as u32), key)
+        }
+        1 => {
+            let label = ["Person", "Student", "KNOWS", "Unheard"][chance.index(4)];
+            let labels = LabelExpr::Has(label.into());
+            let labels = if chance.happens(0.5) { LabelExpr::Not(Box::new(labels)) } else { labels };
+            Expr::HasLabels(Box::new(Expr::Variable(Var(4 + chance.below(2) as u32))), labels)
+        }
+        2 => {
+            let operator = [U::Not, U::IsNull, U::IsNotNull, U::Negate][chance.index(4)];
+            Expr::Unary(operator, boxed(chance))
+        }
+        3 => {
+            let (alike, kind) = (chance.happens(0.6), chance.below(3) as u32);
+            let elements = (0..chance.below(5)).map(|_| {
+                let which = if alike { kind } else { chance.below(3) as u32 };
+                Expr::literal(random_value(which, chance))
+            });
+            let list = Expr::List(elements.collect());
+            Expr::binary(B::In, random_expr(depth - 1, chance), list)
+        }
+        4 => Expr::EdgesDistinct(vec![Var(5), Var(5)]),
+        5 => Expr::Call(Function::Coalesce, vec![random_leaf(chance), random_leaf(chance)]),
+        6 => {
+            let key = ["name", "age", "weight"][chance.index(3)];
+            let which = chance.below(3) as u32;
+            let constant = Expr::literal(random_value(which, chance));
+            let operator = COMPARISONS[chance.index(COMPARISONS.len())];
+            Expr::binary(operator, Expr::property(Var(4), key), constant)
+        }
+        _ => {
+            let operator = OPERATORS[chance.index(OPERATORS.len())];
+            Expr::Binary(operator, boxed(chance), boxed(chance))
+        }
+    }
+}
+
+#[test]
+fn fast_paths_agree_with_the_interpreter() {
+    let seed =
+        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
+    println!("SEED={seed}");
+    let mut chance = Chance::seeded(seed);
+    let town = Town::new();
+    let request = Request::fixed(parameters(), WALL_US, seed);
+    let scope = Scope::new(&town, &request);
+    let layout = Layout::new(&(0..WIDTH).map(Var).collect::<Vec<_>>());
+    let (mut evaluated, mut failed) = (0, 0);
+    for case in 0..CASES {
+        let batch = random_batch(&mut chance);
+        let depth = 1 + chance.below(3) as u32;
+        let expr = random_expr(depth, &mut chance);
+        let compiled = compile(&expr, &layout, &town, &request.parameters).unwrap();
+        let context = format!("SEED={seed} case {case}: {expr:?}");
+        let (fast, slow) = (compiled.evaluate(&batch, &scope), compiled.evaluate_slowly(&batch, &scope));
+        let Ok(slow) = slow else {
+            assert!(fast.is_err(), "{context}: only the interpreter fails");
+            failed += 1;
+            continue;
+        };
+        let fast = fast.unwrap_or_else(|error| panic!("{context}: only the fast path fails: {error}"));
+        assert_eq!(fast.len(), batch.len(), "{context}");
+        for row in 0..batch.len() {
+            let (fast, slow) = (fast.get(row), slow.get(row));
+            assert_eq!(Constant(fast), Constant(slow), "{context} row {row}");
+        }
+        let is_predicate = (0..batch.len()).all(|row| matches!(slow.get(row), Value::Bool(_) | Value::Null));
+        if is_predicate {
+            let mut selected = Vec::new();
+            compiled.select(&batch, &scope, &mut selected).unwrap();
+            let expected: Vec<u32> = (0..batch.len() as u32)
+                .filter(|row| slow.get(*row as usize).as_bool() == Some(true))
+                .collect();
+            assert_eq!(selected, expected, "{context}");
+        }
+        evaluated += 1;
+    }
+    println!("{evaluated} evaluated, {failed} failed alike");
+    assert!(evaluated > CASES / 4 && failed > CASES / 50, "the generator lost its balance");
+}

@@ -1,0 +1,162 @@
+//! # procedures: what each entry of the planner's table does
+//!
+//! Most are a function from the graph and its arguments to rows ([`by_name`]). Those that ask something about every vertex
+//! ([`running`]) and the one that asks for cheapest paths ([`cheapest_path`]) work in slices, so that a quota is kept and a kill is heard;
+//! `execute` has an operator for each of the two, and says how the graph is walked ([`walk`]). This room knows no operator.
+//!
+//! Reading order: [`error`], `listing` and `schema` (what the catalogue holds), [`settings`] (the map that a graph procedure takes),
+//! [`walk`] and `weights`, [`running`], [`cheapest_path`].
+
+pub mod cheapest_path;
+pub mod error;
+mod listing;
+pub mod running;
+mod schema;
+pub mod settings;
+pub mod walk;
+mod weights;
+
+pub use error::ProcedureError;
+pub use running::Question;
+pub use walk::GraphWalk;
+
+use model::Value;
+use plan::hidden::is_hidden;
+use plan::procedures::Procedure;
+use store::Snapshot;
+
+/// The rows of a procedure.
+pub type Rows = Result<Vec<Vec<Value>>, ProcedureError>;
+
+/// What a procedure does.
+pub type Run = fn(&Snapshot, &[Value]) -> Rows;
+
+/// The procedure of this name with what it does.
+pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
+    let procedure = Procedure::by_name(name)?;
+    let run: Run = match procedure.name {
+        "db.awaitIndex" => await_index,
+        "db.awaitIndexes" => done,
+        "db.clearQueryCaches" => clear_query_caches,
+        "dbms.info" => info,
+        "dbms.listConfig" => listing::list_config,
+        "show settings" => listing::settings,
+        "db.constraints" => listing::db_constraints,
+        "db.indexes" => listing::db_indexes,
+        "db.info" => info,
+        "db.labels" => labels,
+        "db.ping" => ping,
+        "db.propertyKeys" => property_keys,
+        "db.relationshipTypes" => relationship_types,
+        "db.schema.nodeTypeProperties" => schema::node_type_properties,
+        "db.schema.relTypeProperties" => schema::relationship_type_properties,
+        "db.schema.visualization" => schema::visualization,
+        "db.statistics" => statistics,
+        "dbms.components" => components,
+        "dbms.functions" => listing::dbms_functions,
+        "dbms.procedures" => listing::dbms_procedures,
+        // These have operators of their own.
+        plan::procedures::LOAD_CSV => nothing,
+        cheapest_path::NAME => nothing,
+        name if Question::of(name).is_some() => nothing,
+        "show constraints" => listing::constraints,
+        "show databases" => listing::databases,
+        "show functions" => listing::functions,
+        "show indexes" => listing::indexes,
+        "show procedures" => listing::procedures,
+        // What the doors know comes as the argument.
+        plan::procedures::BACKUP
+        | "show current user"
+        | "show queries"
+        | "show standing queries"
+        | "show tablets"
+        | "show tenants"
+        | "show transactions"
+        | "show users" => listing::given,
+        _ => return None,
+    };
+    Some((procedure, run))
+}
+
+/// One column of names, in their order.
+fn names<'a>(names: impl Iterator<Item = &'a std::sync::Arc<str>>) -> Rows {
+    let mut names: Vec<_> = names.cloned().collect();
+    names.sort();
+    Ok(names.into_iter().map(|name| vec![Value::from(name)]).collect())
+}
+
+fn labels(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let all = snapshot.catalog().names().labels().iter().enumerate();
+    let used = |at: usize| snapshot.statistics().vertices_with_label(model::LabelId(at as u16)) > 0;
+    names(all.filter(|(at, _)| used(*at)).map(|(_, name)| name))
+}
+
+fn relationship_types(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let used = snapshot.statistics().edge_types();
+    names(used.into_iter().filter_map(|id| snapshot.catalog().edge_type_name(id)))
+}
+
+fn property_keys(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    names(snapshot.catalog().names().keys().iter().filter(|key| !is_hidden(key)))
+}
+
+fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    let statistics = snapshot.statistics();
+    let row = [statistics.vertices() as i64, statistics.edges() as i64, snapshot.place() as i64];
+    Ok(vec![row.into_iter().map(Value::Int).collect()])
+}
+
+fn components(_: &Snapshot, _: &[Value]) -> Rows {
+    let versions = Value::list(vec![env!("CARGO_PKG_VERSION").into()]);
+    Ok(vec![vec!["Tanglewood".into(), versions, "community".into()]])
+}
+
+fn info(snapshot: &Snapshot, _: &[Value]) -> Rows {
+    Ok(vec![vec![format!("commit-{}", snapshot.place()).into(), "tanglewood".into(), Value::Null]])
+}
+
+fn nothing(_: &Snapshot, _: &[Value]) -> Rows {
+    Ok(Vec::new())
+}
+
+/// One row without fields: a call among other clauses keeps its row.
+fn done(_: &Snapshot, _: &[Value]) -> Rows {
+    Ok(vec![Vec::new()])
+}
+
+fn await_index(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
+    match arguments.first().and_then(Value::as_str) {
+        Some(name) if snapshot.catalog().index_named(name).is_none() => {
+            Err(ProcedureError::External(format!("there is no index `{name}`; SHOW INDEXES lists them")))
+        }
+        _ => done(snapshot, arguments),
+    }
+}
+
+fn clear_query_caches(_: &Snapshot, _: &[Value]) -> Rows {
+    Ok(vec![vec!["Query cache already empty.".into()]])
+}
+
+fn ping(_: &Snapshot, _: &[Value]) -> Rows {
+    Ok(vec![vec![true.into()]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::procedures::PROCEDURES;
+    use std::sync::Arc;
+
+    #[test]
+    fn every_entry_of_the_table_runs_and_yields_its_fields() {
+        let names = Arc::new(store::Names::new());
+        let snapshot = Snapshot::empty(names, store::StoreOptions::default());
+        for procedure in PROCEDURES {
+            let (_, run) =
+                by_name(procedure.name).unwrap_or_else(|| panic!("{} does nothing", procedure.name));
+            for row in run(&snapshot, &[]).expect("an empty graph is read") {
+                assert_eq!(row.len(), procedure.fields.len(), "{}", procedure.name);
+            }
+        }
+    }
+}

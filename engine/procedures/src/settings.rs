@@ -1,0 +1,169 @@
+//! What the map of a graph procedure says, checked: an unknown name or a value of another type is an error that names what is known.
+
+use crate::{ProcedureError, Question};
+use model::{Direction, EdgeTypeId, KeyId, Map, Value, VertexId};
+use store::{Catalog, LabelFilter, Snapshot};
+
+/// Rounds at most: each reads the whole graph.
+const ROUNDS_MAX: i64 = 10_000;
+/// Rounds where none are named.
+const CDLP_ROUNDS: i64 = 10;
+const PAGE_RANK_ROUNDS: i64 = 20;
+/// How likely a walker follows an edge, where nothing is said.
+const DAMPING: f64 = 0.85;
+
+/// What is asked, of which part of the graph.
+pub struct Settings {
+    /// Edge types.
+    pub(crate) types: Vec<EdgeTypeId>,
+    pub(crate) direction: Direction,
+    /// Only these vertices.
+    pub(crate) filter: LabelFilter,
+    pub(crate) source: Option<VertexId>,
+    pub(crate) target: Option<VertexId>,
+    /// Edge property that is the weight; each edge weighs one where absent.
+    pub(crate) weight: Option<KeyId>,
+    /// Vertex property with the first label.
+    pub(crate) seed: Option<KeyId>,
+    pub(crate) rounds: u32,
+    pub(crate) damping: f64,
+}
+
+pub(crate) fn wrong(what: impl Into<String>) -> ProcedureError {
+    ProcedureError::Call(what.into())
+}
+
+/// Names that a question understands.
+fn known(question: Question) -> &'static [&'static str] {
+    match question {
+        Question::Bfs => &["source", "types", "direction", "label"],
+        Question::Sssp => &["source", "types", "direction", "label", "weight"],
+        Question::Cdlp => &["types", "direction", "label", "iterations", "seed"],
+        Question::PageRank => &["types", "direction", "label", "iterations", "damping"],
+        Question::Lcc | Question::Wcc => &["types", "direction", "label"],
+    }
+}
+
+/// The map, with what is null left out.
+struct Given<'a>(&'a Map);
+
+impl<'a> Given<'a> {
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+    fn text(&self, name: &str) -> Result<Option<&'a str>, ProcedureError> {
+        let text = |value: &'a Value| value.as_str().ok_or_else(|| wrong(format!("`{name}` is a text")));
+        self.get(name).map(text).transpose()
+    }
+    fn types(&self, snapshot: &Snapshot) -> Result<Vec<EdgeTypeId>, ProcedureError> {
+        let names = match self.get("types") {
+            None => return Ok(snapshot.statistics().edge_types()),
+            Some(Value::List(list)) => list.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let number = |name: &Value| {
+            let name =
+                name.as_str().ok_or_else(|| wrong("`types` is a relationship type or a list of them"))?;
+            let unknown = || wrong(format!("there is no relationship type `{name}`"));
+            snapshot.catalog().edge_type(name).ok_or_else(unknown)
+        };
+        names.iter().map(number).collect()
+    }
+    fn key(&self, name: &str, catalog: &Catalog) -> Result<Option<KeyId>, ProcedureError> {
+        let key =
+            |key: &str| catalog.key(key).ok_or_else(|| wrong(format!("nothing has a property `{key}`")));
+        self.text(name)?.map(key).transpose()
+    }
+    fn filter(&self, catalog: &Catalog) -> Result<LabelFilter, ProcedureError> {
+        let names = match self.get("label") {
+            None => return Ok(LabelFilter::Any),
+            Some(Value::List(list)) => list.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let has = |name: &Value| {
+            let name = name.as_str().ok_or_else(|| wrong("`label` is a label or a list of them"))?;
+            let label = catalog.label(name).ok_or_else(|| wrong(format!("there is no label `{name}`")))?;
+            Ok(LabelFilter::Has(label))
+        };
+        let mut filters = names.iter().map(has).collect::<Result<Vec<_>, ProcedureError>>()?;
+        Ok(if filters.len() == 1 { filters.remove(0) } else { LabelFilter::Or(filters) })
+    }
+    fn rounds(&self, default: i64) -> Result<u32, ProcedureError> {
+        let rounds = self.get("iterations").map_or(Some(default), Value::as_int);
+        let rounds = rounds.filter(|rounds| (0..=ROUNDS_MAX).contains(rounds));
+        let rounds =
+            rounds.ok_or_else(|| wrong(format!("`iterations` is a whole number from 0 to {ROUNDS_MAX}")))?;
+        Ok(rounds as u32)
+    }
+    fn damping(&self) -> Result<f64, ProcedureError> {
+        let damping = match self.get("damping") {
+            None => Some(DAMPING),
+            Some(Value::Float(damping)) => Some(*damping),
+            Some(Value::Int(damping)) => Some(*damping as f64),
+            Some(_) => None,
+        };
+        damping
+            .filter(|damping| (0.0..=1.0).contains(damping))
+            .ok_or_else(|| wrong("`damping` is a number from 0 to 1"))
+    }
+}
+
+impl Settings {
+    /// Reads the argument of a call: one map, or nothing.
+    ///
+    /// # Errors
+    /// A name that the question does not know, or a value that it does not take.
+    pub fn read(
+        question: Question,
+        argument: Option<&Value>,
+        snapshot: &Snapshot,
+    ) -> Result<Settings, ProcedureError> {
+        let rounds = if question == Question::Cdlp { CDLP_ROUNDS } else { PAGE_RANK_ROUNDS };
+        Settings::read_known((known(question), rounds), argument, snapshot)
+    }
+    /// The same for whoever understands these names, and so many rounds where none are named.
+    pub(crate) fn read_known(
+        (names, rounds): (&[&str], i64),
+        argument: Option<&Value>,
+        snapshot: &Snapshot,
+    ) -> Result<Settings, ProcedureError> {
+        let empty = Map::default();
+        let given = match argument {
+            Some(Value::Map(map)) => Given(map),
+            None | Some(Value::Null) => Given(&empty),
+            Some(_) => return Err(wrong("a graph procedure takes one map, such as {types: 'KNOWS'}")),
+        };
+        if let Some(name) = given.0.keys().find(|name| !names.contains(&&***name)) {
+            return Err(wrong(format!("there is no setting `{name}` here; known: {}", names.join(", "))));
+        }
+        let direction = match given.text("direction")? {
+            None | Some("out") => Direction::Out,
+            Some("in") => Direction::In,
+            Some("both") => Direction::Both,
+            Some(other) => return Err(wrong(format!("`direction` is out, in or both, not {other}"))),
+        };
+        let source = match given.get("source") {
+            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
+            None if !names.contains(&"source") => None,
+            _ => return Err(wrong("`source` is the node that paths begin at")),
+        };
+        let target = match given.get("target") {
+            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
+            None => None,
+            _ => return Err(wrong("`target` is the node that paths end at")),
+        };
+        let rounds = given.rounds(rounds)?;
+        let catalog = snapshot.catalog();
+        Ok(Settings {
+            types: given.types(snapshot)?,
+            direction,
+            filter: given.filter(catalog)?,
+            source,
+            target,
+            weight: given.key("weight", catalog)?,
+            seed: given.key("seed", catalog)?,
+            rounds,
+            damping: given.damping()?,
+        })
+    }
+}
