@@ -50,7 +50,7 @@ struct Inner {
     housekeeping: Housekeeping,
     standing: StandingQueries,
     door_settings: DoorSettings,
-    seen_names: crate::gremlin::SeenNames,
+    own_ids: Arc<crate::gremlin::OwnIds>,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -168,7 +168,7 @@ impl Database {
             housekeeping,
             standing,
             door_settings: DoorSettings::default(),
-            seen_names: Default::default(),
+            own_ids: Arc::default(),
             sessions: AtomicUsize::new(0),
         };
         let database = Database { inner: Arc::new(inner) };
@@ -312,8 +312,8 @@ impl Database {
     pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.inner.notes.listen(Arc::new(listener));
     }
-    pub(crate) fn seen_names(&self) -> &crate::gremlin::SeenNames {
-        &self.inner.seen_names
+    pub(crate) fn own_ids(&self) -> &Arc<crate::gremlin::OwnIds> {
+        &self.inner.own_ids
     }
     pub(crate) fn door_settings(&self) -> &DoorSettings {
         &self.inner.door_settings

@@ -15,7 +15,7 @@ pub(crate) mod told;
 mod walked;
 
 pub use crate::session::gremlin_script::Script;
-pub(crate) use own_ids::Seen as SeenNames;
+pub(crate) use own_ids::OwnIds;
 pub(crate) use planned::{PlannedTraversal, Plans, params};
 pub(crate) use running::{Found, Measures, Started};
 pub use shown::{ShownEdge, ShownVertex};

@@ -149,3 +149,54 @@ fn no_door_shows_them() {
     rows(&mut session, "MATCH (c:C), (n:A) SET c += n, n += c");
     assert_eq!(ask(&mut session, "g.V('a').label()"), ["A"]);
 }
+
+/// Who found no element with an id depends on all that others give such an id to, be it the first of all, or the first of its type.
+#[test]
+fn an_id_that_was_not_there_may_not_come_meanwhile() {
+    let first_id = "g.addV('A').property(T.id, 'a')";
+    let types_known = "g.V('a').as('x').addE('R').from('x').to('x').V('a').addE('S').from('x').to('x')";
+    let of_another_type = "g.V('a').as('x').addE('R').from('x').to('x').property(T.id, 'r')";
+    let edge = "g.V().hasLabel('A').as('x').addE('S').from('x').to('x').property(T.id, 'e')";
+    let vertex = "g.addV('B').property(T.id, 'e')";
+    for (before, look, meanwhile) in [
+        (vec!["g.addV('A')"], "g.E('e').count()", edge),
+        (vec![first_id], "g.E('e').count()", edge),
+        (vec![first_id, types_known], "g.E('e').count()", edge),
+        (vec![first_id, types_known, of_another_type], "g.E('e').count()", edge),
+        (vec!["g.addV('A')"], "g.V('e').count()", vertex),
+        (vec![first_id], "g.V('e').count()", vertex),
+        (vec![first_id, "g.addV('B')"], "g.V('e').count()", vertex),
+    ] {
+        let database = database();
+        let (mut one, mut two) = (database.session(), database.session());
+        for text in &before {
+            ask(&mut two, text);
+        }
+        one.begin(Mode::Write).unwrap();
+        assert_eq!(ask(&mut one, look), ["0l"]);
+        ask(&mut two, meanwhile);
+        ask(&mut one, "g.addV('Missed')");
+        let error = one.commit().expect_err(&format!("{before:?} {look}"));
+        assert!(error.retryable, "{error}");
+        assert_eq!(ask(&mut one, look), ["1l"], "{before:?}");
+    }
+}
+
+/// Both look, none is there, both make one: the second is refused.
+#[test]
+fn an_id_is_given_once_to_whoever_comes_first() {
+    for before in [vec![], vec!["g.addV('A').property(T.id, 'a')"]] {
+        let database = database();
+        let (mut one, mut two) = (database.session(), database.session());
+        for text in &before {
+            ask(&mut two, text);
+        }
+        one.begin(Mode::Write).unwrap();
+        two.begin(Mode::Write).unwrap();
+        ask(&mut one, "g.addV('A').property(T.id, 'x')");
+        ask(&mut two, "g.addV('B').property(T.id, 'x')");
+        one.commit().unwrap();
+        assert!(two.commit().expect_err("the id is taken").retryable);
+        assert_eq!(ask(&mut two, "g.V('x').label()"), ["A"]);
+    }
+}

@@ -32,21 +32,26 @@ pub(crate) struct Basis {
     place: u64,
     labels: usize,
     edge_types: usize,
+    keys: usize,
 }
 
 impl Basis {
     pub fn of(snapshot: &Snapshot) -> Basis {
         let names = snapshot.catalog().names();
-        Basis { place: snapshot.place(), labels: names.labels().len(), edge_types: names.edge_types().len() }
+        let (labels, edge_types) = (names.labels().len(), names.edge_types().len());
+        Basis { place: snapshot.place(), labels, edge_types, keys: names.keys().len() }
     }
     /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. So whoever began before one for
-    /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there.
+    /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there. Who
+    /// listed all names tries again when there is one more of any kind, keys of properties among them.
     fn knows_names_of(&self, current: &Snapshot, reads: &Reads) -> bool {
         let now = Basis::of(current);
-        let listed = || reads.everything || reads.keys.contains(&Key::catalogue());
-        self.place == now.place
-            || (self.labels == now.labels && self.edge_types == now.edge_types)
-            || !(listed() || current.catalog().names().missed_since(self.labels, self.edge_types))
+        let knows_types = self.labels == now.labels && self.edge_types == now.edge_types;
+        if self.place == now.place || (knows_types && self.keys == now.keys) {
+            return true;
+        }
+        let missed = !knows_types && current.catalog().names().missed_since(self.labels, self.edge_types);
+        !missed && !reads.everything && !reads.keys.contains(&Key::catalogue())
     }
 }
 
@@ -120,7 +125,8 @@ impl Committer {
     /// Is what was read still so?
     fn judge(&mut self, reads: &Reads, base: Basis) -> Result<(), TransactError> {
         if !base.knows_names_of(&self.tip, reads) {
-            let what = "a label or relationship type that it could not know came into being meanwhile";
+            let what =
+                "a label, relationship type or property key that it could not know came into being meanwhile";
             return Err(TransactError::Conflict { what });
         }
         self.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })

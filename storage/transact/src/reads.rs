@@ -199,7 +199,7 @@ impl ReadSet {
     pub fn index_range(&self, index: IndexId, lower: Bound<Value>, upper: Bound<Value>) {
         self.range(IndexRange { index, lower: lower.map(OrderKey), upper: upper.map(OrderKey) });
     }
-    /// Labels, types, indexes or constraints were listed.
+    /// Labels, types, keys of properties, indexes or constraints were listed, or one of them was looked for in vain.
     pub fn catalogue(&self) {
         self.extend([Key::catalogue()]);
     }

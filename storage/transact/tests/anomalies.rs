@@ -122,6 +122,21 @@ fn first_users_of_a_new_name_do_not_disturb_each_other() {
 }
 
 #[test]
+fn who_listed_the_keys_of_properties_misses_none() {
+    let w = world();
+    let (x, y, z) = (w.vertex(1), w.vertex(2), w.vertex(3));
+    let begin = || w.engine.begin(Mode::Write);
+    let (naming, listing, other) = (begin(), begin(), begin());
+    naming.set_property(x, naming.key("salary").unwrap(), 1.into()).unwrap();
+    listing.reads().catalogue();
+    listing.set_property(y, w.key, 4.into()).unwrap();
+    other.set_property(z, w.key, 4.into()).unwrap();
+    assert!(naming.commit().is_ok());
+    assert!(is_conflict(listing.commit()), "it would have seen one more key");
+    assert!(other.commit().is_ok(), "who listed nothing is not disturbed");
+}
+
+#[test]
 fn phantoms_of_an_index_dropped_meanwhile_are_refused() {
     let w = world();
     let request = tanglewood_transact::IndexRequest {

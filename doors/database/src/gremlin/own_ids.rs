@@ -11,6 +11,7 @@ use crate::{Database, Error};
 use gremlin::Object;
 use model::Value;
 use model::schema::SchemaTarget;
+use parking_lot::Mutex;
 use plan::hidden::{OF_LABEL, OF_TYPE, OWN_ID};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,17 +28,13 @@ pub(crate) fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = 
     names
 }
 
-/// What may have such ids: each label (or type), with its index if it has one; none where that is not known.
-pub(crate) fn targets(catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
-    catalog.key(mark)?;
-    let named = |key: &Arc<str>| {
-        let name = key.strip_prefix(mark)?.strip_prefix(' ')?;
-        match mark {
-            OF_LABEL => catalog.label(name).map(SchemaTarget::Vertices),
-            _ => catalog.edge_type(name).map(SchemaTarget::Edges),
-        }
-    };
-    Some(catalog.names().keys().iter().filter_map(named).collect())
+/// What a name of the catalogue says may have such ids.
+fn target(catalog: &Catalog, mark: &str, key: &str) -> Option<SchemaTarget> {
+    let name = key.strip_prefix(mark)?.strip_prefix(' ')?;
+    match mark {
+        OF_LABEL => catalog.label(name).map(SchemaTarget::Vertices),
+        _ => catalog.edge_type(name).map(SchemaTarget::Edges),
+    }
 }
 
 /// Ids that are kept as these values may be meant: a number is the same as its text.
@@ -51,9 +48,38 @@ pub(crate) fn candidates(id: &Object) -> Vec<Value> {
     values
 }
 
-/// How many names the catalogue had when it was last looked at.
+/// What is known of one database's ids, so that no look-up goes through all names of the catalogue.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(AtomicUsize);
+pub(crate) struct OwnIds {
+    /// How many names the catalogue had when indexes were last made.
+    indexed: AtomicUsize,
+    named: Mutex<Named>,
+}
+
+/// The names that tell of ids. Names of a catalogue are only added to, so each is looked at once.
+#[derive(Debug, Default)]
+struct Named {
+    looked_at: usize,
+    /// Place among the names, in order, and the name.
+    found: Vec<(usize, Arc<str>)>,
+}
+
+impl OwnIds {
+    /// What may have such ids: each label (or type); none where that is not known.
+    pub(crate) fn targets(&self, catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
+        catalog.key(mark)?;
+        let (keys, mut named) = (catalog.names().keys(), self.named.lock());
+        for (place, key) in keys.iter().enumerate().skip(named.looked_at) {
+            if [OF_LABEL, OF_TYPE].iter().any(|mark| key.starts_with(mark)) {
+                named.found.push((place, key.clone()));
+            }
+        }
+        named.looked_at = named.looked_at.max(keys.len());
+        // An older snapshot knows fewer names.
+        let known = named.found.iter().take_while(|(place, _)| *place < keys.len());
+        Some(known.filter_map(|(_, key)| target(catalog, mark, key)).collect())
+    }
+}
 
 impl Database {
     /// Makes the indexes that ids of clients lack. Cost where nothing new was named: one comparison.
@@ -61,12 +87,12 @@ impl Database {
         let snapshot = self.snapshot();
         let catalog = snapshot.catalog();
         let names = catalog.names().keys().len();
-        if self.seen_names().0.swap(names, Ordering::Relaxed) == names {
+        if self.own_ids().indexed.swap(names, Ordering::Relaxed) == names {
             return;
         }
         let Some(own) = catalog.key(OWN_ID) else { return };
         for mark in [OF_LABEL, OF_TYPE] {
-            for target in targets(catalog, mark).unwrap_or_default() {
+            for target in self.own_ids().targets(catalog, mark).unwrap_or_default() {
                 if catalog.index_for(target, &[own]).is_some() {
                     continue;
                 }
@@ -81,5 +107,60 @@ impl Database {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MEMORY, Options};
+
+    /// The plain form: all names, each time.
+    fn twin(catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
+        catalog.key(mark)?;
+        Some(catalog.names().keys().iter().filter_map(|key| target(catalog, mark, key)).collect())
+    }
+
+    #[test]
+    fn what_has_ids_is_told_of_every_snapshot_in_any_order() {
+        let database = Database::open(MEMORY, Options::default()).expect("a database in memory opens");
+        let mut snapshots = vec![database.snapshot()];
+        for number in 0..40 {
+            let transaction = database.engine().begin(transact::Mode::Write);
+            let (label, kind) = (format!("L{}", number % 7), format!("R{}", number % 5));
+            let key = transaction.key(&format!("plain{number}")).expect("a key");
+            if number > 3 {
+                let catalog = transaction.snapshot();
+                for name in names(catalog.catalog(), OF_LABEL, std::iter::once(&*label)) {
+                    transaction.key(&name).expect("a key");
+                }
+                for name in names(catalog.catalog(), OF_TYPE, std::iter::once(&*kind)) {
+                    transaction.key(&name).expect("a key");
+                }
+                transaction.key(OWN_ID).expect("a key");
+            }
+            // A name may be known before its label or type is.
+            if number > 10 {
+                transaction.edge_type(&kind).expect("a type");
+            }
+            let labels = [transaction.label(&label).expect("a label")];
+            transaction.create_vertex(&labels, vec![(key, 1.into())]).expect("a vertex");
+            transaction.commit().expect("a commit");
+            snapshots.push(database.snapshot());
+        }
+        let mut chance = world::chance::Chance::seeded(5);
+        for _ in 0..20 {
+            let own_ids = OwnIds::default();
+            for _ in 0..60 {
+                let snapshot = &snapshots[chance.below(snapshots.len() as u64) as usize];
+                for mark in [OF_LABEL, OF_TYPE] {
+                    let catalog = snapshot.catalog();
+                    assert_eq!(own_ids.targets(catalog, mark), twin(catalog, mark));
+                }
+            }
+        }
+        let last = snapshots.last().expect("the last").clone();
+        assert_eq!(OwnIds::default().targets(last.catalog(), OF_LABEL).map(|all| all.len()), Some(7));
+        assert_eq!(OwnIds::default().targets(last.catalog(), OF_TYPE).map(|all| all.len()), Some(5));
     }
 }

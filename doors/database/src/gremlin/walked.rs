@@ -3,7 +3,7 @@
 //! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
 
 use super::kept::{self, OWN_ID};
-use super::own_ids;
+use super::own_ids::{self, OwnIds};
 use execute::program::Ended;
 use gremlin::Object;
 use model::schema::{IndexId, SchemaTarget};
@@ -40,6 +40,7 @@ pub(crate) struct Bounds {
 pub(crate) struct Walked {
     view: RefCell<Snapshot>,
     transaction: Option<Arc<Transaction>>,
+    own_ids: Arc<OwnIds>,
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
     bounds: Bounds,
@@ -49,7 +50,12 @@ pub(crate) struct Walked {
     scans: RefCell<Vec<Scan>>,
     /// Keys, and whether their whole numbers are of 64 bits.
     wide: RefCell<Vec<(Arc<str>, bool)>>,
+    /// What has ids of clients: of vertices, and of edges.
+    id_targets: RefCell<[Option<Option<IdTargets>>; 2]>,
 }
+
+/// What may have ids of clients, with the index over them.
+type IdTargets = Arc<[(SchemaTarget, Option<IndexId>)]>;
 
 /// Labels, and the chunks of the view that may hold vertices of one of them.
 type Scan = (Vec<Arc<str>>, Arc<[ChunkNo]>);
@@ -78,10 +84,16 @@ fn fault(code: &str, message: impl Into<String>) -> TraverseError {
 }
 
 impl Walked {
-    pub(crate) fn new(snapshot: Snapshot, transaction: Option<Arc<Transaction>>, bounds: Bounds) -> Walked {
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        transaction: Option<Arc<Transaction>>,
+        own_ids: Arc<OwnIds>,
+        bounds: Bounds,
+    ) -> Walked {
         Walked {
             view: RefCell::new(snapshot),
             transaction,
+            own_ids,
             stale: Cell::new(false),
             bounds,
             pauses: Cell::new(0),
@@ -89,6 +101,7 @@ impl Walked {
             adjacency: RefCell::default(),
             scans: RefCell::default(),
             wide: RefCell::default(),
+            id_targets: RefCell::default(),
         }
     }
     /// The graph now, own writes shown.
@@ -101,6 +114,7 @@ impl Walked {
             self.adjacency.borrow_mut().clear();
             self.scans.borrow_mut().clear();
             self.wide.borrow_mut().clear();
+            *self.id_targets.borrow_mut() = Default::default();
         }
         Ok(self.view.borrow().clone())
     }
@@ -145,27 +159,35 @@ impl Walked {
         Ok((key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?, self.value(id)?))
     }
     /// What may have ids of clients, with the index over them; none where that is not known.
-    fn id_targets(&self, view: &Snapshot, mark: &str) -> Option<Vec<(SchemaTarget, Option<IndexId>)>> {
-        let own = view.catalog().key(OWN_ID)?;
-        let targets = own_ids::targets(view.catalog(), mark)?.into_iter();
-        Some(targets.map(|target| (target, view.index_for(target, &[own]))).collect())
+    fn id_targets(&self, view: &Snapshot, mark: &str) -> Option<IdTargets> {
+        let known = &mut self.id_targets.borrow_mut()[usize::from(mark == OF_TYPE)];
+        let targets = known.get_or_insert_with(|| {
+            let own = view.catalog().key(OWN_ID)?;
+            let targets = self.own_ids.targets(view.catalog(), mark)?.into_iter();
+            Some(targets.map(|target| (target, view.index_for(target, &[own]))).collect())
+        });
+        targets.clone()
     }
     /// The vertex to which a client gave this id.
     fn by_own_id(&self, id: &Object) -> Outcome<Option<VertexId>> {
         let view = self.view()?;
-        let Some(key) = view.catalog().key(OWN_ID) else { return Ok(None) };
+        let Some(key) = view.catalog().key(OWN_ID) else {
+            // The first id that anybody gives makes a name known.
+            self.record(|reads| reads.catalogue());
+            return Ok(None);
+        };
         let Some(targets) = self.id_targets(&view, OF_LABEL) else { return self.scan_for_id(key, id, &[]) };
-        let mut unindexed = Vec::new();
-        for (target, index) in targets {
+        let (mut unindexed, candidates) = (Vec::new(), own_ids::candidates(id));
+        for (target, index) in targets.iter() {
             let Some(index) = index else {
                 if let SchemaTarget::Vertices(label) = target {
-                    unindexed.extend(view.catalog().label_name(label).cloned());
+                    unindexed.extend(view.catalog().label_name(*label).cloned());
                 }
                 continue;
             };
-            for candidate in own_ids::candidates(id) {
-                self.record(|reads| reads.index_equal(index, &candidate));
-                for vertex in view.seek(index, &[candidate]).map_err(unread)? {
+            for candidate in &candidates {
+                self.record(|reads| reads.index_equal(*index, candidate));
+                for vertex in view.seek(*index, std::slice::from_ref(candidate)).map_err(unread)? {
                     if self.has_id(&view, vertex, key, id)? {
                         return Ok(Some(vertex));
                     }
@@ -205,26 +227,29 @@ impl Walked {
     /// The edge to which a client gave this id.
     fn edge_by_own_id(&self, id: &Object) -> Outcome<Option<EdgeRef>> {
         let view = self.view()?;
-        let Some(key) = view.catalog().key(OWN_ID) else { return Ok(None) };
+        let Some(key) = view.catalog().key(OWN_ID) else {
+            self.record(|reads| reads.catalogue());
+            return Ok(None);
+        };
         let is_wanted = |edge: &EdgeRef| -> Outcome<bool> {
             let value = view.edge_property(edge.id, key).map_err(unread)?;
             Ok(!value.is_null() && alike(&kept::to_object(&value), id))
         };
-        let targets = self.id_targets(&view, OF_TYPE);
-        for (_, index) in targets.iter().flatten() {
-            let Some(index) = index else { continue };
-            for candidate in own_ids::candidates(id) {
-                self.record(|reads| reads.index_equal(*index, &candidate));
-                for edge in view.seek_edges(*index, &[candidate]).map_err(unread)? {
+        let (targets, candidates) = (self.id_targets(&view, OF_TYPE), own_ids::candidates(id));
+        for index in targets.iter().flat_map(|targets| targets.iter()).filter_map(|(_, index)| *index) {
+            for candidate in &candidates {
+                self.record(|reads| reads.index_equal(index, candidate));
+                for edge in view.seek_edges(index, std::slice::from_ref(candidate)).map_err(unread)? {
                     if is_wanted(&edge)? {
                         return Ok(Some(edge));
                     }
                 }
             }
         }
-        let is_indexed =
-            |targets: &Vec<(_, Option<IndexId>)>| targets.iter().all(|(_, index)| index.is_some());
+        let is_indexed = |targets: &IdTargets| targets.iter().all(|(_, index)| index.is_some());
         if targets.as_ref().is_some_and(is_indexed) && kept::is_plain_key(&view, OWN_ID) {
+            // The first id of an edge of any other type makes a name known.
+            self.record(|reads| reads.catalogue());
             return Ok(None);
         }
         let (mut cursor, mut some) = (Some(0), Vec::new());

@@ -167,7 +167,8 @@ impl Session {
         let bytes_max = self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), bounds);
+        let own_ids = self.database.own_ids().clone();
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),

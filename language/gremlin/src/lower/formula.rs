@@ -29,13 +29,15 @@ impl Formula<'_> {
         self.rest = &self.rest[next.len_utf8()..];
         Some(next)
     }
+    /// One operator more; none beyond the limit.
+    fn count_operator(&mut self) -> Option<()> {
+        self.operators += 1;
+        (self.operators <= FORMULA_OPERATORS_MAX).then_some(())
+    }
     fn sum(&mut self) -> Option<Expr> {
         let mut left = self.product()?;
         while let Some(sign) = self.take(&['+', '-']) {
-            self.operators += 1;
-            if self.operators > FORMULA_OPERATORS_MAX {
-                return None;
-            }
+            self.count_operator()?;
             let operator = if sign == '+' { BinaryOperator::Add } else { BinaryOperator::Subtract };
             left = binary(operator, left, self.product()?);
         }
@@ -44,10 +46,7 @@ impl Formula<'_> {
     fn product(&mut self) -> Option<Expr> {
         let mut left = self.part()?;
         while let Some(sign) = self.take(&['*', '/']) {
-            self.operators += 1;
-            if self.operators > FORMULA_OPERATORS_MAX {
-                return None;
-            }
+            self.count_operator()?;
             let operator = if sign == '*' { BinaryOperator::Multiply } else { BinaryOperator::Divide };
             left = binary(operator, left, self.part()?);
         }
