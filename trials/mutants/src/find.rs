@@ -1,7 +1,8 @@
 //! Small changes of a program: where they are, and what they are.
 //!
 //! The kinds are those of `cargo-mutants`: a function returns a plain value of its type at once; an operator becomes another; a `!` or `-` goes;
-//! a guard of a match is always true or always false; an arm goes where another catches all. Bodies of macros, tests and `Debug` are left alone.
+//! a guard of a match is always true or always false; an arm goes where another catches all. Bodies of macros, tests, `Debug` and the argument of
+//! `with_capacity` are left alone.
 
 use crate::values;
 use proc_macro2::Span;
@@ -28,6 +29,12 @@ pub struct Mutant {
     pub name: String,
     /// The file within the tree.
     pub file: String,
+    /// What is changed and in which function, without the place.
+    pub change: String,
+    /// The line where it begins, trimmed, and the column within that, from 1.
+    pub line: String,
+    /// See `line`.
+    pub column: usize,
     /// Bytes of the file: the expression, the statements, or the guard (or the place where it would begin).
     pub range: Range<usize>,
     /// What is changed.
@@ -97,10 +104,14 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, at: Span, range: Range<usize>, kind: Kind, what: &str) {
         let begin = at.start();
-        let within = self.within.join("::");
-        let name = format!("{}:{}:{}: {what} in {within}", self.file, begin.line, begin.column + 1);
+        let change = format!("{what} in {}", self.within.join("::"));
+        let name = format!("{}:{}:{}: {change}", self.file, begin.line, begin.column + 1);
         let (file, is_constant) = (self.file.to_string(), self.constant > 0);
-        self.found.push(Mutant { name, file, arm: range.clone(), range, kind, is_constant });
+        let whole = self.text.lines().nth(begin.line - 1).unwrap_or_default();
+        let indented = whole.chars().take_while(|letter| letter.is_whitespace()).count();
+        let (line, column) = (whole.trim().to_string(), begin.column - indented + 1);
+        let arm = range.clone();
+        self.found.push(Mutant { name, file, change, line, column, arm, range, kind, is_constant });
     }
     fn slice(&self, at: Span) -> &str {
         &self.text[at.byte_range()]
@@ -239,6 +250,16 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             self.add(unary.op.span(), unary.span().byte_range(), kind, what);
         }
         visit::visit_expr_unary(self, unary);
+    }
+    /// How much room is made at first is no behaviour.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let of = match &*call.func {
+            Expr::Path(path) => path.path.segments.last(),
+            _ => None,
+        };
+        if of.is_none_or(|of| of.ident != "with_capacity") {
+            visit::visit_expr_call(self, call);
+        }
     }
     fn visit_expr_match(&mut self, expression: &'ast syn::ExprMatch) {
         self.arms(expression);

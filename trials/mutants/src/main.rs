@@ -6,7 +6,7 @@
 //!
 //! Idea: what costs is building, so a room is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
 //! run turns one change on, for those tests alone that come to it. What does not build behind a switch is tried
-//! by itself.
+//! by itself. Changes that make the same program are listed in `same.txt`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -16,6 +16,7 @@
 mod find;
 mod room;
 mod run;
+mod same;
 mod values;
 mod write;
 
@@ -95,9 +96,16 @@ fn sample(options: &Options) -> Result<bool, String> {
         by_room.values().flatten().for_each(|mutant| println!("{}", mutant.name));
         return Ok(true);
     }
+    let same = same::read()?;
     let mut total = run::Outcome::default();
-    for (name, mutants) in by_room {
-        let outcome = run::try_room(&tree, &rooms[name], name, &mutants)?;
+    for (name, mut mutants) in by_room {
+        let drawn = mutants.len();
+        mutants.retain(|mutant| !same.iter().any(|entry| entry.is(mutant)));
+        let mut outcome = match mutants.is_empty() {
+            true => run::Outcome::default(),
+            false => run::try_room(&tree, &rooms[name], name, &mutants)?,
+        };
+        outcome.same = drawn - mutants.len();
         outcome.survivors.iter().for_each(|survivor| println!("{survivor}"));
         println!("{name}: {}", outcome.summary());
         total.add(outcome);

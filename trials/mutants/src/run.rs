@@ -2,6 +2,7 @@
 
 use crate::find::Mutant;
 use crate::room;
+use crate::same;
 use crate::write::{self, SWITCHES, Written};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,8 @@ pub struct Outcome {
     timeout: usize,
     unviable: usize,
     missed: usize,
+    /// Those that are known to make the same program, and are not run.
+    pub same: usize,
     /// Each with the line that it changed.
     pub survivors: Vec<String>,
 }
@@ -55,11 +58,12 @@ impl Outcome {
         let held = self.caught + self.timeout;
         let percent = (held * 100).checked_div(self.viable()).unwrap_or(100);
         format!(
-            "{} caught, {} timeouts, {} missed, {} do not build: {percent} % of {}",
+            "{} caught, {} timeouts, {} missed, {} do not build, {} make the same program: {percent} % of {}",
             self.caught,
             self.timeout,
             self.missed,
             self.unviable,
+            self.same,
             self.viable()
         )
     }
@@ -69,25 +73,19 @@ impl Outcome {
         self.timeout += other.timeout;
         self.unviable += other.unviable;
         self.missed += other.missed;
+        self.same += other.same;
         self.survivors.extend(other.survivors);
     }
-    fn count(&mut self, mutant: &Mutant, text: &str, end: End) {
+    fn count(&mut self, mutant: &Mutant, end: End) {
         match end {
             End::Caught => self.caught += 1,
             End::Timeout => self.timeout += 1,
             End::Missed => {
                 self.missed += 1;
-                self.survivors.push(shown(mutant, text));
+                self.survivors.push(format!("survived: {}\n{}", mutant.name, same::entry(mutant)));
             }
         }
     }
-}
-
-/// The name of a change, and the lines it is about.
-fn shown(mutant: &Mutant, text: &str) -> String {
-    let first_line = |text: &str| text.lines().next().unwrap_or_default().to_string();
-    let begin = text[..mutant.arm.start].rfind('\n').map_or(0, |at| at + 1);
-    format!("survived: {}\n    {}", mutant.name, first_line(text[begin..].trim_start()))
 }
 
 /// A test binary of a room.
@@ -146,7 +144,7 @@ impl Room<'_> {
             let mutant = mutants[*number];
             let end = self.against(&binaries, *number)?;
             eprintln!("{end:?}: {}", mutant.name);
-            outcome.count(mutant, &self.texts[&mutant.file], end);
+            outcome.count(mutant, end);
         }
         self.restore()?;
         for number in (0..mutants.len()).filter(|number| !on.contains(number)) {
@@ -159,7 +157,7 @@ impl Room<'_> {
             room::write(&self.tree.join(&mutant.file), text.as_bytes())?;
             eprintln!("{end:?}, by itself: {}", mutant.name);
             match end {
-                Some(end) => outcome.count(mutant, text, end),
+                Some(end) => outcome.count(mutant, end),
                 None => outcome.unviable += 1,
             }
         }

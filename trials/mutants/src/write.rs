@@ -99,10 +99,15 @@ impl<'a> Node<'a> {
             }
             own.push((*number, first..out.text.len()));
         }
-        let is_expression = matches!(self.changes[0].1, Kind::Expression(_));
-        out.text.push_str(if is_expression { "{ " } else { "" });
+        // A guard may be an `||`, which binds less than the `&&` before it.
+        let (before, behind) = match self.changes[0].1 {
+            Kind::Expression(_) => ("{ ", " }"),
+            Kind::NoArm if !self.range.is_empty() => ("(", ")"),
+            Kind::NoArm | Kind::Return(_) => ("", ""),
+        };
+        out.text.push_str(before);
         let left = write(text, self.range.clone(), inner, out);
-        out.text.push_str(if is_expression { " }" } else { "" });
+        out.text.push_str(behind);
         out.text.push_str(close);
         let whole = begin..out.text.len();
         out.places.extend(own.into_iter().map(|(number, range)| (number, range, whole.clone())));
@@ -206,7 +211,7 @@ mod tests { fn left_alone() -> bool { 1 == 2 } }
             "if crate::mutant_switches::on(1) { return 0; } if crate::mutant_switches::on(2) { return 1; } if let",
             "&& (if crate::mutant_switches::on(3) { (c) != (a) } else { c == a })",
             "(a) - (b * c) } else if",
-            "if (!crate::mutant_switches::on(8) && (if",
+            "if (!crate::mutant_switches::on(8) && ((if",
             "1 | 2 if !crate::mutant_switches::on(11) =>",
             "(if crate::mutant_switches::on(16) { (x) -= (2) } else if",
         ] {
