@@ -21,10 +21,6 @@ pub fn equals(a: &Value, b: &Value) -> Option<bool> {
             equals_all(same_keys, x.values().zip(y.values()))
         }
         (Value::Float(x), Value::Float(y)) => Some(x == y),
-        (Value::Int(_), Value::Float(y)) | (Value::Float(y), Value::Int(_)) if y.is_nan() => Some(false),
-        (Value::Duration(x), Value::Duration(y)) => Some(x == y),
-        (Value::Time(x), Value::Time(y)) => Some(x == y),
-        (Value::DateTime(x), Value::DateTime(y)) => Some(x == y),
         (Value::Point(x), Value::Point(y)) => Some(x == y),
         _ => Some(total_order(a, b) == Ordering::Equal),
     }
@@ -216,7 +212,7 @@ pub fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
 fn hash_float<H: Hasher>(x: f64, state: &mut H) {
     let whole = x as i64;
     if x.is_nan() {
-        u64::MAX.hash(state)
+        f64::NAN.to_bits().hash(state)
     } else if order_int_float(whole, x).is_eq() {
         whole.hash(state)
     } else {

@@ -38,7 +38,7 @@ impl ExactSum {
         }
     }
 
-    /// Adds one so many times. Where the product is too large for a float, exact for up to 65,536 times.
+    /// Adds one so many times. Where the product is too large for a float, or about the least one, exact for up to 65,536 times.
     pub fn add_times(&mut self, float: f64, times: u64) {
         const LOOP_MAX: u64 = 1 << 16;
         // Both halves of the number are floats exactly, and so are a product's rounded value and its error.
@@ -51,10 +51,8 @@ impl ExactSum {
                 self.add(float.mul_add(part as f64, -high));
             } else if float == 0.0 || !float.is_finite() {
                 self.add(float);
-            } else if high.is_finite() {
-                // So small that the error of the product would be no float.
-                (0..part.min(LOOP_MAX)).for_each(|_| self.add(float));
             } else {
+                // Too large, or so small that the error of the product would be no float.
                 (0..part.min(LOOP_MAX)).for_each(|_| self.add(float));
             }
         }

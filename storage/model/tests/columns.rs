@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::mem::discriminant;
+use tanglewood_model::column::{LONG_TEXT_BYTES, Texts};
 use tanglewood_model::compare::equivalent;
 use tanglewood_model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, Nulls, Value, VertexId};
 
@@ -119,13 +120,18 @@ fn a_batch_is_its_rows_however_it_is_cut() {
     for _ in 0..300 {
         let width = 1 + random.below(4) as usize;
         let len = random.below(60) as usize;
-        let row = |random: &mut Random| (0..width as u64).map(|at| value((at + 3) % FORMS, random)).collect();
+        let one = |at: u64, random: &mut Random| match random.below(5) {
+            0 => Value::Null,
+            _ => value((at + 3) % FORMS, random),
+        };
+        let row = |random: &mut Random| (0..width as u64).map(|at| one(at, random)).collect();
         let mut rows: Vec<Vec<Value>> = (0..len).map(|_| row(&mut random)).collect();
         let mut batch = Batch::from_rows(width, &rows);
         for _ in 0..4 {
             assert_eq!((batch.len(), batch.is_empty(), batch.width()), (rows.len(), rows.is_empty(), width));
             for (at, wanted) in rows.iter().enumerate() {
                 let found = batch.row(at);
+                assert_eq!(found.len(), width);
                 assert!(found.iter().zip(wanted).all(|(a, b)| same(a, b)), "{found:?} {wanted:?}");
                 for (column, wanted) in wanted.iter().enumerate() {
                     let carried = batch.column(column);
@@ -142,7 +148,10 @@ fn a_batch_is_its_rows_however_it_is_cut() {
                     let picks: Vec<u32> =
                         (0..random.below(40)).map(|_| random.below(rows.len() as u64) as u32).collect();
                     rows = picks.iter().map(|at| rows[*at as usize].clone()).collect();
+                    let rows_of = |batch: &Batch, row: u32| batch.column(0).at(row as usize) as u32;
+                    let below: Vec<u32> = picks.iter().map(|row| rows_of(&batch, *row)).collect();
                     batch = batch.select(picks);
+                    assert_eq!(batch.column(0).rows(), Some(&below[..]));
                 }
                 1 => {
                     let end = random.below(rows.len() as u64 + 1) as usize;
@@ -155,8 +164,64 @@ fn a_batch_is_its_rows_however_it_is_cut() {
                     rows = rows.iter().map(|row| picks.iter().map(|at| row[*at].clone()).collect()).collect();
                     batch = batch.project(&picks);
                 }
-                _ => batch = batch.flatten(),
+                _ => {
+                    batch = batch.flatten();
+                    assert!((0..width).all(|at| batch.column(at).rows().is_none()));
+                }
             }
         }
     }
+}
+
+#[test]
+fn a_batch_grows_by_columns() {
+    let mut batch = Batch::unit();
+    assert_eq!((batch.len(), batch.width(), batch.is_empty()), (1, 0, false));
+    batch.push([Value::from(7i64)].into_iter().collect());
+    let other = Batch::from_rows(1, &[vec!["a".into()], vec!["b".into()]]).select(vec![1]);
+    batch.push_carried(other.column(0).clone());
+    assert_eq!(batch.width(), 2);
+    assert_eq!((batch.get(0, 0).as_int(), batch.get(0, 1).as_str()), (Some(7), Some("b")));
+    assert_eq!(Batch::default().len(), 0);
+}
+
+#[test]
+fn a_constant_is_in_every_row() {
+    let mut random = Random(9);
+    for form in 0..FORMS {
+        let one = value(form, &mut random);
+        let column = Column::Constant(one.clone(), 3);
+        holds(&column, &[one.clone(), one.clone(), one.clone()]);
+        holds(&column.gather(&[2, 0]), &[one.clone(), one.clone()]);
+    }
+    holds(&Column::Constant(Value::Null, 2), &[Value::Null, Value::Null]);
+}
+
+/// Longer texts are kept as values of their own, whatever was pushed before them and by which way.
+#[test]
+fn texts_about_the_longest_that_a_buffer_takes() {
+    for length in [LONG_TEXT_BYTES - 1, LONG_TEXT_BYTES, LONG_TEXT_BYTES + 1] {
+        let text = "x".repeat(length);
+        for before in [None, Some("short")] {
+            for by_text in [true, false] {
+                let mut builder = ColumnBuilder::new();
+                before.iter().for_each(|before| builder.push_text(before));
+                match by_text {
+                    true => builder.push_text(&text),
+                    false => builder.push(Value::string(text.as_str())),
+                }
+                let column = builder.finish();
+                assert_eq!(
+                    matches!(column, Column::Text(..)),
+                    length <= LONG_TEXT_BYTES,
+                    "{length} {before:?}"
+                );
+                assert_eq!(column.get(column.len() - 1).as_str(), Some(&*text));
+            }
+        }
+    }
+    let Column::Text(texts, _) = ["a"].into_iter().map(Value::from).collect::<Column>() else {
+        unreachable!("short texts are kept together")
+    };
+    assert!(!texts.is_empty() && Texts::default().is_empty());
 }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use tanglewood_model::temporal::Duration;
 use tanglewood_model::value::{Map, Path, Point};
-use tanglewood_model::{EdgeId, EdgeRef, Value, VertexId};
+use tanglewood_model::{Batch, CHUNK_SLOTS, Column, EdgeId, EdgeRef, Value, VertexId};
 
 thread_local! {
     /// Bytes held by this thread; other threads of the harness do not count.
@@ -42,13 +42,17 @@ const SLACK_BYTES: usize = 16;
 
 #[track_caller]
 fn check(make: impl FnOnce() -> Value) {
+    weigh(make, |value| (value.heap_bytes(), format!("{:?}", value.value_type())));
+}
+
+#[track_caller]
+fn weigh<T>(make: impl FnOnce() -> T, told: impl Fn(&T) -> (usize, String)) {
     let before = HELD.get();
-    let value = make();
+    let made = make();
     let given = usize::try_from(HELD.get() - before).unwrap();
-    let says = value.heap_bytes();
-    let kind = value.value_type();
-    assert!(says + SLACK_BYTES >= given * 9 / 10, "{kind:?} holds {given} bytes and says {says}");
-    assert!(says <= given * 2 + SLACK_BYTES, "{kind:?} holds {given} bytes and says {says}");
+    let (says, kind) = told(&made);
+    assert!(says + SLACK_BYTES >= given * 9 / 10, "{kind} holds {given} bytes and says {says}");
+    assert!(says <= given * 2 + SLACK_BYTES, "{kind} holds {given} bytes and says {says}");
 }
 
 fn map(entries: usize) -> Map {
@@ -57,7 +61,7 @@ fn map(entries: usize) -> Map {
 }
 
 fn vertex(slot: usize) -> VertexId {
-    VertexId::new(1, slot as u16)
+    VertexId::new(1, (slot % CHUNK_SLOTS) as u16)
 }
 
 fn edge(number: usize) -> EdgeRef {
@@ -116,5 +120,32 @@ fn paths() {
             let (vertices, edges) = ((0..=edges).map(vertex).collect(), (0..edges).map(edge).collect());
             Value::Path(Arc::new(Path { vertices, edges }))
         });
+    }
+}
+
+#[test]
+fn columns_and_batches() {
+    let of = |value: fn(u64) -> Value, rows: u64| (0..rows).map(value).collect::<Column>();
+    let forms: [fn(u64) -> Value; 8] = [
+        |n| Value::Bool(n % 2 == 0),
+        |n| Value::from(n as i64),
+        |n| Value::from(n as f64),
+        |n| Value::from(format!("text {n}")),
+        |n| vertex(n as usize).into(),
+        |n| Value::edge(edge(n as usize)),
+        |n| Value::list(vec![Value::from(n as i64); 3]),
+        |n| if n % 2 == 0 { Value::Null } else { Value::from(format!("a longer text, of row number {n}")) },
+    ];
+    for rows in [1_000, 1_024, 5_000] {
+        for form in forms {
+            let kind = format!("a column like {:?}", form(0));
+            weigh(|| of(form, rows), |column| (column.bytes(), kind.clone()));
+            let batch = Batch::new(vec![of(form, rows)], rows as usize);
+            let maps = |batch: &Batch| batch.select((0..2_000).map(|row| row % rows as u32).collect());
+            // The columns are shared: what a selection adds is its map.
+            let shared = batch.column(0).column().bytes();
+            weigh(|| maps(&batch), |batch| (batch.bytes() - shared, "a map of rows".into()));
+        }
+        weigh(|| of(|_| Value::Null, rows), |column| (column.bytes(), "nulls".into()));
     }
 }

@@ -4,10 +4,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 use tanglewood_model::compare::{compare, equals, equivalent, total_order};
+use tanglewood_model::id::{CHUNK_COUNT_MAX, EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use tanglewood_model::point::{component as of_point, crs_name, distance, from_map, within_box};
 use tanglewood_model::temporal::{Duration, component};
 use tanglewood_model::value::{Map, Point};
-use tanglewood_model::{Nulls, Value};
+use tanglewood_model::{EdgeId, EdgeTypeId, Nulls, Value, VertexId};
 
 fn duration(months: i64, days: i64, seconds: i64, nanos: u32) -> Value {
     Duration { months, days, seconds, nanos }.into()
@@ -15,11 +16,11 @@ fn duration(months: i64, days: i64, seconds: i64, nanos: u32) -> Value {
 
 #[test]
 fn every_component_of_a_duration() {
-    let value = duration(31, 17, 93_784, 123_456_789);
+    let value = duration(35, 17, 93_784, 123_456_789);
     let table: [(&str, i64); 22] = [
         ("years", 2),
-        ("quarters", 10),
-        ("months", 31),
+        ("quarters", 11),
+        ("months", 35),
         ("weeks", 2),
         ("days", 17),
         ("hours", 26),
@@ -28,9 +29,9 @@ fn every_component_of_a_duration() {
         ("milliseconds", 93_784_123),
         ("microseconds", 93_784_123_456),
         ("nanoseconds", 93_784_123_456_789),
-        ("quartersOfYear", 2),
-        ("monthsOfQuarter", 1),
-        ("monthsOfYear", 7),
+        ("quartersOfYear", 3),
+        ("monthsOfQuarter", 2),
+        ("monthsOfYear", 11),
         ("daysOfWeek", 3),
         ("hoursOfDay", 2),
         ("minutesOfHour", 3),
@@ -136,6 +137,11 @@ fn points_from_maps() {
     assert_eq!(high, Point { srid: 4979, x: 1.0, y: 2.0, z: Some(9.0) });
     let named = point(&[("x", 1i64.into()), ("y", 2i64.into()), ("crs", "WGS-84".into())]);
     assert_eq!(named.srid, 4326);
+    for (srid, name) in [(7203i64, "cartesian"), (4326, "WGS-84")] {
+        let xy = [("x", 1i64.into()), ("y", 2i64.into())];
+        assert_eq!(point(&[xy.clone().as_slice(), &[("srid", srid.into())]].concat()).srid, srid as u32);
+        assert_eq!(point(&[xy.as_slice(), &[("crs", name.into())]].concat()).srid, srid as u32);
+    }
     // A longitude beyond half the globe is one on the other side.
     for (given, right) in [(190.0, -170.0), (-190.0, 170.0), (180.0, 180.0), (540.0, -180.0)] {
         assert_eq!(globe(given, 0.0).x, right, "{given}");
@@ -150,6 +156,11 @@ fn points_from_maps() {
         map(&[("longitude", 1i64.into()), ("latitude", (-90.5).into())]),
         map(&[("x", 1i64.into()), ("y", 2i64.into()), ("crs", "moon".into())]),
         map(&[("x", 1i64.into()), ("y", 2i64.into()), ("srid", 1i64.into())]),
+        map(&[("x", 1i64.into()), ("y", 2i64.into()), ("srid", "7203".into()), ("crs", "cartesian".into())]),
+        map(&[("x", 1i64.into()), ("y", 2i64.into()), ("srid", 9157i64.into())]),
+        map(&[("x", 1i64.into()), ("y", 2i64.into()), ("crs", 7203i64.into())]),
+        map(&[("x", 1i64.into()), ("y", 2i64.into()), ("z", 3i64.into()), ("crs", "wgs-84".into())]),
+        map(&[("longitude", 1i64.into()), ("latitude", 2i64.into()), ("crs", "cartesian".into())]),
     ] {
         assert!(from_map(&wrong).is_err(), "{wrong:?}");
     }
@@ -168,6 +179,9 @@ fn components_of_points() {
     let names = [7203, 9157, 4326, 4979, 1].map(crs_name);
     assert_eq!(names, ["cartesian", "cartesian-3d", "wgs-84", "wgs-84-3d", "unknown"]);
     assert_eq!(plane(1.0, 2.0).to_string(), "point({x: 1.0, y: 2.0, crs: 'cartesian'})");
+    for name in ["longitude", "latitude", "height"] {
+        assert!(of_point(&plane(1.0, 2.0), name).is_err() && of_point(&place, name).is_ok(), "{name}");
+    }
 }
 
 #[test]
@@ -190,6 +204,13 @@ fn distances() {
         point(&[("longitude", 0i64.into()), ("latitude", 0i64.into()), ("height", height.into())])
     };
     assert_eq!(distance(&above(5.0), &above(12.0)), Some(7.0));
+    // On a way so high, the globe is so much larger: as high as the mean of both ends.
+    let at = |longitude: f64, height: f64| {
+        point(&[("longitude", longitude.into()), ("latitude", 0i64.into()), ("height", height.into())])
+    };
+    let (low, high) = (1_000_000.0, 3_000_000.0);
+    let ground = (6_378_140.0 + 2_000_000.0) * std::f64::consts::FRAC_PI_2;
+    assert!(near(distance(&at(0.0, low), &at(90.0, high)), ground.hypot(high - low)));
 }
 
 #[test]
@@ -206,11 +227,36 @@ fn boxes() {
         assert_eq!(within_box(&plane(x, y), &low, &high), Some(right), "{x} {y}");
     }
     assert_eq!(within_box(&globe(1.0, 1.0), &low, &high), None);
+    assert_eq!(within_box(&plane(1.0, 1.0), &low, &globe(2.0, 3.0)), None);
+    assert_eq!(within_box(&plane(1.0, 1.0), &globe(0.0, 0.0), &high), None);
+    // The plane has no other side: a box the wrong way round is empty, and one without a width is a line.
+    assert_eq!(within_box(&plane(3.0, 1.0), &plane(2.0, 0.0), &plane(0.0, 3.0)), Some(false));
+    assert_eq!(within_box(&globe(1.0, 0.0), &globe(0.0, -1.0), &globe(0.0, 1.0)), Some(false));
+    let high_up = |z: f64| point(&[("x", 1i64.into()), ("y", 1i64.into()), ("z", z.into())]);
+    for (z, right) in [(0.9, false), (1.0, true), (2.0, true), (2.1, false)] {
+        assert_eq!(within_box(&high_up(z), &high_up(1.0), &high_up(2.0)), Some(right), "{z}");
+    }
     // A box over the 180th meridian.
     let (west, east) = (globe(170.0, -10.0), globe(-170.0, 10.0));
     for (longitude, right) in [(175.0, true), (-175.0, true), (0.0, false), (169.0, false), (-169.0, false)] {
         assert_eq!(within_box(&globe(longitude, 0.0), &west, &east), Some(right), "{longitude}");
     }
+}
+
+#[test]
+fn ids_hold_the_parts_they_are_made_of() {
+    let chunks = [0, 1, 7, 0xA_5A5A, (1 << 20) - 1];
+    for (chunk, slot) in chunks.into_iter().flat_map(|chunk| [0, 1, 0x5A5, 4_095].map(|slot| (chunk, slot))) {
+        let vertex = VertexId::new(chunk, slot);
+        assert_eq!((vertex.chunk(), vertex.slot()), (chunk, slot));
+        assert_eq!(VertexId::from_dense(vertex.dense()), vertex);
+        for edge_type in [0, 1, 0x15A5, (1 << 14) - 1] {
+            let edge = EdgeId::new(chunk, EdgeTypeId(edge_type), u32::from(slot) << 14 | 5);
+            let parts = (edge.chunk(), edge.edge_type().0, edge.slot());
+            assert_eq!(parts, (chunk, edge_type, u32::from(slot) << 14 | 5));
+        }
+    }
+    assert_eq!((CHUNK_COUNT_MAX, EDGE_TYPE_COUNT_MAX, EDGE_SLOT_COUNT_MAX), (1 << 20, 1 << 14, 1 << 26));
 }
 
 #[test]
@@ -222,6 +268,8 @@ fn nulls_are_rows_beyond_a_word_as_well() {
         assert!(!nulls.contains(row));
         nulls.set(row);
     }
+    // What is null stays so, however often it is said.
+    nulls.set(rows[3]);
     assert!(!nulls.is_empty());
     for row in 0..5_000 {
         assert_eq!(nulls.contains(row), rows.contains(&row), "{row}");

@@ -137,7 +137,9 @@ impl Room<'_> {
         let mut on: BTreeSet<usize> =
             (0..mutants.len()).filter(|number| !mutants[*number].is_constant).collect();
         self.leave_out_what_does_not_build(mutants, lib, &mut on)?;
-        let mut binaries = self.binaries()?.ok_or("the tests do not build with the switches in them")?;
+        let mut binaries = self
+            .binaries()?
+            .map_err(|told| format!("the tests do not build with the switches in them:\n{told}"))?;
         self.run_unchanged(&mut binaries)?;
         let mut outcome = Outcome::default();
         for number in &on {
@@ -151,7 +153,7 @@ impl Room<'_> {
             let (mutant, text) = (mutants[number], &self.texts[&mutants[number].file]);
             room::write(&self.tree.join(&mutant.file), write::changed(text, mutant).as_bytes())?;
             let end = match self.faults()?.is_empty() {
-                true => self.binaries()?.map(|own| self.alone(&own, &binaries)).transpose()?,
+                true => self.binaries()?.ok().map(|own| self.alone(&own, &binaries)).transpose()?,
                 false => None,
             };
             room::write(&self.tree.join(&mutant.file), text.as_bytes())?;
@@ -232,18 +234,20 @@ impl Room<'_> {
         }
     }
 
-    /// Builds the tests; none if they do not build.
-    fn binaries(&self) -> Result<Option<Vec<Binary>>, String> {
+    /// Builds the tests; what keeps them from building, if they do not.
+    fn binaries(&self) -> Result<Result<Vec<Binary>, String>, String> {
         let messages = self.cargo(&["test", "--tests", "--no-run"])?;
         if !messages.iter().any(|message| message["success"] == true) {
-            return Ok(None);
+            let errors = messages.iter().filter(|message| message["message"]["level"] == "error");
+            let told = errors.filter_map(|message| message["message"]["rendered"].as_str());
+            return Ok(Err(told.collect()));
         }
         let paths = messages.iter().filter_map(|message| {
             let is_test = message["profile"]["test"] == true;
             message["executable"].as_str().filter(|_| is_test)
         });
         let binary = |path: &str| Binary { path: path.into(), tests: Vec::new() };
-        Ok(Some(paths.map(binary).collect()))
+        Ok(Ok(paths.map(binary).collect()))
     }
 
     /// Runs every test by itself with nothing on, and notes what it comes to.

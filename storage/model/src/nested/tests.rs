@@ -63,3 +63,60 @@ fn every_walk_at_the_limit_fits_a_small_stack() {
     };
     std::thread::Builder::new().stack_size(512 << 10).spawn(walk).unwrap().join().unwrap();
 }
+
+/// Each list has both of the one before it in it, so `2^n - 1` parts.
+#[test]
+fn the_last_part_that_fits_fits() {
+    let twice = |value: Value| Value::try_list(vec![value.clone(), value]).unwrap();
+    let half = (0..24).fold(Value::list(Vec::new()), |value, _| twice(value));
+    assert_eq!(extent_of(&half).parts as usize, VALUE_PARTS_MAX / 2 - 1);
+    let full = Value::try_list(vec![half.clone(), half.clone(), Value::Null]).unwrap();
+    assert_eq!(extent_of(&full).parts as usize, VALUE_PARTS_MAX);
+    let over = Value::try_list(vec![half.clone(), half, Value::Null, Value::Null]);
+    assert_eq!(over.unwrap_err(), ValueTooLarge::Wide);
+}
+
+#[test]
+fn errors_tell_what_is_wrong_and_what_helps() {
+    let mut told = Vec::new();
+    for error in [ValueTooLarge::Deep, ValueTooLarge::Wide] {
+        assert!(error.to_string().contains(' ') && error.hint().contains(' '), "{error} {}", error.hint());
+        told.extend([error.to_string(), error.hint().to_string()]);
+    }
+    told.sort();
+    told.dedup();
+    assert_eq!(told.len(), 4);
+}
+
+#[test]
+fn a_value_in_two_places_is_the_same_one() {
+    let (Value::List(list), Value::Map(map)) =
+        (Value::list(vec![Value::Int(1)]), Value::map([("a", Value::Int(1))]))
+    else {
+        unreachable!("made as these")
+    };
+    let (Value::List(other), Value::Map(another)) =
+        (Value::list(vec![Value::Int(1)]), Value::map([("a", Value::Int(1))]))
+    else {
+        unreachable!("made as these")
+    };
+    assert!(list.is_same(&list.clone()) && !list.is_same(&other));
+    assert!(map.is_same(&map.clone()) && !map.is_same(&another));
+    assert_eq!(list.as_slice().len(), 1);
+    assert_eq!(MapValue::default().extent(), extent_of(&Value::map([] as [(&str, Value); 0])));
+}
+
+/// What is equal to itself at sight is not walked: of so many parts, a walk of this many pairs would take minutes.
+#[test]
+fn a_value_beside_itself_is_not_walked() {
+    let grown =
+        |first: Value| (0..24).fold(first, |value, _| Value::try_list(vec![value.clone(), value]).unwrap());
+    for value in
+        [grown(Value::list(Vec::new())), Value::try_map([("a", grown(Value::list(Vec::new())))]).unwrap()]
+    {
+        for _ in 0..200 {
+            assert_eq!(equals(&value, &value.clone()), Some(true));
+            assert!(total_order(&value, &value.clone()).is_eq());
+        }
+    }
+}

@@ -84,6 +84,8 @@ fn text_there_and_back() {
         (Kind::Date, "201507", "2015-07-01"),
         (Kind::Date, "2015-W30-2", "2015-07-21"),
         (Kind::Date, "2015W302", "2015-07-21"),
+        (Kind::Date, "2015-W30", "2015-07-20"),
+        (Kind::Date, "2015Q3", "2015-07-01"),
         (Kind::Date, "2015Q3-21", "2015-07-21"),
         (Kind::Date, "2015", "2015-01-01"),
         (Kind::LocalTime, "214032.142", "21:40:32.142"),
@@ -178,6 +180,8 @@ fn the_time_between() {
         ("14:30", "16:30", "PT2H", "PT0S", "PT0S", "PT2H"),
         ("1984-10-11", "16:30", "PT16H30M", "PT0S", "PT0S", "PT16H30M"),
         ("14:30+01:00", "14:30Z", "PT1H", "PT0S", "PT0S", "PT1H"),
+        // Without a date of its own there are no days, however far the zones are apart.
+        ("2020-01-01T00:00+18:00", "23:00-18:00", "PT59H", "PT0S", "PT0S", "PT59H"),
     ];
     for (from, to, all, months, days, seconds) in table {
         let (from, to) = (instant(from), instant(to));
