@@ -148,7 +148,9 @@ impl Database {
         let snapshot = engine.snapshot();
         let entries = snapshot.catalog().entries();
         let accounts = Accounts::open(entries, &runtime);
-        let keeper = Keeper::new(engine.clone(), runtime.executors()).charging(Arc::new(runtime.ledger()));
+        let keeper = Keeper::new(engine.clone(), runtime.executors())
+            .charging(Arc::new(runtime.ledger()))
+            .serving(Arc::new(runtime.services()));
         let place = folder.as_ref().map(|folder| (disk.clone(), folder.clone()));
         let standing = StandingQueries::open(keeper, entries, &accounts, place);
         let housekeeping = Housekeeping::of(&engine, folder.is_some());

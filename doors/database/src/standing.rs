@@ -97,7 +97,7 @@ impl StandingQueries {
         self.installations.set_aside()
     }
     fn is_kept(&self, name: &str) -> bool {
-        self.keeper.list().iter().any(|query| query.name == name)
+        self.keeper.has(name)
     }
 }
 
@@ -483,7 +483,10 @@ impl From<StandingError> for Error {
             StandingError::Unsupported { .. } => "Tanglewood.ClientError.Standing.Unsupported",
             StandingError::SetAside(_) => "Tanglewood.ClientError.Standing.SetAside",
             StandingError::Internal(_) => "Tanglewood.DatabaseError.Standing.Internal",
-            StandingError::Stopped(Stopped::Time) => "Neo.ClientError.Transaction.TransactionTimedOut",
+            StandingError::Ended(_) => "Neo.ClientError.Transaction.Terminated",
+            StandingError::TimedOut(_) | StandingError::Stopped(Stopped::Time) => {
+                "Neo.ClientError.Transaction.TransactionTimedOut"
+            }
             StandingError::Stopped(Stopped::Bytes) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
             StandingError::Failed(_) => "Tanglewood.ClientError.Standing.Failed",
             StandingError::TooLarge { .. } | StandingError::TooMany | StandingError::TooSlow => {

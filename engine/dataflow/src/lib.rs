@@ -71,6 +71,7 @@ mod held;
 pub mod profile;
 
 pub mod root;
+pub mod service;
 
 pub mod accounts;
 pub mod rules;
@@ -117,6 +118,7 @@ pub use profile::{QueryProgress, ScopeProfile, VertexProfile};
 pub use root::{Root, RootHandle, RootStatus};
 pub use rules::{Action, Rule, Threshold};
 pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo, UserNo};
+pub use service::{Ending, Service, ServiceTurn};
 pub use stepped::Stepped;
 pub use tablets::{TabletInfo, TabletMove, TabletNo};
 pub use waker::OperatorWaker;

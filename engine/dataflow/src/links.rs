@@ -9,6 +9,7 @@ use crate::level::Level;
 use crate::output::ClientsDue;
 use crate::query::QueryShared;
 use crate::root::Root;
+use crate::service::{Numbers, Services};
 use crate::tablets::Tablets;
 use crate::{Message, TenantNo, UserNo};
 use crossbeam_queue::SegQueue;
@@ -95,7 +96,9 @@ pub(crate) struct Links<M: Message> {
     /// How many executors have nothing to do.
     pub(crate) idle: AtomicUsize,
     pub(crate) clients_due: Arc<ClientsDue>,
-    pub(crate) query_next: AtomicU64,
+    /// Numbers of queries, and of turns of services.
+    pub(crate) numbers: Numbers,
+    pub(crate) services: Arc<Services>,
     pub(crate) root_next: AtomicUsize,
 }
 
@@ -114,7 +117,8 @@ impl<M: Message> Links<M> {
             tablets,
             idle: AtomicUsize::new(0),
             clients_due: Arc::default(),
-            query_next: AtomicU64::new(1),
+            numbers: Arc::new(AtomicU64::new(1)),
+            services: Arc::default(),
             root_next: AtomicUsize::new(0),
         }
     }

@@ -8,6 +8,7 @@ use crate::limits::{
 };
 use crate::links::{Command, Links};
 use crate::query::QueryShared;
+use crate::service::Service;
 use crate::tablets::{TabletInfo, TabletMove, TabletNo, Tablets};
 use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, QueryProgress, Root, RootHandle};
 use std::sync::Arc;
@@ -125,9 +126,12 @@ impl<M: Message> Runtime<M> {
         self.links.submit(graph, options)
     }
 
-    /// The queries that run now, oldest first.
+    /// The queries that run now, and the turns of services that are at work, oldest first.
     pub fn queries(&self) -> Vec<QueryInfo> {
-        self.links.registry.lock().values().map(|query| query.info()).collect()
+        let mut all: Vec<QueryInfo> = self.links.registry.lock().values().map(|query| query.info()).collect();
+        all.extend(self.links.services.infos());
+        all.sort_by_key(|query| query.id);
+        all
     }
 
     /// How far a query is; none if no such query runs.
@@ -136,10 +140,13 @@ impl<M: Message> Runtime<M> {
         query.map(|query| query.progress())
     }
 
-    /// Cancels a query; false if no such query runs.
+    /// Cancels a query, or ends the service whose turn has this number; false if none has.
     pub fn cancel(&self, id: QueryId, reason: &str) -> bool {
         let query = self.links.registry.lock().get(&id.0).cloned();
-        query.is_some_and(|query| query.stop(Some(Fault::Cancelled { reason: reason.to_string() })))
+        match query {
+            Some(query) => query.stop(Some(Fault::Cancelled { reason: reason.to_string() })),
+            None => self.links.services.cancel(id.0, reason),
+        }
     }
 
     /// Sets a tenant's share of each executor, relative to the shares of others that have work; default 100, at least 1.
@@ -164,6 +171,17 @@ impl<M: Message> Runtime<M> {
     pub fn ledger(&self) -> impl Fn(TenantNo) -> Held + Send + Sync + use<M> {
         let links = self.links.clone();
         move |tenant| Held::new(links.admission.accounts(tenant, 0))
+    }
+
+    /// Makes services: work beside queries, on behalf of a tenant, that lists call by this label. Limits are those of the tenant as it is
+    /// declared when a turn begins.
+    pub fn services(&self) -> impl Fn(TenantNo, String) -> Service + Send + Sync + use<M> {
+        let links = self.links.clone();
+        move |tenant, label| {
+            let (services, numbers, links) = (links.services.clone(), links.numbers.clone(), links.clone());
+            let accounts = move || links.admission.accounts(tenant, 0);
+            Service::new((services, numbers), accounts, tenant, label)
+        }
     }
 
     fn post_share(&self, tenant: TenantNo, user: Option<UserNo>, share: u32) {
@@ -216,7 +234,7 @@ impl<M: Message> Links<M> {
     pub(crate) fn submit(self: &Arc<Self>, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
         let home = self.choose_home();
         self.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
-        let id = self.query_next.fetch_add(1, Ordering::Relaxed);
+        let id = self.numbers.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::new(QueryShared::new(id, home, graph, options, self.clone()));
         self.registry.lock().insert(id, shared.clone());
         match self.admission.enter(&shared) {
@@ -233,9 +251,11 @@ impl<M: Message> Links<M> {
     /// Cancels all queries that run.
     pub(crate) fn shut_down(&self) {
         let running: Vec<_> = self.registry.lock().values().cloned().collect();
+        let reason = "the runtime is shutting down";
         for query in running {
-            query.stop(Some(Fault::Cancelled { reason: "the runtime is shutting down".to_string() }));
+            query.stop(Some(Fault::Cancelled { reason: reason.to_string() }));
         }
+        self.services.shut_down(reason);
     }
 
     /// Drops all commands that nobody will take.

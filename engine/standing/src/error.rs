@@ -2,6 +2,7 @@
 
 use dataflow::watch::Stopped;
 use std::fmt;
+use std::time::Duration;
 use world::panics::Panicked;
 
 /// Why a standing query was refused, or ended.
@@ -22,6 +23,10 @@ pub enum StandingError {
     Failed(String),
     /// It panicked: a defect of the engine.
     Internal(Panicked),
+    /// Its upkeep was ended, for this reason.
+    Ended(String),
+    /// The upkeep for what came took longer than its tenant allows: so many nanoseconds.
+    TimedOut(u64),
     /// It was stopped: its time is over, or it takes more memory than it may.
     Stopped(Stopped),
     /// The answer, or what is kept for it, passed a limit.
@@ -68,6 +73,9 @@ pub enum StandingError {
     Busy,
 }
 
+/// What can be done about a query that does not run.
+const RETRY: &str = "DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again";
+
 impl StandingError {
     pub(crate) fn unsupported(what: impl Into<String>) -> StandingError {
         StandingError::Unsupported { what: what.into(), hint: None }
@@ -86,6 +94,10 @@ impl StandingError {
                 Some("drop standing queries that nobody reads; SHOW STANDING QUERIES lists them")
             }
             StandingError::Internal(_) => Some("this is a defect of the engine: please report it"),
+            StandingError::Ended(_) => Some(RETRY),
+            StandingError::TimedOut(_) => {
+                Some("raise the tenant's TIME, then ALTER STANDING QUERY … RETRY; or ask for less")
+            }
             StandingError::Stopped(_) => Some("ask for less, or raise the limits of the account"),
             StandingError::Failed(_) => {
                 Some("drop it, and create it again with a condition that keeps such rows out")
@@ -105,9 +117,7 @@ impl StandingError {
             }
             StandingError::Busy => Some("try again later"),
             StandingError::NoSuchColumn { .. } => Some("a key is made of columns that the query returns"),
-            StandingError::SetAside(_) => {
-                Some("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again")
-            }
+            StandingError::SetAside(_) => Some(RETRY),
             StandingError::TooSlow => Some("ask for less, or try it again when the machine is idle"),
             StandingError::Storage(_) => None,
         }
@@ -121,6 +131,11 @@ impl fmt::Display for StandingError {
             StandingError::SetAside(why) => write!(f, "it is set aside: {why}"),
             StandingError::TooSlow => write!(f, "its first answer took longer than it may"),
             StandingError::Internal(panicked) => panicked.fmt(f),
+            StandingError::Ended(why) => write!(f, "its upkeep was ended: {why}"),
+            StandingError::TimedOut(time_ns) => {
+                let time = Duration::from_nanos(*time_ns);
+                write!(f, "bringing it up to date took longer than its tenant allows ({time:?})")
+            }
             StandingError::Stopped(stopped) => stopped.fmt(f),
             StandingError::Failed(why) => write!(f, "an expression failed: {why}"),
             StandingError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),

@@ -13,7 +13,7 @@ use crate::query::{Joined, Query};
 use crate::resume::{Missed, Resume, Resuming};
 use crate::row::Row;
 use crate::subscription::{Begin, Subscription, SubscriptionEnd};
-use dataflow::{Held, watch};
+use dataflow::{Held, Service, watch};
 use model::Value;
 use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;
@@ -110,16 +110,27 @@ struct Inner {
 pub struct Keeper {
     engine: Engine,
     places: Arc<[Mutex<Inner>]>,
-    /// Where each query is. Never locked for longer than a look; whoever holds a place may lock it.
-    names: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// Makes an account of bytes for who pays.
+    /// The queries that there are. Never locked for longer than a look; whoever holds a place may lock it.
+    names: Arc<Mutex<BTreeMap<String, Kept>>>,
+    /// Makes an account of bytes for who pays, and a service of each query's upkeep.
     ledger: Option<Ledger>,
+    upkeep: Option<Upkeep>,
     /// Those who resume and must look up what they missed come one after the other: each reads the log, and makes an answer anew.
     resuming: Arc<Mutex<()>>,
 }
 
+/// Where a query is, and what is to be known of it while its place is at work.
+struct Kept {
+    at: usize,
+    upkeep: Option<Service>,
+    shown: Arc<Mutex<Standing>>,
+}
+
 /// Makes an account of the bytes that somebody's query keeps.
 pub type Ledger = Arc<dyn Fn(u32) -> Held + Send + Sync>;
+
+/// Makes the service that a query's upkeep is: who pays, and what lists call it.
+pub type Upkeep = Arc<dyn Fn(u32, String) -> Service + Send + Sync>;
 
 /// Called with the number of a place where there is something to do; it must return at once.
 pub type PlaceWaker = Arc<dyn Fn(usize) + Send + Sync>;
@@ -143,12 +154,17 @@ impl Keeper {
             places: (0..places.max(1)).map(|_| Mutex::default()).collect(),
             names: Arc::default(),
             ledger: None,
+            upkeep: None,
             resuming: Arc::default(),
         }
     }
     /// Counts the bytes of queries made from now on in these accounts.
     pub fn charging(self, ledger: Ledger) -> Keeper {
         Keeper { ledger: Some(ledger), ..self }
+    }
+    /// The upkeep of queries made from now on is listed, limited and ended as these services are.
+    pub fn serving(self, upkeep: Upkeep) -> Keeper {
+        Keeper { upkeep: Some(upkeep), ..self }
     }
 
     /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
@@ -190,6 +206,8 @@ impl Keeper {
         let mut query = query?;
         query.payer = payer;
         query.held = self.ledger.as_ref().map(|ledger| ledger(payer));
+        query.upkeep =
+            self.upkeep.as_ref().map(|upkeep| upkeep(payer, format!("upkeep of STANDING QUERY {name}")));
         query.charge()?;
         query.used_ns = watch::work_clock_ns() - begin_ns;
         loop {
@@ -201,7 +219,9 @@ impl Keeper {
             if others.at.place <= query.at.place {
                 let mut names = self.names.lock();
                 self.check_room(name, &names)?;
-                names.insert(name.to_string(), at);
+                query.show();
+                let (upkeep, shown) = (query.upkeep.clone(), query.shown.clone());
+                names.insert(name.to_string(), Kept { at, upkeep, shown });
                 *inner.spent.entry(payer).or_insert(0) += query.used_ns;
                 inner.queries.insert(name.to_string(), query);
                 return Ok(());
@@ -209,55 +229,59 @@ impl Keeper {
         }
     }
     /// Where a query of this name will be: the place that has the fewest.
-    fn check_room(&self, name: &str, names: &BTreeMap<String, usize>) -> Result<usize, StandingError> {
+    fn check_room(&self, name: &str, names: &BTreeMap<String, Kept>) -> Result<usize, StandingError> {
         if names.contains_key(name) {
             return Err(StandingError::NameTaken(name.to_string()));
         }
         if names.len() >= QUERIES_MAX {
             return Err(StandingError::TooMany);
         }
-        let load = |at: &usize| names.values().filter(|place| *place == at).count();
+        let load = |at: &usize| names.values().filter(|kept| kept.at == *at).count();
         Ok((0..self.places.len()).min_by_key(load).unwrap_or(0))
     }
-    /// Ends a query and its subscriptions.
+    /// Ends a query and its subscriptions, and its upkeep if that is at work.
     ///
     /// # Errors
     /// There is none of this name.
     pub fn drop_query(&self, name: &str) -> Result<(), StandingError> {
-        let at = self.names.lock().remove(name).ok_or_else(|| no_such(name))?;
-        let mut inner = self.places[at].lock();
-        let mut query = inner.queries.remove(name).ok_or_else(|| no_such(name))?;
-        query.end_all(&SubscriptionEnd::Dropped);
+        let at = self.end_upkeep(name, "it was dropped").ok_or_else(|| no_such(name))?;
+        let mut inner = lock_pausing(&self.places[at]);
+        // The name is free once nothing of the query is left.
+        let query = inner.queries.remove(name);
+        self.names.lock().remove(name);
+        query.ok_or_else(|| no_such(name))?.end_all(&SubscriptionEnd::Dropped);
         if inner.queries.is_empty() {
             inner.follower = None;
         }
         Ok(())
     }
-    /// All queries, in order of their names.
-    pub fn list(&self) -> Vec<Standing> {
-        let describe = |(name, query): (&String, &Query)| Standing {
-            name: name.clone(),
-            text: query.text.clone(),
-            state: if query.failure().is_some() { State::Failed } else { State::Running },
-            rows: query.rows(),
-            subscribers: query.subscribers(),
-            parameters: query.parameters.to_vec(),
-            place: query.at.place,
-            payer: query.payer,
-            used_ns: query.used_ns,
-            bytes: query.bytes(),
-            failure: query.failure().cloned(),
-        };
-        let of = |place: &Mutex<Inner>| place.lock().queries.iter().map(describe).collect::<Vec<_>>();
-        let mut all: Vec<Standing> = self.places.iter().flat_map(of).collect();
-        all.sort_by(|one, other| one.name.cmp(&other.name));
-        all
+    /// Ends the upkeep of a query; where the query is, if there is one.
+    fn end_upkeep(&self, name: &str, why: &str) -> Option<usize> {
+        let names = self.names.lock();
+        let kept = names.get(name)?;
+        kept.upkeep.iter().for_each(|upkeep| upkeep.end(why));
+        Some(kept.at)
     }
-    /// Ends all subscriptions: the database is closing.
-    pub fn close(&self) {
-        self.names.lock().clear();
+    /// Is there a query of this name?
+    pub fn has(&self, name: &str) -> bool {
+        self.names.lock().contains_key(name)
+    }
+    /// All queries, in order of their names. Of a place that is at work just now, they are told as they were before.
+    pub fn list(&self) -> Vec<Standing> {
         for place in self.places.iter() {
-            let mut inner = place.lock();
+            if let Some(inner) = place.try_lock() {
+                inner.queries.values().for_each(Query::show_readers);
+            }
+        }
+        self.names.lock().values().map(|kept| kept.shown.lock().clone()).collect()
+    }
+    /// Ends all subscriptions, and all upkeep: the database is closing.
+    pub fn close(&self) {
+        for (_, kept) in std::mem::take(&mut *self.names.lock()) {
+            kept.upkeep.iter().for_each(|upkeep| upkeep.end("the database is closing"));
+        }
+        for place in self.places.iter() {
+            let mut inner = lock_pausing(place);
             inner.queries.values_mut().for_each(|query| query.end_all(&SubscriptionEnd::Closed));
             *inner = Inner::default();
         }
@@ -295,7 +319,7 @@ impl Keeper {
         let _one_at_a_time = one_at_a_time.ok_or(StandingError::Busy)?;
         let (begin_ns, payer) = (monotonic_ns(), missed.payer);
         let outcome = self.look_up(name, argument, from, missed);
-        let at = self.names.lock().get(name).copied();
+        let at = self.place_of(name);
         if let Some(mut inner) = at.map(|at| self.places[at].lock()) {
             let took_ns = monotonic_ns() - begin_ns;
             *inner.spent.entry(payer).or_insert(0) += took_ns;
@@ -327,6 +351,9 @@ impl Keeper {
             }
         }
     }
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.names.lock().get(name).map(|kept| kept.at)
+    }
     /// Does something with a query and its arguments, when all that was committed is taken up.
     fn with_query<T>(
         &self,
@@ -334,7 +361,7 @@ impl Keeper {
         argument: &dyn Fn(&Name) -> Option<Value>,
         work: impl FnOnce(&mut Query, &Row, &mut Follower) -> Result<T, StandingError>,
     ) -> Result<T, StandingError> {
-        let at = self.names.lock().get(name).copied().ok_or_else(|| no_such(name))?;
+        let at = self.place_of(name).ok_or_else(|| no_such(name))?;
         let mut inner = self.places[at].lock();
         // So that the view is that of the query's newest commit.
         inner.turn(&self.engine);
@@ -408,6 +435,7 @@ impl Inner {
                     failpoint::visit("turn of a place, within");
                     steps.iter().for_each(|step| query.advance(&follower.view, step));
                     query.progress(at);
+                    query.show();
                     let end_ns = watch::work_clock_ns();
                     query.used_ns += end_ns - begin_ns;
                     *self.spent.entry(query.payer).or_insert(0) += end_ns - begin_ns;

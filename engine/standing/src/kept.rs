@@ -46,6 +46,7 @@ impl Definition {
         turn: &Turn<'_>,
         arguments: Option<&Changes>,
     ) -> Result<(Heading, Kept), StandingError> {
+        let _building = turn.view.building();
         match self {
             Definition::Plan(statement) => {
                 let names = turn.view.newest();
@@ -93,6 +94,7 @@ pub(crate) enum Kept {
 
 impl Kept {
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+        let _building = turn.view.building();
         match self {
             Kept::Plan(network) => network.advance(turn, arguments),
             Kept::Rules(rules) => rules.advance(turn, arguments),

@@ -39,7 +39,7 @@ mod weight;
 
 pub use error::StandingError;
 pub use installing::Installing;
-pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, State, TurnEnd};
+pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, State, TurnEnd, Upkeep};
 pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use mark::Mark;

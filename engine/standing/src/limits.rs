@@ -21,7 +21,7 @@ pub(crate) const RESUME_TIME_MAX: Duration = Duration::from_secs(300);
 pub const RESULT_ROWS_MAX: usize = 64 << 20;
 /// Parts of a pattern: vertices, edges and what is read of them.
 pub(crate) const ATOMS_MAX: usize = 256;
-/// Bytes that a row takes while a first answer is made, about.
+/// Bytes that a row takes while it stands between two steps, about.
 pub(crate) const ANSWER_ROW_BYTES: usize = 128;
 /// Bytes that the facts of one Datalog program may take.
 pub const RULES_BYTES_MAX: usize = 1 << 30;

@@ -5,7 +5,7 @@
 
 use crate::StandingError;
 use crate::follower::{Follower, Step};
-use crate::keeper::Ledger;
+use crate::keeper::{Ledger, Standing, State};
 use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
 use crate::mark::fingerprint;
@@ -15,7 +15,8 @@ use crate::row::Row;
 use crate::subscription::{Begin, Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
 use crate::view::{Tick, View};
-use dataflow::{Held, Level};
+use dataflow::{Ending, Held, Level, Service};
+use parking_lot::Mutex;
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -92,6 +93,10 @@ pub(crate) struct Query {
     pub used_ns: u64,
     /// Where its bytes are counted.
     pub held: Option<Held>,
+    /// Its upkeep, as lists of what runs have it.
+    pub upkeep: Option<Service>,
+    /// What lists of standing queries say of it.
+    pub shown: Arc<Mutex<Standing>>,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
     /// By their arguments.
@@ -134,6 +139,8 @@ impl Query {
             payer: 0,
             used_ns: 0,
             held: None,
+            upkeep: None,
+            shown: Arc::new(Mutex::new(Standing::not_running(name, text, 0, State::Running))),
             work,
             readers: HashMap::default(),
             lingering: 0,
@@ -172,6 +179,19 @@ impl Query {
             error => Err(error),
         })
     }
+    /// Brings up to date what lists say of it.
+    pub fn show(&self) {
+        let mut shown = self.shown.lock();
+        shown.state = if self.work.is_err() { State::Failed } else { State::Running };
+        (shown.rows, shown.bytes) = (self.rows(), self.bytes());
+        (shown.place, shown.payer, shown.used_ns) = (self.at.place, self.payer, self.used_ns);
+        shown.failure = self.failure().cloned();
+    }
+    /// Likewise, and counts its readers.
+    pub fn show_readers(&self) {
+        self.show();
+        self.shown.lock().subscribers = self.subscribers();
+    }
     /// Who reads it now.
     pub fn subscribers(&self) -> usize {
         let queues = self.readers.values().flat_map(|readers| &readers.queues);
@@ -183,7 +203,10 @@ impl Query {
         if step.at.place <= self.at.place {
             return;
         }
-        match self.feed(view, step.tick, Some(step), &Changes::new()) {
+        let turn = self.upkeep.as_ref().map(Service::begin);
+        let fed = self.feed(view, step.tick, Some(step), &Changes::new());
+        drop(turn);
+        match fed {
             Ok(changes) => {
                 self.tell(step.at, changes);
                 if self.work.as_ref().is_ok_and(|work| work.kept.is_worn()) {
@@ -224,6 +247,7 @@ impl Query {
         };
         // Not two of them at once.
         drop(kept);
+        let _turn = self.upkeep.as_ref().map(Service::begin);
         let begun = caught(|| definition.begin(&Turn { view, tick, touched: None }, Some(&arguments)));
         self.work = begun.map(|(_, kept)| Work { definition, kept });
         let outcome = match &self.work {
@@ -285,8 +309,14 @@ impl Query {
             });
         }
     }
-    /// Ends it, for this reason.
+    /// Ends it, for this reason, or for the one for which its upkeep was ended.
     pub fn fail(&mut self, error: StandingError) {
+        let error = match self.upkeep.as_ref().and_then(Service::ending) {
+            Some(Ending::Told(why)) => StandingError::Ended(why),
+            Some(Ending::Time(time_ns)) => StandingError::TimedOut(time_ns),
+            Some(Ending::Bytes(level, limit)) => too_large((level, limit)),
+            None => error,
+        };
         self.end_all(&SubscriptionEnd::Failed(error.to_string()));
         self.work = Err(error);
         self.held = None;
@@ -471,7 +501,10 @@ impl Query {
     pub fn replace(&mut self, follower: &Follower) {
         let Ok(work) = &self.work else { return };
         let arguments = self.given();
-        match work.anew(&follower.view, follower.tick, &arguments) {
+        let turn = self.upkeep.as_ref().map(Service::begin);
+        let made = work.anew(&follower.view, follower.tick, &arguments);
+        drop(turn);
+        match made {
             Ok(kept) => {
                 let mut changes = Changes::new();
                 for (row, _) in &arguments {

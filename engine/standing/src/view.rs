@@ -10,8 +10,9 @@ mod values;
 
 use crate::StandingError;
 use crate::installing::Installing;
+use crate::limits::ANSWER_ROW_BYTES;
 use crate::table::{HashMap, HashSet};
-use dataflow::watch;
+use dataflow::watch::{self, Hold};
 use model::schema::IndexId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
@@ -86,6 +87,18 @@ pub(crate) struct View {
     adjacency: Mutex<HashMap<(Vec<EdgeTypeId>, Direction), AdjacencyView>>,
     /// What reading it may cost, while a query is installed.
     pub bounds: Option<Arc<Installing>>,
+    /// Rows that the present turn of a query has made, on the account of whoever works on the thread.
+    built: Mutex<Hold>,
+}
+
+/// Rows made of a view are counted for as long as it lives.
+#[must_use]
+pub(crate) struct Building<'a>(&'a View);
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        *self.0.built.lock() = Hold::default();
+    }
 }
 
 fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
@@ -108,7 +121,7 @@ impl View {
     pub fn new(base: Snapshot) -> View {
         let (delta, changed) = (Delta::default(), ChangedValues::default());
         let (newest, adjacency) = (base.clone(), Mutex::default());
-        View { newest, base, delta, changed, adjacency, bounds: None }
+        View { newest, base, delta, changed, adjacency, bounds: None, built: Mutex::default() }
     }
     /// So many rows were worked on: may that go on? Others that share the thread have their turns meanwhile.
     pub fn work(&self, rows: usize) -> Result<(), StandingError> {
@@ -117,7 +130,14 @@ impl View {
     /// So many rows more were made of what is read: may that go on?
     pub fn count(&self, rows: usize) -> Result<(), StandingError> {
         self.work(1 + rows)?;
-        self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.count(rows))
+        match &self.bounds {
+            Some(bounds) => bounds.count(rows),
+            None => Ok(self.built.lock().grow((rows * ANSWER_ROW_BYTES) as u64)?),
+        }
+    }
+    /// What [`View::count`] counts is held until the end of a turn: rows stand between the steps of a query until then.
+    pub fn building(&self) -> Building<'_> {
+        Building(self)
     }
     /// The snapshot that knows the newest names.
     pub fn newest(&self) -> &Snapshot {
