@@ -19,6 +19,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::{PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport};
+use traverse::answer::own_ids::OwnIds;
 use world::disk::{Disk, RealDisk};
 use world::failpoint;
 use world::panics::caught;
@@ -39,7 +40,7 @@ struct Inner {
     runtime: Arc<Runtime>,
     plans: PlanCache,
     degrees: Arc<Degrees>,
-    traversals: crate::gremlin::Plans,
+    traversals: traverse::answer::planned::Plans,
     options: Options,
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
@@ -50,7 +51,7 @@ struct Inner {
     housekeeping: Housekeeping,
     standing: StandingQueries,
     door_settings: DoorSettings,
-    own_ids: Arc<crate::gremlin::OwnIds>,
+    own_ids: Arc<OwnIds>,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -314,7 +315,7 @@ impl Database {
     pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.inner.notes.listen(Arc::new(listener));
     }
-    pub(crate) fn own_ids(&self) -> &Arc<crate::gremlin::OwnIds> {
+    pub(crate) fn own_ids(&self) -> &Arc<OwnIds> {
         &self.inner.own_ids
     }
     pub(crate) fn door_settings(&self) -> &DoorSettings {
@@ -374,18 +375,17 @@ impl Database {
         let statement = plan::optimize(statement, &self.planning(snapshot))?;
         notices.add_hints(&statement);
         let writes = statement.writes();
-        let mut planned = Planned::new(statement, writes, snapshot);
-        planned.notices = notices;
-        let planned = Arc::new(planned);
+        let plan = execute::Prepared::new(statement, writes, snapshot);
+        let planned = Arc::new(Planned { plan, notices });
         // A password stays nowhere.
-        if !matches!(planned.statement.kind, plan::StatementKind::Users(_)) {
+        if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {
             self.inner.plans.put(text, planned.clone());
         }
         Ok(planned)
     }
 
     /// Plans of traversals.
-    pub(crate) fn traversals(&self) -> &crate::gremlin::Plans {
+    pub(crate) fn traversals(&self) -> &traverse::answer::planned::Plans {
         &self.inner.traversals
     }
 
@@ -440,7 +440,9 @@ impl Database {
         // The commit stands, whatever becomes of this.
         let _ = caught(|| {
             failpoint::visit("commit has been made");
-            self.index_own_ids();
+            self.inner.own_ids.index(self.engine(), |error| {
+                self.note(&format!("ids of Gremlin's clients are not indexed: {}", Error::from(error)));
+            });
             self.inner.housekeeping.after_commit(self.engine(), self.options().checkpoint_log_bytes);
         });
     }

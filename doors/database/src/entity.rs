@@ -4,11 +4,10 @@
 //! from. [`Hydrated`] is a value in which no bare number is left.
 
 use crate::Error;
-use model::{Batch, Column, EdgeRef, LabelId, Path, Value, VertexId};
+use model::{EdgeRef, LabelId, Path, Value, VertexId};
 use plan::hidden::is_hidden;
 use std::sync::Arc;
 use store::Snapshot;
-use transact::ReadSet;
 
 /// A vertex with its labels and properties.
 #[derive(Clone, Debug)]
@@ -75,35 +74,6 @@ pub fn hydrate(value: &Value, snapshot: &Snapshot) -> Result<Hydrated, Error> {
         ),
         plain => Hydrated::Plain(plain.clone()),
     })
-}
-
-/// Whoever is shown an entity has read its labels and properties: a transaction that may write has to know.
-pub(crate) fn record_shown(batch: &Batch, reads: &ReadSet) {
-    for at in 0..batch.width() {
-        let carried = batch.column(at);
-        match carried.column() {
-            Column::Bool(..) | Column::Int(..) | Column::Float(..) | Column::Text(..) => {}
-            Column::Vertex(..) => reads.vertices((0..batch.len()).filter_map(|row| carried.vertex(row))),
-            Column::Constant(value, _) => record_value(value, reads),
-            Column::Edge(..) | Column::Any(..) => {
-                (0..batch.len()).for_each(|row| record_value(&carried.get(row), reads));
-            }
-        }
-    }
-}
-
-fn record_value(value: &Value, reads: &ReadSet) {
-    match value {
-        Value::Vertex(vertex) => reads.vertex(*vertex),
-        Value::Edge(edge) => reads.edge(edge.id),
-        Value::Path(path) => {
-            reads.vertices(path.vertices.iter().copied());
-            path.edges.iter().for_each(|edge| reads.edge(edge.id));
-        }
-        Value::List(list) => list.iter().for_each(|item| record_value(item, reads)),
-        Value::Map(map) => map.values().for_each(|item| record_value(item, reads)),
-        _ => {}
-    }
 }
 
 fn holds_entity(value: &Value) -> bool {

@@ -1,52 +1,14 @@
-//! Graphs in TinkerPop's files: GraphSON 1 to 3, one vertex a line with its outgoing edges, read into the database.
-//!
-//! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it
-//! or nothing. Memory is for the transaction and for the ids.
+//! Graphs in TinkerPop's files, read into the database.
 
-use crate::gremlin::{kept, own_ids};
 use crate::{Database, Error, ImportReport};
-use gremlin::{Object, graphson};
-use model::{KeyId, Value, VertexId};
-use plan::hidden::{OF_LABEL, OF_TYPE};
-use serde_json::Value as Json;
-use std::collections::HashMap;
-use std::io::{BufRead, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use transact::{Mode, Transaction};
-use traverse::Kept;
+use std::path::PathBuf;
 use world::clock::monotonic_ns;
-
-/// Bytes of one line: a vertex with its edges.
-const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
 pub struct GraphsonImport {
     /// The file.
     pub from: PathBuf,
-}
-
-struct Loading<'d> {
-    import: &'d GraphsonImport,
-    transaction: Transaction,
-    vertices: HashMap<String, VertexId>,
-    report: ImportReport,
-}
-
-/// What is wrong with a line.
-struct Wrong(String);
-
-impl From<graphson::GraphsonError> for Wrong {
-    fn from(error: graphson::GraphsonError) -> Wrong {
-        Wrong(error.0)
-    }
-}
-
-impl From<transact::TransactError> for Wrong {
-    fn from(error: transact::TransactError) -> Wrong {
-        Wrong(error.to_string())
-    }
 }
 
 impl Database {
@@ -56,165 +18,15 @@ impl Database {
     /// The file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's commit came between.
     pub fn import_graphson(&self, import: &GraphsonImport) -> Result<ImportReport, Error> {
         let began_ns = monotonic_ns();
-        if self.snapshot().statistics().vertices() > 0 {
-            let code = "Neo.ClientError.Import.NotEmpty";
-            let message =
-                "the database holds a graph already, and which of the file's vertices it has cannot be told";
-            return Err(Error::new(code, message).hint("read the file into a new database"));
-        }
-        let transaction = self.engine().begin(Mode::Write);
-        let mut loading =
-            Loading { import, transaction, vertices: HashMap::new(), report: ImportReport::default() };
-        loading.lines(Loading::vertex)?;
-        loading.lines(Loading::edges)?;
-        let Loading { transaction, mut report, .. } = loading;
-        transaction.commit()?;
+        let loaded = traverse::load(self.engine(), &import.from)?;
         self.after_commit();
-        report.files = 1;
-        report.seconds = (monotonic_ns() - began_ns) as f64 / 1e9;
-        Ok(report)
-    }
-}
-
-impl Loading<'_> {
-    /// Does something with each line.
-    fn lines(&mut self, mut each: impl FnMut(&mut Self, &Json) -> Result<(), Wrong>) -> Result<(), Error> {
-        let path = self.import.from.clone();
-        let unreadable = |error: &dyn std::fmt::Display| {
-            let message = format!("{} cannot be read: {error}", path.display());
-            Error::new("Neo.ClientError.Import.Unreadable", message)
-        };
-        let mut reader = world::files::open_reader(&path).map_err(|error| unreadable(&error))?;
-        let (mut line, mut bytes) = (Vec::new(), 0);
-        for number in 1.. {
-            line.clear();
-            let count = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-            let count = count.map_err(|error| unreadable(&error))? as u64;
-            bytes += count;
-            if count == LINE_BYTES_MAX {
-                return Err(malformed(&path, number, &format!("it is longer than {LINE_BYTES_MAX} bytes")));
-            }
-            if count == 0 {
-                break;
-            }
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let json: Result<Json, _> = serde_json::from_slice(&line);
-            let json = json.map_err(|error| malformed(&path, number, &error.to_string()))?;
-            let bare = typed(&json, "g:Vertex").unwrap_or(&json);
-            each(self, bare).map_err(|Wrong(what)| malformed(&path, number, &what))?;
-        }
-        self.report.bytes = bytes;
-        Ok(())
-    }
-
-    fn vertex(&mut self, line: &Json) -> Result<(), Wrong> {
-        let id = line.get("id").ok_or_else(|| Wrong("a vertex has no id".into()))?;
-        let id = graphson::object(id)?;
-        let label = line.get("label").and_then(Json::as_str).unwrap_or("vertex");
-        let labels = label.split("::").map(|label| self.transaction.label(label));
-        let labels = labels.collect::<Result<Vec<_>, _>>()?;
-        let mut properties = self.own_id(&id, OF_LABEL, label.split("::"))?;
-        for (key, values) in line.get("properties").and_then(Json::as_object).into_iter().flatten() {
-            let kept = values_of(values)?;
-            if kept.is_empty() {
-                continue;
-            }
-            let value = kept::many_to_value(&kept)
-                .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?;
-            properties.push((self.key(key, &kept)?, value));
-        }
-        let vertex = self.transaction.create_vertex(&labels, properties)?;
-        self.report.vertices += 1;
-        match self.vertices.insert(name(&id), vertex) {
-            None => Ok(()),
-            Some(_) => Err(Wrong(format!("there are two vertices with the id {}", name(&id)))),
-        }
-    }
-
-    fn edges(&mut self, line: &Json) -> Result<(), Wrong> {
-        let source = self.end(line.get("id"))?;
-        for (label, edges) in line.get("outE").and_then(Json::as_object).into_iter().flatten() {
-            let kind = self.transaction.edge_type(label)?;
-            for edge in edges.as_array().into_iter().flatten() {
-                let edge = typed(edge, "g:Edge").unwrap_or(edge);
-                let target = self.end(edge.get("inV"))?;
-                let mut properties = match edge.get("id") {
-                    Some(id) => self.own_id(&graphson::object(id)?, OF_TYPE, std::iter::once(&**label))?,
-                    None => Vec::new(),
-                };
-                for (key, value) in edge.get("properties").and_then(Json::as_object).into_iter().flatten() {
-                    let value = typed(value, "g:Property").map_or(value, |property| &property["value"]);
-                    let object = graphson::object(value)?;
-                    let value = self.value(key, &object)?;
-                    properties.push((self.key(key, &[Kept::plain(object)])?, value));
-                }
-                self.transaction.create_edge(source, target, kind, properties)?;
-                self.report.edges += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn end(&self, id: Option<&Json>) -> Result<VertexId, Wrong> {
-        let id = graphson::object(id.unwrap_or(&Json::Null))?;
-        let found = self.vertices.get(&name(&id)).copied();
-        found.ok_or_else(|| {
-            Wrong(format!("an edge leads to the vertex {}, which is not in the file", name(&id)))
+        Ok(ImportReport {
+            vertices: loaded.vertices,
+            edges: loaded.edges,
+            bytes: loaded.bytes,
+            files: 1,
+            seconds: (monotonic_ns() - began_ns) as f64 / 1e9,
+            ..ImportReport::default()
         })
     }
-    fn own_id<'n>(
-        &self,
-        id: &Object,
-        mark: &str,
-        of: impl Iterator<Item = &'n str>,
-    ) -> Result<Vec<(KeyId, Value)>, Wrong> {
-        for name in own_ids::names(self.transaction.snapshot().catalog(), mark, of) {
-            self.transaction.key(&name)?;
-        }
-        let key = self.key(kept::OWN_ID, &[Kept::plain(id.clone())])?;
-        Ok(vec![(key, self.value("id", id)?)])
-    }
-    /// The number of a key that is to hold these values.
-    fn key(&self, key: &str, values: &[Kept]) -> Result<KeyId, Wrong> {
-        for mark in kept::marks(key, values) {
-            self.transaction.key(&mark)?;
-        }
-        Ok(self.transaction.key(key)?)
-    }
-    fn value(&self, key: &str, object: &Object) -> Result<Value, Wrong> {
-        let value = kept::to_value(object);
-        value.ok_or_else(|| Wrong(format!("`{key}` is a {}, which cannot be kept", object.type_name())))
-    }
-}
-
-fn malformed(path: &Path, line: u64, what: &str) -> Error {
-    let message = format!("{}:{line}: {what}", path.display());
-    Error::new("Neo.ClientError.Import.MalformedLine", message).hint(
-        "a file of GraphSON has one vertex a line: {\"id\":…,\"label\":…,\"outE\":{…},\"properties\":{…}}",
-    )
-}
-
-/// What a typed value holds, if it is of that type.
-fn typed<'j>(json: &'j Json, kind: &str) -> Option<&'j Json> {
-    (json.get("@type").and_then(Json::as_str) == Some(kind)).then(|| &json["@value"])
-}
-
-/// How an id is looked for: 1 is 1 however wide it is written.
-fn name(id: &Object) -> String {
-    id.as_long().map_or_else(|| id.to_string(), |number| number.to_string())
-}
-
-/// The values of a key: `[{"id":…,"value":…,"properties":{…}}, …]`, or a plain value.
-fn values_of(json: &Json) -> Result<Vec<Kept>, Wrong> {
-    let Json::Array(all) = json else { return Ok(vec![Kept::plain(graphson::object(json)?)]) };
-    let one = |one: &Json| -> Result<Kept, Wrong> {
-        let one = typed(one, "g:VertexProperty").unwrap_or(one);
-        let Some(value) = one.get("value") else { return Ok(Kept::plain(graphson::object(one)?)) };
-        let meta = one.get("properties").and_then(Json::as_object).into_iter().flatten();
-        let meta = meta.map(|(key, value)| Ok((Arc::from(key.as_str()), graphson::object(value)?)));
-        Ok(Kept { value: graphson::object(value)?, meta: meta.collect::<Result<_, Wrong>>()? })
-    };
-    all.iter().map(one).collect()
 }

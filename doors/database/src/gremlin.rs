@@ -1,36 +1,17 @@
-//! Gremlin through a session: a traversal in, objects out.
-//!
-//! What the algebra can say is planned and runs as Cypher does; any other traversal runs as a program on the executors, over a snapshot or a transaction, charged to whoever asks. Its objects name
-//! vertices and edges by number; [`Shown`] tells a door what stands behind a number when it writes one out.
-
-pub(crate) mod kept;
-mod lowered;
-pub(crate) mod own_ids;
-mod planned;
-mod running;
-mod shown;
-mod terminal;
-pub(crate) mod texts;
-pub(crate) mod told;
-mod walked;
+//! Gremlin through a session: a traversal in, objects out. What happens in between is for `traverse`; here it is asked, ended and paid for.
 
 pub use crate::session::gremlin_script::Script;
-pub(crate) use own_ids::OwnIds;
-pub(crate) use planned::{PlannedTraversal, Plans, params};
-pub(crate) use running::{Found, Measures, Started};
-pub use shown::{ShownEdge, ShownVertex};
-pub use terminal::Ended;
-pub(crate) use walked::{Bounds, Walked};
+pub use traverse::answer::{ShownEdge, ShownVertex};
 
 use crate::Error;
 use crate::interrupt::Ticket;
-use execute::ResultStream;
-use gremlin::{GremlinError, Object, ResultKind, TraversalMetrics};
-use std::sync::Arc;
+use gremlin::{GremlinError, Object, Terminal, VertexProperty};
+use model::{EdgeRef, VertexId};
 use std::time::Duration;
 use store::Snapshot;
-use transact::Transaction;
 use traverse::TraverseError;
+use traverse::answer::ending::Ending;
+use traverse::answer::{Answer, AnswerError, Objects};
 use world::failpoint;
 use world::panics::caught;
 
@@ -45,56 +26,33 @@ pub struct GremlinOptions {
 
 /// What a traversal gives, in parts.
 pub struct GremlinAnswer {
-    pub(crate) source: Source,
-    pub(crate) view: Snapshot,
+    answer: Answer,
     /// Place of the commit it made, if it made one.
     pub place: Option<u64>,
-}
-
-pub(crate) enum Source {
-    /// It has ended.
-    Ended(Option<Vec<(Object, u64)>>),
-    /// A query of the algebra runs.
-    Lowered {
-        stream: ResultStream,
-        result: Arc<ResultKind>,
-        answered: bool,
-        transaction: Option<Arc<Transaction>>,
-        _ticket: Option<Ticket>,
-    },
-    /// It runs.
-    Running { stream: ResultStream, found: Found, _ticket: Option<Ticket> },
+    _ticket: Option<Ticket>,
 }
 
 impl GremlinAnswer {
+    pub(crate) fn new(answer: Answer, ticket: Option<Ticket>) -> GremlinAnswer {
+        GremlinAnswer { answer, place: None, _ticket: ticket }
+    }
+    pub(crate) fn committed(answer: Answer, place: u64) -> GremlinAnswer {
+        GremlinAnswer { answer, place: Some(place), _ticket: None }
+    }
+    pub(crate) fn view(&self) -> &Snapshot {
+        self.answer.view()
+    }
+    /// What each node of its plan did, where it has one.
+    pub(crate) fn profile(&self) -> Option<Vec<execute::NodeProfile>> {
+        self.answer.profile()
+    }
     /// Waits for more objects, each with how often it is there; none at the end.
-    pub fn next_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
-        caught(|| self.more_objects()).unwrap_or_else(|panicked| Err(Error::internal(&panicked)))
-    }
-    fn more_objects(&mut self) -> Result<Option<Vec<(Object, u64)>>, Error> {
-        failpoint::visit("objects of an answer");
-        match &mut self.source {
-            Source::Ended(objects) => Ok(objects.take()),
-            Source::Lowered { stream, result, answered, transaction, .. } => {
-                let transaction = transaction.as_deref();
-                let found = lowered::next(stream, result, transaction)?;
-                // a map is there even of nothing
-                let nothing = found.is_none() && matches!(**result, ResultKind::Map(..)) && !*answered;
-                *answered = true;
-                Ok(if nothing { Some(vec![(Object::map(Vec::new()), 1)]) } else { found })
-            }
-            Source::Running { stream, found, .. } => running::wait(stream, found),
-        }
-    }
-    /// How a traversal ran as the answer.
-    pub(crate) fn of_metrics(metrics: TraversalMetrics, view: Snapshot) -> GremlinAnswer {
-        let objects = vec![(Object::Metrics(Arc::new(metrics)), 1)];
-        GremlinAnswer { source: Source::Ended(Some(objects)), view, place: None }
-    }
-    /// Text as the answer.
-    pub(crate) fn of_text(text: String, view: Snapshot) -> GremlinAnswer {
-        let objects = vec![(Object::string(text), 1)];
-        GremlinAnswer { source: Source::Ended(Some(objects)), view, place: None }
+    pub fn next_objects(&mut self) -> Result<Option<Objects>, Error> {
+        let more = || {
+            failpoint::visit("objects of an answer");
+            Ok(self.answer.next_objects()?)
+        };
+        caught(more).unwrap_or_else(|panicked| Err(Error::internal(&panicked)))
     }
     /// All objects, each as often as it is there.
     pub fn all(mut self) -> Result<Vec<Object>, Error> {
@@ -105,6 +63,61 @@ impl GremlinAnswer {
             );
         }
         Ok(all)
+    }
+    /// Ends it as a text says.
+    pub fn ended_by(self, terminal: Terminal) -> Ended {
+        Ended { answer: self, ending: Ending::new(terminal) }
+    }
+    /// A vertex; one that is gone has no label and no properties.
+    pub fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, Error> {
+        Ok(self.answer.vertex(vertex)?)
+    }
+    /// The id and label of a vertex.
+    pub fn vertex_name(&self, vertex: VertexId) -> Result<(Object, std::sync::Arc<str>), Error> {
+        Ok(self.answer.vertex_name(vertex)?)
+    }
+    /// An edge; one that is gone has no properties.
+    pub fn edge(&self, edge: &EdgeRef) -> Result<ShownEdge, Error> {
+        Ok(self.answer.edge(edge)?)
+    }
+    /// The id of a vertex property.
+    pub fn property_id(&self, property: &VertexProperty) -> Object {
+        traverse::property_id(property)
+    }
+}
+
+/// The part of an answer that its terminal asks for.
+pub struct Ended {
+    /// The answer; tells what stands behind its vertices and edges.
+    pub answer: GremlinAnswer,
+    ending: Ending,
+}
+
+impl Ended {
+    /// Are no objects asked for?
+    pub fn is_silent(&self) -> bool {
+        self.ending.is_silent()
+    }
+    /// Waits for more objects, each with how often it is there; none at the end.
+    ///
+    /// # Errors
+    /// The traversal fails.
+    pub fn next_objects(&mut self) -> Result<Option<Objects>, Error> {
+        self.ending.next_of(|| self.answer.next_objects())
+    }
+}
+
+impl From<AnswerError> for Error {
+    fn from(error: AnswerError) -> Error {
+        match error {
+            AnswerError::Traverse(error) => error.into(),
+            AnswerError::Plan(error) => error.into(),
+            AnswerError::Execute(error) => error.into(),
+            AnswerError::Transact(error) => error.into(),
+            AnswerError::File { code, message, hint } => {
+                Error { hint: hint.map(str::to_string), ..Error::new(code, message) }
+            }
+        }
     }
 }
 

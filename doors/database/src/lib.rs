@@ -18,7 +18,6 @@ mod error;
 mod files;
 mod graphson;
 pub mod gremlin;
-mod here;
 mod housekeeping;
 mod interrupt;
 mod notes;

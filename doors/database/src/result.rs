@@ -3,9 +3,9 @@
 //! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
 //! and committed before its first row is handed out, so a row that was seen is a row that is durable.
 
+use crate::Error;
 use crate::interrupt::Ticket;
 use crate::standing::Told;
-use crate::{Error, entity};
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
 use plan::explain::PlanDescription;
@@ -107,7 +107,7 @@ pub struct QueryResult {
     summary: Summary,
     started_ns: u64,
     ended: bool,
-    profile_of: Option<crate::profile::Profiling>,
+    profile_of: Option<execute::profiling::Profiling>,
 }
 
 enum Source {
@@ -149,7 +149,7 @@ impl QueryResult {
         snapshot: Snapshot,
         summary: Summary,
         started_ns: u64,
-        profile_of: Option<crate::profile::Profiling>,
+        profile_of: Option<execute::profiling::Profiling>,
     ) -> QueryResult {
         let columns = running.stream.columns().clone();
         let source = Source::Stream(Box::new(running));
@@ -267,7 +267,7 @@ impl QueryResult {
         if let (Source::Stream(running), Ok(Some(batch))) = (&self.source, next)
             && let Some(transaction) = &running.transaction
         {
-            entity::record_shown(batch, transaction.reads());
+            execute::record_shown(batch, transaction.reads());
         }
         if self.ended {
             return;

@@ -1,5 +1,7 @@
 //! Starting a statement: bind, compile, submit; or, a small one, run it here by a line kept from before ([`Ready`]).
 
+mod credit;
+mod prepared;
 mod ready;
 
 use crate::ExecuteError;
@@ -7,10 +9,12 @@ use crate::access::{Access, Environment, Home};
 use crate::compile;
 use crate::result::ResultStream;
 use crate::rows::Rows;
+pub use credit::Credit;
 use dataflow::{QueryOptions, Runtime, TenantNo};
 use expression::{Parameters, Request};
 use model::batch::BATCH_ROWS;
 use plan::{Statement, StatementKind};
+pub use prepared::{PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
 pub use ready::Ready;
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
 //! `compile` with `liveness`, `stream`, `placement` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
-//! `adjacency` (how paths walk the store), [`planning`] (what the planner asks).
+//! `adjacency` (how paths walk the store), [`planning`] (what the planner asks), [`profiling`] (what is told of a plan and its run).
 
 pub mod access;
 mod adjacency;
@@ -23,6 +23,7 @@ mod liveness;
 mod operator;
 mod placement;
 pub mod planning;
+pub mod profiling;
 pub mod program;
 mod reads;
 pub mod result;
@@ -38,8 +39,9 @@ pub use dataflow::{
     TabletMove, TabletNo, TenantNo, Threshold, UserNo,
 };
 pub use error::ExecuteError;
-pub use execution::{ExecuteOptions, Execution, Ready};
+pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};
 pub use expression::Parameters;
+pub use reads::record_shown;
 pub use result::{NodeProfile, ResultStream};
 pub use rows::Rows;
 

@@ -8,6 +8,7 @@ use expression::Layout;
 use model::batch::Carried;
 use model::{Batch, Column, EdgeId, Value, VertexId};
 use plan::{Expr, Function};
+use transact::ReadSet;
 
 /// Columns whose entities an expression looks into.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +42,15 @@ impl EntityReads {
         }
         let mut found = Entities::default();
         self.columns.iter().for_each(|at| found.column(batch.column(*at), batch.len()));
-        here.environment.record(|reads| {
-            reads.vertices(found.vertices.iter().copied());
-            found.edges.iter().for_each(|edge| reads.edge(*edge));
-        });
+        here.environment.record(|reads| found.record(reads));
     }
+}
+
+/// Whoever is shown an entity has read its labels and properties: a transaction that may write has to know.
+pub fn record_shown(batch: &Batch, reads: &ReadSet) {
+    let mut found = Entities::default();
+    (0..batch.width()).for_each(|at| found.column(batch.column(at), batch.len()));
+    found.record(reads);
 }
 
 fn looks_into_entities(expression: &Expr) -> bool {
@@ -67,6 +72,10 @@ pub(crate) struct Entities {
 }
 
 impl Entities {
+    fn record(&self, reads: &ReadSet) {
+        reads.vertices(self.vertices.iter().copied());
+        self.edges.iter().for_each(|edge| reads.edge(*edge));
+    }
     pub(crate) fn column(&mut self, carried: &Carried, len: usize) {
         match carried.column() {
             Column::Bool(..) | Column::Int(..) | Column::Float(..) | Column::Text(..) => {}

@@ -1,7 +1,8 @@
-//! # traverse: the traverser machine
+//! # traverse: the traverser machine, and everything between a Gremlin text and its answer
 //!
-//! Runs Gremlin as it is defined: traversers move from step to step, each with its object, its bulk, the way it came, its sack and
-//! its rounds. The room knows no store: it asks a [`Graph`], a trait it owns, and whoever opens a session implements that.
+//! The machine runs Gremlin as it is defined: traversers move from step to step, each with its object, its bulk, the way it came, its sack
+//! and its rounds. It knows no store: it asks a [`Graph`], a trait it owns. [`answer`] implements that over a snapshot or a transaction, plans
+//! what the algebra can say, and keeps plans for what is asked again; sessions, accounts and commits are the façade's.
 //!
 //! ```text
 //!   Traversal --compile--> Program [V][has][out][repeat(Program)][order][path]
@@ -12,8 +13,9 @@
 //!
 //! Reading order: [`graph`] (what is asked of the graph), [`step`] (what is run), [`mod@compile`] (how a traversal becomes that),
 //! [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`, `convert`
-//! and `formula` know objects only.
+//! and `formula` know objects only. Then [`mod@answer`], and `load` (TinkerPop's files).
 
+pub mod answer;
 pub mod compare;
 pub mod compile;
 pub mod convert;
@@ -21,6 +23,7 @@ pub mod error;
 pub mod formula;
 pub mod graph;
 pub mod limits;
+mod load;
 pub mod machine;
 pub mod number;
 pub mod pipeline;
@@ -49,5 +52,6 @@ pub use compile::{Compiled, compile};
 pub use elements::property_id;
 pub use error::{Outcome, TraverseError};
 pub use graph::{Graph, Kept, Wanted};
+pub use load::{Loaded, load};
 pub use machine::Machine;
 pub use services::Service;

@@ -117,7 +117,7 @@ impl Session {
         if !wrapped.as_of.is_empty() {
             // Read as in front of any other statement.
             let planned = self.database.plan(&format!("{} RETURN 1", wrapped.as_of), &snapshot)?;
-            if let Some(version) = &planned.statement.as_of {
+            if let Some(version) = &planned.plan.statement.as_of {
                 snapshot = as_of::snapshot(&self.database, version, params, &snapshot)?;
             }
         }

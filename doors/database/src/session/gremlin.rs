@@ -4,8 +4,7 @@ use super::Session;
 use super::gremlin_script::Running;
 use super::transaction::remaining;
 use crate::database;
-use crate::gremlin::{Bounds, Found, GremlinAnswer, GremlinOptions, Measures, Source, Started, Walked};
-use crate::gremlin::{PlannedTraversal, told};
+use crate::gremlin::{GremlinAnswer, GremlinOptions};
 use crate::interrupt::Ticket;
 use crate::{Error, Limits};
 use execute::program::Ended;
@@ -16,6 +15,10 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
 use traverse::Compiled;
+use traverse::answer::planned::{PlannedTraversal, params};
+use traverse::answer::running::{Found, Measures, Started};
+use traverse::answer::walked::{Bounds, Walked};
+use traverse::answer::{Answer, Objects, told};
 use world::clock::monotonic_ns;
 use world::failpoint;
 
@@ -48,14 +51,14 @@ impl Session {
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let view = self.view();
         if let Some(traversal) = told::without("explain", traversal) {
-            let text = told::explained(&self.database, &traversal, &view, options.machine_only)?;
-            return Ok(GremlinAnswer::of_text(text, view));
+            let text = told::explained(self.database.traversals(), &traversal, &view, options.machine_only)?;
+            return Ok(GremlinAnswer::new(Answer::of_text(text, view), None));
         }
         if let Some(traversal) = told::unprofiled(traversal) {
             return self.profile(&traversal, options);
         }
         if !options.machine_only
-            && let Some(planned) = self.database.plan_gremlin(traversal, &view)?
+            && let Some(planned) = self.database.traversals().plan(traversal, &view)?
         {
             return self.run_lowered(traversal, &planned, view, options);
         }
@@ -100,16 +103,16 @@ impl Session {
         let (view, begin_ns) = (self.view(), monotonic_ns());
         let lowered = match options.machine_only {
             true => None,
-            false => self.database.plan_gremlin(traversal, &view)?,
+            false => self.database.traversals().plan(traversal, &view)?,
         };
         let (text, parts) = match lowered {
             Some(planned) => {
                 let (planned, profiling) = told::measured(&planned, &view);
                 let mut answer = self.run_lowered(traversal, &planned, view.clone(), options)?;
                 while answer.next_objects()?.is_some() {}
-                match &answer.source {
-                    Source::Lowered { stream, .. } => told::measures(&profiling, &stream.profile()),
-                    _ => (profiling.plain(), Vec::new()),
+                match answer.profile() {
+                    Some(nodes) => told::measures(&profiling, &nodes),
+                    None => (profiling.plain(), Vec::new()),
                 }
             }
             None => {
@@ -125,7 +128,8 @@ impl Session {
             }
         };
         let duration_ns = monotonic_ns() - begin_ns;
-        Ok(GremlinAnswer::of_metrics(TraversalMetrics { duration_ns, parts, text }, view))
+        let metrics = TraversalMetrics { duration_ns, parts, text };
+        Ok(GremlinAnswer::new(Answer::of_metrics(metrics, view), None))
     }
 
     /// A traversal that the algebra can say: it reads, as a query of Cypher would.
@@ -137,7 +141,7 @@ impl Session {
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
         let timeout_ms = traversal.option("evaluationTimeout").and_then(gremlin::Object::as_long);
-        let params = crate::gremlin::params(traversal, &planned.planned);
+        let params = params(traversal, &planned.planned);
         let text = &|| traversal.to_string();
         self.run_planned(Running { planned, params, timeout_ms, text }, view, options)
     }
@@ -147,11 +151,11 @@ impl Session {
             let transaction = Arc::new(self.begin_after(Mode::Write, refused));
             let started = self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()));
             let outcome = started.and_then(|answer| {
-                let mut answer = ended(answer, &transaction)?;
-                answer.place = Some(transaction.commit()?);
-                answer.view = transaction.snapshot();
+                let objects = to_end(answer)?;
+                transaction.refresh()?;
+                let place = transaction.commit()?;
                 self.database.after_commit();
-                Ok(answer)
+                Ok(GremlinAnswer::committed(Answer::ended(objects, transaction.snapshot()), place))
             });
             (transaction, outcome)
         })
@@ -175,8 +179,7 @@ impl Session {
             None => Access::Read(snapshot.clone()),
         };
         let (stream, ticket) = self.submit(asked, (program, &ended), access)?;
-        let source = Source::Running { stream, found, _ticket: ticket };
-        Ok(GremlinAnswer { source, view: snapshot, place: None })
+        Ok(GremlinAnswer::new(Answer::running(stream, found, snapshot), ticket))
     }
 
     fn submit(
@@ -200,11 +203,17 @@ impl Session {
 }
 
 /// Runs a traversal to its end.
-fn ended(mut answer: GremlinAnswer, transaction: &Transaction) -> Result<GremlinAnswer, Error> {
+fn to_end(mut answer: GremlinAnswer) -> Result<Objects, Error> {
     let mut all = Vec::new();
     while let Some(some) = answer.next_objects()? {
         all.extend(some);
     }
+    Ok(all)
+}
+
+/// Runs a traversal to its end, within its transaction.
+fn ended(answer: GremlinAnswer, transaction: &Transaction) -> Result<GremlinAnswer, Error> {
+    let objects = to_end(answer)?;
     transaction.refresh()?;
-    Ok(GremlinAnswer { source: Source::Ended(Some(all)), view: transaction.snapshot(), ..answer })
+    Ok(GremlinAnswer::new(Answer::ended(objects, transaction.snapshot()), None))
 }

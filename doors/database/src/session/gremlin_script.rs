@@ -2,15 +2,16 @@
 
 use super::Session;
 use super::request::Request;
-use crate::gremlin::texts::{Asked, Known};
-use crate::gremlin::{Ended, GremlinAnswer, GremlinOptions, PlannedTraversal, Source};
-use crate::{Error, Limits, Params};
+use crate::gremlin::{Ended, GremlinAnswer, GremlinOptions};
+use crate::{Error, Limits};
 use execute::Access;
 use gremlin::Bindings;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use transact::Mode;
+use traverse::answer::planned::{self, PlannedTraversal};
+use traverse::answer::{Answer, Params};
 use world::clock::monotonic_ns;
 use world::failpoint;
 
@@ -57,32 +58,18 @@ impl Session {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
         let view = self.view();
-        match self.database.traversals().texts().get(text, bindings, &view) {
-            Asked::Planned(kept, params) => {
-                let known = kept.known().expect("what has parameters has a plan");
+        match self.database.traversals().read(text, bindings, &view)? {
+            planned::Script::Planned(known, params) => {
                 self.may_ask()?;
                 let (planned, timeout_ms) = (&known.plan, known.timeout_ms);
-                let text = &|| kept.text().to_string();
+                let text = &|| known.text.to_string();
                 let outcome = self.run_planned(Running { planned, params, timeout_ms, text }, view, options);
                 if outcome.is_err() {
                     self.break_transaction();
                 }
                 Ok(Script::Answer(outcome?.ended_by(known.terminal)))
             }
-            Asked::Parsed => Ok(Script::Requests(gremlin::parse(text, bindings)?)),
-            Asked::New => {
-                let requests = gremlin::parse(text, bindings)?;
-                let known = match requests.as_slice() {
-                    [gremlin::Request::Traversal(traversal, terminal)] => {
-                        // what is wrong with it is told when it runs
-                        let plan = self.database.plan_gremlin(traversal, &view).ok().flatten();
-                        plan.and_then(|plan| Known::of(text, bindings, (traversal, *terminal), plan))
-                    }
-                    _ => None,
-                };
-                self.database.traversals().texts().put(text, known);
-                Ok(Script::Requests(requests))
-            }
+            planned::Script::Requests(requests) => Ok(Script::Requests(requests)),
         }
     }
 
@@ -108,7 +95,8 @@ impl Session {
             params: Arc::new(params),
             bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
             deadline_ns: self.deadline(&limits, started_ns),
-            planned: &planned.planned,
+            plan: &planned.planned,
+            notices: None,
             started_ns,
         };
         let (stream, ticket) = match self.try_here(&request, access.clone())? {
@@ -119,8 +107,7 @@ impl Session {
                 self.start_on_executors(&request, access)?
             }
         };
-        let result = planned.result.clone();
-        let source = Source::Lowered { stream, result, answered: false, transaction, _ticket: ticket };
-        Ok(GremlinAnswer { source, view, place: None })
+        let answer = Answer::lowered(stream, planned.result.clone(), transaction, view);
+        Ok(GremlinAnswer::new(answer, ticket))
     }
 }

@@ -3,13 +3,14 @@
 use super::Session;
 use super::gremlin_script::Script;
 use crate::entity::{Hydrated, hydrate};
-use crate::gremlin::{Ended, GremlinOptions, kept};
+use crate::gremlin::{Ended, GremlinOptions};
 use crate::{Error, Params};
 use gremlin::{Bindings, Object, Request};
 use model::Value;
 use std::sync::Arc;
 use store::Snapshot;
 use transact::Mode;
+use traverse::answer::kept;
 
 /// What a text gives, in parts.
 pub struct GremlinRows {
@@ -89,7 +90,7 @@ impl GremlinRows {
             Source::Value(value) => Ok(value.take().map(|value| vec![(plain(&value), 1)])),
             Source::Traversal(ended) => {
                 let Some(found) = ended.next_objects()? else { return Ok(None) };
-                let view = &ended.answer.view;
+                let view = ended.answer.view();
                 let shown = found.into_iter().map(|(object, bulk)| Ok((shown(&object, view)?, bulk)));
                 shown.collect::<Result<_, Error>>().map(Some)
             }

@@ -5,10 +5,9 @@
 //! follows, all rows until the end, on the statement's account.
 
 use super::Session;
-use super::request::{Request, summary};
-use crate::cache::Planned;
+use super::request::Request;
 use crate::{Error, Params, QueryResult, Summary};
-use execute::{Access, Counters};
+use execute::{Access, Counters, Prepared};
 use model::Value;
 use plan::Expr;
 use plan::statement::{BATCH_ROWS, InTransactions, OnError, ROWS_PARAMETER, Statement};
@@ -50,7 +49,7 @@ impl Session {
         let input = part(&batches.input, &snapshot);
         let batch = part(&batches.batch, &snapshot);
         let (mut stream, _ticket) =
-            self.start(&Request { planned: &input, ..request.again() }, Access::Read(snapshot.clone()))?;
+            self.start(&Request { plan: &input, ..request.again() }, Access::Read(snapshot.clone()))?;
         let (mut done, mut waiting) = (Done::default(), Rows::new());
         while let Some(rows) = self.next_of(&mut stream)? {
             for row in 0..rows.len() {
@@ -74,7 +73,7 @@ impl Session {
         &self,
         request: &Request<'_>,
         batches: &InTransactions,
-        batch: &Planned,
+        batch: &Prepared,
         rows: Rows,
         done: &mut Done,
     ) -> Result<(), Error> {
@@ -83,7 +82,7 @@ impl Session {
             return done.check(request.bytes_max);
         }
         let params = Arc::new(with_rows(&request.params, rows.clone())?);
-        match self.write_alone(&Request { planned: batch, params, ..request.again() }) {
+        match self.write_alone(&Request { plan: batch, params, ..request.again() }) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
                 done.place = Some(result.summary().place);
@@ -109,16 +108,16 @@ impl Session {
         done: Done,
     ) -> Result<QueryResult, Error> {
         let snapshot = self.view();
-        let own = Planned::new(
-            Statement { in_transactions: None, ..request.planned.statement.clone() },
-            request.planned.own_plan_writes(),
+        let own = Prepared::new(
+            Statement { in_transactions: None, ..request.plan.statement.clone() },
+            request.plan.own_plan_writes(),
             &snapshot,
         );
         let (mut columns, mut kept, mut counters) = (Vec::new(), Vec::new(), done.counters);
         let mut place = done.place.unwrap_or_else(|| snapshot.place());
         if batches.continues {
             let params = Arc::new(with_rows(&request.params, done.kept)?);
-            let follow = Request { planned: &own, params, ..request.again() };
+            let follow = Request { plan: &own, params, ..request.again() };
             let mut result = match own.writes {
                 true => self.write_alone(&follow)?,
                 false => self.read(&follow, Access::Read(snapshot.clone()), snapshot.clone())?,
@@ -135,7 +134,7 @@ impl Session {
         }
         let elapsed = std::time::Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
         let summary =
-            Summary { counters, place, first_after: elapsed, elapsed, ..summary(request.planned, &snapshot) };
+            Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(&snapshot) };
         Ok(QueryResult::of_batches(columns, kept, self.view(), summary))
     }
 }
@@ -186,8 +185,8 @@ fn too_large(error: model::ValueTooLarge) -> Error {
         .hint(error.hint())
 }
 
-fn part(statement: &Statement, snapshot: &Snapshot) -> Planned {
-    Planned::new(statement.clone(), statement.writes(), snapshot)
+fn part(statement: &Statement, snapshot: &Snapshot) -> Prepared {
+    Prepared::new(statement.clone(), statement.writes(), snapshot)
 }
 
 fn with_rows(params: &Params, rows: Rows) -> Result<Params, Error> {

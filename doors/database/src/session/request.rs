@@ -1,8 +1,10 @@
 //! One statement on its way through a session: what was asked for, within which limits, and what its summary begins with.
 
 use crate::cache::Planned;
+use crate::notification::Notices;
 use crate::result::RequestKind;
-use crate::{Error, Params, Summary};
+use crate::{Error, Notification, Params, Summary};
+use execute::Prepared;
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
 use std::sync::Arc;
@@ -14,7 +16,9 @@ pub(super) struct Request<'a> {
     pub(super) params: Arc<Params>,
     pub(super) bytes_max: u64,
     pub(super) deadline_ns: Option<u64>,
-    pub(super) planned: &'a Planned,
+    pub(super) plan: &'a Prepared,
+    /// What is suspicious about it, where that is told.
+    pub(super) notices: Option<&'a Notices>,
     pub(super) started_ns: u64,
 }
 
@@ -23,9 +27,21 @@ impl<'a> Request<'a> {
     pub(super) fn again(&self) -> Request<'a> {
         Request { params: Arc::default(), ..*self }
     }
+    /// What the summary of its answer begins with.
+    pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {
+        let notifications = self.notices.map_or_else(Vec::new, |notices| notices.now(snapshot));
+        summary(self.plan, notifications, snapshot)
+    }
 }
 
-pub(super) fn check_parameters(planned: &Planned, params: &Params) -> Result<(), Error> {
+impl Planned {
+    /// What the summary of an answer begins with.
+    pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {
+        summary(&self.plan, self.notices.now(snapshot), snapshot)
+    }
+}
+
+pub(super) fn check_parameters(planned: &Prepared, params: &Params) -> Result<(), Error> {
     let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) else {
         return Ok(());
     };
@@ -39,7 +55,7 @@ pub(super) fn check_parameters(planned: &Planned, params: &Params) -> Result<(),
     Err(Error::new("Neo.ClientError.Statement.ParameterMissing", message).hint(hint))
 }
 
-pub(super) fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
+fn summary(planned: &Prepared, notifications: Vec<Notification>, snapshot: &Snapshot) -> Summary {
     let kind = match &planned.statement.kind {
         StatementKind::Query { columns, .. } if planned.writes && columns.is_empty() => RequestKind::Write,
         StatementKind::Query { .. } if planned.writes => RequestKind::ReadWrite,
@@ -47,7 +63,7 @@ pub(super) fn summary(planned: &Planned, snapshot: &Snapshot) -> Summary {
         _ => RequestKind::Read,
     };
     Summary {
-        notifications: planned.notices.now(snapshot),
+        notifications,
         profiled: planned.statement.mode == StatementMode::Profile,
         ..Summary::of(kind, snapshot)
     }

@@ -1,15 +1,15 @@
 //! From a text to its answer: planned, held against what the session may do, and run as its kind asks.
 
 use super::Session;
-use super::request::{Request, check_parameters, summary};
+use super::request::{Request, check_parameters};
 use super::transaction::remaining;
 use crate::cache::Planned;
 use crate::database::Running;
 use crate::interrupt::Ticket;
-use crate::profile::Profiling;
 use crate::result;
 use crate::standing::Creator;
 use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue, users};
+use execute::profiling::Profiling;
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
@@ -35,20 +35,20 @@ impl Session {
         let snapshot = self.view();
         let planned = self.database.plan(text, &snapshot)?;
         failpoint::visit("statement is planned");
-        if reading && (planned.writes || changes_catalogue(&planned.statement.kind)) {
+        if reading && (planned.plan.writes || changes_catalogue(&planned.plan.statement.kind)) {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
         let asker = catalogue::Asker { own: self.credential.as_ref(), text, transaction: &transaction };
-        catalogue::list(&planned.statement, &mut params, &self.database, &asker)?;
-        if planned.statement.mode == StatementMode::Explain && planned.statement.as_of.is_none() {
+        catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
+        if planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
             return Ok(self.explained(&planned, &snapshot));
         }
-        check_parameters(&planned, &params)?;
-        let (snapshot, planned) = match &planned.statement.as_of {
+        check_parameters(&planned.plan, &params)?;
+        let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
                 let past = as_of::snapshot(&self.database, version, &params, &snapshot)?;
                 let planned = self.database.plan(text, &past)?;
@@ -56,16 +56,17 @@ impl Session {
             }
             None => (snapshot, planned),
         };
-        if planned.statement.mode == StatementMode::Explain {
+        if planned.plan.statement.mode == StatementMode::Explain {
             return Ok(self.explained(&planned, &snapshot));
         }
         let mut said = None;
-        let (columns, batch) = match &planned.statement.kind {
+        let (columns, batch) = match &planned.plan.statement.kind {
             StatementKind::Query { .. } => {
                 let deadline_ns = self.deadline(limits, started_ns);
                 let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
                 let params = Arc::new(params);
-                let request = Request { text, params, bytes_max, deadline_ns, planned: &planned, started_ns };
+                let (plan, notices) = (&planned.plan, Some(&planned.notices));
+                let request = Request { text, params, bytes_max, deadline_ns, plan, notices, started_ns };
                 return self.run_query(&request, snapshot);
             }
             StatementKind::Schema(command) => return self.run_schema(command, &planned),
@@ -88,13 +89,13 @@ impl Session {
             }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
-        let summary = Summary { said, ..summary(&planned, &snapshot) };
+        let summary = Summary { said, ..planned.summary(&snapshot) };
         Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
     }
 
     fn explained(&self, planned: &Planned, snapshot: &Snapshot) -> QueryResult {
-        let (executors, summary) = (self.database.executors(), summary(planned, snapshot));
-        crate::profile::explained(&planned.statement, snapshot, executors, summary)
+        let (executors, summary) = (self.database.executors(), planned.summary(snapshot));
+        crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
     }
     fn run_standing(
         &mut self,
@@ -108,7 +109,7 @@ impl Session {
         let creator = Creator { payer, time, started: &|stream| self.ticket(stream) };
         let said = self.database.will_do(command);
         let told = self.database.carry_out(command, params, &creator)?;
-        let summary = Summary { said, ..summary(planned, &snapshot) };
+        let summary = Summary { said, ..planned.summary(&snapshot) };
         Ok(match told {
             Some(told) => QueryResult::of_subscription(
                 told.until(self.interrupter.clone(), self.credential.clone()),
@@ -118,15 +119,15 @@ impl Session {
         })
     }
     fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
-        if let Some(batches) = &request.planned.statement.in_transactions {
+        if let Some(batches) = &request.plan.statement.in_transactions {
             return self.run_in_transactions(request, batches);
         }
         match &self.transaction {
             // The past does not change: a transaction need not remember what it read of it.
-            _ if request.planned.statement.as_of.is_some() => {
+            _ if request.plan.statement.as_of.is_some() => {
                 self.read(request, Access::Read(snapshot.clone()), snapshot)
             }
-            None if request.planned.writes => self.write_alone(request),
+            None if request.plan.writes => self.write_alone(request),
             None => self.read(request, Access::Read(snapshot.clone()), snapshot),
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }
@@ -142,7 +143,7 @@ impl Session {
         }
         let schema = catalogue::alter(self.database.engine(), command)?;
         let snapshot = self.database.engine().snapshot();
-        let summary = Summary { schema_changes: schema.total(), schema, ..summary(planned, &snapshot) };
+        let summary = Summary { schema_changes: schema.total(), schema, ..planned.summary(&snapshot) };
         Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
     }
 
@@ -172,8 +173,8 @@ impl Session {
             Access::Read(_) => None,
         };
         let (stream, ticket) = self.start(request, access)?;
-        let profiling = Profiling::wanted(request.planned, &snapshot);
-        let summary = summary(request.planned, &snapshot);
+        let profiling = Profiling::wanted(request.plan, &snapshot);
+        let summary = request.summary(&snapshot);
         let running = result::Running { stream, transaction, _ticket: ticket };
         Ok(QueryResult::of_stream(running, snapshot, summary, request.started_ns, profiling))
     }
@@ -185,7 +186,7 @@ impl Session {
         mode: Mode,
     ) -> Result<QueryResult, Error> {
         let snapshot = transaction.snapshot();
-        match (request.planned.writes, mode) {
+        match (request.plan.writes, mode) {
             (false, Mode::Read) => self.read(request, Access::Read(snapshot.clone()), snapshot),
             (false, Mode::Write) => self.read(request, Access::Write(transaction), snapshot),
             (true, Mode::Read) => {
@@ -227,15 +228,15 @@ impl Session {
         request: &Request<'_>,
         access: Access,
     ) -> Result<Option<ResultStream>, Error> {
-        let (here, ready) = (&request.planned.here, &request.planned.ready);
+        let (credit, ready) = (&request.plan.credit, &request.plan.ready);
         // What was interrupted gets a number, by which it is ended as soon as it starts.
-        if !here.is_due() || self.interrupter.is_in_force() {
+        if !credit.is_due() || self.interrupter.is_in_force() {
             return Ok(None);
         }
         remaining(request.deadline_ns)?;
         let options = ExecuteOptions { bytes_max: request.bytes_max, ..ExecuteOptions::default() };
-        let stream = ready.try_here(&request.planned.statement, access, &request.params, &options)?;
-        here.tried(stream.is_some());
+        let stream = ready.try_here(&request.plan.statement, access, &request.params, &options)?;
+        credit.tried(stream.is_some());
         Ok(stream)
     }
     pub(super) fn start_on_executors(
@@ -250,7 +251,7 @@ impl Session {
             bytes_max: request.bytes_max,
         };
         let options = self.database.execute_options(&running);
-        let (statement, ready) = (&request.planned.statement, &request.planned.ready);
+        let (statement, ready) = (&request.plan.statement, &request.plan.ready);
         let (runtime, params) = (self.database.runtime(), request.params.clone());
         let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;
         let ticket = self.ticket(&stream);

@@ -1,9 +1,9 @@
 //! Statements that write: run to their end before they answer, and on their own committed before, tried again where they conflict.
 
 use super::Session;
-use super::request::{Request, summary};
-use crate::profile::Profiling;
-use crate::{Error, QueryResult, Summary, entity};
+use super::request::Request;
+use crate::{Error, QueryResult, Summary};
+use execute::profiling::Profiling;
 use execute::{Access, Counters, ResultStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Written {
             first_after: elapsed,
             elapsed,
             profiled: self.profile.is_some(),
-            ..summary(request.planned, &snapshot)
+            ..request.summary(&snapshot)
         };
         if let Some((text, plan)) = self.profile {
             summary.plan_text = Some(text);
@@ -103,10 +103,10 @@ impl Session {
                 let message = format!("the rows of its answer take more than {} bytes", request.bytes_max);
                 return Err(Error::new(code, message).hint("return fewer rows from a statement that writes"));
             }
-            entity::record_shown(&batch, transaction.reads());
+            execute::record_shown(&batch, transaction.reads());
             batches.push(batch);
         }
-        let profile = Profiling::wanted(request.planned, &transaction.snapshot())
+        let profile = Profiling::wanted(request.plan, &transaction.snapshot())
             .map(|profiling| profiling.describe(&stream.profile()));
         Ok(Written { columns: stream.columns().clone(), batches, counters: stream.counters(), profile })
     }

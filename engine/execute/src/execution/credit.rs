@@ -25,15 +25,15 @@ const HOPS_MAX_FEW: u32 = 8;
 
 /// A plan's standing.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub struct Credit {
     is_fit: bool,
-    credit: AtomicI32,
+    left: AtomicI32,
     runs: AtomicU32,
 }
 
-impl Here {
+impl Credit {
     /// Of a statement.
-    pub fn new(statement: &Statement) -> Here {
+    pub fn new(statement: &Statement) -> Credit {
         let is_fit = match &statement.kind {
             StatementKind::Query { plan, .. } => {
                 statement.mode != Mode::Profile
@@ -42,21 +42,21 @@ impl Here {
             }
             _ => false,
         };
-        Here { is_fit, credit: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
+        Credit { is_fit, left: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
     }
     /// Is this run tried here?
     pub fn is_due(&self) -> bool {
         let probes = || self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE_EVERY);
-        self.is_fit && (self.credit.load(Ordering::Relaxed) > 0 || probes())
+        self.is_fit && (self.left.load(Ordering::Relaxed) > 0 || probes())
     }
     /// A run was tried; was it over in time?
     pub fn tried(&self, in_time: bool) {
-        let credit = self.credit.load(Ordering::Relaxed);
+        let left = self.left.load(Ordering::Relaxed);
         // Threads may overwrite each other's entries: it is an estimate.
         if !in_time {
-            self.credit.store((credit - COST).max(-COST), Ordering::Relaxed);
-        } else if credit < CREDIT_MAX {
-            self.credit.store(credit + 1, Ordering::Relaxed);
+            self.left.store((left - COST).max(-COST), Ordering::Relaxed);
+        } else if left < CREDIT_MAX {
+            self.left.store(left + 1, Ordering::Relaxed);
         }
     }
 }
@@ -120,12 +120,12 @@ fn is_listing(plan: &Plan) -> bool {
 mod tests {
     use super::*;
 
-    fn here(text: &str) -> Here {
+    fn credit(text: &str) -> Credit {
         let statement = cypher::compile(text).expect("right Cypher");
         let snapshot = transact::open(None, &transact::OpenOptions::default()).expect("memory").0.snapshot();
-        let statement = plan::optimize(statement, &execute::planning::SnapshotPlanning::new(snapshot));
+        let statement = plan::optimize(statement, &crate::planning::SnapshotPlanning::new(snapshot));
         let statement = statement.expect("a plan");
-        Here::new(&statement)
+        Credit::new(&statement)
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             "CREATE (n {x: 1})",
             "UNWIND [1, 2] AS x CREATE (n {x: x}) SET n.y = 2 RETURN n",
         ] {
-            assert!(here(text).is_due(), "{text}");
+            assert!(credit(text).is_due(), "{text}");
         }
         for text in [
             "MATCH (n) RETURN n",
@@ -146,20 +146,20 @@ mod tests {
             "RETURN 1 AS x UNION RETURN 2 AS x",
             "SHOW INDEXES",
         ] {
-            assert!(!here(text).is_due(), "{text}");
+            assert!(!credit(text).is_due(), "{text}");
         }
     }
 
     #[test]
     fn a_plan_that_takes_too_long_too_often_is_left_to_executors() {
-        let here = here("RETURN 1");
-        (0..1_000).for_each(|_| here.tried(true));
+        let credit = credit("RETURN 1");
+        (0..1_000).for_each(|_| credit.tried(true));
         let overruns =
-            (0..100).take_while(|_| here.credit.load(Ordering::Relaxed) > 0).map(|_| here.tried(false));
+            (0..100).take_while(|_| credit.left.load(Ordering::Relaxed) > 0).map(|_| credit.tried(false));
         assert_eq!(overruns.count(), 4);
-        let tried = (0..10 * PROBE_EVERY).filter(|_| here.is_due()).count();
+        let tried = (0..10 * PROBE_EVERY).filter(|_| credit.is_due()).count();
         assert_eq!(tried, 10, "now and then it may show that it has become short");
-        (0..2 * COST).for_each(|_| here.tried(true));
-        assert!((0..100).all(|_| here.is_due()));
+        (0..2 * COST).for_each(|_| credit.tried(true));
+        assert!((0..100).all(|_| credit.is_due()));
     }
 }

@@ -4,6 +4,7 @@
 
 use super::kept::{self, OWN_ID};
 use super::own_ids::{self, OwnIds};
+use crate::{Graph, Kept, Outcome, TraverseError, Wanted};
 use execute::program::Ended;
 use gremlin::Object;
 use model::schema::{IndexId, SchemaTarget};
@@ -13,7 +14,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
 use transact::{Mode, TransactError, Transaction};
-use traverse::{Graph, Kept, Outcome, TraverseError, Wanted};
 use world::clock::{monotonic_ns, wall_us};
 
 /// Pauses between two looks at the clock.
@@ -29,15 +29,17 @@ const WIDE_MAX: usize = 16;
 pub(super) const TRAVERSER_BYTES: usize = 128;
 
 /// What a traversal may take, also within one turn of its machine.
-pub(crate) struct Bounds {
+pub struct Bounds {
+    /// When it has taken too long, by the monotonic clock.
     pub deadline_ns: Option<u64>,
+    /// Bytes that its traversers may take.
     pub bytes_max: u64,
     /// Was it ended by others?
     pub ended: Arc<Ended>,
 }
 
 /// A graph under a traversal.
-pub(crate) struct Walked {
+pub struct Walked {
     view: RefCell<Snapshot>,
     transaction: Option<Arc<Transaction>>,
     own_ids: Arc<OwnIds>,
@@ -84,7 +86,8 @@ fn fault(code: &str, message: impl Into<String>) -> TraverseError {
 }
 
 impl Walked {
-    pub(crate) fn new(
+    /// A snapshot, or a transaction at that snapshot.
+    pub fn new(
         snapshot: Snapshot,
         transaction: Option<Arc<Transaction>>,
         own_ids: Arc<OwnIds>,
@@ -340,7 +343,7 @@ fn key_for(transaction: &Transaction, key: &str, values: &[Kept]) -> Outcome<Key
 
 /// Ids as clients write them: a number is the same as its text.
 fn alike(kept: &Object, given: &Object) -> bool {
-    traverse::compare::equal(kept, given) || traverse::convert::shown(kept) == traverse::convert::shown(given)
+    crate::compare::equal(kept, given) || crate::convert::shown(kept) == crate::convert::shown(given)
 }
 
 fn number(id: &Object) -> Option<u64> {

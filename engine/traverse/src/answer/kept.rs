@@ -14,15 +14,15 @@
 //! makes the marks of its key known to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is
 //! made over values that the algebra would misread.
 
+use crate::Kept;
 use gremlin::{Decimal, Footprint, Instant, Object, Traversal};
 use model::Value;
 use model::nested::{VALUE_DEPTH_MAX, extent_of};
 use model::temporal::Duration;
-pub(crate) use plan::hidden::OWN_ID;
+pub use plan::hidden::OWN_ID;
 use plan::hidden::{TAGGED, WIDE};
 use std::sync::Arc;
 use store::Snapshot;
-use traverse::Kept;
 
 const KIND: &str = " kind";
 const VALUE: &str = " value";
@@ -34,7 +34,7 @@ const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
 const MANY_DEPTH: u32 = 3;
 
 /// The names the catalogue must know before a key holds these values. The first of a pair says that any key is marked so.
-pub(crate) fn marks(key: &str, values: &[Kept]) -> Vec<String> {
+pub fn marks(key: &str, values: &[Kept]) -> Vec<String> {
     let mut names = Vec::new();
     let mut mark = |word: &str| names.extend([word.to_string(), format!("{word} {key}")]);
     match values {
@@ -58,23 +58,23 @@ fn is_marked(view: &Snapshot, word: &str, key: &str) -> bool {
 }
 
 /// Are the whole numbers of a key of 64 bits?
-pub(crate) fn is_wide(view: &Snapshot, key: &str) -> bool {
+pub fn is_wide(view: &Snapshot, key: &str) -> bool {
     is_marked(view, WIDE, key)
 }
 
 /// Does every value of a key mean the same to the algebra as to the machine?
-pub(crate) fn is_plain_key(view: &Snapshot, key: &str) -> bool {
+pub fn is_plain_key(view: &Snapshot, key: &str) -> bool {
     !is_marked(view, TAGGED, key)
 }
 
 /// What a plan must know of the keys that a traversal reads.
-pub(crate) struct Facts {
+pub struct Facts {
     /// The keys whose whole numbers are of 64 bits.
     pub wide: Vec<Arc<str>>,
 }
 
 /// What a plan for a traversal must know; none where it may come across values that the algebra would misread.
-pub(crate) fn facts(view: &Snapshot, traversal: &Traversal) -> Option<Facts> {
+pub fn facts(view: &Snapshot, traversal: &Traversal) -> Option<Facts> {
     let catalog = view.catalog();
     let (ids, tagged, wide) =
         (catalog.key(OWN_ID).is_some(), catalog.key(TAGGED).is_some(), catalog.key(WIDE).is_some());
@@ -108,7 +108,7 @@ fn has_long(object: &Object) -> bool {
 }
 
 /// An object as a value; none where the graph cannot keep it.
-pub(crate) fn to_value(object: &Object) -> Option<Value> {
+pub fn to_value(object: &Object) -> Option<Value> {
     let value = plain(object, false).or_else(|| tagged(object))?;
     (extent_of(&value).depth <= DEPTH_MAX).then_some(value)
 }
@@ -170,7 +170,7 @@ fn list(elements: &[Object], inner: impl Fn(&Object) -> Option<Value>) -> Option
     Value::try_list(elements.iter().map(inner).collect::<Option<_>>()?).ok()
 }
 /// A value as an object.
-pub(crate) fn to_object(value: &Value) -> Object {
+pub fn to_object(value: &Value) -> Object {
     match value {
         Value::Null => Object::Null,
         Value::Bool(truth) => Object::Bool(*truth),
@@ -241,7 +241,7 @@ fn untagged(kind: &str, value: &Value) -> Option<Object> {
 }
 
 /// All values of a key as one value.
-pub(crate) fn many_to_value(kept: &[Kept]) -> Option<Value> {
+pub fn many_to_value(kept: &[Kept]) -> Option<Value> {
     if let [only] = kept
         && only.meta.is_empty()
     {
@@ -260,7 +260,7 @@ pub(crate) fn many_to_value(kept: &[Kept]) -> Option<Value> {
 }
 
 /// A value as an object, whole numbers as 64-bit ones.
-pub(crate) fn to_wide(value: &Value) -> Object {
+pub fn to_wide(value: &Value) -> Object {
     match value {
         Value::Int(number) => Object::Long(*number),
         Value::List(elements) => Object::list(elements.iter().map(to_wide).collect()),
@@ -269,12 +269,12 @@ pub(crate) fn to_wide(value: &Value) -> Object {
 }
 
 /// A value of a key as an object.
-pub(crate) fn read(value: &Value, is_wide: bool) -> Object {
+pub fn read(value: &Value, is_wide: bool) -> Object {
     if is_wide { to_wide(value) } else { to_object(value) }
 }
 
 /// The values of a key.
-pub(crate) fn many_of(value: &Value, is_wide: bool) -> Vec<Kept> {
+pub fn many_of(value: &Value, is_wide: bool) -> Vec<Kept> {
     if let Value::Map(map) = value
         && let Some(Value::List(all)) = map.get(MANY)
     {

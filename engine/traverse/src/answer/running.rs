@@ -1,45 +1,43 @@
 //! A traversal as a program on the executors, and what it puts aside for its client.
 
-use super::Walked;
-use super::walked::TRAVERSER_BYTES;
-use crate::Error;
+use super::walked::{TRAVERSER_BYTES, Walked};
+use super::{AnswerError, Objects};
+use crate::machine::Machine;
+use crate::pipeline::{Pipeline, Worked};
+use crate::{Compiled, TraverseError};
 use execute::program::{Program, Turned};
 use execute::{ExecuteError, ResultStream};
-use gremlin::{Metrics, Object, Traversal};
+use gremlin::{Metrics, Traversal};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use traverse::machine::Machine;
-use traverse::pipeline::{Pipeline, Worked};
-use traverse::{Compiled, TraverseError};
-
-/// Results, each with how often it is there.
-type Objects = Vec<(Object, u64)>;
 
 /// What a running traversal put aside, and why it ended.
 #[derive(Clone, Default)]
-pub(crate) struct Found {
+pub struct Found {
     shared: Arc<Mutex<(VecDeque<Objects>, Option<TraverseError>)>>,
 }
 
 /// Where a traversal puts what was measured of its steps, when it has ended.
 #[derive(Clone)]
-pub(crate) struct Measures {
+pub struct Measures {
     traversal: Traversal,
     parts: Arc<Mutex<Vec<Metrics>>>,
 }
 
 impl Measures {
-    pub(crate) fn of(traversal: &Traversal) -> Measures {
+    /// Of the steps of this traversal.
+    pub fn of(traversal: &Traversal) -> Measures {
         Measures { traversal: traversal.clone(), parts: Arc::default() }
     }
-    pub(crate) fn take(self) -> Vec<Metrics> {
+    /// What each step did; nothing before it has ended.
+    pub fn take(self) -> Vec<Metrics> {
         std::mem::take(&mut self.parts.lock())
     }
 }
 
 /// A traversal that runs.
-pub(crate) struct Started {
+pub struct Started {
     machine: Machine,
     pipeline: Pipeline,
     found: Found,
@@ -47,12 +45,8 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    pub(crate) fn new(
-        graph: Walked,
-        compiled: Arc<Compiled>,
-        found: Found,
-        measures: Option<Measures>,
-    ) -> Started {
+    /// A traversal at its beginning, over this graph.
+    pub fn new(graph: Walked, compiled: Arc<Compiled>, found: Found, measures: Option<Measures>) -> Started {
         let mut machine = Machine::new(Box::new(graph), compiled);
         if measures.is_some() {
             machine = machine.measuring();
@@ -91,7 +85,7 @@ impl Program for Started {
 }
 
 /// Waits for the next results; none at the end.
-pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Objects>, Error> {
+pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Objects>, AnswerError> {
     match stream.next() {
         None => Ok(None),
         Some(Ok(_)) => Ok(found.shared.lock().0.pop_front()),
@@ -100,7 +94,7 @@ pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Ob
 }
 
 /// A traversal that was ended from outside knows that, but not why; of what it came to by itself it knows more than the query does.
-fn why(error: ExecuteError, found: &Found) -> Error {
+fn why(error: ExecuteError, found: &Found) -> AnswerError {
     use ExecuteError::{Cancelled, OverBudget, TimedOut};
     let own = found.shared.lock().1.take();
     match (error, own) {
@@ -124,10 +118,16 @@ mod tests {
             why(error, &found)
         };
         let cancelled = told(ExecuteError::Cancelled("enough was seen".into()));
-        assert!(cancelled.message.contains("enough was seen"), "{cancelled}");
+        assert!(
+            matches!(&cancelled, AnswerError::Execute(ExecuteError::Cancelled(why)) if why == "enough was seen"),
+            "{cancelled:?}"
+        );
         let late = told(ExecuteError::TimedOut { after_ms: 7 });
-        assert!(late.code.contains("TimedOut"), "{late}");
+        assert!(matches!(late, AnswerError::Execute(ExecuteError::TimedOut { .. })), "{late:?}");
         let by_itself = told(ExecuteError::Plan("the traversal was ended".into()));
-        assert!(by_itself.code.contains("Terminated"), "{by_itself}");
+        assert!(
+            matches!(&by_itself, AnswerError::Traverse(TraverseError::Graph { code, .. }) if code.contains("Terminated")),
+            "{by_itself:?}"
+        );
     }
 }

@@ -7,7 +7,6 @@
 //! versions lack it, and are scanned.
 
 use super::kept;
-use crate::{Database, Error};
 use gremlin::Object;
 use model::Value;
 use model::schema::SchemaTarget;
@@ -16,10 +15,10 @@ use plan::hidden::{OF_LABEL, OF_TYPE, OWN_ID};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::Catalog;
-use transact::IndexRequest;
+use transact::{Engine, IndexRequest, TransactError};
 
 /// The names to make known before an element of these labels, or this type, gets an id.
-pub(crate) fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names = Vec::new();
     if catalog.key(OWN_ID).is_none() {
         names.extend([OF_LABEL.to_string(), OF_TYPE.to_string()]);
@@ -38,8 +37,8 @@ fn target(catalog: &Catalog, mark: &str, key: &str) -> Option<SchemaTarget> {
 }
 
 /// Ids that are kept as these values may be meant: a number is the same as its text.
-pub(crate) fn candidates(id: &Object) -> Vec<Value> {
-    let text = traverse::convert::shown(id);
+pub fn candidates(id: &Object) -> Vec<Value> {
+    let text = crate::convert::shown(id);
     let mut values: Vec<Value> = kept::to_value(id).into_iter().filter(|value| !value.is_null()).collect();
     values.extend(text.parse::<i64>().ok().map(Value::Int));
     values.extend(text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::Float));
@@ -50,7 +49,7 @@ pub(crate) fn candidates(id: &Object) -> Vec<Value> {
 
 /// What is known of one database's ids, so that no look-up goes through all names of the catalogue.
 #[derive(Debug, Default)]
-pub(crate) struct OwnIds {
+pub struct OwnIds {
     /// How many names the catalogue had when indexes were last made.
     indexed: AtomicUsize,
     named: Mutex<Named>,
@@ -66,7 +65,7 @@ struct Named {
 
 impl OwnIds {
     /// What may have such ids: each label (or type); none where that is not known.
-    pub(crate) fn targets(&self, catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
+    pub fn targets(&self, catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
         catalog.key(mark)?;
         let (keys, mut named) = (catalog.names().keys(), self.named.lock());
         for (place, key) in keys.iter().enumerate().skip(named.looked_at) {
@@ -81,18 +80,18 @@ impl OwnIds {
     }
 }
 
-impl Database {
-    /// Makes the indexes that ids of clients lack. Cost where nothing new was named: one comparison.
-    pub(crate) fn index_own_ids(&self) {
-        let snapshot = self.snapshot();
+impl OwnIds {
+    /// Makes the indexes that ids of clients lack; what refuses to be made is told. Cost where nothing new was named: one comparison.
+    pub fn index(&self, engine: &Engine, mut refused: impl FnMut(TransactError)) {
+        let snapshot = engine.snapshot();
         let catalog = snapshot.catalog();
         let names = catalog.names().keys().len();
-        if self.own_ids().indexed.swap(names, Ordering::Relaxed) == names {
+        if self.indexed.swap(names, Ordering::Relaxed) == names {
             return;
         }
         let Some(own) = catalog.key(OWN_ID) else { return };
         for mark in [OF_LABEL, OF_TYPE] {
-            for target in self.own_ids().targets(catalog, mark).unwrap_or_default() {
+            for target in self.targets(catalog, mark).unwrap_or_default() {
                 if catalog.index_for(target, &[own]).is_some() {
                     continue;
                 }
@@ -102,8 +101,8 @@ impl Database {
                 };
                 let name = name.map(|name| format!("{mark} {name}"));
                 let request = IndexRequest { name, target, keys: vec![own], if_not_exists: true };
-                if let Err(error) = self.engine().create_index(&request) {
-                    self.note(&format!("ids of Gremlin's clients are not indexed: {}", Error::from(error)));
+                if let Err(error) = engine.create_index(&request) {
+                    refused(error);
                 }
             }
         }
@@ -113,7 +112,6 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MEMORY, Options};
 
     /// The plain form: all names, each time.
     fn twin(catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
@@ -123,10 +121,11 @@ mod tests {
 
     #[test]
     fn what_has_ids_is_told_of_every_snapshot_in_any_order() {
-        let database = Database::open(MEMORY, Options::default()).expect("a database in memory opens");
-        let mut snapshots = vec![database.snapshot()];
+        let options = transact::OpenOptions::default();
+        let (engine, _) = transact::open(None, &options).expect("a graph in memory opens");
+        let mut snapshots = vec![engine.snapshot()];
         for number in 0..40 {
-            let transaction = database.engine().begin(transact::Mode::Write);
+            let transaction = engine.begin(transact::Mode::Write);
             let (label, kind) = (format!("L{}", number % 7), format!("R{}", number % 5));
             let key = transaction.key(&format!("plain{number}")).expect("a key");
             if number > 3 {
@@ -146,7 +145,7 @@ mod tests {
             let labels = [transaction.label(&label).expect("a label")];
             transaction.create_vertex(&labels, vec![(key, 1.into())]).expect("a vertex");
             transaction.commit().expect("a commit");
-            snapshots.push(database.snapshot());
+            snapshots.push(engine.snapshot());
         }
         let mut chance = world::chance::Chance::seeded(5);
         for _ in 0..20 {

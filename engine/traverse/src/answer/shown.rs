@@ -1,8 +1,7 @@
 //! What stands behind the number of a vertex or edge, for a door that writes one out.
 
-use super::GremlinAnswer;
 use super::kept::{self, OWN_ID};
-use crate::Error;
+use super::{Answer, AnswerError};
 use gremlin::{Object, VertexProperty};
 use model::{EdgeRef, Value, VertexId};
 use std::sync::Arc;
@@ -34,9 +33,9 @@ pub struct ShownEdge {
     pub properties: Vec<(Arc<str>, Object)>,
 }
 
-impl GremlinAnswer {
+impl Answer {
     /// A vertex; one that is gone has no label and no properties.
-    pub fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, Error> {
+    pub fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, AnswerError> {
         let view = &self.view;
         let id = vertex_id(view, vertex)?;
         let label = labels(view, vertex)?.join("::").into();
@@ -53,12 +52,12 @@ impl GremlinAnswer {
         Ok(ShownVertex { id, label, properties })
     }
     /// The id and label of a vertex.
-    pub fn vertex_name(&self, vertex: VertexId) -> Result<(Object, Arc<str>), Error> {
+    pub fn vertex_name(&self, vertex: VertexId) -> Result<(Object, Arc<str>), AnswerError> {
         let id = vertex_id(&self.view, vertex)?;
         Ok((id, labels(&self.view, vertex)?.join("::").into()))
     }
     /// An edge; one that is gone has no properties.
-    pub fn edge(&self, edge: &EdgeRef) -> Result<ShownEdge, Error> {
+    pub fn edge(&self, edge: &EdgeRef) -> Result<ShownEdge, AnswerError> {
         let view = &self.view;
         let properties = match view.edge(edge.id)? {
             Some(_) => named(view, view.edge_properties(edge.id)?),
@@ -80,7 +79,7 @@ impl GremlinAnswer {
     }
     /// The id of a vertex property.
     pub fn property_id(&self, property: &VertexProperty) -> Object {
-        traverse::property_id(property)
+        crate::property_id(property)
     }
 }
 

@@ -9,9 +9,9 @@
 //! each time, and one that began with a rare kind is served soon. Cost of a look-up: one hash of the text, and a look at each binding that
 //! is used.
 
+use super::Params;
 use super::planned::PlannedTraversal;
-use crate::Params;
-use crate::cache::PLANS_MAX;
+use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX};
 use gremlin::shape::{self, Constant};
 use gremlin::{Argument, Bindings, Object, Request, Terminal, Traversal};
 use hashbrown::HashMap;
@@ -22,9 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use store::Snapshot;
 
-/// A longer text is not worth keeping.
-const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// Nor one with more bindings.
+/// A text with more bindings is not worth keeping.
 const BINDINGS_MAX: usize = 64;
 /// Nor one that would keep more bytes of its bindings: their names, and the values it is kept for alone.
 const BINDING_BYTES_MAX: usize = 4 * 1024;
@@ -49,17 +47,21 @@ enum Kind {
 }
 
 /// A text that is one traversal.
-pub(crate) struct KeptText {
+struct KeptText {
     text: Arc<str>,
     /// None where its bindings are more than constants, or the algebra cannot say it.
-    known: Option<Known>,
+    known: Option<Arc<Known>>,
     /// How often it was asked with bindings that what is known does not serve.
     missed: AtomicU32,
 }
 
 /// What is known of it.
-pub(crate) struct Known {
+pub struct Known {
+    /// The text.
+    pub text: Arc<str>,
+    /// The plan of its traversal.
     pub plan: PlannedTraversal,
+    /// How it ends.
     pub terminal: Terminal,
     /// What `with()` says of its time, in milliseconds.
     pub timeout_ms: Option<i64>,
@@ -72,14 +74,14 @@ pub(crate) struct Known {
 
 /// Texts that were asked; all are forgotten when there are too many.
 #[derive(Default)]
-pub(crate) struct Texts {
+pub struct Texts {
     kept: Mutex<HashMap<u64, Arc<KeptText>, foldhash::fast::RandomState>>,
 }
 
 /// What is known of a text asked anew.
-pub(crate) enum Asked {
+pub enum Asked {
     /// Its plan, with these parameters.
-    Planned(Arc<KeptText>, Params),
+    Planned(Arc<Known>, Params),
     /// It is better parsed.
     Parsed,
     /// What it is should be found out: it was not asked before, or not with such bindings.
@@ -102,13 +104,13 @@ impl Texts {
         }
         match known.params(bindings) {
             Some(_) if !known.plan.is_fresh(snapshot) => Asked::New,
-            Some(params) => Asked::Planned(kept, params),
+            Some(params) => Asked::Planned(known.clone(), params),
             None => kept.misses(),
         }
     }
     /// Keeps what a text was found to be.
     pub fn put(&self, text: &str, known: Option<Known>) {
-        if text.len() > TEXT_BYTES_MAX {
+        if text.len() > PLAN_TEXT_BYTES_MAX {
             return;
         }
         let (mut kept, hash) = (self.kept.lock(), hash(text));
@@ -117,23 +119,17 @@ impl Texts {
         if kept.len() >= PLANS_MAX {
             kept.clear();
         }
-        kept.insert(hash, Arc::new(KeptText { text: text.into(), known, missed }));
+        let known = known.map(Arc::new);
+        let text = known.as_ref().map_or_else(|| text.into(), |known| known.text.clone());
+        kept.insert(hash, Arc::new(KeptText { text, known, missed }));
     }
 }
 
 impl KeptText {
-    /// What is known of it; of one that was looked up with success, something is.
-    pub fn known(&self) -> Option<&Known> {
-        self.known.as_ref()
-    }
     /// It was asked with bindings that are not served.
     fn misses(&self) -> Asked {
         let times = self.missed.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         if times.is_power_of_two() { Asked::New } else { Asked::Parsed }
-    }
-    /// As it was written.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 }
 
@@ -170,6 +166,7 @@ impl Known {
         }
         let sources = first.1.iter().zip(&second.1).map(|pair| source(pair, &others));
         Some(Known {
+            text: text.into(),
             plan,
             terminal,
             timeout_ms: traversal.option("evaluationTimeout").and_then(Object::as_long),

@@ -1,8 +1,8 @@
 //! `explain()` and `profile()`: how a traversal runs, as text.
 
-use super::planned::PlannedTraversal;
-use crate::profile::Profiling;
-use crate::{Database, Error, profile};
+use super::AnswerError;
+use super::planned::{PlannedTraversal, Plans};
+use execute::profiling::Profiling;
 use gremlin::{Argument, Instruction, Metrics, Traversal, shape};
 use plan::explain::PlanDescription;
 use plan::statement::Mode;
@@ -17,14 +17,14 @@ const MACHINE: &str =
 const NAME_LETTERS_MAX: usize = 60;
 
 /// The traversal without an `explain()` or `profile()` at its end, if this is there.
-pub(crate) fn without(word: &str, traversal: &Traversal) -> Option<Traversal> {
+pub fn without(word: &str, traversal: &Traversal) -> Option<Traversal> {
     let (last, before) = traversal.steps.split_last()?;
     (&*last.name == word && last.arguments.is_empty() && !before.is_empty())
         .then(|| Traversal { source: traversal.source.clone(), steps: before.to_vec() })
 }
 
 /// The traversal without a `profile()` at its end, or without the two steps that put its metrics aside and fetch them.
-pub(crate) fn unprofiled(traversal: &Traversal) -> Option<Traversal> {
+pub fn unprofiled(traversal: &Traversal) -> Option<Traversal> {
     let name = |step: &Instruction| step.arguments.first().and_then(Argument::value).cloned();
     if let [before @ .., profile, cap] = traversal.steps.as_slice()
         && (&*profile.name, &*cap.name) == ("profile", "cap")
@@ -37,7 +37,7 @@ pub(crate) fn unprofiled(traversal: &Traversal) -> Option<Traversal> {
 }
 
 /// What each operator of a plan did: as text, and one by one.
-pub(crate) fn measures(profiling: &Profiling, nodes: &[execute::NodeProfile]) -> (String, Vec<Metrics>) {
+pub fn measures(profiling: &Profiling, nodes: &[execute::NodeProfile]) -> (String, Vec<Metrics>) {
     let (text, tree) = profiling.describe(nodes);
     let mut parts = Vec::new();
     operators(&tree, nodes, &mut parts);
@@ -64,7 +64,7 @@ fn operators(tree: &PlanDescription, nodes: &[execute::NodeProfile], parts: &mut
 }
 
 /// The machine's steps with what each did, one a line.
-pub(crate) fn table(parts: &[Metrics]) -> String {
+pub fn table(parts: &[Metrics]) -> String {
     let mut text = MACHINE.to_string();
     let width = parts.iter().map(|part| part.name.chars().count().min(NAME_LETTERS_MAX)).max().unwrap_or(0);
     for part in parts {
@@ -81,16 +81,16 @@ pub(crate) fn table(parts: &[Metrics]) -> String {
 }
 
 /// The steps, one a line; and where they become a plan, the plan with estimates and the constants it is given.
-pub(crate) fn explained(
-    database: &Database,
+pub fn explained(
+    plans: &Plans,
     traversal: &Traversal,
     snapshot: &Snapshot,
     machine_only: bool,
-) -> Result<String, Error> {
+) -> Result<String, AnswerError> {
     let mut text = format!("{traversal}\n");
     let planned = match machine_only {
         true => None,
-        false => database.plan_gremlin(traversal, snapshot)?,
+        false => plans.plan(traversal, snapshot)?,
     };
     let Some(planned) = planned else {
         gremlin::check(traversal)?;
@@ -112,13 +112,10 @@ fn steps(all: &[Instruction], depth: usize, text: &mut String) {
 }
 
 /// A plan whose run is measured.
-pub(crate) fn measured(
-    planned: &PlannedTraversal,
-    snapshot: &Snapshot,
-) -> (PlannedTraversal, profile::Profiling) {
+pub fn measured(planned: &PlannedTraversal, snapshot: &Snapshot) -> (PlannedTraversal, Profiling) {
     let mut statement = planned.planned.statement.clone();
     statement.mode = Mode::Profile;
-    let again = crate::cache::Planned::new(statement, false, snapshot);
+    let again = execute::Prepared::new(statement, false, snapshot);
     let planned = PlannedTraversal::new(again, planned.result.clone(), snapshot);
     let profiling = Profiling::of(&planned.planned, snapshot);
     (planned, profiling)

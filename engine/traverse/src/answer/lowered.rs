@@ -1,7 +1,6 @@
 //! Rows of a lowered traversal as the objects a traversal gives.
 
-use super::kept;
-use crate::{Error, entity};
+use super::{AnswerError, Objects, kept};
 use execute::ResultStream;
 use gremlin::{Object, ResultKind, Shape};
 use model::{Batch, Value};
@@ -14,7 +13,7 @@ pub(super) fn next(
     stream: &mut ResultStream,
     result: &ResultKind,
     transaction: Option<&Transaction>,
-) -> Result<Option<Vec<(Object, u64)>>, Error> {
+) -> Result<Option<Objects>, AnswerError> {
     let Some(batch) = stream.next().transpose()? else { return Ok(None) };
     record(&batch, transaction);
     if let ResultKind::Map(key, value) = result {
@@ -25,7 +24,7 @@ pub(super) fn next(
 
 fn record(batch: &Batch, transaction: Option<&Transaction>) {
     if let Some(transaction) = transaction.filter(|transaction| transaction.mode() == Mode::Write) {
-        entity::record_shown(batch, transaction.reads());
+        execute::record_shown(batch, transaction.reads());
     }
 }
 
@@ -78,7 +77,7 @@ fn map(
     (key, value): (&Shape, &Shape),
     stream: &mut ResultStream,
     transaction: Option<&Transaction>,
-) -> Result<Object, Error> {
+) -> Result<Object, AnswerError> {
     let (mut pairs, mut next) = (Vec::new(), Some(first));
     while let Some(batch) = next {
         let pair = |row| (shaped(&batch.get(row, 0), key), shaped(&batch.get(row, 1), value));

@@ -3,11 +3,10 @@
 //! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
 //! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
 
-use super::kept;
-use super::texts::Texts;
-use crate::cache::{PLANS_MAX, Planned};
-use crate::{Database, Error, Params};
-use gremlin::{ResultKind, Traversal, shape};
+use super::texts::{Asked, Known, Texts};
+use super::{AnswerError, Params, kept};
+use execute::{PLANS_MAX, Prepared};
+use gremlin::{Bindings, Request, ResultKind, Traversal, shape};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plan::StatementKind;
@@ -21,8 +20,10 @@ const TRAVERSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// A traversal's plan.
 #[derive(Clone)]
-pub(crate) struct PlannedTraversal {
-    pub planned: Arc<Planned>,
+pub struct PlannedTraversal {
+    /// The plan.
+    pub planned: Arc<Prepared>,
+    /// What its rows become.
     pub result: Arc<ResultKind>,
     /// Does the machine do less, since it puts equal traversers together?
     bulks: bool,
@@ -31,7 +32,8 @@ pub(crate) struct PlannedTraversal {
 }
 
 impl PlannedTraversal {
-    pub fn new(planned: Planned, result: Arc<ResultKind>, snapshot: &Snapshot) -> PlannedTraversal {
+    /// Of a plan that was made for this snapshot.
+    pub fn new(planned: Prepared, result: Arc<ResultKind>, snapshot: &Snapshot) -> PlannedTraversal {
         PlannedTraversal { planned: Arc::new(planned), result, bulks: false, keys: keys_known(snapshot) }
     }
     /// Is it still right for the graph, and for what its properties hold?
@@ -57,16 +59,12 @@ struct Entry {
 
 /// Plans that were made; all are forgotten when there are too many.
 #[derive(Default)]
-pub(crate) struct Plans {
+pub struct Plans {
     texts: Texts,
     kept: Mutex<HashMap<u64, Arc<Entry>, foldhash::fast::RandomState>>,
 }
 
 impl Plans {
-    /// The texts that were asked.
-    pub fn texts(&self) -> &Texts {
-        &self.texts
-    }
     fn get(&self, hash: u64, traversal: &Traversal, snapshot: &Snapshot) -> Option<Arc<Entry>> {
         let entry = self.kept.lock().get(&hash).cloned()?;
         let fresh = entry.plan.as_ref().is_none_or(|plan| plan.is_fresh(snapshot));
@@ -85,16 +83,27 @@ impl Plans {
     }
 }
 
-impl Database {
-    /// The plan of a traversal, from the cache or made now; none where the algebra cannot say it.
-    pub(crate) fn plan_gremlin(
+/// What a text comes to.
+pub enum Script {
+    /// It was asked before: its plan, with these parameters.
+    Planned(Arc<Known>, Params),
+    /// It was read.
+    Requests(Vec<Request>),
+}
+
+impl Plans {
+    /// The plan of a traversal, kept or made now; none where the algebra cannot say it.
+    ///
+    /// # Errors
+    /// The traversal is wrong, or cannot be planned.
+    pub fn plan(
         &self,
         traversal: &Traversal,
         snapshot: &Snapshot,
-    ) -> Result<Option<PlannedTraversal>, Error> {
+    ) -> Result<Option<PlannedTraversal>, AnswerError> {
         let Some(facts) = kept::facts(snapshot, traversal) else { return Ok(None) };
         let hash = shape::hash(traversal);
-        if let Some(entry) = self.traversals().get(hash, traversal, snapshot) {
+        if let Some(entry) = self.get(hash, traversal, snapshot) {
             return Ok(entry.plan.clone().filter(|plan| !plan.bulks));
         }
         gremlin::check(traversal)?;
@@ -102,28 +111,51 @@ impl Database {
             Some(lowered) => {
                 let planning = execute::planning::SnapshotPlanning::new(snapshot.clone());
                 let statement = plan::optimize(lowered.statement, &planning)?;
-                let planned = Planned::new(statement, false, snapshot);
+                let planned = Prepared::new(statement, false, snapshot);
                 let bulks = bulks(traversal, &planned, snapshot);
                 let result = Arc::new(lowered.result);
                 Some(PlannedTraversal { bulks, ..PlannedTraversal::new(planned, result, snapshot) })
             }
             None => None,
         };
-        self.traversals().put(hash, Entry { made_for: traversal.clone(), plan: plan.clone() });
+        self.put(hash, Entry { made_for: traversal.clone(), plan: plan.clone() });
         Ok(plan.filter(|plan| !plan.bulks))
+    }
+    /// Reads a text, or, where it was asked before with bindings of the same kinds, finds its plan.
+    ///
+    /// # Errors
+    /// The text cannot be read.
+    pub fn read(&self, text: &str, bindings: &Bindings, snapshot: &Snapshot) -> Result<Script, AnswerError> {
+        match self.texts.get(text, bindings, snapshot) {
+            Asked::Planned(known, params) => Ok(Script::Planned(known, params)),
+            Asked::Parsed => Ok(Script::Requests(gremlin::parse(text, bindings)?)),
+            Asked::New => {
+                let requests = gremlin::parse(text, bindings)?;
+                let known = match requests.as_slice() {
+                    [Request::Traversal(traversal, terminal)] => {
+                        // what is wrong with it is told when it runs
+                        let plan = self.plan(traversal, snapshot).ok().flatten();
+                        plan.and_then(|plan| Known::of(text, bindings, (traversal, *terminal), plan))
+                    }
+                    _ => None,
+                };
+                self.texts.put(text, known);
+                Ok(Script::Requests(requests))
+            }
+        }
     }
 }
 
 /// Does the machine do much less than a plan would? A plan goes through every way there is; traversers that differ in nothing are one,
 /// so at each step there are at most as many as places to stand, times the objects that each of their labels may stand for.
-fn bulks(traversal: &Traversal, planned: &Planned, snapshot: &Snapshot) -> bool {
+fn bulks(traversal: &Traversal, planned: &Prepared, snapshot: &Snapshot) -> bool {
     let StatementKind::Query { plan, .. } = &planned.statement.kind else { return false };
     let planning = execute::planning::SnapshotPlanning::new(snapshot.clone());
     let rows: f64 = plan::estimate::estimates(plan, &planning).iter().sum();
     if rows < ROWS_MIN {
         return false;
     }
-    let Ok(compiled) = traverse::compile(traversal) else { return false };
+    let Ok(compiled) = crate::compile(traversal) else { return false };
     if !compiled.bulks() {
         return false;
     }
@@ -134,7 +166,7 @@ fn bulks(traversal: &Traversal, planned: &Planned, snapshot: &Snapshot) -> bool 
 }
 
 /// The constants of a traversal as the parameters of its plan.
-pub(crate) fn params(traversal: &Traversal, planned: &Planned) -> Params {
+pub fn params(traversal: &Traversal, planned: &Prepared) -> Params {
     let names = planned.statement.parameters.iter().cloned();
     names.zip(shape::constants(traversal).iter().map(shape::Constant::value)).collect()
 }

@@ -1,0 +1,79 @@
+//! A plan that is kept, so that what is asked again is neither read nor planned again.
+//!
+//! A plan stays right whatever is committed, since names are bound when it starts; it goes stale when indexes come or go, or when
+//! the graph has grown or shrunk so much that another plan would be better.
+
+use super::{Credit, Ready};
+use plan::{Statement, StatementKind};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::Snapshot;
+
+/// Plans that a cache keeps.
+pub const PLANS_MAX: usize = 1_024;
+/// Bytes of a text that is worth keeping with its plan.
+pub const PLAN_TEXT_BYTES_MAX: usize = 64 * 1024;
+/// A plan is made anew when the graph's size changed by more than this factor.
+const GROWTH_MAX: f64 = 4.0;
+
+/// A plan, and what it was made for.
+pub struct Prepared {
+    /// The plan.
+    pub statement: Statement,
+    /// Does it write to the graph?
+    pub writes: bool,
+    /// Is it tried on the thread that asks?
+    pub credit: Credit,
+    /// What was compiled of it.
+    pub ready: Ready,
+    indexes: u64,
+    size: f64,
+    /// Place of the last snapshot for which it was found fresh.
+    fresh_at: AtomicU64,
+}
+
+impl Prepared {
+    /// A plan that was made for this snapshot.
+    pub fn new(statement: Statement, writes: bool, snapshot: &Snapshot) -> Prepared {
+        Prepared {
+            credit: Credit::new(&statement),
+            ready: Ready::new(&statement),
+            statement,
+            writes,
+            fresh_at: AtomicU64::new(snapshot.place()),
+            indexes: index_stamp(snapshot),
+            size: size(snapshot),
+        }
+    }
+    /// Does the plan itself write, apart from what is run before it?
+    pub fn own_plan_writes(&self) -> bool {
+        matches!(&self.statement.kind, StatementKind::Query { plan, .. } if plan.writes())
+    }
+    /// Is it still right for the indexes, and for the size of the graph?
+    pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
+        let place = snapshot.place();
+        if self.fresh_at.load(Ordering::Relaxed) == place {
+            return true;
+        }
+        let growth = size(snapshot) / self.size;
+        let is_fresh =
+            self.indexes == index_stamp(snapshot) && (1.0 / GROWTH_MAX..=GROWTH_MAX).contains(&growth);
+        if is_fresh {
+            self.fresh_at.store(place, Ordering::Relaxed);
+        }
+        is_fresh
+    }
+}
+
+/// Tells whether the indexes changed: what each is about, not its number alone, since the number of a dropped one is used again.
+fn index_stamp(snapshot: &Snapshot) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    for index in snapshot.catalog().indexes() {
+        (index.id, index.target, &index.keys, index.unique).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn size(snapshot: &Snapshot) -> f64 {
+    snapshot.statistics().vertices() as f64 + snapshot.statistics().edges() as f64 + 1_000.0
+}

@@ -1,0 +1,133 @@
+//! What is told of a plan: as text and as a tree, with estimated and true rows.
+
+use crate::planning::SnapshotPlanning;
+use crate::{NodeProfile, Prepared, searches};
+use plan::explain::{self, OperatorProfile, PlanDescription};
+use plan::statement::Mode;
+use plan::{Statement, StatementKind};
+use store::Snapshot;
+
+/// What is needed to describe a plan once it has run.
+pub struct Profiling {
+    statement: Statement,
+    estimates: Vec<f64>,
+}
+
+impl Profiling {
+    /// Something, if the statement asked for PROFILE.
+    pub fn wanted(planned: &Prepared, snapshot: &Snapshot) -> Option<Profiling> {
+        (planned.statement.mode == Mode::Profile).then(|| Profiling::of(planned, snapshot))
+    }
+    /// What is needed of a plan that is described whatever its statement asked for.
+    pub fn of(planned: &Prepared, snapshot: &Snapshot) -> Profiling {
+        Profiling { statement: planned.statement.clone(), estimates: estimates(&planned.statement, snapshot) }
+    }
+    /// The plan as text, with estimates alone.
+    pub fn plain(&self) -> String {
+        explain::render(&self.statement, &self.estimates, None)
+    }
+    /// The plan as text and as a tree, with what each node did.
+    pub fn describe(&self, nodes: &[NodeProfile]) -> (String, PlanDescription) {
+        let profile: Vec<explain::NodeProfile> = nodes
+            .iter()
+            .map(|node| explain::NodeProfile { rows: node.rows_out, time_nanos: node.cpu_ns })
+            .collect();
+        let mut text = explain::render(&self.statement, &self.estimates, Some(&profile));
+        let mut tree = described(&self.statement, &self.estimates);
+        attach(&mut tree, nodes);
+        for (number, node) in nodes.iter().enumerate() {
+            if let Some(shares) = shares(node) {
+                text.push_str(&format!("\n{number}: executors {shares} of its time"));
+                if let Some(node) = find(&mut tree, number) {
+                    node.arguments.push(("Executors", shares));
+                }
+            }
+        }
+        let told = nodes.iter().enumerate().filter(|(_, node)| !node.told.is_empty());
+        say(
+            &told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(),
+            &mut text,
+            &mut tree,
+        );
+        (text, tree)
+    }
+}
+
+/// The plan as text and as a tree, with estimates, and what is expected of its searches on so many executors.
+pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> (String, PlanDescription) {
+    let estimates = estimates(statement, snapshot);
+    let mut text = explain::render(statement, &estimates, None);
+    let mut tree = described(statement, &estimates);
+    let searches = searches::expected(statement, &estimates, snapshot, executors);
+    say(&searches, &mut text, &mut tree);
+    (text, tree)
+}
+
+fn estimates(statement: &Statement, snapshot: &Snapshot) -> Vec<f64> {
+    match &statement.kind {
+        StatementKind::Query { plan, .. } => {
+            plan::estimate::estimates(plan, &SnapshotPlanning::new(snapshot.clone()))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
+    explain::describe(statement, estimates).unwrap_or_else(|| PlanDescription {
+        number: 0,
+        name: "Command",
+        arguments: Vec::new(),
+        identifiers: Vec::new(),
+        estimated_rows: None,
+        profile: None,
+        children: Vec::new(),
+    })
+}
+
+/// Adds what is said of some nodes: below the text, and to the nodes of the tree.
+fn say(told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) {
+    for (number, words) in told {
+        text.push_str(&format!("\n{number}: {words}"));
+        if let Some(node) = find(tree, *number) {
+            node.arguments.push(("Search", words.clone()));
+        }
+    }
+}
+
+/// How a node's time is shared between executors, where several had some.
+fn shares(node: &NodeProfile) -> Option<String> {
+    let total = node.cpu_by_executor_ns.iter().sum::<u64>().max(1);
+    if node.cpu_by_executor_ns.iter().filter(|ns| **ns > 0).count() < 2 {
+        return None;
+    }
+    let percent = |ns: &u64| format!("{} %", (100 * ns + total / 2) / total);
+    Some(node.cpu_by_executor_ns.iter().map(percent).collect::<Vec<_>>().join(", "))
+}
+
+fn find(tree: &mut PlanDescription, number: usize) -> Option<&mut PlanDescription> {
+    if tree.number == number {
+        return Some(tree);
+    }
+    tree.children.iter_mut().find_map(|child| find(child, number))
+}
+
+fn attach(tree: &mut PlanDescription, nodes: &[NodeProfile]) {
+    if let Some(node) = nodes.get(tree.number) {
+        let db_hits = db_hits(tree.name, node);
+        tree.profile = Some(OperatorProfile { rows: node.rows_out, db_hits, time_ns: node.cpu_ns });
+    }
+    tree.children.iter_mut().for_each(|child| attach(child, nodes));
+}
+
+/// What an operator asked the store for, by its rows: the store itself counts nothing, so that reading stays cheap.
+fn db_hits(name: &str, node: &NodeProfile) -> u64 {
+    match name {
+        "ScanVertices" | "SeekVertices" | "SeekEdges" | "SeekIds" => node.rows_out,
+        "Expand" | "ExpandPath" | "ExpandPattern" | "CountMatches" | "Intersect" | "Match" => {
+            node.rows_in + node.rows_out
+        }
+        "Filter" => node.rows_in,
+        "Create" | "Merge" | "Set" | "Delete" => node.rows_out,
+        _ => 0,
+    }
+}
