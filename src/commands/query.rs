@@ -86,10 +86,18 @@ impl Query {
         let database = folder::open(&self.database, self.create, self.opening.options())?;
         let before = database.commit_counts().commits;
         let is_script = self.text == "-" || statements.len() > 1;
-        let place =
-            |statement: &StatementText<'_>| ScriptPlace::BEGIN.after(&text, statement.span.start as usize);
+        // From one statement to the next: a script may have very many.
+        let (mut place, mut at) = (ScriptPlace::BEGIN, 0);
+        let placed = |one: &StatementText<'_>| {
+            let start = one.span.start as usize;
+            place = place.after(&text[at..], start - at);
+            at = start;
+            place
+        };
+        let places: Vec<ScriptPlace> = statements.iter().map(placed).collect();
+        let placed = statements.iter().zip(places);
         let statements: Vec<(&str, Option<ScriptPlace>)> =
-            statements.iter().map(|one| (one.text, is_script.then(|| place(one)))).collect();
+            placed.map(|(one, place)| (one.text, is_script.then_some(place))).collect();
         let outcome = self.answer(&database, &statements);
         if database.commit_counts().commits != before {
             // In order, so that the next open need not replay the log. After a failure what was committed is safe in the log.
