@@ -11,13 +11,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use world::disk::{Disk, DiskError, DiskFile, OpenHow, OverlayDisk};
+use world::disk::{Disk, DiskError, DiskFile, OpenHow, OverlayDisk, replace_whole};
 
 use crate::checkpoints::blobs::blob_path;
 use crate::checkpoints::current::{CURRENT_NAME, Current};
 use crate::checkpoints::data_folder;
 use crate::folder::{IDENTITY_NAME, encode_identity, log_folder, read_identity};
-use crate::header::{Kind, replace_synced, seal, u64_at, unseal};
+use crate::header::{Kind, seal, u64_at, unseal};
 use crate::log::segment::{Segment, segment_numbers};
 use crate::{DurableError, DurableResult, Report, verify};
 
@@ -61,7 +61,7 @@ pub fn backup(
     let sources = gather(&**disk, database)?;
     transfer(disk, folder, &sources, examine, |disk, place| {
         let body = sources.creation_id.to_le_bytes();
-        replace_synced(disk, folder, BACKUP_NAME, &seal(Kind::Backup, place, &body))
+        Ok(replace_whole(disk, folder, BACKUP_NAME, &seal(Kind::Backup, place, &body))?)
     })
 }
 
@@ -81,7 +81,7 @@ pub fn restore(
     demand_sound(backup, &verify(disk, backup)?)?;
     let sources = gather(&**disk, backup)?;
     transfer(disk, folder, &sources, examine, |disk, _| {
-        replace_synced(disk, folder, IDENTITY_NAME, &encode_identity(sources.creation_id))
+        Ok(replace_whole(disk, folder, IDENTITY_NAME, &encode_identity(sources.creation_id))?)
     })
 }
 
@@ -90,7 +90,7 @@ pub fn as_database(disk: &Arc<dyn Disk>, folder: &Path) -> DurableResult<Arc<dyn
     let over: Arc<dyn Disk> = Arc::new(OverlayDisk::new(disk.clone()));
     if !over.exists(&folder.join(IDENTITY_NAME))? {
         let creation_id = if is_backup(&*over, folder)? { read_marker(&*over, folder)?.0 } else { 0 };
-        replace_synced(&*over, folder, IDENTITY_NAME, &encode_identity(creation_id))?;
+        replace_whole(&*over, folder, IDENTITY_NAME, &encode_identity(creation_id))?;
     }
     Ok(over)
 }
@@ -224,7 +224,7 @@ fn copy(disk: &dyn Disk, folder: &Path, sources: &Sources) -> DurableResult<Back
     }
     disk.sync_dir(&data_folder(folder))?;
     disk.sync_dir(&log_folder(folder))?;
-    replace_synced(disk, folder, CURRENT_NAME, &sources.current)?;
+    replace_whole(disk, folder, CURRENT_NAME, &sources.current)?;
     Ok(report)
 }
 

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use world::disk::{Disk, DiskError, DiskFile, OpenHow};
+use world::disk::{Disk, DiskError, DiskFile, OpenHow, replace_whole, write_synced};
 
 pub(crate) mod blobs;
 pub(crate) mod current;
 mod writer;
 
-use crate::header::{Kind, replace_synced, seal, unseal, write_synced};
+use crate::header::{Kind, seal, unseal};
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts};
 use current::{CURRENT_NAME, Current};
@@ -63,7 +63,7 @@ impl Checkpoints {
         let data = data_folder(root);
         disk.create_dir_all(&data)?;
         disk.sync_dir(&data)?;
-        replace_synced(disk, root, CURRENT_NAME, &Current::empty().encode())
+        Ok(replace_whole(disk, root, CURRENT_NAME, &Current::empty().encode())?)
     }
 
     /// Opens the checkpoints of a folder and removes what an interrupted one left behind.
@@ -272,8 +272,8 @@ impl Checkpoints {
         let fresh = self.root.join(format!("{CURRENT_NAME}.new"));
         let swapped = match write_synced(&*self.disk, &fresh, &next.encode()) {
             // Nothing is renamed yet: the old one stands, and another try may succeed.
-            Err(full @ DurableError::Disk(DiskError::Full { .. })) => return Err(full),
-            Err(error) => Err(error),
+            Err(full @ DiskError::Full { .. }) => return Err(full.into()),
+            Err(error) => Err(error.into()),
             Ok(()) => self.rename_current(&fresh),
         };
         match &swapped {

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use world::chance::Chance;
-use world::disk::{Disk, DiskError, DiskLock};
+use world::disk::{Disk, DiskError, DiskLock, replace_whole};
 
 use crate::backup::BACKUP_NAME;
 use crate::checkpoints::{Checkpoints, data_folder};
-use crate::header::{HEADER_BYTES, Kind, replace_synced, seal, u64_at, unseal};
+use crate::header::{HEADER_BYTES, Kind, seal, u64_at, unseal};
 use crate::log::segment::segment_numbers;
 use crate::{DurableError, DurableResult, Log};
 
@@ -157,7 +157,7 @@ fn create_database(disk: &dyn Disk, path: &Path) -> DurableResult<()> {
     let mut chance = Chance::from_system();
     let (high, low) = (chance.next_u64(), Chance::system_seed());
     let creation_id = u128::from(high) << 64 | u128::from(low);
-    replace_synced(disk, path, IDENTITY_NAME, &encode_identity(creation_id))
+    Ok(replace_whole(disk, path, IDENTITY_NAME, &encode_identity(creation_id))?)
 }
 
 /// The bytes of `IDENTITY`.

@@ -9,8 +9,6 @@
 
 use std::path::Path;
 
-use world::disk::{Disk, OpenHow};
-
 use crate::{DurableError, DurableResult};
 
 /// Length of the header.
@@ -143,21 +141,4 @@ pub(crate) fn unseal<'a>(kind: Kind, bytes: &'a [u8], file: &Path) -> DurableRes
         ));
     }
     Ok((header.first, body))
-}
-
-/// Writes a file whole and makes its bytes durable. Its name is durable after the folder is synced.
-pub(crate) fn write_synced(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> DurableResult<()> {
-    let file = disk.open(path, OpenHow::Replace)?;
-    file.write_at(bytes, 0)?;
-    file.sync()?;
-    Ok(())
-}
-
-/// Writes a file under another name, then swaps it in: after a crash the old or the new one is there, whole.
-pub(crate) fn replace_synced(disk: &dyn Disk, folder: &Path, name: &str, bytes: &[u8]) -> DurableResult<()> {
-    let fresh = folder.join(format!("{name}.new"));
-    write_synced(disk, &fresh, bytes)?;
-    disk.rename(&fresh, &folder.join(name))?;
-    disk.sync_dir(folder)?;
-    Ok(())
 }

@@ -153,6 +153,8 @@ pub struct Status {
 
 /// Reads that ask the leader with one message.
 struct Asking {
+    /// The question's number.
+    batch: u64,
     tokens: Vec<u64>,
     /// Ticks that they may still wait.
     left: usize,
@@ -180,8 +182,8 @@ pub struct Replica<M> {
     proposals: BTreeSet<u64>,
     /// Reads that wait for the question under way.
     new_reads: Vec<u64>,
-    /// Reads that ask the leader, by the number of their question: at most one question at a time.
-    asking: BTreeMap<u64, Asking>,
+    /// Reads that ask the leader: one question at a time.
+    asking: Option<Asking>,
     next_batch: u64,
     /// Reads that wait until an entry is applied, by entry.
     waiting: BTreeMap<u64, Vec<u64>>,
@@ -242,7 +244,7 @@ impl<M: StateMachine> Replica<M> {
             committed: VecDeque::new(),
             proposals: BTreeSet::new(),
             new_reads: Vec::new(),
-            asking: BTreeMap::new(),
+            asking: None,
             next_batch: 0,
             waiting: BTreeMap::new(),
             reads: 0,
@@ -301,28 +303,28 @@ impl<M: StateMachine> Replica<M> {
 
     fn tick(&mut self) {
         self.node.tick();
-        let (mut late, mut again) = (Vec::new(), Vec::new());
-        for (batch, asking) in &mut self.asking {
+        if let Some(mut asking) = self.asking.take() {
             asking.left -= 1;
-            match asking.left {
-                0 => late.push(*batch),
+            if asking.left == 0 {
+                asking.tokens.into_iter().for_each(|token| self.refuse_read(token));
+            } else {
                 // The question or its answer may be lost, or the leader be too new to know.
-                left if left.is_multiple_of(self.options.heartbeat_ticks) => again.push(*batch),
-                _ => {}
+                if asking.left.is_multiple_of(self.options.heartbeat_ticks) {
+                    self.node.read_index(self.context(asking.batch));
+                }
+                self.asking = Some(asking);
             }
         }
-        for batch in late {
-            let asking = self.asking.remove(&batch).expect("it was just seen");
-            asking.tokens.into_iter().for_each(|token| self.refuse_read(token));
-        }
         self.ask_new_reads();
-        again.into_iter().for_each(|batch| self.node.read_index(self.context(batch)));
         self.promote_learners();
     }
 
     /// Whatever is no message of the library, or one that it refuses, is passed over: the sender will send again.
     fn hear(&mut self, bytes: &[u8]) -> Result<(), ReplicateError> {
         let Ok(message) = Message::parse_from_bytes(bytes) else { return Ok(()) };
+        if message.to != self.id || !is_sound(&message, &self.node.raft.raft_log) {
+            return Ok(());
+        }
         let last = self.node.raft.raft_log.last_index();
         if message.get_msg_type() == MessageType::MsgHeartbeat && message.commit > last {
             let what = format!(
@@ -332,10 +334,8 @@ impl<M: StateMachine> Replica<M> {
             );
             return Err(ReplicateError::Foreign(what));
         }
-        if message.to == self.id && is_sound(&message, &self.node.raft.raft_log) {
-            // What the library refuses is late or of another group: the sender will send again, or not.
-            let _ = self.node.step(message);
-        }
+        // What the library refuses is late or of another group: the sender will send again, or not.
+        let _ = self.node.step(message);
         Ok(())
     }
 
@@ -375,14 +375,13 @@ impl<M: StateMachine> Replica<M> {
 
     /// One question to the leader for all reads that came while the last one was under way.
     fn ask_new_reads(&mut self) {
-        if self.new_reads.is_empty() || !self.asking.is_empty() {
+        if self.new_reads.is_empty() || self.asking.is_some() {
             return;
         }
         self.next_batch += 1;
-        let asking =
-            Asking { tokens: std::mem::take(&mut self.new_reads), left: 2 * self.options.election_ticks };
-        self.asking.insert(self.next_batch, asking);
-        self.node.read_index(self.context(self.next_batch));
+        let (batch, tokens) = (self.next_batch, std::mem::take(&mut self.new_reads));
+        self.asking = Some(Asking { batch, tokens, left: 2 * self.options.election_ticks });
+        self.node.read_index(self.context(batch));
     }
 
     fn change(&mut self, token: u64, change: &MemberChange) {
@@ -552,7 +551,7 @@ impl<M: StateMachine> Replica<M> {
 
     fn may_read(&mut self, context: &[u8], index: u64) {
         if let Some(batch) = self.token_of(context)
-            && let Some(asking) = self.asking.remove(&batch)
+            && let Some(asking) = self.asking.take_if(|asking| asking.batch == batch)
         {
             self.waiting.entry(index).or_default().extend(asking.tokens);
         }

@@ -19,7 +19,7 @@ use raft::{GetEntriesContext, RaftState, StorageError};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use world::disk::{Disk, OpenHow};
+use world::disk::Disk;
 
 mod snapshot_file;
 
@@ -315,15 +315,4 @@ pub(crate) fn metadata(index: u64, term: u64, members: &ConfState) -> raft::eraf
     metadata.set_conf_state(members.clone());
     (metadata.index, metadata.term) = (index, term);
     metadata
-}
-
-/// Writes a file that is there whole or not at all, under its final name.
-fn write_whole(disk: &dyn Disk, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), ReplicateError> {
-    let (path, unfinished) = (dir.join(name), dir.join(format!("{name}.unfinished")));
-    let file = disk.open(&unfinished, OpenHow::Replace)?;
-    file.write_at(bytes, 0)?;
-    file.sync()?;
-    disk.rename(&unfinished, &path)?;
-    disk.sync_dir(dir)?;
-    Ok(())
 }

@@ -83,5 +83,27 @@ pub trait DiskFile: Send + Sync {
 /// An exclusive lock, released when dropped.
 pub trait DiskLock: Send + Sync {}
 
+/// Writes a file of this name in a folder, in place of the one that is there. Durable on return; after a crash the old or the new
+/// one is there, whole. The bytes are written under the name with `.new` behind it first.
+///
+/// # Errors
+/// As the disk says. A full disk leaves the old file as it was; after another error either may be there.
+pub fn replace_whole(disk: &dyn Disk, folder: &Path, name: &str, bytes: &[u8]) -> DiskResult<()> {
+    let fresh = folder.join(format!("{name}.new"));
+    write_synced(disk, &fresh, bytes)?;
+    disk.rename(&fresh, &folder.join(name))?;
+    disk.sync_dir(folder)
+}
+
+/// Writes a file whole and makes its bytes durable. Its name is durable after its folder is synced.
+///
+/// # Errors
+/// As the disk says; then the file may hold any part of the bytes.
+pub fn write_synced(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> DiskResult<()> {
+    let file = disk.open(path, OpenHow::Replace)?;
+    file.write_at(bytes, 0)?;
+    file.sync()
+}
+
 #[cfg(test)]
 mod tests;

@@ -15,16 +15,15 @@
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use world::disk::{Disk, DiskResult, OpenHow};
+use world::disk::{Disk, replace_whole};
 
 /// Deaths after which a query is not tried again unless it is asked for.
 pub const DEATHS_MAX: u32 = 3;
 
 /// The file beside the graph. It holds JSON: the names of the queries that were begun, and how often.
 const FILE: &str = "installing.json";
-const NEW_FILE: &str = "installing.new";
 
 /// The installations that were begun and did not end.
 pub(super) struct Attempts {
@@ -104,27 +103,17 @@ impl Attempts {
         if let Some((disk, folder)) = &self.place {
             let bytes = serde_json::to_vec(begun).unwrap_or_default();
             // Where the disk is full, queries are installed even so.
-            let _ = replace(&**disk, folder, &bytes);
+            let _ = replace_whole(&**disk, folder, FILE, &bytes);
         }
     }
-}
-
-/// The file holds these bytes from now on, or what it held before.
-fn replace(disk: &dyn Disk, folder: &Path, bytes: &[u8]) -> DiskResult<()> {
-    let (file, new) = (folder.join(FILE), folder.join(NEW_FILE));
-    let opened = disk.open(&new, OpenHow::Replace)?;
-    opened.write_at(bytes, 0)?;
-    opened.sync()?;
-    drop(opened);
-    disk.rename(&new, &file)?;
-    disk.sync_dir(folder)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use world::disk::SimDisk;
+    use std::path::Path;
+    use world::disk::{OpenHow, SimDisk};
 
     fn attempts(disk: &SimDisk) -> Attempts {
         Attempts::read(Some((Arc::new(disk.clone()), "/db".into())))

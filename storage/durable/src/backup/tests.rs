@@ -52,7 +52,7 @@ fn a_backup_of_an_open_database_is_restored() {
         let mut chance = Chance::seeded(seed);
         let commits = chance.below(60);
         write(&store, &mut chance, commits);
-        crate::header::write_synced(&disk, &root.join("users.json"), b"{}").unwrap();
+        world::disk::write_synced(&disk, &root.join("users.json"), b"{}").unwrap();
         let (backup_at, restored_at) = (Path::new("/backups/monday"), Path::new("/restored"));
         let report = backup(&shared(&disk), &root, backup_at, &OPENS).unwrap();
         assert_eq!(report.place, store.last_place(), "seed {seed}");

@@ -119,7 +119,7 @@ fn a_folder_of_the_first_format_is_read() {
     let body = [1, 0, 0, 0, 1, 0, 0, 0];
     old.extend(body);
     old.extend(crc32fast::hash(&body).to_le_bytes());
-    crate::header::write_synced(&disk, &root.join(CURRENT_NAME), &old).unwrap();
+    world::disk::write_synced(&disk, &root.join(CURRENT_NAME), &old).unwrap();
     let checkpoints = open(&disk, &root).unwrap();
     assert_eq!(checkpoints.latest().unwrap(), Some((7, b"m".to_vec())));
     assert_eq!(checkpoints.anchors(), [Anchor { place: 7, sequence: 1, ..Anchor::default() }]);

@@ -246,9 +246,9 @@ impl EventGraph {
     pub fn references(&self, id: EventId) -> Result<u32, KronosError> {
         Ok(self.event(self.slot(id)?).references)
     }
-    /// The same by slot; nothing where no such slot is.
-    pub(super) fn references_of_slot(&self, slot: u32) -> Option<u64> {
-        (slot < self.slots).then(|| u64::from(self.event(slot).references))
+    /// The same by slot.
+    pub(super) fn references_of_slot(&self, slot: u32) -> u32 {
+        self.event(slot).references
     }
     /// Bytes of events, edges and the memory of searches.
     pub fn bytes(&self) -> usize {

@@ -242,17 +242,22 @@ impl Machine {
     /// The same for a machine that was read: the first thing that is wrong with it.
     pub(super) fn verify(&self) -> Result<(), String> {
         self.graph.verify()?;
-        let mut held = BTreeMap::<u32, u64>::new();
+        let mut held = vec![0_u32; self.graph.slots()];
         for (SessionId(id), session) in &self.sessions {
             session.verify().map_err(|what| format!("session {id}: {what}"))?;
-            let pairs = session.references.iter();
-            pairs.for_each(|(slot, count)| *held.entry(*slot).or_default() += u64::from(*count));
+            for (slot, count) in &session.references {
+                let of_slot = held.get_mut(*slot as usize);
+                let sum = of_slot.as_deref().and_then(|sum| sum.checked_add(*count));
+                let (Some(of_slot), Some(sum)) = (of_slot, sum) else {
+                    return Err(format!("session {id}: its references to slot {slot} are none of the graph's"));
+                };
+                *of_slot = sum;
+            }
         }
-        let wrong = held.iter().find(|(slot, count)| self.graph.references_of_slot(**slot) != Some(**count));
-        if let Some((slot, _)) = wrong {
+        if let Some(slot) = (0..held.len()).find(|slot| held[*slot] != self.graph.references_of_slot(*slot as u32)) {
             return Err(format!("the references of sessions to slot {slot} are not those of the graph"));
         }
-        if held.values().sum::<u64>() != self.graph.counts().references {
+        if held.iter().map(|count| u64::from(*count)).sum::<u64>() != self.graph.counts().references {
             return Err("the references of sessions are not those of the graph".into());
         }
         if !self.sessions.contains_key(&SHARED_SESSION)

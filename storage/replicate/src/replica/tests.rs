@@ -437,3 +437,30 @@ fn what_cannot_be_proposed_is_refused() {
     ];
     assert_eq!(outputs, Ok(wanted));
 }
+
+/// A heartbeat for another replica, or one that no member could send, ended this one: what it promised was judged before whom it was for.
+#[test]
+fn a_heartbeat_of_no_concern_is_passed_over() {
+    let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
+    let members = Members::of(["node-0", "node-1", "node-2"]);
+    let opened = Replica::open(
+        disk,
+        &PathBuf::from(DIR),
+        options("node-0", &members),
+        Listed::default(),
+        Chance::seeded(1),
+    );
+    let mut replica = opened.expect("the disk works");
+    let heartbeat = |from: &str, to: &str, term: u64| {
+        let mut message = Message::default();
+        message.set_msg_type(MessageType::MsgHeartbeat);
+        (message.from, message.to) = (replica_id(from), replica_id(to));
+        (message.term, message.commit) = (term, 1_000);
+        Input::Message(message.write_to_bytes().expect("it is whole"))
+    };
+    for passed_over in [heartbeat("node-1", "node-2", 5), heartbeat("node-1", "node-0", 0)] {
+        assert!(replica.step([passed_over]).is_ok());
+    }
+    let meant = replica.step([heartbeat("node-1", "node-0", 5)]);
+    assert!(matches!(meant, Err(ReplicateError::Foreign(_))), "{meant:?}");
+}

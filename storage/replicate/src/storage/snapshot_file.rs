@@ -6,12 +6,11 @@
 //!
 //! The checksum covers everything behind it. A file gets its final name only when it is whole and on disk.
 
-use super::write_whole;
 use crate::ReplicateError;
 use protobuf::Message as _;
 use raft::eraftpb::{ConfState, Snapshot};
 use std::path::Path;
-use world::disk::Disk;
+use world::disk::{Disk, replace_whole};
 
 const MAGIC: &[u8; 8] = b"TWSNAP01";
 const HEADER_BYTES: usize = 28;
@@ -55,7 +54,7 @@ impl SnapshotFile {
         let crc = crc32fast::hash(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         let index = snapshot.get_metadata().index;
-        write_whole(disk, dir, &name(index), &bytes)?;
+        replace_whole(disk, dir, &name(index), &bytes)?;
         Ok(described(from_place, bytes.len() as u64, snapshot))
     }
 
