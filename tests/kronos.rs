@@ -173,6 +173,9 @@ fn folders_and_addresses_that_do_not_fit_are_said() {
     let short = error(&["--data", "c", "--token-file", "short"]);
     assert!(short.contains("Kronos.Tokens") && short.contains("line 1"), "{short}");
     assert!(!short.contains("secret"));
+    // A status reads the same file in the same way.
+    let short = error(&["--status", "127.0.0.1:1", "--token-file", "short"]);
+    assert!(short.contains("Kronos.Tokens") && !short.contains("secret"), "{short}");
     let no_file = error(&["--data", "c", "--tls-cert", "none.pem", "--tls-key", "none.key"]);
     assert!(no_file.contains("Kronos.Tls") && no_file.contains("none.pem"), "{no_file}");
     place.file("a-file", "x");

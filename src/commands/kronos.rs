@@ -108,10 +108,9 @@ impl Kronos {
 }
 
 fn print_status(address: &str, tls_ca: Option<PathBuf>, token_file: Option<PathBuf>) -> Result<(), Exit> {
-    let text = |file: Option<PathBuf>| file.map(|file| world::files::read_text(&file)).transpose();
-    let (tls_ca, tokens) = (text(tls_ca)?, text(token_file)?);
-    let token = tokens.as_deref().and_then(|tokens| tokens.lines().next()).map(str::trim);
-    let stats = kronos::status(address, tls_ca.as_deref(), token)
+    let tls_ca = tls_ca.map(|file| world::files::read_text(&file)).transpose()?;
+    let tokens = token_file.map(|file| Tokens::from_file(&file)).transpose().map_err(failed)?;
+    let stats = kronos::status(address, tls_ca.as_deref(), tokens.as_ref().and_then(Tokens::first))
         .map_err(|what| Error::new("Tanglewood.ClientError.Kronos.Status", what))?;
     world::files::stdout().write_all(kronos::status_text(&stats).as_bytes())?;
     Ok(())

@@ -1,6 +1,7 @@
 //! The client: one session, the calls, the lease renewed in the background.
 
 use crate::cache::Cache;
+use crate::gather::{Calls, Gather, hand_out, joined};
 use crate::replicas::{Client, Replicas};
 use crate::types::{Assigned, Constraint, Event, Order, Stats};
 use crate::window::Window;
@@ -27,6 +28,7 @@ struct Shared {
     session: u64,
     window: Window,
     cache: Mutex<Cache>,
+    gather: Option<Arc<Gather>>,
     spread: bool,
     is_over: Arc<AtomicBool>,
     renewal: tokio::task::AbortHandle,
@@ -66,6 +68,7 @@ impl Kronos {
             session,
             window: Window::new(),
             cache: Mutex::new(Cache::new(options.cached_pairs)),
+            gather: options.gather.then(Arc::default),
             spread: options.spread,
             is_over,
             renewal: renewal.abort_handle(),
@@ -157,6 +160,33 @@ impl Kronos {
     /// # Errors
     /// A `must` contradicts an order that holds; an event is unknown, released or ordered with itself; the service is full.
     pub async fn assign_order(&self, constraints: &[Constraint]) -> Result<Vec<Assigned>, KronosError> {
+        let Some(gather) = &self.shared.gather else { return self.assign_alone(constraints).await };
+        let (answer, calls) = gather.put(constraints);
+        if let Some(calls) = calls {
+            tokio::spawn(self.clone().assign_gathered(calls));
+        }
+        let ended = || Err(KronosError::Unavailable("the runtime that called the service has ended".into()));
+        answer.await.unwrap_or_else(|_| ended())
+    }
+
+    /// Calls for all that wait, until nobody does.
+    async fn assign_gathered(self, mut calls: Calls) {
+        while let Some(parts) = calls.next() {
+            match self.assign_alone(&joined(&parts)).await {
+                Ok(assigned) => hand_out(parts, assigned),
+                // Somebody's constraints are refused, and nothing was carried out: each is told what becomes of its own.
+                Err(error) if parts.len() > 1 && error.is_refusal() => {
+                    for part in parts {
+                        let answer = self.assign_alone(&part.constraints).await;
+                        part.answer(answer);
+                    }
+                }
+                Err(error) => parts.into_iter().for_each(|part| part.answer(Err(error.clone()))),
+            }
+        }
+    }
+
+    async fn assign_alone(&self, constraints: &[Constraint]) -> Result<Vec<Assigned>, KronosError> {
         let batch = &constraints.iter().map(|one| one.wire()).collect::<Vec<_>>();
         let call = |mut client: Client, caller| async move {
             client.assign_order(wire::AssignOrderRequest { constraints: batch.clone(), caller }).await

@@ -72,6 +72,25 @@ impl KronosError {
     }
 }
 
+impl KronosError {
+    /// Did the service refuse the call for what it asks, with nothing carried out?
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            KronosError::NoEvent(_)
+            | KronosError::Contradiction { .. }
+            | KronosError::Precondition(_)
+            | KronosError::InvalidArgument(_)
+            | KronosError::Exhausted(_) => true,
+            KronosError::SessionOver(_)
+            | KronosError::Unauthenticated(_)
+            | KronosError::Forbidden(_)
+            | KronosError::Unavailable(_)
+            | KronosError::Options(_)
+            | KronosError::Other(..) => false,
+        }
+    }
+}
+
 impl From<Status> for KronosError {
     fn from(status: Status) -> KronosError {
         let said = |key| status.metadata().get(key).and_then(|value| value.to_str().ok());

@@ -32,11 +32,13 @@
 //! [`Kronos`] is the same for async programs (tokio). Both share their work: sessions with leases renewed in the background, failover to
 //! other replicas, retries that are carried out once, and a cache of ordered pairs, which can never change.
 //!
-//! Reading order: [`Options`], [`Kronos`], [`KronosError`], `replicas` (failover), `window` (request numbers), `cache`.
+//! Reading order: [`Options`], [`Kronos`], [`KronosError`], `replicas` (failover), `window` (request numbers), `cache`, `gather` (batches of
+//! several callers).
 
 mod cache;
 mod client;
 mod error;
+mod gather;
 mod options;
 mod replicas;
 mod types;

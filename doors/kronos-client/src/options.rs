@@ -25,6 +25,9 @@ pub struct Options {
     pub tls_name: Option<String>,
     /// Ordered pairs that are remembered; 0 asks every time.
     pub cached_pairs: usize,
+    /// Send the orders that several callers assign at the same time as one batch, which costs as much as one call. The orders that must hold,
+    /// of all these callers, then come before those preferred. A batch that is refused is sent again, each caller's part alone.
+    pub gather: bool,
     /// Ask a different replica with each question of orders, so that all of them share the work.
     pub spread: bool,
 }
@@ -40,6 +43,7 @@ impl Options {
             tls_ca: None,
             tls_name: None,
             cached_pairs: CACHED_PAIRS_MAX,
+            gather: false,
             spread: false,
         }
     }
@@ -55,6 +59,7 @@ impl std::fmt::Debug for Options {
             .field("has_token", &self.token.is_some())
             .field("has_tls", &self.tls_ca.is_some())
             .field("cached_pairs", &self.cached_pairs)
+            .field("gather", &self.gather)
             .field("spread", &self.spread)
             .finish_non_exhaustive()
     }

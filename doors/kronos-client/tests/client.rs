@@ -110,6 +110,43 @@ fn every_call_and_every_kind_of_error() {
     again.close().unwrap();
 }
 
+/// Callers whose orders go together: each gets its own answer, also where somebody's is refused.
+#[test]
+fn callers_that_gather_are_answered_each_for_itself() {
+    let group = Group::start(1);
+    let options = Options { gather: true, cached_pairs: 0, ..Options::new(group.addresses.clone()) };
+    let kronos = blocking::Kronos::connect_with(options).unwrap();
+    let e = kronos.create_events(2 * 16 * 50).unwrap();
+    let committed = kronos.stats().unwrap().committed;
+    world::threads::in_parallel("caller", 16, |caller| {
+        for round in 0..50 {
+            let at = 2 * (caller * 50 + round);
+            let assigned = kronos.assign_order(&[before(e[at], e[at + 1])]).unwrap();
+            assert_eq!(assigned, [Assigned { order: Order::Before, decided: true }]);
+        }
+    });
+    let calls = kronos.stats().unwrap().committed - committed;
+    assert!(calls < 16 * 50 / 2, "{calls} calls");
+    world::threads::in_parallel("caller", 16, |caller| {
+        for round in 0..50 {
+            let at = 2 * (caller * 50 + round);
+            let again = [before(e[at], e[at + 1]), before(e[at + 1], e[at])];
+            match kronos.assign_order(&again[..1 + usize::from(caller % 4 == 0)]) {
+                Ok(assigned) => assert_eq!(assigned, [Assigned { order: Order::Before, decided: false }]),
+                Err(KronosError::Contradiction { at: Some(1), .. }) => assert_eq!(caller % 4, 0),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+    let pairs: Vec<(Event, Event)> = e.as_chunks::<2>().0.iter().map(|pair| (pair[0], pair[1])).collect();
+    assert!(kronos.query_order(&pairs).unwrap().iter().all(|order| *order == Order::Before));
+    let none = kronos.assign_order(&[]).unwrap();
+    assert_eq!(none, []);
+    let many = vec![before(e[0], e[1]); tanglewood_kronos::BATCH_MAX + 1];
+    assert!(matches!(kronos.assign_order(&many), Err(KronosError::InvalidArgument(_))));
+    kronos.close().unwrap();
+}
+
 #[test]
 fn options_that_are_wrong_are_said_at_once() {
     for address in ["", "no address", "http://127.0.0.1:1"] {

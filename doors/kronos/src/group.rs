@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Request, Status};
-use world::disk::{Disk, DiskError, OpenHow};
+use world::disk::{Disk, DiskError, replace_whole};
 
 /// The metadata of messages between replicas: the group's number.
 const GROUP_KEY: &str = "kronos-group";
@@ -72,16 +72,7 @@ impl Group {
     fn keep(&self, number: Option<u64>) -> Result<(), DiskError> {
         let number = number.map_or("none".to_string(), |number| format!("{number:016x}"));
         let text = format!("group {number}\nreplica {}\n", self.shared.address);
-        let (disk, folder) = (&self.shared.disk, &self.shared.folder);
-        let new = folder.join(format!("{FILE}.new"));
-        if disk.exists(&new)? {
-            disk.remove(&new)?;
-        }
-        let file = disk.open(&new, OpenHow::CreateNew)?;
-        file.append(text.as_bytes())?;
-        file.sync()?;
-        disk.rename(&new, &folder.join(FILE))?;
-        disk.sync_dir(folder)
+        replace_whole(&*self.shared.disk, &self.shared.folder, FILE, text.as_bytes())
     }
 
     /// The number, for a message to another replica; nothing before it is known.

@@ -70,12 +70,16 @@ impl Tokens {
         }
     }
 
+    /// The first of the file: what its owner shows to others.
+    pub fn first(&self) -> Option<&str> {
+        self.0.first().map(String::as_str)
+    }
     fn admit(&self, shown: &str) -> bool {
         self.0.iter().fold(false, |known, token| known | is_same(token.as_bytes(), shown.as_bytes()))
     }
-    /// What this process shows to others.
+    /// The first, as metadata.
     fn own(&self) -> Option<MetadataValue<Ascii>> {
-        let mut value: MetadataValue<Ascii> = format!("Bearer {}", self.0.first()?).parse().ok()?;
+        let mut value: MetadataValue<Ascii> = format!("Bearer {}", self.first()?).parse().ok()?;
         value.set_sensitive(true);
         Some(value)
     }
@@ -224,6 +228,7 @@ mod tests {
     fn files_of_tokens_have_limits() {
         let good = Tokens::from_text("# two\n\n0123456789abcdef\n  abcdefghijklmnop-2  \n").unwrap();
         assert!(good.admit("0123456789abcdef") && good.admit("abcdefghijklmnop-2"));
+        assert_eq!(good.first(), Some("0123456789abcdef"), "a comment is no token");
         assert!(!good.admit("") && !good.admit("0123456789abcde") && !good.admit("0123456789abcdefg"));
         assert_eq!(format!("{good:?}"), "2 tokens");
         let longest = "x".repeat(TOKEN_BYTES_MAX);

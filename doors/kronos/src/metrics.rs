@@ -2,6 +2,7 @@
 //!
 //! Limits: connections at once, bytes and time of a request. A connection serves one request.
 
+use crate::places::ACCEPT_PAUSE;
 use crate::service::Service;
 use crate::wire::v1::StatsResponse;
 use std::fmt::Write;
@@ -18,8 +19,6 @@ const CONNECTIONS_MAX: usize = 16;
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 /// Time for a request and its answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// After an accept that failed, for want of file descriptors for example.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, service: Arc<Service>) {

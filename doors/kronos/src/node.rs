@@ -1,37 +1,51 @@
-//! The replica's thread: takes what came in the meantime, steps the replica once, hands out what it wants done.
+//! Who steps the replica: a caller that finds it idle, or else a thread.
 //!
-//! Invariant: every call that was taken is answered once, also where the thread ends.
+//! Idea: a request goes into the inbox. Whoever put it there takes the replica, if nobody has it, and steps it once with all that waits: so a lone
+//! call is carried out on the thread that read it, and wakes no other one. Where others have put requests there meanwhile, the thread goes on with
+//! them, so that no call is held up by those behind it. The thread also ticks.
+//! Invariants: every call that was taken is answered once, also where the replica ends; what lies in the inbox is seen by whoever has the replica, or
+//! by whoever looks after it was given back.
 //! Cost: one sync of the log for all proposals that came while the last one ran.
 
 use crate::machine::Shared;
 use crate::peers::Outbox;
 use crate::server_core::{Core, Outward, Request, Undelivered};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use parking_lot::Mutex;
 use replicate::{Input, Replica, ReplicateError};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use world::chance::Chance;
 use world::clock::{Clock, RealClock, monotonic_ns};
-use world::threads::{self, Thread};
+use world::threads::{self, Signal, Thread};
 
 /// Time between ticks: an election begins after 10 to 19 of them, heartbeats come every 2.
 pub(crate) const TICK: Duration = Duration::from_millis(30);
-/// What waits for the thread; more is refused.
+/// What waits for the replica; more is refused.
 const INBOX_MAX: usize = 65_536;
 /// What one step takes at the most, so that ticks are not late.
 const STEP_INPUTS_MAX: usize = 4_096;
 
-/// The way to the replica's thread.
+/// The way to the replica.
 #[derive(Clone)]
 pub(crate) struct Node {
     inbox: Sender<Request>,
+    /// Nothing where somebody else takes what comes.
+    driven: Option<Arc<Driven>>,
+}
+
+struct Driven {
+    driver: Mutex<Driver>,
+    /// For the thread: there is more to do, or it has ended.
+    wake: Signal,
 }
 
 impl Node {
     /// A way, and its other end.
     pub(crate) fn channel() -> (Node, Receiver<Request>) {
         let (inbox, receiver) = bounded(INBOX_MAX);
-        (Node { inbox }, receiver)
+        (Node { inbox, driven: None }, receiver)
     }
 
     /// Starts the thread. It ends with [`Node::stop`], or with an error of the replica, which it returns.
@@ -40,77 +54,124 @@ impl Node {
         machine: Shared,
         outbox: Arc<Outbox>,
     ) -> (Node, Thread<Result<(), ReplicateError>>) {
-        let (node, inbox) = Node::channel();
+        let (inbox, receiver) = bounded(INBOX_MAX);
+        let core = Core::new(replica, machine.clone(), Chance::from_system());
+        let running =
+            Running { core, machine, outbox, inbox: receiver, snapshots: Vec::new(), next_tick_ns: monotonic_ns() };
+        let driver = Mutex::new(Driver { running: Some(running), ended: Ok(()) });
+        let driven = Arc::new(Driven { driver, wake: Signal::new() });
+        let node = Node { inbox, driven: Some(driven.clone()) };
         let own = node.clone();
-        let run = move || {
-            let core = Core::new(replica, machine.clone(), Chance::from_system());
-            Driver { core, machine, outbox, node: own, inbox, snapshots: Vec::new() }.run()
-        };
-        (node, threads::spawn("kronos-replica", run))
+        (node, threads::spawn("kronos-replica", move || own.run(&driven)))
     }
 
-    /// Hands a request over, unless too much is waiting.
+    /// Hands a request over, unless too much is waiting. Where the replica is idle, the request has been taken when this returns.
     pub(crate) fn send(&self, request: Request) -> Result<(), Undelivered> {
         self.inbox.try_send(request).map_err(|error| match error {
             TrySendError::Full(_) => Undelivered::Busy,
             TrySendError::Disconnected(_) => Undelivered::Stopping,
-        })
+        })?;
+        let Some(driven) = &self.driven else { return Ok(()) };
+        // The request is in the inbox before the replica is found taken, and the inbox is looked into after the replica was given back.
+        fence(Ordering::SeqCst);
+        let Some(mut driver) = driven.driver.try_lock() else { return Ok(()) };
+        let is_left = driver.step(self);
+        drop(driver);
+        fence(Ordering::SeqCst);
+        if is_left || !self.inbox.is_empty() {
+            driven.wake.raise();
+        }
+        Ok(())
+    }
+
+    /// The same for what must not be lost: waits while the inbox is full.
+    fn send_surely(&self, request: Request) {
+        // An inbox that is gone needs nothing more.
+        let _ = self.inbox.send(request);
+        self.driven.iter().for_each(|driven| driven.wake.raise());
     }
     pub(crate) fn stop(&self) {
-        // A full inbox is emptied in a moment; a closed one has stopped.
-        let _ = self.inbox.send(Request::Stop);
+        self.send_surely(Request::Stop);
+    }
+
+    fn run(&self, driven: &Driven) -> Result<(), ReplicateError> {
+        loop {
+            let mut driver = driven.driver.lock();
+            while driver.step(self) {}
+            let Some(running) = &driver.running else { return std::mem::replace(&mut driver.ended, Ok(())) };
+            let left = Duration::from_nanos(running.next_tick_ns.saturating_sub(monotonic_ns()));
+            drop(driver);
+            fence(Ordering::SeqCst);
+            if self.inbox.is_empty() {
+                driven.wake.wait_for(left);
+            }
+        }
     }
 }
 
 struct Driver {
+    /// Nothing once it has ended.
+    running: Option<Running>,
+    ended: Result<(), ReplicateError>,
+}
+
+struct Running {
     core: Core<Shared>,
     machine: Shared,
     outbox: Arc<Outbox>,
-    node: Node,
     inbox: Receiver<Request>,
     snapshots: Vec<Thread<()>>,
+    next_tick_ns: u64,
 }
 
 impl Driver {
-    fn run(mut self) -> Result<(), ReplicateError> {
-        let mut next_tick_ns = monotonic_ns();
-        loop {
-            let left = Duration::from_nanos(next_tick_ns.saturating_sub(monotonic_ns()));
-            let requests = match self.inbox.recv_timeout(left) {
-                Ok(first) => {
-                    let more = self.inbox.try_iter().take(STEP_INPUTS_MAX - 1);
-                    std::iter::once(first).chain(more).collect()
-                }
-                Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return self.core.close(),
-            };
-            if requests.iter().any(|request| matches!(request, Request::Stop)) {
-                return self.core.close();
+    /// One step with all that waits. Is there anything left to do at once, be it only to say how it ended?
+    fn step(&mut self, node: &Node) -> bool {
+        let Some(running) = &mut self.running else { return false };
+        match running.step(node) {
+            Ok(true) => !running.inbox.is_empty(),
+            Ok(false) => {
+                self.ended = self.running.take().map_or(Ok(()), |running| running.core.close());
+                true
             }
-            let now_ns = monotonic_ns();
-            let tick = now_ns >= next_tick_ns;
-            if tick {
-                // After a pause of the process one tick stands for all that were missed: the others did not hear from us either.
-                next_tick_ns = now_ns + TICK.as_nanos() as u64;
-                self.snapshots.retain(|one| !one.is_finished());
-            }
-            for outward in self.core.step(now_ms(), tick, requests)? {
-                self.carry_out(outward);
+            Err(error) => {
+                (self.running, self.ended) = (None, Err(error));
+                true
             }
         }
     }
+}
 
-    fn carry_out(&mut self, outward: Outward) {
+impl Running {
+    /// Whether it goes on.
+    fn step(&mut self, node: &Node) -> Result<bool, ReplicateError> {
+        let requests: Vec<Request> = self.inbox.try_iter().take(STEP_INPUTS_MAX).collect();
+        if requests.iter().any(|request| matches!(request, Request::Stop)) {
+            return Ok(false);
+        }
+        let now_ns = monotonic_ns();
+        let tick = now_ns >= self.next_tick_ns;
+        if tick {
+            // After a pause of the process one tick stands for all that were missed: the others did not hear from us either.
+            self.next_tick_ns = now_ns + TICK.as_nanos() as u64;
+            self.snapshots.retain(|one| !one.is_finished());
+        }
+        for outward in self.core.step(now_ms(), tick, requests)? {
+            self.carry_out(node, outward);
+        }
+        Ok(true)
+    }
+
+    fn carry_out(&mut self, node: &Node, outward: Outward) {
         match outward {
             Outward::Send { to, address, bytes, snapshot } => {
-                self.outbox.send(&self.node, to, address, bytes, snapshot);
+                self.outbox.send(node, to, address, bytes, snapshot);
             }
             Outward::TakeSnapshot => {
-                let (machine, node) = (self.machine.clone(), self.node.clone());
+                let (machine, node) = (self.machine.clone(), node.clone());
                 let read = move || {
                     let state = replicate::StateMachine::snapshot(&machine);
-                    // Blocks while the inbox is full; an inbox that is gone needs no snapshot.
-                    drop(node.inbox.send(Request::Input(Input::Snapshot(state))));
+                    node.send_surely(Request::Input(Input::Snapshot(state)));
                 };
                 self.snapshots.push(threads::spawn("kronos-snapshot", read));
             }

@@ -197,7 +197,11 @@ impl Peers for Inbox {
             if part.bytes.len() > PART_BYTES || message.len() + part.bytes.len() > MESSAGE_BYTES_MAX {
                 return Err(Status::resource_exhausted("the message is too large"));
             }
-            message.extend_from_slice(&part.bytes);
+            match message.is_empty() {
+                // Nearly every message is of one part.
+                true => message = part.bytes,
+                false => message.extend_from_slice(&part.bytes),
+            }
             if part.last {
                 let whole = std::mem::take(&mut message);
                 // Where too much waits the message is dropped, as a network may.

@@ -10,8 +10,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::transport::server::{Connected, TcpConnectInfo};
@@ -20,6 +22,9 @@ use tonic::transport::server::{Connected, TcpConnectInfo};
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Of these, connections of one address.
 pub const CONNECTIONS_PER_ADDRESS_MAX: usize = CONNECTIONS_MAX / 4 * 3;
+
+/// After an accept that failed, for want of file descriptors for example: the listener would fail again at once.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Places that are taken, by address.
 #[derive(Default)]
@@ -69,13 +74,35 @@ pub(crate) struct Served {
 /// Connections as they come, without those that find no place.
 pub(crate) fn served(listener: TcpListenerStream) -> impl Stream<Item = io::Result<Served>> {
     let places = Arc::new(Places::default());
-    listener.filter_map(move |stream| match stream {
-        Ok(stream) => {
-            let address = stream.peer_addr().ok()?.ip();
-            places.take(address).map(|place| Ok(Served { stream, _place: place }))
-        }
-        Err(error) => Some(Err(error)),
+    Accepted { incoming: listener, pause: None }.filter_map(move |stream| {
+        // Of a listener that is handed over, the library leaves connections as they are: an answer would wait until the one before it is acknowledged.
+        stream.set_nodelay(true).ok()?;
+        let address = stream.peer_addr().ok()?.ip();
+        places.take(address).map(|place| Ok(Served { stream, _place: place }))
     })
+}
+
+/// What was accepted. After a failure nothing is tried for [`ACCEPT_PAUSE`].
+struct Accepted<S> {
+    incoming: S,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl<T, S: Stream<Item = io::Result<T>> + Unpin> Stream for Accepted<S> {
+    type Item = T;
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        loop {
+            if let Some(pause) = &mut self.pause {
+                std::task::ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
+            match std::task::ready!(Pin::new(&mut self.incoming).poll_next(context)) {
+                Some(Ok(one)) => return Poll::Ready(Some(one)),
+                Some(Err(_)) => self.pause = Some(Box::pin(tokio::time::sleep(ACCEPT_PAUSE))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
 }
 
 /// Listens on an address.
@@ -136,6 +163,29 @@ impl AsyncWrite for Served {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A listener that had no file descriptor left was asked again at once, for ever.
+    #[tokio::test]
+    async fn an_accept_that_fails_is_not_tried_again_at_once() {
+        let failed = || Err(io::Error::from(io::ErrorKind::Other));
+        let incoming = tokio_stream::iter([Ok(1), failed(), failed(), Ok(2)]);
+        let began = tokio::time::Instant::now();
+        let mut accepted = Accepted { incoming, pause: None };
+        assert_eq!(accepted.next().await, Some(1));
+        assert!(began.elapsed() < ACCEPT_PAUSE);
+        assert_eq!((accepted.next().await, accepted.next().await), (Some(2), None));
+        assert!(began.elapsed() >= 2 * ACCEPT_PAUSE);
+    }
+
+    /// A second answer waited up to 40 ms until the first was acknowledged.
+    #[tokio::test]
+    async fn connections_send_at_once() {
+        let (address, listener) = listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port");
+        let _client = TcpStream::connect(address).await.expect("it listens");
+        let mut served = std::pin::pin!(served(listener));
+        let first = served.next().await.expect("it was accepted").expect("it was accepted");
+        assert!(first.stream.nodelay().expect("a socket"));
+    }
 
     #[test]
     fn places_are_bounded_and_given_back() {

@@ -67,7 +67,7 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
         machine.clone(),
         Chance::from_system(),
     )?;
-    let mut builder = Server::builder().tcp_nodelay(true);
+    let mut builder = Server::builder();
     if let Some(tls) = &options.tls {
         builder = builder.tls_config(tls.server()).map_err(wrong_certificate)?;
     }
