@@ -19,7 +19,7 @@ mod ordered;
 
 pub use history::{Access, History};
 
-use crate::{Events, Load, Outcome};
+use crate::{Events, Load, LockClient, Outcome};
 use std::time::Duration;
 use tanglewood_kronos::blocking::Kronos;
 use tanglewood_kronos::{KronosError, Options};
@@ -106,7 +106,8 @@ fn outcome(
 /// # Errors
 /// Kronos is away or full.
 pub fn with_kronos(kronos: Options, load: &Load, accounts: usize) -> Result<Outcome, KronosError> {
-    let kronos = Kronos::connect_with(kronos)?;
+    // All clients and shards of the store are one process and share one client of Kronos.
+    let kronos = Kronos::connect_with(Options { gather: true, ..kronos })?;
     let store = ordered::Store::new(kronos.clone(), accounts);
     let events = Events::new(kronos.clone());
     let (done, elapsed) = load.run(|client, count| {
@@ -124,7 +125,27 @@ pub fn with_kronos(kronos: Options, load: &Load, accounts: usize) -> Result<Outc
     outcome(done, elapsed, calls, accounts, &balances)
 }
 
-/// The twin that locks each account until the transaction is over.
+/// The twin that locks by a service, over the same wire and as durably as Kronos orders.
+///
+/// # Errors
+/// The service is away.
+pub fn with_lock_service(
+    locks: &LockClient,
+    load: &Load,
+    accounts: usize,
+) -> Result<Outcome, KronosError> {
+    let store = locks::Store::new(accounts);
+    let calls_before = locks.tickets();
+    let (done, elapsed) = load.run(|client, count| {
+        let all = operations(load, client, count, accounts);
+        let history = all.map(|operation| store.transact_with(locks, load, &operation));
+        Ok(Done { history: history.collect::<Result<_, _>>()?, repeated: 0 })
+    });
+    let (balances, calls) = (store.balances(), locks.tickets() - calls_before);
+    outcome(done, elapsed, calls, accounts, &balances)
+}
+
+/// The twin whose shards lock each account until the transaction is over; their locks are in memory and cost nothing but the messages.
 pub fn with_locks(load: &Load, accounts: usize) -> Outcome {
     let store = locks::Store::new(accounts);
     let (done, elapsed) = load.run(|client, count| {

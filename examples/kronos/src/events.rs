@@ -15,6 +15,8 @@ const BATCH: usize = 512;
 pub struct Events {
     kronos: Kronos,
     fresh: Mutex<Vec<Event>>,
+    /// One fetches a batch.
+    fetching: Mutex<()>,
     spent: Arc<Mutex<Vec<Event>>>,
 }
 
@@ -27,7 +29,7 @@ pub struct Held {
 impl Events {
     /// A pool over a client.
     pub fn new(kronos: Kronos) -> Events {
-        Events { kronos, fresh: Mutex::default(), spent: Arc::default() }
+        Events { kronos, fresh: Mutex::default(), fetching: Mutex::default(), spent: Arc::default() }
     }
     /// The client.
     pub fn kronos(&self) -> &Kronos {
@@ -39,20 +41,34 @@ impl Events {
     /// # Errors
     /// The service is full, or away.
     pub fn take(&self) -> Result<Held, KronosError> {
-        let mut fresh = self.fresh.lock();
-        if fresh.is_empty() {
-            fresh.extend(self.kronos.create_events(BATCH as u32)?);
+        loop {
+            let (event, left) = {
+                let mut fresh = self.fresh.lock();
+                (fresh.pop(), fresh.len())
+            };
+            // The next batch is fetched while there are some left, so that one caller waits for it and not all.
+            if left < BATCH / 2 {
+                let turn = match event {
+                    None => Some(self.fetching.lock()),
+                    Some(_) => self.fetching.try_lock(),
+                };
+                // While this one waited, somebody else may have fetched.
+                if turn.is_some() && self.fresh.lock().len() < BATCH / 2 {
+                    let made = self.kronos.create_events(BATCH as u32)?;
+                    self.fresh.lock().extend(made);
+                }
+            }
+            if let Some(event) = event {
+                self.release()?;
+                return Ok(Held { event, spent: self.spent.clone() });
+            }
         }
-        let event = fresh.pop().ok_or_else(|| KronosError::Exhausted("no event was made".into()))?;
-        drop(fresh);
-        self.release(BATCH)?;
-        Ok(Held { event, spent: self.spent.clone() })
     }
 
-    /// Gives back what nobody uses any more, if there is so much of it.
-    fn release(&self, at_least: usize) -> Result<(), KronosError> {
+    /// Gives back what nobody uses any more, if that is a batch.
+    fn release(&self) -> Result<(), KronosError> {
         let mut spent = self.spent.lock();
-        if spent.len() < at_least {
+        if spent.len() < BATCH {
             return Ok(());
         }
         let batch = std::mem::take(&mut *spent);

@@ -20,9 +20,10 @@ mod social;
 pub use history::{History, Step};
 pub use social::Social;
 
-use crate::{Events, Load, Outcome};
+use crate::{Events, Load, LockClient, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tanglewood_kronos::blocking::Kronos;
 use tanglewood_kronos::{KronosError, Options};
 use world::chance::Chance;
@@ -112,7 +113,7 @@ struct Done {
 fn outcome(
     social: &Social,
     done: Vec<Result<Done, KronosError>>,
-    elapsed: std::time::Duration,
+    elapsed: Duration,
     calls: u64,
 ) -> Result<Outcome, KronosError> {
     let done: Vec<Done> = done.into_iter().collect::<Result<_, _>>()?;
@@ -127,7 +128,8 @@ fn outcome(
 /// # Errors
 /// Kronos is away or full.
 pub fn with_kronos(kronos: Options, load: &Load, social: &Social) -> Result<Outcome, KronosError> {
-    let kronos = Kronos::connect_with(kronos)?;
+    // All clients and shards of the store are one process and share one client of Kronos.
+    let kronos = Kronos::connect_with(Options { gather: true, ..kronos })?;
     let store = ordered::Store::new(Events::new(kronos.clone()), social);
     let newest = AtomicU32::new(social.people());
     let (done, elapsed) = load.run(|client, count| {
@@ -141,19 +143,37 @@ pub fn with_kronos(kronos: Options, load: &Load, social: &Social) -> Result<Outc
     outcome(social, done, elapsed, calls)
 }
 
-/// The twin that locks every person that an operation touches.
+/// The twin that locks by a service every person that an operation touches, over the same wire and as durably as Kronos orders.
+///
+/// # Errors
+/// The service is away.
+pub fn with_lock_service(locks: &LockClient, load: &Load, social: &Social) -> Result<Outcome, KronosError> {
+    let calls_before = locks.tickets();
+    let (done, elapsed) = locked(Some(locks), load, social);
+    outcome(social, done, elapsed, locks.tickets() - calls_before)
+}
+
+/// The twin whose shards lock every person that an operation touches; their locks are in memory and cost nothing but the messages.
 pub fn with_locks(load: &Load, social: &Social) -> Outcome {
+    let (done, elapsed) = locked(None, load, social);
+    outcome(social, done, elapsed, 0).expect("locks never fail")
+}
+
+fn locked(
+    locks: Option<&LockClient>,
+    load: &Load,
+    social: &Social,
+) -> (Vec<Result<Done, KronosError>>, Duration) {
     let store = locks::Store::new(social);
     let newest = AtomicU32::new(social.people());
-    let (done, elapsed) = load.run(|client, count| {
+    load.run(|client, count| {
         let mut done = Done::default();
         let mut chance = Chance::seeded(load.seed ^ client as u64);
         for operation in operations(load, client, count, social, &newest) {
-            let (step, repeated) = store.carry_out(load, operation, &mut chance);
+            let (step, repeated) = store.carry_out(locks, load, operation, &mut chance)?;
             done.steps.push(step);
             done.repeated += repeated;
         }
         Ok(done)
-    });
-    outcome(social, done, elapsed, 0).expect("locks never fail")
+    })
 }

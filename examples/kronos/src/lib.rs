@@ -8,17 +8,21 @@
 //! | [`kronograph`] | a graph store in shards, with friend recommendation | questions see each update everywhere or nowhere, and nobody waits for a lock |
 //! | [`bank`] | transfers over a key-value store in shards | transactions take effect in one order on all shards; those that cannot start over |
 //!
-//! The bank and the graph store have twins that lock, for comparison (figures 5.1 and 5.2). Every run is verified: the histories of bank and graph store
+//! The bank and the graph store have twins that lock, for comparison (figures 5.1 and 5.2): by a service of their own over the same wire
+//! ([`LockService`]), and by locks that the shards keep for themselves, which cost nothing but the messages. Every run is verified: the histories of bank and graph store
 //! are replayed one operation after the other ([`bank::History`], [`kronograph::History`]).
 //!
-//! Reading order: [`Load`] and [`Outcome`], `events` (events taken from a pool and given back), then the applications.
+//! Reading order: [`Load`] and [`Outcome`], `events` (events taken from a pool and given back), then the applications,
+//! `locks` (the twins' service).
 
 pub mod bank;
 mod events;
 pub mod kronograph;
 mod load;
+mod locks;
 mod serial;
 pub mod timeline;
 
 pub use events::{Events, Held};
 pub use load::{Load, Outcome};
+pub use locks::{LockClient, LockService};

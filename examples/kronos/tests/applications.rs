@@ -4,7 +4,7 @@
 use kronos::{Options as ServerOptions, Running, serve};
 use kronos_examples::kronograph::Social;
 use kronos_examples::timeline::{Author, Post, Replica};
-use kronos_examples::{Load, bank, kronograph};
+use kronos_examples::{Load, LockClient, LockService, bank, kronograph};
 use std::collections::HashMap;
 use std::time::Duration;
 use tanglewood_kronos::blocking::Kronos;
@@ -14,14 +14,34 @@ use world::files::TemporaryFolder;
 
 struct Server {
     running: Running,
-    _folder: TemporaryFolder,
+    folder: TemporaryFolder,
+}
+
+/// A lock service and its client, as long as one of them is used.
+struct Locks {
+    client: LockClient,
+    _service: LockService,
+}
+
+impl std::ops::Deref for Locks {
+    type Target = LockClient;
+    fn deref(&self) -> &LockClient {
+        &self.client
+    }
 }
 
 impl Server {
     fn start() -> Server {
         let folder = TemporaryFolder::new("kronos-examples").unwrap();
         let options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), folder.path().join("data"));
-        Server { running: serve(&options).unwrap(), _folder: folder }
+        Server { running: serve(&options).unwrap(), folder }
+    }
+    /// A lock service with a log of this number.
+    fn locks(&self, number: u64) -> Locks {
+        let folder = self.folder.path().join(format!("locks-{number}"));
+        world::files::create_folder(&folder).unwrap();
+        let service = LockService::start(&folder).unwrap();
+        Locks { client: LockClient::connect(service.address()).unwrap(), _service: service }
     }
     fn options(&self) -> Options {
         Options::new([self.running.address().to_string()])
@@ -46,9 +66,11 @@ fn the_bank_is_serial_and_loses_nothing() {
         assert_eq!(ordered.verdict, Ok(()), "{accounts} accounts");
         assert_eq!(ordered.operations, 1_200);
         repeated += ordered.repeated;
-        let locked = bank::with_locks(&load, accounts);
-        assert_eq!(locked.verdict, Ok(()), "{accounts} accounts");
-        assert_eq!(locked.operations, 1_200);
+        let services = bank::with_lock_service(&server.locks(seed), &load, accounts).unwrap();
+        for locked in [bank::with_locks(&load, accounts), services] {
+            assert_eq!(locked.verdict, Ok(()), "{accounts} accounts");
+            assert_eq!(locked.operations, 1_200);
+        }
     }
     assert!(repeated > 0, "shards never disagreed");
     server.is_empty();
@@ -78,8 +100,10 @@ fn the_graph_store_is_serial() {
         let ordered = kronograph::with_kronos(server.options(), &load, &social).unwrap();
         assert_eq!(ordered.verdict, Ok(()), "{people} people, seed {seed}");
         assert_eq!(ordered.operations, 1_500);
-        let locked = kronograph::with_locks(&load, &social);
-        assert_eq!(locked.verdict, Ok(()), "{people} people");
+        let services = kronograph::with_lock_service(&server.locks(seed), &load, &social).unwrap();
+        for locked in [kronograph::with_locks(&load, &social), services] {
+            assert_eq!(locked.verdict, Ok(()), "{people} people");
+        }
     }
     server.is_empty();
 }

@@ -1,10 +1,12 @@
-//! The store with a lock on each account, first come, first served. Clients lock in one order of all accounts, so that none waits in a circle.
+//! The store with a lock on each account, first come, first served. The shards keep the locks of their accounts, and clients lock in one order of all
+//! accounts, so that none waits in a circle; or a service keeps them all.
 
 use super::{Access, OPENING_BALANCE, Operation, SHARDS, shard_of};
-use crate::Load;
+use crate::{Load, LockClient};
 use crossbeam_channel::{Sender, bounded};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use tanglewood_kronos::KronosError;
 
 pub(super) struct Store {
     shards: Vec<Mutex<Vec<Account>>>,
@@ -56,22 +58,52 @@ impl Store {
         let read = self.read(&needed);
         let written = operation.carry_out(&read);
         load.travel();
-        let accesses = needed.iter().zip(&read).map(|(account, (_, read))| {
+        let accesses = self.write(&read, &written, |one| match one.waiting.pop_front() {
+            Some(next) => next.send(()).expect("who waits does not go away"),
+            None => one.is_locked = false,
+        });
+        load.travel();
+        accesses
+    }
+
+    /// With locks of a service, all had with one call and given back with another.
+    pub(super) fn transact_with(
+        &self,
+        locks: &LockClient,
+        load: &Load,
+        operation: &Operation,
+    ) -> Result<Vec<Access>, KronosError> {
+        let needed = operation.accounts(self.accounts);
+        let granted = locks.wait_for(needed.iter().map(|account| *account as u32).collect())?;
+        load.travel();
+        let read = self.read(&needed);
+        load.travel();
+        let written = operation.carry_out(&read);
+        load.travel();
+        let accesses = self.write(&read, &written, |_| ());
+        load.travel();
+        drop(granted);
+        Ok(accesses)
+    }
+
+    /// Under the locks; then `unlock`.
+    fn write(
+        &self,
+        read: &[(usize, i64)],
+        written: &[(usize, i64)],
+        unlock: impl Fn(&mut Account),
+    ) -> Vec<Access> {
+        let one = |(account, read): &(usize, i64)| {
             let left = written.iter().find(|one| one.0 == *account).map_or(*read, |one| one.1);
             self.with(*account, |one| {
                 let access = Access { account: *account, turn: one.turn, read: *read, left };
                 one.balance = left;
                 one.turn += 1;
-                match one.waiting.pop_front() {
-                    Some(next) => next.send(()).expect("who waits does not go away"),
-                    None => one.is_locked = false,
-                }
+                unlock(one);
                 access
             })
-        });
-        let accesses = accesses.collect();
-        load.travel();
-        accesses
+        };
+        read.iter().map(one).collect()
     }
 
     fn read(&self, accounts: &[usize]) -> Vec<(usize, i64)> {

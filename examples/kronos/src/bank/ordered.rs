@@ -1,11 +1,14 @@
-//! The store whose transactions are ordered by Kronos: accounts with lines of transactions, a thread a shard that asks Kronos.
+//! The store whose transactions are ordered by Kronos: accounts with lines of transactions, and threads of each shard that ask Kronos.
 //!
-//! Invariant: of two transactions that stand in the lines of several accounts, one is behind the other in all of them, as Kronos has it.
+//! Idea: a thread takes all transactions that wait, but for those whose accounts another thread is asking about. So a shard has several calls under way,
+//! and each account has one at the most.
+//! Invariants: of two transactions that stand in the lines of several accounts, one is behind the other in all of them, as Kronos has it;
+//! transactions come to an account in the order in which they arrived.
 
 use super::{Access, OPENING_BALANCE, Operation, SHARDS, shard_of};
 use crate::{Events, Held, Load};
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-use parking_lot::Mutex;
+use crossbeam_channel::{Sender, bounded};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +18,8 @@ use world::threads::{self, Thread};
 
 /// Transactions that a shard puts in line with one call.
 const JOINS_MAX: usize = 256;
+/// Calls of Kronos that a shard has under way at once.
+const ASKERS: usize = 3;
 
 pub(super) struct Store {
     shards: Vec<Shard>,
@@ -24,9 +29,25 @@ pub(super) struct Store {
 }
 
 struct Shard {
-    inbox: Option<Sender<Message>>,
-    accounts: Arc<Mutex<Accounts>>,
-    thread: Option<Thread<()>>,
+    inner: Arc<Inner>,
+    threads: Vec<Thread<()>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    /// Messages arrived, or a call ended.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    accounts: Accounts,
+    /// Transactions that nobody asks about yet, in the order of their arrival.
+    arrived: VecDeque<Join>,
+    /// Those that Kronos is asked about, and whether they have left meanwhile.
+    asked: BTreeMap<u64, bool>,
+    is_closed: bool,
 }
 
 /// An account, its balance, and how often it was used.
@@ -41,6 +62,8 @@ struct Account {
     /// The latest transaction that was put in line, also after it is over.
     last: Option<Arc<Held>>,
     line: VecDeque<Arc<Ticket>>,
+    /// A thread asks Kronos who comes next.
+    is_asked: bool,
 }
 
 /// A transaction in the lines of a shard.
@@ -50,12 +73,6 @@ struct Ticket {
     /// Lines in which others are still before it.
     behind: AtomicU64,
     reply: Sender<Reply>,
-}
-
-enum Message {
-    Join(Join),
-    /// The transaction starts over: out of the lines.
-    Leave(u64),
 }
 
 struct Join {
@@ -77,15 +94,16 @@ impl Store {
     pub(super) fn new(kronos: Kronos, accounts: usize) -> Store {
         let calls = Arc::new(AtomicU64::new(0));
         let shard = |at: usize| {
-            let account = |number| {
-                (number, Account { balance: OPENING_BALANCE, turn: 0, last: None, line: VecDeque::new() })
-            };
+            let account = |number| (number, Account::new());
             let accounts: Accounts = (at..accounts).step_by(SHARDS).map(account).collect();
-            let accounts = Arc::new(Mutex::new(accounts));
-            let (sender, receiver) = unbounded();
-            let (own, kronos, calls) = (accounts.clone(), kronos.clone(), calls.clone());
-            let thread = threads::spawn("bank-shard", move || serve(&kronos, &own, &receiver, &calls));
-            Shard { inbox: Some(sender), accounts, thread: Some(thread) }
+            let state = Mutex::new(State { accounts, ..State::default() });
+            let inner = Arc::new(Inner { state, changed: Condvar::new() });
+            let asker = |_| {
+                let (own, kronos, calls) = (inner.clone(), kronos.clone(), calls.clone());
+                threads::spawn("bank-shard", move || serve(&kronos, &own, &calls))
+            };
+            let threads = (0..ASKERS).map(asker).collect();
+            Shard { inner, threads }
         };
         let shards = (0..SHARDS).map(shard).collect();
         Store { shards, accounts, next_number: AtomicU64::new(0), calls }
@@ -132,14 +150,14 @@ impl Store {
         parts.rotate_left(first);
         for part in &parts {
             let join = Join { number, held: held.clone(), accounts: part.to_vec(), reply: reply.clone() };
-            self.send(shard_of(part[0]), Message::Join(join));
+            self.shards[shard_of(part[0])].inner.join(join);
         }
         let mut values = Vec::with_capacity(needed.len());
         for _ in &parts {
             match replies.recv().expect("a shard answers every join") {
                 Reply::Values(of_shard) => values.extend(of_shard),
                 refused => {
-                    let leave = |part: &&[usize]| self.send(shard_of(part[0]), Message::Leave(number));
+                    let leave = |part: &&[usize]| self.shards[shard_of(part[0])].inner.leave(number, part);
                     parts.iter().for_each(leave);
                     return if let Reply::Failed(error) = refused { Err(error) } else { Ok(None) };
                 }
@@ -148,28 +166,23 @@ impl Store {
         Ok(Some(values))
     }
 
-    fn send(&self, shard: usize, message: Message) {
-        let inbox = self.shards[shard].inbox.as_ref().expect("the inbox closes with the store");
-        inbox.send(message).expect("a shard serves as long as the store lives");
-    }
-
     /// The new balances; the next in each line may go on.
     fn finish(&self, values: &[Value], written: &[(usize, i64)]) -> Vec<Access> {
         let end = |(account, read, turn): &(usize, i64, u64)| {
             let left = written.iter().find(|one| one.0 == *account).map_or(*read, |one| one.1);
-            let mut accounts = self.shards[shard_of(*account)].accounts.lock();
+            let accounts = &mut self.shards[shard_of(*account)].inner.state.lock().accounts;
             let one = accounts.get_mut(account).expect("it was joined");
             one.balance = left;
             one.turn += 1;
             one.line.pop_front();
-            advance(&mut accounts, *account);
+            advance(accounts, *account);
             Access { account: *account, turn: *turn, read: *read, left }
         };
         values.iter().map(end).collect()
     }
 
     pub(super) fn balances(&self) -> Vec<i64> {
-        let balance = |account| self.shards[shard_of(account)].accounts.lock()[&account].balance;
+        let balance = |account| self.shards[shard_of(account)].inner.state.lock().accounts[&account].balance;
         (0..self.accounts).map(balance).collect()
     }
     pub(super) fn calls(&self) -> u64 {
@@ -179,75 +192,144 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.shards.iter_mut().for_each(|shard| drop(shard.inbox.take()));
-        for shard in &mut self.shards {
-            shard.thread.take().into_iter().for_each(Thread::join);
+        for shard in &self.shards {
+            shard.inner.state.lock().is_closed = true;
+            shard.inner.changed.notify_all();
         }
+        self.shards.iter_mut().flat_map(|shard| shard.threads.drain(..)).for_each(Thread::join);
     }
 }
 
-fn serve(kronos: &Kronos, accounts: &Mutex<Accounts>, inbox: &Receiver<Message>, calls: &AtomicU64) {
-    while let Ok(first) = inbox.recv() {
-        let (mut joins, mut left) = (Vec::new(), BTreeSet::new());
-        for message in std::iter::once(first).chain(inbox.try_iter().take(JOINS_MAX - 1)) {
-            match message {
-                Message::Join(join) => joins.push(join),
-                Message::Leave(number) => drop(left.insert(number)),
+impl Inner {
+    fn join(&self, join: Join) {
+        self.state.lock().arrived.push_back(join);
+        self.changed.notify_one();
+    }
+
+    /// The transaction starts over: out of the lines, or before it comes there.
+    fn leave(&self, number: u64, needed: &[usize]) {
+        let mut state = self.state.lock();
+        state.arrived.retain(|join| join.number != number);
+        if let Some(has_left) = state.asked.get_mut(&number) {
+            *has_left = true;
+        }
+        for account in needed {
+            let line = &mut state.accounts.get_mut(account).expect("clients name accounts of the shard").line;
+            let was_first = line.front().is_some_and(|first| first.number == number);
+            line.retain(|ticket| ticket.number != number);
+            if was_first {
+                advance(&mut state.accounts, *account);
             }
         }
-        joins.retain(|join| !left.contains(&join.number));
-        put_in_line(kronos, accounts, joins, calls);
-        if !left.is_empty() {
-            leave(&mut accounts.lock(), &left);
-        }
+        drop(state);
+        // One that came later may not have to wait any more.
+        self.changed.notify_one();
     }
 }
 
-/// Asks Kronos to have each transaction behind the last one of each account, and behind those of this batch that came before it.
-fn put_in_line(kronos: &Kronos, accounts: &Mutex<Accounts>, joins: Vec<Join>, calls: &AtomicU64) {
-    let mut constraints = Vec::new();
-    // For each constraint the join, and the one before it if that is of this batch.
-    let mut meaning = Vec::new();
-    // The transactions must live on until Kronos has answered.
-    let mut kept = Vec::new();
-    let locked = accounts.lock();
-    for (at, join) in joins.iter().enumerate() {
-        for account in &join.accounts {
-            let earlier = joins[..at].iter().enumerate().filter(|(_, one)| one.accounts.contains(account));
-            let earlier = earlier.map(|(other, one)| (Some(other), one.held.clone()));
-            for (other, before) in locked[account].last.iter().map(|last| (None, last.clone())).chain(earlier)
-            {
-                constraints.push(Constraint::prefer(before.event(), Order::Before, join.held.event()));
-                meaning.push((at, other));
-                kept.push(before);
+impl State {
+    /// Transactions that can be asked about now: those whose accounts nobody is asked about, and no earlier one waits for.
+    fn take(&mut self) -> Vec<Join> {
+        let (mut taken, mut left, mut blocked) = (Vec::new(), VecDeque::new(), BTreeSet::new());
+        for join in std::mem::take(&mut self.arrived) {
+            let is_free = |account: &usize| !self.accounts[account].is_asked && !blocked.contains(account);
+            if taken.len() < JOINS_MAX && join.accounts.iter().all(is_free) {
+                taken.push(join);
+            } else {
+                blocked.extend(join.accounts.iter().copied());
+                left.push_back(join);
             }
         }
+        self.arrived = left;
+        self.asked.extend(taken.iter().map(|join| (join.number, false)));
+        self.mark(&taken, true);
+        taken
     }
-    drop(locked);
-    let assigned = match constraints.is_empty() {
-        true => Ok(Vec::new()),
-        false => assign(kronos, &constraints, calls),
-    };
-    let assigned = match assigned {
-        Ok(assigned) => assigned,
-        Err(error) => {
-            let fail = |join: &Join| drop(join.reply.send(Reply::Failed(error.clone())));
-            return joins.iter().for_each(fail);
+
+    fn mark(&mut self, joins: &[Join], is_asked: bool) {
+        for account in joins.iter().flat_map(|join| &join.accounts) {
+            self.accounts.get_mut(account).expect("clients name accounts of the shard").is_asked = is_asked;
         }
-    };
-    let mut refused = vec![false; joins.len()];
-    for ((at, other), one) in meaning.into_iter().zip(assigned) {
-        let other_is_in = other.is_none_or(|other| !refused[other]);
-        refused[at] |= one.order != Order::Before && other_is_in;
     }
-    let mut locked = accounts.lock();
-    for (join, refused) in joins.into_iter().zip(refused) {
-        if refused {
+
+    /// What Kronos said, for each of the joins whether it is refused.
+    fn put_in_line(&mut self, joins: Vec<Join>, refused: Result<Vec<bool>, KronosError>) {
+        self.mark(&joins, false);
+        for (at, join) in joins.into_iter().enumerate() {
+            let has_left = self.asked.remove(&join.number).unwrap_or(true);
             // Who asked may have been refused elsewhere already.
-            drop(join.reply.send(Reply::Refused));
-        } else {
-            append(&mut locked, join);
+            match &refused {
+                Err(error) => drop(join.reply.send(Reply::Failed(error.clone()))),
+                Ok(refused) if refused[at] => drop(join.reply.send(Reply::Refused)),
+                Ok(_) if has_left => {}
+                Ok(_) => append(&mut self.accounts, join),
+            }
         }
+    }
+}
+
+fn serve(kronos: &Kronos, inner: &Inner, calls: &AtomicU64) {
+    let mut state = inner.state.lock();
+    loop {
+        let joins = state.take();
+        if !joins.is_empty() {
+            let question = Question::of(&state.accounts, &joins);
+            let refused = MutexGuard::unlocked(&mut state, || question.ask(kronos, calls));
+            state.put_in_line(joins, refused);
+        } else if state.is_closed {
+            return;
+        } else {
+            inner.changed.wait(&mut state);
+        }
+    }
+}
+
+/// May each transaction be behind the last one of each of its accounts, and behind those of this batch that came before it?
+struct Question {
+    constraints: Vec<Constraint>,
+    /// For each constraint the join, and the one before it if that is of this batch.
+    meaning: Vec<(usize, Option<usize>)>,
+    /// The transactions must live on until Kronos has answered.
+    _kept: Vec<Arc<Held>>,
+    joins: usize,
+}
+
+impl Question {
+    fn of(accounts: &Accounts, joins: &[Join]) -> Question {
+        let (mut constraints, mut meaning, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        // The joins of this batch so far, by account.
+        let mut earlier: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, join) in joins.iter().enumerate() {
+            for account in &join.accounts {
+                let of_batch = earlier.entry(*account).or_default();
+                let last = accounts[account].last.iter().map(|last| (None, last.clone()));
+                let others = of_batch.iter().map(|other| (Some(*other), joins[*other].held.clone()));
+                for (other, before) in last.chain(others) {
+                    constraints.push(Constraint::prefer(before.event(), Order::Before, join.held.event()));
+                    meaning.push((at, other));
+                    kept.push(before);
+                }
+                of_batch.push(at);
+            }
+        }
+        Question { constraints, meaning, _kept: kept, joins: joins.len() }
+    }
+
+    /// For each join whether it is refused.
+    fn ask(self, kronos: &Kronos, calls: &AtomicU64) -> Result<Vec<bool>, KronosError> {
+        let assigned = assign(kronos, &self.constraints, calls)?;
+        let mut refused = vec![false; self.joins];
+        for ((at, other), one) in self.meaning.into_iter().zip(assigned) {
+            let other_is_in = other.is_none_or(|other| !refused[other]);
+            refused[at] |= one.order != Order::Before && other_is_in;
+        }
+        Ok(refused)
+    }
+}
+
+impl Account {
+    fn new() -> Account {
+        Account { balance: OPENING_BALANCE, turn: 0, last: None, line: VecDeque::new(), is_asked: false }
     }
 }
 
@@ -290,16 +372,4 @@ fn grant(accounts: &Accounts, ticket: &Ticket) {
     let value = |account: &usize| (*account, accounts[account].balance, accounts[account].turn);
     // A client that starts over does not listen any more, and leaves.
     drop(ticket.reply.send(Reply::Values(ticket.accounts.iter().map(value).collect())));
-}
-
-fn leave(accounts: &mut Accounts, left: &BTreeSet<u64>) {
-    let numbers: Vec<usize> = accounts.keys().copied().collect();
-    for account in numbers {
-        let line = &mut accounts.get_mut(&account).expect("its key was just seen").line;
-        let was_first = line.front().is_some_and(|first| left.contains(&first.number));
-        line.retain(|ticket| !left.contains(&ticket.number));
-        if was_first {
-            advance(accounts, account);
-        }
-    }
 }

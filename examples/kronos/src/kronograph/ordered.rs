@@ -7,26 +7,41 @@
 
 use super::{Friends, Operation, SHARDS, Social, Step, recommend, shard_of, with_change};
 use crate::{Events, Held, Load};
-use parking_lot::{Condvar, Mutex};
-use std::collections::{BTreeMap, HashMap};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tanglewood_kronos::{Assigned, BATCH_MAX, Constraint, Event, KronosError, Order};
 
+/// Locks of places, shared by the persons of equal remainder.
+const PLACING: usize = 1_024;
+
 pub(super) struct Store {
     events: Events,
     shards: Vec<Shard>,
+    /// By person: one update at a time is placed.
+    placing: Vec<Mutex<()>>,
     under_way: Mutex<UnderWay>,
     committed: Condvar,
-    /// The update that was committed last.
-    latest: Mutex<Option<Arc<Update>>>,
+    commits: Mutex<Commits>,
+    commits_changed: Condvar,
     calls: AtomicU64,
 }
 
+#[derive(Default)]
 struct Shard {
     people: Mutex<HashMap<u32, Person>>,
-    /// One update at a time is placed.
-    placing: Mutex<()>,
+}
+
+/// Updates become committed one after the other; those that come while some are, go together.
+#[derive(Default)]
+struct Commits {
+    /// The update that was committed last.
+    latest: Option<Arc<Update>>,
+    /// Each with the number of its operation.
+    waiting: Vec<(u64, Arc<Update>)>,
+    is_busy: bool,
+    failed: Option<KronosError>,
 }
 
 #[derive(Default, Clone)]
@@ -75,8 +90,7 @@ type Orders = Vec<(Event, Event)>;
 
 impl Store {
     pub(super) fn new(events: Events, social: &Social) -> Store {
-        let shard = |_| Shard { people: Mutex::default(), placing: Mutex::default() };
-        let shards: Vec<Shard> = (0..SHARDS).map(shard).collect();
+        let shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
         for person in 0..social.people() {
             let friends = Arc::new(social.friends(person).to_vec());
             let person_of = Person { friends, unsettled: Vec::new() };
@@ -87,9 +101,11 @@ impl Store {
         Store {
             events,
             shards,
+            placing: (0..PLACING).map(|_| Mutex::default()).collect(),
             under_way: Mutex::new(under_way),
             committed: Condvar::new(),
-            latest: Mutex::default(),
+            commits: Mutex::default(),
+            commits_changed: Condvar::new(),
             calls: AtomicU64::new(0),
         }
     }
@@ -138,11 +154,9 @@ impl Store {
 
     fn update(&self, load: &Load, operation: Operation, update: Arc<Update>) -> Result<Step, KronosError> {
         let number = self.begin(None);
-        let (mut orders, mut before) = (Orders::new(), Vec::new());
+        let mut orders = Orders::new();
         load.travel();
-        for person in [update.one, update.other] {
-            before.extend(self.place(person, &update, &mut orders)?);
-        }
+        let before = self.place(&update, &mut orders)?;
         load.travel();
         let mut under_way = self.under_way.lock();
         while !before.iter().all(|one| one.is_committed()) {
@@ -154,69 +168,99 @@ impl Store {
         Ok(Step { operation, answer: None, event, began: number, ended, orders })
     }
 
-    /// From here on everything that begins sees the update. Returns the number of what begins next.
+    /// From here on everything that begins sees the update. Returns the number of what begins next. Whoever finds nobody at it commits all that
+    /// wait, in the order in which they came: each is behind the one before it, as if they had come one by one.
     fn commit(&self, number: u64, update: &Arc<Update>, orders: &mut Orders) -> Result<u64, KronosError> {
-        let mut latest = self.latest.lock();
-        let oldest = self.under_way.lock().oldest();
-        if let Some(latest) = latest.as_ref().filter(|latest| !latest.is_settled(oldest)) {
-            let chain = Constraint::must(latest.held.event(), Order::Before, update.held.event());
-            self.assign(&[chain], orders)?;
+        let mut commits = self.commits.lock();
+        commits.waiting.push((number, update.clone()));
+        loop {
+            if let Some(error) = &commits.failed {
+                return Err(error.clone());
+            }
+            if update.is_committed() {
+                return Ok(update.horizon.load(Ordering::SeqCst));
+            }
+            if commits.is_busy {
+                self.commits_changed.wait(&mut commits);
+                continue;
+            }
+            commits.is_busy = true;
+            let (latest, all) = (commits.latest.clone(), std::mem::take(&mut commits.waiting));
+            let done = MutexGuard::unlocked(&mut commits, || self.commit_all(latest, &all, orders));
+            commits.is_busy = false;
+            commits.failed = done.err();
+            commits.latest = all.last().map(|(_, update)| update.clone());
+            self.commits_changed.notify_all();
         }
-        let mut under_way = self.under_way.lock();
-        let ended = under_way.next;
-        update.horizon.store(ended, Ordering::SeqCst);
-        under_way.operations.remove(&number);
-        drop(under_way);
-        *latest = Some(update.clone());
-        self.committed.notify_all();
-        Ok(ended)
     }
 
-    /// Puts an update among those of one of its persons. Returns those before it.
-    fn place(
+    fn commit_all(
         &self,
-        person: u32,
-        update: &Arc<Update>,
+        latest: Option<Arc<Update>>,
+        all: &[(u64, Arc<Update>)],
         orders: &mut Orders,
-    ) -> Result<Vec<Arc<Update>>, KronosError> {
-        let shard = &self.shards[shard_of(person)];
-        let _alone = shard.placing.lock();
-        let others = {
-            let oldest = self.under_way.lock().oldest();
-            let mut people = shard.people.lock();
-            let one = people.entry(person).or_default();
-            one.settle(person, oldest);
-            let others = one.unsettled.clone();
-            // From here on questions see that it is coming.
-            one.unsettled.push(update.clone());
-            others
-        };
+    ) -> Result<(), KronosError> {
+        let oldest = self.under_way.lock().oldest();
+        let latest = latest.filter(|latest| !latest.is_settled(oldest));
+        let chain = latest.iter().chain(all.iter().map(|(_, update)| update));
+        let events: Vec<Event> = chain.map(|update| update.held.event()).collect();
+        let behind = |pair: &[Event]| Constraint::must(pair[0], Order::Before, pair[1]);
+        self.assign(&events.windows(2).map(behind).collect::<Vec<_>>(), orders)?;
+        let mut under_way = self.under_way.lock();
+        for (number, update) in all {
+            update.horizon.store(under_way.next, Ordering::SeqCst);
+            under_way.operations.remove(number);
+        }
+        drop(under_way);
+        self.committed.notify_all();
+        Ok(())
+    }
+
+    /// Puts an update among those of both of its persons, with one call of Kronos. Returns those before it.
+    fn place(&self, update: &Arc<Update>, orders: &mut Orders) -> Result<Vec<Arc<Update>>, KronosError> {
+        let people = [update.one, update.other];
+        let alone = BTreeSet::from(people.map(|person| person as usize % PLACING));
+        let _alone: Vec<MutexGuard<'_, ()>> = alone.into_iter().map(|at| self.placing[at].lock()).collect();
+        let others = people.map(|person| self.announce(person, update));
         let questions: Vec<Arc<Held>> =
             self.under_way.lock().operations.values().flatten().cloned().collect();
         let event = update.held.event();
         let ask_before = |held: &Arc<Held>| Constraint::must(held.event(), Order::Before, event);
         let like_before = |one: &Arc<Update>| Constraint::prefer(one.held.event(), Order::Before, event);
         let constraints: Vec<Constraint> =
-            others.iter().map(like_before).chain(questions.iter().map(ask_before)).collect();
-        if constraints.is_empty() {
-            return Ok(Vec::new());
-        }
+            others.iter().flatten().map(like_before).chain(questions.iter().map(ask_before)).collect();
         let assigned = self.assign(&constraints, orders)?;
-        let is_before = |at: &usize| assigned[*at].order == Order::Before;
-        let before: Vec<Arc<Update>> =
-            (0..others.len()).filter(is_before).map(|at| others[at].clone()).collect();
-        if before.len() < others.len() {
-            // Kronos knows it to be earlier than some that arrived before it.
-            let mut people = shard.people.lock();
-            let unsettled = &mut people.entry(person).or_default().unsettled;
-            unsettled.retain(|one| !Arc::ptr_eq(one, update));
-            let is_later = |one: &Arc<Update>| {
-                others.iter().position(|other| Arc::ptr_eq(other, one)).is_some_and(|at| !is_before(&at))
-            };
-            let at = unsettled.iter().position(is_later).unwrap_or(unsettled.len());
-            unsettled.insert(at, update.clone());
+        let (mut said, mut before) = (assigned.into_iter(), Vec::new());
+        for (person, others) in people.into_iter().zip(others) {
+            let is_before = |_: &Arc<Update>| said.next().is_some_and(|one| one.order == Order::Before);
+            let (earlier, later): (Vec<_>, Vec<_>) = others.into_iter().partition(is_before);
+            if !later.is_empty() {
+                self.put_before(person, update, &later);
+            }
+            before.extend(earlier);
         }
         Ok(before)
+    }
+
+    /// From here on questions see that it is coming. Returns the updates that arrived before it.
+    fn announce(&self, person: u32, update: &Arc<Update>) -> Vec<Arc<Update>> {
+        let oldest = self.under_way.lock().oldest();
+        let mut people = self.shards[shard_of(person)].people.lock();
+        let one = people.entry(person).or_default();
+        one.settle(person, oldest);
+        let others = one.unsettled.clone();
+        one.unsettled.push(update.clone());
+        others
+    }
+
+    /// Kronos knows it to be earlier than some that arrived before it.
+    fn put_before(&self, person: u32, update: &Arc<Update>, later: &[Arc<Update>]) {
+        let mut people = self.shards[shard_of(person)].people.lock();
+        let unsettled = &mut people.entry(person).or_default().unsettled;
+        unsettled.retain(|one| !Arc::ptr_eq(one, update));
+        let is_later = |one: &Arc<Update>| later.iter().any(|other| Arc::ptr_eq(other, one));
+        let at = unsettled.iter().position(is_later).unwrap_or(unsettled.len());
+        unsettled.insert(at, update.clone());
     }
 
     fn ask(

@@ -9,31 +9,54 @@ use crate::data;
 use crate::report::Report;
 use kronos_client::Options;
 use kronos_examples::kronograph::{self, Social};
-use kronos_examples::{Load, Outcome, bank};
+use kronos_examples::{Load, LockClient, LockService, Outcome, bank};
 use std::path::Path;
 use std::time::Duration;
 
 const HOP: Duration = Duration::from_micros(200);
 const GRAPH_CLIENTS: usize = 32;
-const GRAPH_OPERATIONS: usize = 4_000;
+const GRAPH_OPERATIONS: usize = 12_000;
 const PEOPLE: u32 = 10_000;
 const NETWORK: &str = "ego-twitter.txt";
 const BANK_CLIENTS: usize = 64;
-const BANK_OPERATIONS: usize = 10_000;
+const BANK_OPERATIONS: usize = 20_000;
 const ACCOUNTS: usize = 1_000;
 
 pub(super) fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
-    let group = match Group::start(1) {
+    // The paper's service, and the stores of its applications, hold their state in memory; ours syncs its log before it answers.
+    one(report, folder, "logs in memory", Group::start_in_memory(1))?;
+    one(report, folder, "logs on disk", Group::start(1))
+}
+
+fn one(
+    report: &mut Report,
+    folder: Option<&Path>,
+    place: &str,
+    group: Result<Group, String>,
+) -> Result<(), String> {
+    let group = match group {
         Ok(group) => group,
         Err(why) => {
-            report.skipped("applications", &why);
+            report.skipped(&format!("applications, {place}"), &why);
             return Ok(());
         }
     };
-    let options = || Options::new(group.addresses().to_vec());
+    let service = LockService::start(group.folder()).map_err(fault)?;
+    let locks = LockClient::connect(service.address()).map_err(fault)?;
+    recommendations(report, folder, place, &group, &locks)?;
+    transfers(report, place, &group, &locks)
+}
+
+fn recommendations(
+    report: &mut Report,
+    folder: Option<&Path>,
+    place: &str,
+    group: &Group,
+    locks: &LockClient,
+) -> Result<(), String> {
     let hop_us = HOP.as_micros();
     report.section(&format!(
-        "figure 5.1: friend recommendation, {GRAPH_CLIENTS} clients, 95/5, {hop_us} us a hop"
+        "figure 5.1: friend recommendation, {place}, {GRAPH_CLIENTS} clients, 95/5, {hop_us} us a hop"
     ));
     let mut graphs = vec![
         ("sparse", 1.4, Social::random(PEOPLE, 10, super::SEED)),
@@ -46,17 +69,26 @@ pub(super) fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), Stri
     }
     for (name, paper, social) in graphs {
         let load = Load { seed: super::SEED, hop: HOP, ..Load::new(GRAPH_CLIENTS, GRAPH_OPERATIONS) };
-        let ordered = right(kronograph::with_kronos(options(), &load, &social).map_err(fault)?)?;
-        let locked = right(kronograph::with_locks(&load, &social))?;
-        ratio(report, name, &ordered, &locked, paper);
+        let options = Options::new(group.addresses().to_vec());
+        let ordered = right(kronograph::with_kronos(options, &load, &social).map_err(fault)?)?;
+        let locked = right(kronograph::with_lock_service(locks, &load, &social).map_err(fault)?)?;
+        let free = right(kronograph::with_locks(&load, &social))?;
+        ratio(report, name, &ordered, &locked, &free, paper);
     }
+    Ok(())
+}
+
+fn transfers(report: &mut Report, place: &str, group: &Group, locks: &LockClient) -> Result<(), String> {
+    let hop_us = HOP.as_micros();
     report.section(&format!(
-        "figure 5.2: transfers, {BANK_CLIENTS} clients, {ACCOUNTS} accounts, {hop_us} us a hop"
+        "figure 5.2: transfers, {place}, {BANK_CLIENTS} clients, {ACCOUNTS} accounts, {hop_us} us a hop"
     ));
     let load = Load { seed: super::SEED, hop: HOP, ..Load::new(BANK_CLIENTS, BANK_OPERATIONS) };
-    let ordered = right(bank::with_kronos(options(), &load, ACCOUNTS).map_err(fault)?)?;
-    let locked = right(bank::with_locks(&load, ACCOUNTS))?;
-    ratio(report, "bank", &ordered, &locked, 3.0);
+    let options = Options::new(group.addresses().to_vec());
+    let ordered = right(bank::with_kronos(options, &load, ACCOUNTS).map_err(fault)?)?;
+    let locked = right(bank::with_lock_service(locks, &load, ACCOUNTS).map_err(fault)?)?;
+    let free = right(bank::with_locks(&load, ACCOUNTS))?;
+    ratio(report, "bank", &ordered, &locked, &free, 3.0);
     let hoped = bank::without_order(&load, ACCOUNTS);
     let part = ordered.per_second() / hoped.per_second();
     let shown = format!("{:.0} %, {:.0}/s without", part * 100.0, hoped.per_second());
@@ -68,17 +100,26 @@ fn right(outcome: Outcome) -> Result<Outcome, String> {
     outcome.verdict.clone().map(|()| outcome)
 }
 
-fn ratio(report: &mut Report, name: &str, ordered: &Outcome, locked: &Outcome, paper: f64) {
+/// Beside the twin that locks by a service, and the one whose shards lock for nothing.
+fn ratio(
+    report: &mut Report,
+    name: &str,
+    ordered: &Outcome,
+    locked: &Outcome,
+    free: &Outcome,
+    paper: f64,
+) {
+    for (how, outcome) in [("ordered", ordered), ("with a lock service", locked), ("with free locks", free)] {
+        report.note(format!(
+            "{name}: {:.0}/s {how}, {:.2} calls an operation, {} began again",
+            outcome.per_second(),
+            outcome.calls as f64 / outcome.operations as f64,
+            outcome.repeated
+        ));
+    }
     let times = ordered.per_second() / locked.per_second();
-    let asked = ordered.calls as f64 / ordered.operations as f64;
-    report.note(format!(
-        "{name}: {:.0}/s ordered, {asked:.2} calls of the service an operation, {} began again; {:.0}/s with locks, {} began again",
-        ordered.per_second(),
-        ordered.repeated,
-        locked.per_second(),
-        locked.repeated
-    ));
-    let name = format!("{name} beside its twin that locks");
+    report.note(format!("{name}: {:.2} times the free locks", ordered.per_second() / free.per_second()));
+    let name = format!("{name} beside its lock service");
     report.figure(&name, &format!("{times:.2} times"), &format!("{paper} times (paper)"), times >= paper);
 }
 

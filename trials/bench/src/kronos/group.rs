@@ -47,7 +47,7 @@ impl Group {
         if binary.file_name().is_none_or(|name| name != "tanglewood") {
             return Err(format!("{BINARY_VARIABLE} names no `tanglewood` binary"));
         }
-        let addresses = (0..count).map(|_| free_address()).collect::<Result<Vec<_>, _>>()?;
+        let addresses = free_addresses(count)?;
         let mut group = Group { binary, addresses, children: Vec::new(), folder };
         for at in 0..count {
             let child = group.spawn(at)?;
@@ -74,6 +74,10 @@ impl Group {
 
     pub(super) fn addresses(&self) -> &[String] {
         &self.addresses
+    }
+    /// The folder of all of them.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
     /// The folder of one replica.
     pub(super) fn data(&self, at: usize) -> PathBuf {
@@ -111,9 +115,12 @@ fn cpu_seconds(pid: u32) -> Option<f64> {
     Some((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
 }
 
-fn free_address() -> Result<String, String> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(fault)?;
-    Ok(listener.local_addr().map_err(fault)?.to_string())
+/// All are bound before the first is given back, so that none is drawn twice.
+fn free_addresses(count: usize) -> Result<Vec<String>, String> {
+    let bound = (0..count).map(|_| std::net::TcpListener::bind("127.0.0.1:0"));
+    let bound = bound.collect::<Result<Vec<_>, _>>().map_err(fault)?;
+    let address = |one: &std::net::TcpListener| one.local_addr().map(|address| address.to_string());
+    bound.iter().map(address).collect::<Result<_, _>>().map_err(fault)
 }
 
 fn accepts(address: &str) -> bool {
