@@ -37,7 +37,10 @@ pub(crate) struct Part {
 
 impl Gather {
     /// Puts constraints in line. Where too few calls are under way, the caller must make some; see [`Calls::next`].
-    pub(crate) fn put(self: &Arc<Gather>, constraints: &[Constraint]) -> (oneshot::Receiver<Answer>, Option<Calls>) {
+    pub(crate) fn put(
+        self: &Arc<Gather>,
+        constraints: &[Constraint],
+    ) -> (oneshot::Receiver<Answer>, Option<Calls>) {
         let (reply, answer) = oneshot::channel();
         let mut state = self.state.lock();
         state.waiting.push_back(Part { constraints: constraints.to_vec(), reply });

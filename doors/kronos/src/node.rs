@@ -56,8 +56,14 @@ impl Node {
     ) -> (Node, Thread<Result<(), ReplicateError>>) {
         let (inbox, receiver) = bounded(INBOX_MAX);
         let core = Core::new(replica, machine.clone(), Chance::from_system());
-        let running =
-            Running { core, machine, outbox, inbox: receiver, snapshots: Vec::new(), next_tick_ns: monotonic_ns() };
+        let running = Running {
+            core,
+            machine,
+            outbox,
+            inbox: receiver,
+            snapshots: Vec::new(),
+            next_tick_ns: monotonic_ns(),
+        };
         let driver = Mutex::new(Driver { running: Some(running), ended: Ok(()) });
         let driven = Arc::new(Driven { driver, wake: Signal::new() });
         let node = Node { inbox, driven: Some(driven.clone()) };

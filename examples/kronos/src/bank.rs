@@ -129,11 +129,7 @@ pub fn with_kronos(kronos: Options, load: &Load, accounts: usize) -> Result<Outc
 ///
 /// # Errors
 /// The service is away.
-pub fn with_lock_service(
-    locks: &LockClient,
-    load: &Load,
-    accounts: usize,
-) -> Result<Outcome, KronosError> {
+pub fn with_lock_service(locks: &LockClient, load: &Load, accounts: usize) -> Result<Outcome, KronosError> {
     let store = locks::Store::new(accounts);
     let calls_before = locks.tickets();
     let (done, elapsed) = load.run(|client, count| {

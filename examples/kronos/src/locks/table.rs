@@ -117,8 +117,7 @@ mod tests {
                     had.remove(&gone);
                     had.extend(table.release(gone));
                 }
-                let mut names: Vec<u32> =
-                    (0..1 + chance.below(3)).map(|_| chance.below(6) as u32).collect();
+                let mut names: Vec<u32> = (0..1 + chance.below(3)).map(|_| chance.below(6) as u32).collect();
                 names.sort_unstable();
                 names.dedup();
                 let (shared, waits) = (chance.below(2) == 0, chance.below(2) == 0);

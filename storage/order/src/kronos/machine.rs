@@ -249,12 +249,16 @@ impl Machine {
                 let of_slot = held.get_mut(*slot as usize);
                 let sum = of_slot.as_deref().and_then(|sum| sum.checked_add(*count));
                 let (Some(of_slot), Some(sum)) = (of_slot, sum) else {
-                    return Err(format!("session {id}: its references to slot {slot} are none of the graph's"));
+                    return Err(format!(
+                        "session {id}: its references to slot {slot} are none of the graph's"
+                    ));
                 };
                 *of_slot = sum;
             }
         }
-        if let Some(slot) = (0..held.len()).find(|slot| held[*slot] != self.graph.references_of_slot(*slot as u32)) {
+        if let Some(slot) =
+            (0..held.len()).find(|slot| held[*slot] != self.graph.references_of_slot(*slot as u32))
+        {
             return Err(format!("the references of sessions to slot {slot} are not those of the graph"));
         }
         if held.iter().map(|count| u64::from(*count)).sum::<u64>() != self.graph.counts().references {

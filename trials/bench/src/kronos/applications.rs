@@ -101,14 +101,7 @@ fn right(outcome: Outcome) -> Result<Outcome, String> {
 }
 
 /// Beside the twin that locks by a service, and the one whose shards lock for nothing.
-fn ratio(
-    report: &mut Report,
-    name: &str,
-    ordered: &Outcome,
-    locked: &Outcome,
-    free: &Outcome,
-    paper: f64,
-) {
+fn ratio(report: &mut Report, name: &str, ordered: &Outcome, locked: &Outcome, free: &Outcome, paper: f64) {
     for (how, outcome) in [("ordered", ordered), ("with a lock service", locked), ("with free locks", free)] {
         report.note(format!(
             "{name}: {:.0}/s {how}, {:.2} calls an operation, {} began again",
