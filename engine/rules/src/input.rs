@@ -70,11 +70,10 @@ impl Evaluation<'_> {
         let Some(source) = over else { return Ok(()) };
         let (mut keys, mut facts) = (Vec::new(), Vec::new());
         let block = BLOCK_FACTS * self.relations[relation].arity;
-        let (mut part, mut is_more) = (0, true);
-        while is_more {
+        let mut cursor = Some(0);
+        while let Some(at) = cursor {
             keys.clear();
-            is_more = source.keys(relation, part, &mut self.words, &mut keys)?;
-            part += 1;
+            cursor = source.keys(relation, at, &mut self.words, &mut keys)?;
             for (at, key) in keys.iter().enumerate() {
                 if at % LOOK_EVERY == 0 {
                     self.look_around(keys.capacity() + facts.capacity())?;

@@ -3,16 +3,19 @@
 //! Facts are words of 32 bits in flat tables ([`words`], [`relation`], [`index`], [`table`]); rules are compiled to steps ([`compile`],
 //! [`plan`]) that go from one fact to all that follows from it ([`run`]). [`evaluate`] answers from scratch, [`maintain`] carries
 //! changes through, facts that go as well as facts that come; [`aggregate`] keeps groups. Facts of the graph are not kept:
-//! they are read from a [`Source`] where they are asked for.
+//! they are read where they are asked for ([`Source`]), from whoever answers [`store::GraphRead`] ([`facts`]). [`ask()`] is all of it for a
+//! question that is asked once.
 //!
 //! The law: after any changes, the answer is that of the same program over the facts as they are now.
 
 mod aggregate;
+mod ask;
 mod compile;
 mod component;
 mod error;
 mod evaluate;
 mod evaluation;
+mod facts;
 mod index;
 mod input;
 mod limits;
@@ -24,8 +27,10 @@ mod source;
 mod table;
 mod words;
 
+pub use ask::{FileFacts, RulesAnswer, ask};
 pub use error::RulesError;
 pub use evaluation::{Bounds, Change, Difference, Evaluation, Look};
+pub use facts::{GraphFact, GraphFacts};
 pub use limits::{FACTS_MAX, VALUES_MAX};
 pub use source::Source;
 pub use words::{Word, Words};

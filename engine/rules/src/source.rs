@@ -1,4 +1,4 @@
-//! Where the facts of the graph's relations are read; the asker owns the trait.
+//! Facts that are read where they are asked for, in words: in the product those of a graph ([`crate::GraphFacts`]), in tests any.
 //!
 //! Nothing is kept of what is read: rules ask for it again when they need it again. While a change is carried through, the source
 //! shows the graph before it, and the evaluation knows what differs since.
@@ -7,7 +7,7 @@ use crate::error::RulesError;
 use crate::words::{Word, Words};
 use datalog::RelationNo;
 
-/// Whoever knows the facts of the graph. Relations have their numbers in the program that is evaluated.
+/// Whoever knows facts. Relations have their numbers in the program that is evaluated.
 pub trait Source {
     /// Can facts be had by the value of this column alone, in time proportional to their number? Every relation of the graph can be
     /// asked by its first one.
@@ -15,17 +15,17 @@ pub trait Source {
     /// Number of facts of a relation, about.
     fn size(&self, relation: RelationNo) -> usize;
     /// Appends the values that facts of a relation have in their first column, each once; there may be some without facts. They come
-    /// in parts of a bounded size, numbered from 0 on: true where there is another.
+    /// in parts of a bounded size: begins at `cursor` 0, and gives the cursor to go on with, none at the end.
     ///
     /// # Errors
     /// The graph could not be read.
     fn keys(
         &self,
         relation: RelationNo,
-        part: usize,
+        cursor: u64,
         words: &mut Words,
         found: &mut Vec<Word>,
-    ) -> Result<bool, RulesError>;
+    ) -> Result<Option<u64>, RulesError>;
     /// Appends the facts that have this value in a column that is served: the words of each, each fact once.
     ///
     /// # Errors

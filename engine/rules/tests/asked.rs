@@ -31,17 +31,19 @@ impl Source for Edges {
     fn keys(
         &self,
         _: RelationNo,
-        part: usize,
+        cursor: u64,
         _: &mut Words,
         found: &mut Vec<Word>,
-    ) -> Result<bool, RulesError> {
-        if part == 0 {
+    ) -> Result<Option<u64>, RulesError> {
+        let is_first = cursor == 0;
+        if is_first {
             self.note(None);
         }
         let keys: BTreeSet<Word> = self.edges.iter().map(|edge| edge[0] as Word).collect();
         let half = keys.len() / 2;
-        found.extend(keys.into_iter().skip(part * half).take(if part == 0 { half } else { usize::MAX }));
-        Ok(part == 0)
+        let (skipped, taken) = if is_first { (0, half) } else { (half, usize::MAX) };
+        found.extend(keys.into_iter().skip(skipped).take(taken));
+        Ok(is_first.then_some(1))
     }
     fn read(
         &self,
@@ -117,11 +119,11 @@ fn what_cannot_be_asked_is_copied() {
         fn keys(
             &self,
             relation: RelationNo,
-            part: usize,
+            cursor: u64,
             words: &mut Words,
             found: &mut Vec<Word>,
-        ) -> Result<bool, RulesError> {
-            self.0.keys(relation, part, words, found)
+        ) -> Result<Option<u64>, RulesError> {
+            self.0.keys(relation, cursor, words, found)
         }
         fn read(
             &self,

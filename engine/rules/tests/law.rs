@@ -35,13 +35,14 @@ impl Source for Graph<'_> {
     fn keys(
         &self,
         relation: RelationNo,
-        part: usize,
+        cursor: u64,
         _: &mut Words,
         found: &mut Vec<Word>,
-    ) -> Result<bool, RulesError> {
+    ) -> Result<Option<u64>, RulesError> {
         let firsts: BTreeSet<Word> = self.facts(relation).map(|fact| fact[0]).collect();
-        found.extend(firsts.iter().skip(part * 3).take(3));
-        Ok((part + 1) * 3 < firsts.len())
+        let next = cursor as usize + 3;
+        found.extend(firsts.iter().skip(cursor as usize).take(3));
+        Ok((next < firsts.len()).then_some(next as u64))
     }
     fn read(
         &self,

@@ -89,9 +89,15 @@ impl Source for Barren {
     fn size(&self, _: usize) -> usize {
         0
     }
-    fn keys(&self, _: usize, _: usize, _: &mut Words, found: &mut Vec<Word>) -> Result<bool, RulesError> {
+    fn keys(
+        &self,
+        _: usize,
+        cursor: u64,
+        _: &mut Words,
+        found: &mut Vec<Word>,
+    ) -> Result<Option<u64>, RulesError> {
         found.extend(0..self.0 as Word);
-        Ok(true)
+        Ok(Some(cursor + 1))
     }
     fn read(&self, _: usize, _: (usize, Word), _: &mut Words, _: &mut Vec<Word>) -> Result<(), RulesError> {
         Ok(())

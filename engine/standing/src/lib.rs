@@ -8,8 +8,8 @@
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
 //! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
-//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], over the graph as
-//! relations ([`facts`]); [`kept`] is where the two kinds of query meet.
+//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
+//! at a tick ([`facts`]: what a commit changed of it); [`kept`] is where the two kinds of query meet.
 
 mod analysis;
 mod demand;
@@ -45,6 +45,5 @@ pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use mark::Mark;
 pub use resume::Resume;
 pub use row::Row;
-pub use rules::{FileFacts, RulesAnswer, ask_rules};
 pub use subscription::{Begin, Column, Event, Subscription, SubscriptionEnd};
 pub use upsert::{Upsert, Upserts};

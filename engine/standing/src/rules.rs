@@ -1,78 +1,21 @@
-//! A Datalog program over the graph: asked once, or kept as a standing query.
+//! A Datalog program that is kept as a standing query.
 //!
 //! The graph is not copied: rules read it from the view, as it was before a commit, and know what the commit moved; only what a program
 //! derives is kept. A program with parameters is one for all arguments (`datalog::share`): they are facts, which come and go with
 //! those who read. Everything else is the room [`rules`].
 
 use crate::StandingError;
-use crate::facts::{GraphFacts, changes};
+use crate::facts::changes;
 use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
 use crate::network::{Changes, Turn};
 use crate::row::Row;
-use crate::view::View;
-use ::rules::{Bounds, Change, Evaluation, RulesError};
+use crate::view::At;
+use ::rules::{Bounds, Change, Evaluation, GraphFacts, RulesError};
 use dataflow::watch;
 use datalog::{Program, RelationNo, Source as Origin};
-use model::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use store::Snapshot;
-
-/// Facts of files: of each relation that comes from one.
-pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
-
-/// The answer to the question of a program, handed out in parts.
-pub struct RulesAnswer {
-    evaluation: Evaluation<'static>,
-    question: RelationNo,
-    /// The row of the next fact; none at the end.
-    next: Option<u32>,
-}
-
-impl RulesAnswer {
-    /// At most so many rows more; none at the end.
-    pub fn rows(&mut self, count: usize) -> Option<Vec<Vec<Value>>> {
-        let (rows, next) = self.evaluation.some_facts(self.question, self.next?, count);
-        self.next = next;
-        (!rows.is_empty()).then_some(rows)
-    }
-    /// Rows of the whole answer.
-    pub fn len(&self) -> usize {
-        self.next.map_or(0, |_| self.evaluation.len(self.question))
-    }
-    /// No rows?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// Bytes that it holds.
-    pub fn bytes(&self) -> usize {
-        self.evaluation.bytes()
-    }
-}
-
-/// Answers a program's question over a snapshot: only what the question needs is computed, and read of the graph.
-///
-/// # Errors
-/// A limit is passed, a parameter is missing, the graph could not be read, or `bounds` end it.
-pub fn ask_rules(
-    program: &Program,
-    files: &FileFacts,
-    parameters: impl Fn(&str) -> Option<Value> + Send + 'static,
-    snapshot: &Snapshot,
-    bounds: Bounds,
-) -> Result<RulesAnswer, RulesError> {
-    let view = View::new(snapshot.clone());
-    let focused = datalog::focus_while(program, &|| (bounds.look)(0))?;
-    let question = focused.question.as_ref().map(|question| question.relation);
-    let facts = GraphFacts::new(&view, 0, &focused);
-    let mut evaluation = Evaluation::new(focused, parameters, bounds)?;
-    for (relation, rows) in files {
-        rows.iter().try_for_each(|row| evaluation.give(*relation, row))?;
-    }
-    evaluation.evaluate_over(&facts)?;
-    Ok(RulesAnswer { evaluation, question: question.unwrap_or(0), next: question.map(|_| 0) })
-}
 
 /// The time that a kept program may take for what it does just now.
 #[derive(Clone, Default)]
@@ -185,8 +128,8 @@ impl RulesKeeper {
         };
         let program = datalog::focus_while(program, &|| deadline.look())?;
         let question = program.question.as_ref().map_or(0, |question| question.relation);
-        let graph = read_of(&program);
-        let facts = GraphFacts::new(turn.view, turn.tick, &program);
+        let (graph, at) = (read_of(&program), At::new(turn.view, turn.tick));
+        let facts = GraphFacts::new(&at, &program);
         let mut evaluation = Evaluation::new(program, |_| None, deadline.bounds(bytes_max))?;
         if let Some(relation) = relation {
             arguments.iter().try_for_each(|(row, _)| evaluation.give(relation, row.values()))?;
@@ -222,7 +165,8 @@ impl RulesKeeper {
             return Ok(Changes::new());
         }
         let began = turn.tick - u64::from(turn.touched.is_some());
-        let before = GraphFacts::new(turn.view, began, self.evaluation.program());
+        let at = At::new(turn.view, began);
+        let before = GraphFacts::new(&at, self.evaluation.program());
         // Who gives arguments waits for a first answer.
         let is_asked = turn.touched.is_none() && arguments.iter().any(|(_, count)| *count > 0);
         self.deadline.set(if is_asked { RULES_FIRST_SECONDS_MAX } else { RULES_COMMIT_SECONDS_MAX });
@@ -230,7 +174,8 @@ impl RulesKeeper {
         let told = self.evaluation.difference(self.question);
         // Once in a very long while this evaluates everything anew.
         self.deadline.set(RULES_FIRST_SECONDS_MAX);
-        let after = GraphFacts::new(turn.view, turn.tick, self.evaluation.program());
+        let at = At::new(turn.view, turn.tick);
+        let after = GraphFacts::new(&at, self.evaluation.program());
         self.evaluation.settle_over(&after)?;
         let gone = told.gone.into_iter().map(|fact| (Row::new(fact), -1));
         Ok(gone.chain(told.come.into_iter().map(|fact| (Row::new(fact), 1))).collect())

@@ -6,6 +6,7 @@
 //!
 //! Ticks number the commits (and other events) in the order in which the queries see them; see `runner`.
 
+mod at;
 mod values;
 
 use crate::StandingError;
@@ -14,14 +15,16 @@ use crate::limits::ANSWER_ROW_BYTES;
 use crate::table::{HashMap, HashSet};
 use dataflow::watch::{self, Hold};
 use model::schema::IndexId;
-use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
+use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
 use plan::hidden::is_hidden;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use store::{AdjacencyView, Catalog, Change, LabelFilter, Snapshot};
+use store::{AdjacencyRead, AdjacencyView, Catalog, Change, GraphRead, LabelFilter, Snapshot, StoreError};
 use transact::CommitRecord;
 use values::ChangedValues;
+
+pub(crate) use at::At;
 
 /// Number of an event, in the order in which queries see them.
 pub(crate) type Tick = u64;
@@ -232,7 +235,7 @@ impl View {
     }
 
     /// Labels of a vertex; none where there is no such vertex.
-    pub fn labels(&self, vertex: VertexId, tick: Tick) -> Result<Option<LabelSetId>, StandingError> {
+    pub fn labels(&self, vertex: VertexId, tick: Tick) -> Result<Option<LabelSetId>, StoreError> {
         match at(self.delta.vertices.get(&vertex), tick) {
             Some(labels) => Ok(*labels),
             None if self.base.exists(vertex)? => Ok(Some(self.base.labels(vertex)?)),
@@ -240,7 +243,7 @@ impl View {
         }
     }
     /// Does the vertex exist and pass the filter?
-    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter, tick: Tick) -> Result<bool, StandingError> {
+    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter, tick: Tick) -> Result<bool, StoreError> {
         let catalog = self.newest.catalog();
         Ok(self.labels(vertex, tick)?.is_some_and(|set| filter.accepts(catalog.labels_of(set))))
     }
@@ -251,7 +254,7 @@ impl View {
         Value::list(names.map(|name| Value::String(name.clone())).collect())
     }
     /// A property of a vertex that exists at `tick`.
-    pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
+    pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StoreError> {
         let set = || at(self.delta.properties.get(&(vertex, key)), tick);
         if let Some(value) = if self.delta.properties.is_empty() { None } else { set() } {
             return Ok(value.clone());
@@ -274,7 +277,7 @@ impl View {
         Some(birth.properties())
     }
     /// All properties of a vertex that exists at `tick`, by name.
-    pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StandingError> {
+    pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StoreError> {
         let mut found: HashMap<KeyId, Value> = match self.born_with(vertex, tick) {
             Some(properties) => properties.iter().cloned().collect(),
             None => self.base.properties(vertex)?.into_iter().collect(),
@@ -295,7 +298,7 @@ impl View {
     }
 
     /// Is this very edge there? An id may have been given anew, so its ends are compared too.
-    pub fn has_edge(&self, edge: EdgeRef, tick: Tick) -> Result<bool, StandingError> {
+    pub fn has_edge(&self, edge: EdgeRef, tick: Tick) -> Result<bool, StoreError> {
         match at(self.delta.edges.get(&edge.id), tick) {
             Some(state) => Ok(*state == Some(edge)),
             None => Ok(self.base.edge_exists(edge)?),
@@ -311,7 +314,7 @@ impl View {
             .map(|(since, _)| *since)
     }
     /// A property of an edge that exists at `tick`.
-    pub fn edge_property(&self, edge: EdgeId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId, tick: Tick) -> Result<Value, StoreError> {
         let birth = self.birth(edge, tick);
         let written = self.delta.edge_properties.get(&(edge, key));
         let written = written.and_then(|all| {
@@ -326,13 +329,13 @@ impl View {
         }
     }
     /// All properties of an edge that exists at `tick`, by name.
-    pub fn edge_properties(&self, edge: EdgeId, tick: Tick) -> Result<Value, StandingError> {
+    pub fn edge_properties(&self, edge: EdgeId, tick: Tick) -> Result<Value, StoreError> {
         let mut keys: Vec<KeyId> = Vec::new();
         if self.birth(edge, tick).is_none() {
             keys.extend(self.base.edge_properties(edge)?.into_iter().map(|(key, _)| key));
         }
         keys.extend(self.delta.edge_properties.keys().filter(|(id, _)| *id == edge).map(|(_, key)| *key));
-        let found: Result<_, StandingError> =
+        let found: Result<_, StoreError> =
             keys.into_iter().map(|key| Ok((key, self.edge_property(edge, key, tick)?))).collect();
         Ok(self.named(found?))
     }
@@ -345,33 +348,47 @@ impl View {
         direction: Direction,
         tick: Tick,
         mut found: impl FnMut(EdgeRef),
-    ) -> Result<(), StandingError> {
+    ) -> Result<(), StoreError> {
+        let mut views = self.adjacency.lock();
+        let base =
+            views.entry((types.to_vec(), direction)).or_insert_with(|| self.base.adjacency(types, direction));
+        self.edges_along(base, vertex, (types, direction), tick, &mut found)
+    }
+    /// Likewise, where the edges of the base are known.
+    fn edges_along(
+        &self,
+        base: &AdjacencyView,
+        vertex: VertexId,
+        (types, direction): (&[EdgeTypeId], Direction),
+        tick: Tick,
+        found: &mut dyn FnMut(EdgeRef),
+    ) -> Result<(), StoreError> {
         let born = self.delta.born.get(&vertex);
         let checks = born.is_some() || self.delta.lost.contains(&vertex);
         if vertex.0 < self.base.vertex_bound() as u64 {
-            let mut views = self.adjacency.lock();
-            let view = views
-                .entry((types.to_vec(), direction))
-                .or_insert_with(|| self.base.adjacency(types, direction));
-            view.for_each_edge(vertex.dense(), |edge| {
+            base.for_each_edge(vertex.dense(), |edge| {
                 if !checks || at(self.delta.edges.get(&edge.id), tick).is_none() {
                     found(edge)
                 }
             })?;
         }
         for (since, edge) in born.into_iter().flatten().filter(|(since, _)| *since <= tick) {
-            let lives = at(self.delta.edges.get(&edge.id), tick).is_some_and(|state| *state == Some(*edge))
-                && self.birth(edge.id, tick) == Some(*since);
             let seen = match direction {
                 Direction::Out => edge.source == vertex,
                 Direction::In => edge.target == vertex,
                 Direction::Both => true,
             };
-            if lives && seen && (types.is_empty() || types.contains(&edge.id.edge_type())) {
+            let is_of = types.is_empty() || types.contains(&edge.id.edge_type());
+            if seen && is_of && self.lives(*edge, *since, tick) {
                 found(*edge)
             }
         }
         Ok(())
+    }
+    /// Is an edge that was born then still there, and not one that was given its id anew?
+    fn lives(&self, edge: EdgeRef, since: Tick, tick: Tick) -> bool {
+        at(self.delta.edges.get(&edge.id), tick).is_some_and(|state| *state == Some(edge))
+            && self.birth(edge.id, tick) == Some(since)
     }
     /// Has nothing at this vertex changed since the base, at any tick?
     pub fn is_as_based(&self, vertex: VertexId) -> bool {
@@ -392,67 +409,49 @@ impl View {
         target: VertexId,
         edge_type: EdgeTypeId,
         tick: Tick,
-        mut is_it: impl FnMut(EdgeId) -> Result<bool, StandingError>,
-    ) -> Result<bool, StandingError> {
-        let bound = self.base.vertex_bound() as u64;
-        if source.0 < bound && target.0 < bound {
-            let mut edges = Vec::new();
-            let view = self.adjacency(edge_type, Direction::Out);
-            view.find(source.dense(), target.dense(), &mut edges)?;
-            for edge in edges {
-                if at(self.delta.edges.get(&edge), tick).is_none() && is_it(edge)? {
-                    return Ok(true);
-                }
-            }
-        }
-        for (since, edge) in self.delta.born.get(&source).into_iter().flatten() {
-            let is_between = edge.target == target && edge.source == source;
-            if *since <= tick && is_between && edge.id.edge_type() == edge_type {
-                let lives = at(self.delta.edges.get(&edge.id), tick).is_some_and(|now| *now == Some(*edge))
-                    && self.birth(edge.id, tick) == Some(*since);
-                if lives && is_it(edge.id)? {
-                    return Ok(true);
-                }
+        mut is_it: impl FnMut(EdgeId) -> Result<bool, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let (base, mut found) = (self.adjacency(edge_type, Direction::Out), Vec::new());
+        let each = &mut |edge| found.push(edge);
+        self.between(&base, (source, target), (&[edge_type], Direction::Out), tick, each)?;
+        for edge in found {
+            if is_it(edge)? {
+                return Ok(true);
             }
         }
         Ok(false)
     }
-    /// Vertices that pass the filter.
-    pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StandingError> {
-        let mut found = Vec::new();
-        for chunk in self.scan_chunks(filter).into_iter().map(Some).chain([None]) {
-            self.scan_chunk(chunk, filter, tick, &mut found)?;
-        }
-        Ok(found)
-    }
-    /// Where in the base vertices may be that pass the filter.
-    pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
-        self.base.scan_chunks(filter)
-    }
-    /// Appends the vertices that pass the filter: those of a chunk that are as in the base, or, where none is named, all others.
-    pub fn scan_chunk(
+    /// Shows the edges that lead from one vertex to the other in this direction; `base` knows those of the base.
+    fn between(
         &self,
-        chunk: Option<ChunkNo>,
-        filter: &LabelFilter,
+        base: &AdjacencyView,
+        (from, to): (VertexId, VertexId),
+        (types, direction): (&[EdgeTypeId], Direction),
         tick: Tick,
-        found: &mut Vec<VertexId>,
-    ) -> Result<(), StandingError> {
-        let changed = &self.delta.vertices;
-        let Some(chunk) = chunk else {
-            for vertex in changed.keys() {
-                if self.passes(*vertex, filter, tick)? {
-                    found.push(*vertex);
-                }
+        found: &mut dyn FnMut(EdgeId),
+    ) -> Result<(), StoreError> {
+        base.between(&[(from, to)], &mut |_, edge| {
+            if at(self.delta.edges.get(&edge), tick).is_none() {
+                found(edge);
             }
-            return Ok(());
-        };
-        let before = found.len();
-        self.base.scan_chunk(chunk, filter, found)?;
-        if !changed.is_empty() {
-            let own = found.split_off(before);
-            found.extend(own.into_iter().filter(|vertex| !changed.contains_key(vertex)));
+        })?;
+        for (since, edge) in self.delta.born.get(&from).into_iter().flatten() {
+            let forth = direction != Direction::In && (edge.source, edge.target) == (from, to);
+            let back = direction != Direction::Out && (edge.target, edge.source) == (from, to);
+            let is_of = types.is_empty() || types.contains(&edge.id.edge_type());
+            if *since <= tick && (forth || back) && is_of && self.lives(*edge, *since, tick) {
+                found(edge.id);
+            }
         }
         Ok(())
+    }
+    /// Vertices that pass the filter.
+    pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StoreError> {
+        let (graph, mut found, mut cursor) = (At::new(self, tick), Vec::new(), Some(0));
+        while let Some(at) = cursor {
+            cursor = graph.scan(filter, at, &mut found)?;
+        }
+        Ok(found)
     }
     /// Vertices among which are all that pass the filter and of which the property equals `value`, at this tick or any other since
     /// the base: through the index, if there is one.
@@ -463,7 +462,7 @@ impl View {
         key: KeyId,
         value: &Value,
         tick: Tick,
-    ) -> Result<Vec<VertexId>, StandingError> {
+    ) -> Result<Vec<VertexId>, StoreError> {
         let Some(index) = index else { return self.scan(filter, tick) };
         let mut found = self.base.seek(index, std::slice::from_ref(value))?;
         self.changed_to(key, value, &mut found)?;
@@ -480,3 +479,6 @@ impl View {
         self.newest.catalog().edge_type_name(edge_type).cloned().unwrap_or_else(|| "".into())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::Snapshot;
 use tanglewood_standing::{
-    Begin, Event, Keeper, Resume, StandingError, Subscription, SubscriptionEnd, TurnEnd, ask_rules,
+    Begin, Event, Keeper, Resume, StandingError, Subscription, SubscriptionEnd, TurnEnd,
 };
 use transact::{Engine, Mode, OpenOptions, Transaction};
 use world::chance::Chance;
@@ -388,7 +388,7 @@ fn rules_are_kept_by_the_same_law() {
             reader.read_to(snapshot.place());
             let program = datalog::compile(reader.text).unwrap();
             let mut answer =
-                ask_rules(&program, &Vec::new(), |_| None, &snapshot, Default::default()).unwrap();
+                rules::ask(&program, &Vec::new(), |_| None, &snapshot, Default::default()).unwrap();
             let rows = answer.rows(usize::MAX).unwrap_or_default();
             let answer: Answer = rows.into_iter().map(|row| (format!("{row:?}"), 1)).collect();
             assert_eq!(reader.rows, answer, "{}", reader.text);

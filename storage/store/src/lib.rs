@@ -4,7 +4,7 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! Reading order: [`snapshot`] (the one read interface) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
+//! Reading order: [`snapshot`] (the one read interface), [`GraphRead`] (the same for whoever need not know that it is a snapshot) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
 //! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
 //! (what is in memory); `index`, `index_leaf`, `index_manifest`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
 //! [`entries`] (what doors keep in the catalogue); [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
@@ -49,6 +49,7 @@ pub mod names;
 mod page;
 pub mod pager;
 pub mod property;
+mod reads;
 mod refold;
 pub mod snapshot;
 pub mod statistics;
@@ -72,6 +73,7 @@ pub use memory::MemoryReport;
 pub use names::{NameCounts, NameDefinition, NameTable, Names};
 pub use pager::PagingReport;
 pub use property::{EdgePropertyReader, PropertyReader};
+pub use reads::{AdjacencyRead, GraphRead};
 pub use snapshot::{Lease, Snapshot, StoreOptions};
 pub use statistics::{IndexStatistics, Statistics};
 pub use store::Store;

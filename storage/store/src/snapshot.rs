@@ -323,11 +323,13 @@ impl Snapshot {
 
     /// Chunks that may hold vertices that pass the filter, in order.
     pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
-        let may_hold = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));
-        let chunks = self.root.directory.iter();
-        let chunks =
-            chunks.filter(|(_, cell)| cell.meta.live > 0 && cell.meta.label_sets.iter().any(may_hold));
-        chunks.map(|(chunk, _)| chunk).collect()
+        (0..self.root.directory.bound()).filter(|chunk| self.may_hold(*chunk, filter)).collect()
+    }
+    /// May this chunk hold vertices that pass the filter? Known without reading it.
+    pub(crate) fn may_hold(&self, chunk: ChunkNo, filter: &LabelFilter) -> bool {
+        let passes = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));
+        let cell = self.root.directory.get(chunk);
+        cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
     }
     /// Appends the vertices of a chunk that pass the filter, in order.
     pub fn scan_chunk(

@@ -8,8 +8,7 @@ use crate::datalog::{Wrapped, compile, statement};
 use crate::result::{self, RequestKind};
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
-use ::rules::{Bounds, RulesError};
-use ::standing::{FileFacts, RulesAnswer, ask_rules};
+use ::rules::{Bounds, FileFacts, RulesAnswer, RulesError};
 use execute::job::Answer;
 use execute::watch::{self, Hold};
 use execute::{Access, ExecuteError, Execution};
@@ -48,7 +47,7 @@ impl Asked {
         let bounds = Bounds { bytes_max, look: Box::new(look) };
         let params = self.params.clone();
         let parameter = move |name: &str| params.get(name).cloned();
-        let answer = ask_rules(&self.program, &self.files, parameter, &self.snapshot, bounds);
+        let answer = ::rules::ask(&self.program, &self.files, parameter, &self.snapshot, bounds);
         // From now on it is counted by who hands out the answer.
         let _ = hold.lock().set(0);
         let width = self.program.question.as_ref().map_or(0, |question| question.names.len());

@@ -68,14 +68,7 @@ impl Names for Town {
 }
 
 fn borrowed(value: Option<&Value>) -> PropertyRef<'_> {
-    match value {
-        None | Some(Value::Null) => PropertyRef::Null,
-        Some(Value::Bool(truth)) => PropertyRef::Bool(*truth),
-        Some(Value::Int(int)) => PropertyRef::Int(*int),
-        Some(Value::Float(float)) => PropertyRef::Float(*float),
-        Some(Value::String(text)) => PropertyRef::Text(text),
-        Some(other) => PropertyRef::Other(other),
-    }
+    value.map_or(PropertyRef::Null, PropertyRef::from)
 }
 
 impl Graph for Town {

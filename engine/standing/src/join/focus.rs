@@ -75,7 +75,7 @@ impl Moment<'_> {
     /// What a vertex has at a tick.
     fn value(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
         match self.view.labels(vertex, tick)? {
-            Some(_) => self.view.property(vertex, key, tick),
+            Some(_) => Ok(self.view.property(vertex, key, tick)?),
             None => Ok(Value::Null),
         }
     }

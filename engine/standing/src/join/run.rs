@@ -372,7 +372,7 @@ impl Run<'_> {
                 };
                 let tick = self.tick_of(*atom);
                 block.retain(|row| match row[*vertex] {
-                    Value::Vertex(vertex) => self.view.passes(vertex, filter, tick),
+                    Value::Vertex(vertex) => Ok(self.view.passes(vertex, filter, tick)?),
                     _ => Ok(false),
                 })?;
             }
@@ -497,13 +497,13 @@ impl Run<'_> {
             Value::Null => None,
             _ => return Ok(()),
         };
-        self.view.edges(here, types, direction, self.tick_of(atom), |found| {
+        Ok(self.view.edges(here, types, direction, self.tick_of(atom), |found| {
             let there = if found.source == here { found.target } else { found.source };
             if into.is_none_or(|into| into == there) && self.foci.admits(far, there) {
                 let bound = [(*edge, Value::Edge(Arc::new(found))), (far, Value::Vertex(there))];
                 next.push(row, diff, bound);
             }
-        })
+        })?)
     }
     /// The row with its ends, where it does not say otherwise already.
     fn bind_ends(&self, row: &[Value], diff: isize, ends: &[(SlotNo, VertexId)], next: &mut Block) {

@@ -123,10 +123,10 @@ impl<'a> Ground<'a> {
         vertex: VertexId,
         found: &mut dyn FnMut(EdgeRef),
     ) -> Result<(), StandingError> {
-        match self.is_barren {
-            true => Ok(()),
-            false => self.view.edges(vertex, &self.types, self.direction, self.tick, found),
+        if self.is_barren {
+            return Ok(());
         }
+        Ok(self.view.edges(vertex, &self.types, self.direction, self.tick, found)?)
     }
     fn neighbours(
         &self,
@@ -137,9 +137,8 @@ impl<'a> Ground<'a> {
         if self.is_barren {
             return Ok(());
         }
-        self.view.edges(vertex, &self.types, direction, self.tick, |edge| {
-            found(if edge.source == vertex { edge.target } else { edge.source })
-        })
+        let each = |edge: EdgeRef| found(if edge.source == vertex { edge.target } else { edge.source });
+        Ok(self.view.edges(vertex, &self.types, direction, self.tick, each)?)
     }
 }
 

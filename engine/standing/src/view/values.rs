@@ -4,7 +4,6 @@
 //! sought then. Values are told apart by their hashes alone: whoever seeks looks at what was found.
 
 use super::View;
-use crate::StandingError;
 use crate::table::HashMap;
 use foldhash::fast::FixedState;
 use model::compare::hash_value;
@@ -12,6 +11,7 @@ use model::{KeyId, Value, VertexId};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::hash::{BuildHasher, Hasher};
+use store::StoreError;
 
 /// Vertices by the hash of a value of one property.
 type Values = HashMap<u64, SmallVec<[VertexId; 2]>>;
@@ -41,7 +41,7 @@ impl View {
         key: KeyId,
         value: &Value,
         found: &mut Vec<VertexId>,
-    ) -> Result<(), StandingError> {
+    ) -> Result<(), StoreError> {
         let delta = &self.delta;
         if delta.vertices.is_empty() && delta.properties.is_empty() {
             return Ok(());
@@ -53,7 +53,7 @@ impl View {
         found.extend(all.get(&key).and_then(|values| values.get(&hash(value))).into_iter().flatten());
         Ok(())
     }
-    fn values_of(&self, key: KeyId) -> Result<Values, StandingError> {
+    fn values_of(&self, key: KeyId) -> Result<Values, StoreError> {
         let mut values = Values::default();
         let mut note = |vertex: VertexId, value: &Value| {
             if !value.is_null() {

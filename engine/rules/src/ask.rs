@@ -1,0 +1,62 @@
+//! A question that is asked once: a program, what it is given, and its answer, handed out in parts.
+
+use crate::error::RulesError;
+use crate::evaluation::{Bounds, Evaluation};
+use crate::facts::GraphFacts;
+use datalog::{Program, RelationNo};
+use model::Value;
+use store::GraphRead;
+
+/// Facts of files: of each relation that comes from one.
+pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
+
+/// The answer to the question of a program, handed out in parts.
+pub struct RulesAnswer {
+    evaluation: Evaluation<'static>,
+    question: RelationNo,
+    /// The row of the next fact; none at the end.
+    next: Option<u32>,
+}
+
+impl RulesAnswer {
+    /// At most so many rows more; none at the end.
+    pub fn rows(&mut self, count: usize) -> Option<Vec<Vec<Value>>> {
+        let (rows, next) = self.evaluation.some_facts(self.question, self.next?, count);
+        self.next = next;
+        (!rows.is_empty()).then_some(rows)
+    }
+    /// Rows of the whole answer.
+    pub fn len(&self) -> usize {
+        self.next.map_or(0, |_| self.evaluation.len(self.question))
+    }
+    /// No rows?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.evaluation.bytes()
+    }
+}
+
+/// Answers a program's question over a graph: only what the question needs is computed, and read of the graph.
+///
+/// # Errors
+/// A limit is passed, a parameter is missing, the graph could not be read, or `bounds` end it.
+pub fn ask(
+    program: &Program,
+    files: &FileFacts,
+    parameters: impl Fn(&str) -> Option<Value> + Send + 'static,
+    graph: &dyn GraphRead,
+    bounds: Bounds,
+) -> Result<RulesAnswer, RulesError> {
+    let focused = datalog::focus_while(program, &|| (bounds.look)(0))?;
+    let question = focused.question.as_ref().map(|question| question.relation);
+    let facts = GraphFacts::new(graph, &focused);
+    let mut evaluation = Evaluation::new(focused, parameters, bounds)?;
+    for (relation, rows) in files {
+        rows.iter().try_for_each(|row| evaluation.give(*relation, row))?;
+    }
+    evaluation.evaluate_over(&facts)?;
+    Ok(RulesAnswer { evaluation, question: question.unwrap_or(0), next: question.map(|_| 0) })
+}
