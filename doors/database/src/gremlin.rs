@@ -1,12 +1,14 @@
 //! Gremlin through a session: a traversal in, objects out. What happens in between is for `traverse`; here it is asked, ended and paid for.
 
 pub use crate::session::gremlin_script::Script;
-pub use traverse::answer::{ShownEdge, ShownVertex};
+pub use gremlin::{ShownEdge, ShownVertex};
 
 use crate::Error;
 use crate::interrupt::Ticket;
-use gremlin::{GremlinError, Object, Terminal, VertexProperty};
+use gremlin::graphson::BagTooLarge;
+use gremlin::{Elements, GremlinError, Object, Terminal, VertexProperty};
 use model::{EdgeRef, VertexId};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use traverse::TraverseError;
@@ -68,20 +70,20 @@ impl GremlinAnswer {
     pub fn ended_by(self, terminal: Terminal) -> Ended {
         Ended { answer: self, ending: Ending::new(terminal) }
     }
-    /// A vertex; one that is gone has no label and no properties.
-    pub fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, Error> {
+}
+
+impl Elements for GremlinAnswer {
+    type Error = Error;
+    fn vertex(&self, vertex: VertexId) -> Result<ShownVertex, Error> {
         Ok(self.answer.vertex(vertex)?)
     }
-    /// The id and label of a vertex.
-    pub fn vertex_name(&self, vertex: VertexId) -> Result<(Object, std::sync::Arc<str>), Error> {
+    fn vertex_name(&self, vertex: VertexId) -> Result<(Object, Arc<str>), Error> {
         Ok(self.answer.vertex_name(vertex)?)
     }
-    /// An edge; one that is gone has no properties.
-    pub fn edge(&self, edge: &EdgeRef) -> Result<ShownEdge, Error> {
+    fn edge(&self, edge: &EdgeRef) -> Result<ShownEdge, Error> {
         Ok(self.answer.edge(edge)?)
     }
-    /// The id of a vertex property.
-    pub fn property_id(&self, property: &VertexProperty) -> Object {
+    fn property_id(&self, property: &VertexProperty) -> Object {
         traverse::property_id(property)
     }
 }
@@ -133,6 +135,12 @@ impl From<TraverseError> for Error {
             TraverseError::Limit(_) => Error::new("Neo.ClientError.General.LimitExceeded", message),
             _ => Error::new("Neo.ClientError.Statement.ArgumentError", message),
         }
+    }
+}
+
+impl From<BagTooLarge> for Error {
+    fn from(error: BagTooLarge) -> Error {
+        Error::new("Neo.ClientError.General.LimitExceeded", error.to_string()).hint(BagTooLarge::HINT)
     }
 }
 

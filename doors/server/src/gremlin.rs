@@ -1,6 +1,6 @@
 //! Gremlin: what TinkerPop's drivers speak. WebSocket and HTTP, GraphBinary 1.0 and GraphSON, traversals as bytecode or as text.
 //!
-//! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (values as JSON), [`message`] (requests and responses),
+//! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (responses in JSON; values are for `gremlin`), [`message`] (requests and responses),
 //! [`asking`] (what a request asks, and how it runs), [`connection`] (one client of WebSocket) and [`http`] with [`request_head`] (one of
 //! HTTP), both without sockets, [`pace`] (who may be waited for, and how long), [`door`] (sockets).
 

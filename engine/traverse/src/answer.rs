@@ -18,8 +18,6 @@ pub mod texts;
 pub mod told;
 pub mod walked;
 
-pub use shown::{ShownEdge, ShownVertex};
-
 use crate::TraverseError;
 use execute::{ExecuteError, NodeProfile, ResultStream};
 use gremlin::{GremlinError, Object, ResultKind, TraversalMetrics};

@@ -5,14 +5,14 @@
 
 use crate::Kept;
 use crate::answer::{AnswerError, kept, own_ids};
-use gremlin::{Object, graphson};
+use gremlin::Object;
+use gremlin::graphson::{self, FileEdge, FileVertex};
 use model::{KeyId, Value, VertexId};
 use plan::hidden::{OF_LABEL, OF_TYPE};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::path::Path;
-use std::sync::Arc;
 use transact::{Engine, Mode, Transaction};
 
 /// Bytes of one line: a vertex with its edges.
@@ -104,28 +104,25 @@ impl Loading<'_> {
             }
             let json: Result<Json, _> = serde_json::from_slice(&line);
             let json = json.map_err(|error| malformed(path, number, &error.to_string()))?;
-            let bare = typed(&json, "g:Vertex").unwrap_or(&json);
-            each(self, bare).map_err(|Wrong(what)| malformed(path, number, &what))?;
+            each(self, &json).map_err(|Wrong(what)| malformed(path, number, &what))?;
         }
         self.report.bytes = bytes;
         Ok(())
     }
 
     fn vertex(&mut self, line: &Json) -> Result<(), Wrong> {
-        let id = line.get("id").ok_or_else(|| Wrong("a vertex has no id".into()))?;
-        let id = graphson::object(id)?;
-        let label = line.get("label").and_then(Json::as_str).unwrap_or("vertex");
+        let FileVertex { id, label, properties: given } = graphson::file_vertex(line)?;
         let labels = label.split("::").map(|label| self.transaction.label(label));
         let labels = labels.collect::<Result<Vec<_>, _>>()?;
         let mut properties = self.own_id(&id, OF_LABEL, label.split("::"))?;
-        for (key, values) in line.get("properties").and_then(Json::as_object).into_iter().flatten() {
-            let kept = values_of(values)?;
+        for (key, values) in given {
+            let kept: Vec<Kept> = values.into_iter().map(|(value, meta)| Kept { value, meta }).collect();
             if kept.is_empty() {
                 continue;
             }
             let value = kept::many_to_value(&kept)
                 .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?;
-            properties.push((self.key(key, &kept)?, value));
+            properties.push((self.key(&key, &kept)?, value));
         }
         let vertex = self.transaction.create_vertex(&labels, properties)?;
         self.report.vertices += 1;
@@ -136,34 +133,28 @@ impl Loading<'_> {
     }
 
     fn edges(&mut self, line: &Json) -> Result<(), Wrong> {
-        let source = self.end(line.get("id"))?;
-        for (label, edges) in line.get("outE").and_then(Json::as_object).into_iter().flatten() {
-            let kind = self.transaction.edge_type(label)?;
-            for edge in edges.as_array().into_iter().flatten() {
-                let edge = typed(edge, "g:Edge").unwrap_or(edge);
-                let target = self.end(edge.get("inV"))?;
-                let mut properties = match edge.get("id") {
-                    Some(id) => self.own_id(&graphson::object(id)?, OF_TYPE, std::iter::once(&**label))?,
-                    None => Vec::new(),
-                };
-                for (key, value) in edge.get("properties").and_then(Json::as_object).into_iter().flatten() {
-                    let value = typed(value, "g:Property").map_or(value, |property| &property["value"]);
-                    let object = graphson::object(value)?;
-                    let value = self.value(key, &object)?;
-                    properties.push((self.key(key, &[Kept::plain(object)])?, value));
-                }
-                self.transaction.create_edge(source, target, kind, properties)?;
-                self.report.edges += 1;
+        for edge in graphson::file_edges(line)? {
+            let FileEdge { label, id, source, target, properties: given } = edge;
+            let (source, target) = (self.end(&source)?, self.end(&target)?);
+            let kind = self.transaction.edge_type(&label)?;
+            let mut properties = match id {
+                Some(id) => self.own_id(&id, OF_TYPE, std::iter::once(&*label))?,
+                None => Vec::new(),
+            };
+            for (key, object) in given {
+                let value = self.value(&key, &object)?;
+                properties.push((self.key(&key, &[Kept::plain(object)])?, value));
             }
+            self.transaction.create_edge(source, target, kind, properties)?;
+            self.report.edges += 1;
         }
         Ok(())
     }
 
-    fn end(&self, id: Option<&Json>) -> Result<VertexId, Wrong> {
-        let id = graphson::object(id.unwrap_or(&Json::Null))?;
-        let found = self.vertices.get(&name(&id)).copied();
+    fn end(&self, id: &Object) -> Result<VertexId, Wrong> {
+        let found = self.vertices.get(&name(id)).copied();
         found.ok_or_else(|| {
-            Wrong(format!("an edge leads to the vertex {}, which is not in the file", name(&id)))
+            Wrong(format!("an edge leads to the vertex {}, which is not in the file", name(id)))
         })
     }
     fn own_id<'n>(
@@ -201,25 +192,7 @@ fn malformed(path: &Path, line: u64, what: &str) -> AnswerError {
     }
 }
 
-/// What a typed value holds, if it is of that type.
-fn typed<'j>(json: &'j Json, kind: &str) -> Option<&'j Json> {
-    (json.get("@type").and_then(Json::as_str) == Some(kind)).then(|| &json["@value"])
-}
-
 /// How an id is looked for: 1 is 1 however wide it is written.
 fn name(id: &Object) -> String {
     id.as_long().map_or_else(|| id.to_string(), |number| number.to_string())
-}
-
-/// The values of a key: `[{"id":…,"value":…,"properties":{…}}, …]`, or a plain value.
-fn values_of(json: &Json) -> Result<Vec<Kept>, Wrong> {
-    let Json::Array(all) = json else { return Ok(vec![Kept::plain(graphson::object(json)?)]) };
-    let one = |one: &Json| -> Result<Kept, Wrong> {
-        let one = typed(one, "g:VertexProperty").unwrap_or(one);
-        let Some(value) = one.get("value") else { return Ok(Kept::plain(graphson::object(one)?)) };
-        let meta = one.get("properties").and_then(Json::as_object).into_iter().flatten();
-        let meta = meta.map(|(key, value)| Ok((Arc::from(key.as_str()), graphson::object(value)?)));
-        Ok(Kept { value: graphson::object(value)?, meta: meta.collect::<Result<_, Wrong>>()? })
-    };
-    all.iter().map(one).collect()
 }

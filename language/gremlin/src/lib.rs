@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
 //! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`mod@footprint`] (what it may read), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] and [`strategies`] (which there
-//! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form), [`error`].
+//! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form, and back), `shown` (elements as clients see them), [`error`].
 
 pub mod bytecode;
 pub mod error;
@@ -21,6 +21,7 @@ pub mod parser;
 pub mod predicate;
 pub mod print;
 pub mod shape;
+mod shown;
 mod span;
 pub mod steps;
 pub mod strategies;
@@ -35,6 +36,7 @@ pub use metrics::{Metrics, TraversalMetrics};
 pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, VertexProperty};
 pub use parser::{Bindings, Request, parse};
 pub use predicate::{Compare, Predicate, TextTest};
+pub use shown::{Elements, ShownEdge, ShownVertex};
 pub use span::Span;
 pub use steps::check;
 pub use token::{Cardinality, Token};

@@ -1,405 +1,103 @@
-//! GraphSON, written: what a traversal gives, as JSON of version 1 (plain), 2 and 3 (typed, or plain where a client asks for that).
-//!
-//! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
-//! a type of their own, 2 writes them as JSON's. [`response`] has what stands around the values.
+//! Responses in GraphSON: what stands around the objects of an answer, and answers without objects.
 
-mod parts;
-mod response;
-
+use super::message::{Status, Wrapping};
 use database::Error;
 use database::gremlin::GremlinAnswer;
 use gremlin::Object;
-use gremlin::object::{Path, Property, VertexProperty, uuid_text};
-use std::fmt::{Display, Write};
 
-/// Elements that a bag may have where a version must write each as often as it is there.
-const BAG_ELEMENTS_MAX: u64 = 100_000;
+pub use gremlin::graphson::Dialect;
 
-/// A version of GraphSON, with or without types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dialect {
-    version: u8,
-    typed: bool,
+/// Writes values and responses of an answer.
+pub type JsonWriter<'a> = gremlin::graphson::JsonWriter<'a, GremlinAnswer>;
+
+/// Begins a response: what comes next are its objects.
+pub fn begin_response(writer: &mut JsonWriter<'_>, id: &str, status: Status) {
+    writer.put(format_args!(
+        "{{\"requestId\":\"{id}\",\"status\":{{\"message\":\"\",\"code\":{}",
+        status as i32
+    ));
+    writer.put(",\"attributes\":");
+    writer.empty_map();
+    writer.put("},\"result\":{\"data\":");
+    writer.put(if writer.is_wrapped() { "{\"@type\":\"g:List\",\"@value\":[" } else { "[" });
 }
 
-/// Every dialect with its name; the last one is also called by the general name of JSON.
-const NAMES: [(&str, Dialect); 7] = [
-    ("application/vnd.gremlin-v1.0+json", Dialect { version: 1, typed: false }),
-    ("application/vnd.gremlin-v1.0+json;types=false", Dialect { version: 1, typed: false }),
-    ("application/vnd.gremlin-v2.0+json", Dialect { version: 2, typed: true }),
-    ("application/vnd.gremlin-v2.0+json;types=false", Dialect { version: 2, typed: false }),
-    ("application/vnd.gremlin-v3.0+json;types=false", Dialect { version: 3, typed: false }),
-    ("application/vnd.gremlin-v3.0+json", Dialect::DEFAULT),
-    ("application/json", Dialect::DEFAULT),
-];
-
-impl Dialect {
-    /// What JSON means where no version is named.
-    pub const DEFAULT: Dialect = Dialect { version: 3, typed: true };
-
-    /// The dialect of a name, as clients write it.
-    pub fn of(mime: &str) -> Option<Dialect> {
-        let mime = mime.to_ascii_lowercase().replace(' ', "");
-        NAMES.iter().find(|(name, _)| *name == mime).map(|(_, dialect)| *dialect)
-    }
-    /// Its name.
-    pub fn mime(self) -> &'static str {
-        let named = NAMES.iter().find(|(_, dialect)| *dialect == self);
-        named.map_or("application/json", |(name, _)| name)
-    }
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Dialect> {
-        NAMES.iter().map(|(_, dialect)| *dialect)
-    }
-}
-
-/// Writes at the end of a text.
-pub struct JsonWriter<'a> {
-    /// The text.
-    pub text: String,
-    dialect: Dialect,
-    /// Tells what stands behind the numbers of vertices and edges.
-    answer: Option<&'a GremlinAnswer>,
-}
-
-type Written = Result<(), Error>;
-
-impl<'a> JsonWriter<'a> {
-    /// For values of this answer; without one, for plain values alone.
-    pub fn new(dialect: Dialect, answer: Option<&'a GremlinAnswer>) -> JsonWriter<'a> {
-        JsonWriter { text: String::new(), dialect, answer }
-    }
-    fn put(&mut self, what: impl Display) {
-        write!(self.text, "{what}").expect("a text takes everything");
-    }
-    /// A text in quotes.
-    fn quote(&mut self, text: &str) {
-        self.put(serde_json::Value::from(text));
-    }
-    fn key(&mut self, name: &str) {
-        self.quote(name);
-        self.text.push(':');
-    }
-    /// What `inside` writes, with its type where the dialect has types.
-    fn typed(&mut self, kind: &str, inside: impl FnOnce(&mut Self) -> Written) -> Written {
-        if !self.dialect.typed {
-            return inside(self);
-        }
-        self.put(format_args!("{{\"@type\":\"{kind}\",\"@value\":"));
-        inside(self)?;
-        self.text.push('}');
-        Ok(())
-    }
-    fn plain(&mut self, kind: &str, value: impl Display) -> Written {
-        self.typed(kind, |writer| {
-            writer.put(value);
-            Ok(())
-        })
-    }
-    fn quoted(&mut self, kind: &str, text: &str) -> Written {
-        self.typed(kind, |writer| {
-            writer.quote(text);
-            Ok(())
-        })
-    }
-    /// Things between brackets, with commas.
-    fn row<T>(
-        &mut self,
-        all: impl IntoIterator<Item = T>,
-        mut each: impl FnMut(&mut Self, T) -> Written,
-    ) -> Written {
-        self.text.push('[');
-        for (number, one) in all.into_iter().enumerate() {
-            if number > 0 {
-                self.text.push(',');
-            }
-            each(self, one)?;
-        }
-        self.text.push(']');
-        Ok(())
-    }
-    /// A collection: with a type in version 3 alone.
-    fn collection<T>(
-        &mut self,
-        kind: &str,
-        all: impl IntoIterator<Item = T>,
-        each: impl FnMut(&mut Self, T) -> Written,
-    ) -> Written {
-        match self.dialect.version {
-            3 => self.typed(kind, |writer| writer.row(all, each)),
-            _ => self.row(all, each),
-        }
-    }
-
-    /// A value.
-    ///
-    /// # Errors
-    /// What stands behind a vertex or an edge cannot be read; a bag is too large to be written out.
-    pub fn object(&mut self, object: &Object) -> Written {
-        match object {
-            Object::Null => self.put("null"),
-            Object::Bool(truth) => self.put(truth),
-            Object::Byte(number) => self.plain("gx:Byte", number)?,
-            Object::Short(number) => self.plain("gx:Int16", number)?,
-            Object::Int(number) => self.plain("g:Int32", number)?,
-            Object::Long(number) => self.plain("g:Int64", number)?,
-            Object::BigInt(number) => self.plain("gx:BigInteger", number)?,
-            Object::Float(number) => self.real("g:Float", f64::from(*number), &number.to_string())?,
-            Object::Double(number) => self.real("g:Double", *number, &format!("{number:?}"))?,
-            Object::BigDecimal(decimal) => {
-                self.plain("gx:BigDecimal", decimal_text(decimal.unscaled, decimal.scale))?;
-            }
-            Object::Char(letter) => self.quoted("gx:Char", letter.encode_utf8(&mut [0; 4]))?,
-            Object::String(text) => self.quote(text),
-            Object::Binary(bytes) => self.quoted("gx:ByteBuffer", &data_encoding::BASE64.encode(bytes))?,
-            Object::Uuid(uuid) => self.quoted("g:UUID", &uuid_text(**uuid))?,
-            Object::DateTime(instant) => {
-                let text = model::temporal::text(&instant.to_value()).unwrap_or_default();
-                self.quoted("gx:OffsetDateTime", &text)?;
-            }
-            Object::Duration(seconds, nanos) => {
-                let fraction = if *nanos > 0 { format!(".{nanos:09}") } else { String::new() };
-                self.quoted("gx:Duration", &format!("PT{seconds}{fraction}S"))?;
-            }
-            Object::List(elements) => self.collection("g:List", elements.iter(), Self::object)?,
-            Object::Set(elements) => self.collection("g:Set", elements.iter(), Self::object)?,
-            Object::Bulk(elements) => self.bag(elements)?,
-            Object::Map(pairs) => self.map(pairs)?,
-            Object::Entry(entry) => self.map(std::slice::from_ref(&**entry))?,
-            Object::Tree(children) => self.tree(children)?,
-            Object::Graph(graph) => self.graph(graph)?,
-            Object::Metrics(metrics) => self.traversal_metrics(metrics)?,
-            Object::Vertex(_) => self.vertex(object)?,
-            Object::Edge(_) => self.edge(object)?,
-            Object::VertexProperty(property) => self.vertex_property(property)?,
-            Object::Property(property) => self.property(property)?,
-            Object::Path(path) => self.path(path)?,
-            Object::Token(token) => self.quoted(&format!("g:{}", token.class()), token.name())?,
-            Object::Kept(kept) => self.object(&kept.1)?,
-            Object::Reference(reference) => self.object(&reference.id)?,
-        }
-        Ok(())
-    }
-    /// JSON has no number for what is none or without end.
-    fn real(&mut self, kind: &str, number: f64, digits: &str) -> Written {
-        match number {
-            _ if number.is_nan() => self.quoted(kind, "NaN"),
-            f64::INFINITY => self.quoted(kind, "Infinity"),
-            f64::NEG_INFINITY => self.quoted(kind, "-Infinity"),
-            _ => self.plain(kind, digits),
-        }
-    }
-    fn bag(&mut self, elements: &[(Object, u64)]) -> Written {
-        if self.dialect.version == 3 && self.dialect.typed {
-            return self.typed("g:BulkSet", |writer| {
-                let flat = elements.iter().flat_map(|(element, bulk)| [Ok(element), Err(bulk)]);
-                writer.row(flat, |writer, one| match one {
-                    Ok(element) => writer.object(element),
-                    Err(bulk) => writer.plain("g:Int64", bulk),
-                })
-            });
-        }
-        let count = elements.iter().fold(0_u64, |count, (_, bulk)| count.saturating_add(*bulk));
-        if count > BAG_ELEMENTS_MAX {
-            let message = format!("a bag of {count} elements is too large to be written one by one");
-            return Err(Error::new("Neo.ClientError.General.LimitExceeded", message)
-                .hint("ask in GraphSON 3 or GraphBinary, which write how often each element is there"));
-        }
-        let each = elements.iter().flat_map(|(element, bulk)| std::iter::repeat_n(element, *bulk as usize));
-        self.collection("g:List", each, Self::object)
-    }
-    fn map(&mut self, pairs: &[(Object, Object)]) -> Written {
-        if self.dialect.version == 3 && self.dialect.typed {
-            let flat = pairs.iter().flat_map(|(key, value)| [key, value]);
-            return self.typed("g:Map", |writer| writer.row(flat, Self::object));
-        }
-        self.text.push('{');
-        for (number, (key, value)) in pairs.iter().enumerate() {
-            if number > 0 {
-                self.text.push(',');
-            }
-            let name = self.name(key)?;
-            self.key(&name);
-            self.object(value)?;
-        }
-        self.text.push('}');
-        Ok(())
-    }
-    /// A key where keys are texts.
-    fn name(&self, key: &Object) -> Result<String, Error> {
-        Ok(match (key, self.answer) {
-            (Object::String(text), _) => text.to_string(),
-            (Object::Token(token), _) => token.name().to_string(),
-            (Object::Vertex(vertex), Some(answer)) => format!("v[{}]", bare(&answer.vertex_name(*vertex)?.0)),
-            (Object::Edge(edge), Some(answer)) => format!("e[{}]", bare(&answer.edge(edge)?.id)),
-            (other, _) => bare(other),
-        })
-    }
-    fn tree(&mut self, children: &[(Object, Object)]) -> Written {
-        self.typed("g:Tree", |writer| {
-            writer.row(children, |writer, (key, child)| {
-                writer.put("{\"key\":");
-                writer.object(key)?;
-                writer.put(",\"value\":");
-                match child {
-                    Object::Tree(children) => writer.tree(children)?,
-                    _ => writer.tree(&[])?,
-                }
-                writer.text.push('}');
-                Ok(())
-            })
-        })
-    }
-    fn vertex(&mut self, object: &Object) -> Written {
-        let (Object::Vertex(vertex), Some(answer)) = (object, self.answer) else {
-            self.put("null");
-            return Ok(());
+/// Objects of a response, each as often as it is there, or with its bulk.
+///
+/// # Errors
+/// See [`JsonWriter::object`].
+pub fn elements(
+    writer: &mut JsonWriter<'_>,
+    objects: &[(Object, u64)],
+    wrapping: Wrapping,
+    is_first: &mut bool,
+) -> Result<(), Error> {
+    for (object, bulk) in objects {
+        let (times, bulk) = match wrapping {
+            Wrapping::Traversers => (1, *bulk),
+            Wrapping::Plain => (*bulk, 1),
         };
-        let shown = answer.vertex(*vertex)?;
-        self.typed("g:Vertex", |writer| {
-            writer.put("{\"id\":");
-            writer.object(&shown.id)?;
-            writer.put(",\"label\":");
-            writer.quote(&shown.label);
-            if writer.dialect.version == 1 {
-                writer.put(",\"type\":\"vertex\"");
+        for _ in 0..times {
+            if !std::mem::take(is_first) {
+                writer.text.push(',');
             }
-            if !shown.properties.is_empty() {
-                writer.put(",\"properties\":{");
-                // Properties come in the order of their keys.
-                for (number, group) in shown.properties.chunk_by(|a, b| a.key == b.key).enumerate() {
-                    if number > 0 {
-                        writer.text.push(',');
-                    }
-                    writer.key(&group[0].key);
-                    writer.row(group, Self::vertex_property)?;
-                }
-                writer.text.push('}');
-            }
-            writer.text.push('}');
-            Ok(())
-        })
-    }
-    fn edge(&mut self, object: &Object) -> Written {
-        let (Object::Edge(edge), Some(answer)) = (object, self.answer) else {
-            self.put("null");
-            return Ok(());
-        };
-        let shown = answer.edge(edge)?;
-        self.typed("g:Edge", |writer| {
-            writer.put("{\"id\":");
-            writer.object(&shown.id)?;
-            writer.put(",\"label\":");
-            writer.quote(&shown.label);
-            if writer.dialect.version == 1 {
-                writer.put(",\"type\":\"edge\"");
-            }
-            for (name, (id, label)) in [("in", &shown.in_vertex), ("out", &shown.out_vertex)] {
-                writer.put(format_args!(",\"{name}VLabel\":"));
-                writer.quote(label);
-                writer.put(format_args!(",\"{name}V\":"));
-                writer.object(id)?;
-            }
-            if !shown.properties.is_empty() {
-                writer.put(",\"properties\":{");
-                for (number, (key, value)) in shown.properties.iter().enumerate() {
-                    if number > 0 {
-                        writer.text.push(',');
-                    }
-                    writer.key(key);
-                    match writer.dialect.version {
-                        1 => writer.object(value)?,
-                        _ => writer.key_value(key, value)?,
-                    }
-                }
-                writer.text.push('}');
-            }
-            writer.text.push('}');
-            Ok(())
-        })
-    }
-    fn vertex_property(&mut self, property: &VertexProperty) -> Written {
-        let id = self.answer.map_or(Object::Null, |answer| answer.property_id(property));
-        self.typed("g:VertexProperty", |writer| {
-            writer.put("{\"id\":");
-            writer.object(&id)?;
-            writer.put(",\"value\":");
-            writer.object(&property.value)?;
-            writer.put(",\"label\":");
-            writer.quote(&property.key);
-            if !property.meta.is_empty() {
-                writer.put(",\"properties\":{");
-                for (number, (key, value)) in property.meta.iter().enumerate() {
-                    if number > 0 {
-                        writer.text.push(',');
-                    }
-                    writer.key(key);
-                    writer.object(value)?;
-                }
-                writer.text.push('}');
-            }
-            writer.text.push('}');
-            Ok(())
-        })
-    }
-    fn property(&mut self, property: &Property) -> Written {
-        self.key_value(&property.key, &property.value)
-    }
-    fn key_value(&mut self, key: &str, value: &Object) -> Written {
-        self.typed("g:Property", |writer| {
-            writer.put("{\"key\":");
-            writer.quote(key);
-            writer.put(",\"value\":");
-            writer.object(value)?;
-            writer.text.push('}');
-            Ok(())
-        })
-    }
-    fn path(&mut self, path: &Path) -> Written {
-        self.typed("g:Path", |writer| {
-            writer.put("{\"labels\":");
-            writer.collection("g:List", &path.labels, |writer, labels| {
-                writer.collection("g:Set", labels, |writer, label| {
-                    writer.quote(label);
+            match wrapping {
+                Wrapping::Plain => writer.object(object)?,
+                Wrapping::Traversers => writer.typed("g:Traverser", |writer| {
+                    writer.put("{\"bulk\":");
+                    writer.plain("g:Int64", bulk)?;
+                    writer.put(",\"value\":");
+                    writer.object(object)?;
+                    writer.text.push('}');
                     Ok(())
-                })
-            })?;
-            writer.put(",\"objects\":");
-            writer.collection("g:List", &path.objects, Self::object)?;
-            writer.text.push('}');
-            Ok(())
-        })
-    }
-
-    /// Do collections have types?
-    fn is_wrapped(&self) -> bool {
-        self.dialect.version == 3 && self.dialect.typed
-    }
-    fn empty_map(&mut self) {
-        self.put(if self.is_wrapped() { "{\"@type\":\"g:Map\",\"@value\":[]}" } else { "{}" });
-    }
-}
-
-/// A value without the marks that its text would have in Gremlin.
-fn bare(object: &Object) -> String {
-    match object {
-        Object::String(text) => text.to_string(),
-        other => other.as_long().map_or_else(|| other.to_string(), |number| number.to_string()),
-    }
-}
-
-fn decimal_text(unscaled: i128, scale: i32) -> String {
-    match usize::try_from(scale) {
-        Ok(0) => unscaled.to_string(),
-        Ok(scale) if scale <= MAX_PLAIN_SCALE => {
-            let (sign, digits) = (if unscaled < 0 { "-" } else { "" }, unscaled.unsigned_abs().to_string());
-            let digits = format!("{digits:0>width$}", width = scale + 1);
-            let (whole, behind) = digits.split_at(digits.len() - scale);
-            format!("{sign}{whole}.{behind}")
+                })?,
+            }
         }
-        _ => format!("{unscaled}E{}", -i64::from(scale)),
     }
+    Ok(())
 }
 
-/// Digits behind the point that are written out; more are an exponent.
-const MAX_PLAIN_SCALE: usize = 40;
+/// Ends a response behind its objects.
+pub fn end_response(writer: &mut JsonWriter<'_>) {
+    writer.put(if writer.is_wrapped() { "]}" } else { "]" });
+    writer.put(",\"meta\":");
+    writer.empty_map();
+    writer.put("}}");
+}
+
+/// A response that says what went wrong.
+pub fn failure(
+    writer: &mut JsonWriter<'_>,
+    id: Option<&str>,
+    status: Status,
+    message: &str,
+    exception: &str,
+) {
+    writer.put("{\"requestId\":");
+    match id {
+        Some(id) => writer.quote(id),
+        None => writer.put("null"),
+    }
+    writer.put(",\"status\":{\"message\":");
+    writer.quote(message);
+    writer.put(format_args!(",\"code\":{},\"attributes\":", status as i32));
+    let exceptions = Object::list(vec![Object::string(exception)]);
+    let attributes =
+        [(Object::from("exceptions"), exceptions), (Object::from("stackTrace"), Object::from(message))];
+    writer.map(&attributes).expect("texts need nothing looked up");
+    writer.put("},\"result\":{\"data\":null,\"meta\":");
+    writer.empty_map();
+    writer.put("}}");
+}
+
+/// A response that asks who the client is.
+pub fn challenge(writer: &mut JsonWriter<'_>, id: &str) {
+    let code = Status::Authenticate as i32;
+    writer.put(format_args!(
+        "{{\"requestId\":\"{id}\",\"status\":{{\"message\":\"\",\"code\":{code},\"attributes\":"
+    ));
+    writer.empty_map();
+    writer.put("},\"result\":{\"data\":null,\"meta\":");
+    writer.empty_map();
+    writer.put("}}");
+}

@@ -7,7 +7,7 @@
 
 use super::asking::{Asking, DEFAULT_SOURCE, Outlet, Part, Refusal, Stop};
 use super::connection::{Manner, Watch};
-use super::graphson::{Dialect, JsonWriter};
+use super::graphson::{self as answered, Dialect, JsonWriter};
 use super::message::{self, Format, Request, Status, Wrapping};
 use super::reading::Room;
 use super::request_head::{Head, decoded_pairs};
@@ -352,7 +352,7 @@ impl<'s> Sheet<'s> {
         let mut sheet = Sheet { id, format, head, limits, out, bytes: Vec::new(), count: 0, is_begun: false };
         if let Format::Json(dialect) = format {
             let mut writer = JsonWriter::new(dialect, None);
-            writer.begin_response(&uuid_text(id), Status::Success);
+            answered::begin_response(&mut writer, &uuid_text(id), Status::Success);
             sheet.bytes = writer.text.into_bytes();
         }
         sheet
@@ -376,7 +376,7 @@ impl<'s> Sheet<'s> {
         match self.format {
             Format::Json(dialect) => {
                 let mut writer = JsonWriter::new(dialect, None);
-                writer.end_response();
+                answered::end_response(&mut writer);
                 self.bytes.extend(writer.text.as_bytes());
             }
             Format::Binary => {
@@ -404,7 +404,7 @@ impl Outlet for Sheet<'_> {
             Format::Json(dialect) => {
                 let mut writer = JsonWriter::new(dialect, part.answer);
                 let mut is_first = self.count == 0;
-                writer.elements(part.objects, part.wrapping, &mut is_first)?;
+                answered::elements(&mut writer, part.objects, part.wrapping, &mut is_first)?;
                 self.bytes.extend(writer.text.as_bytes());
                 // Clients of HTTP/1.0 know no chunks: theirs is gathered like GraphBinary.
                 if self.bytes.len() > GATHER_BYTES && self.head.knows_chunks {

@@ -1,7 +1,7 @@
 //! Requests and responses of the Gremlin Server protocol, in GraphBinary 1.0 and in GraphSON 1 to 3.
 
 use super::asking::{Part, Refusal};
-use super::graphson::{Dialect, JsonWriter};
+use super::graphson::{self as answered, Dialect, JsonWriter};
 use super::reading::{Malformed, Reader, Room, VALUE_BYTES};
 use super::writing::Writer;
 use database::Error;
@@ -269,10 +269,10 @@ pub fn response(format: Format, id: u128, part: &Part<'_>) -> Result<Frame, Erro
         }
         Format::Json(dialect) => {
             let mut writer = JsonWriter::new(dialect, part.answer);
-            writer.begin_response(&uuid_text(id), part.status);
+            answered::begin_response(&mut writer, &uuid_text(id), part.status);
             let mut is_first = true;
-            writer.elements(part.objects, part.wrapping, &mut is_first)?;
-            writer.end_response();
+            answered::elements(&mut writer, part.objects, part.wrapping, &mut is_first)?;
+            answered::end_response(&mut writer);
             Ok(Frame::Text(writer.text))
         }
     }
@@ -314,7 +314,7 @@ pub fn failure(format: Format, id: Option<u128>, refusal: &Refusal, exception: &
         }
         Format::Json(dialect) => {
             let mut writer = JsonWriter::new(dialect, None);
-            writer.failure(id.map(uuid_text).as_deref(), refusal.status, message, exception);
+            answered::failure(&mut writer, id.map(uuid_text).as_deref(), refusal.status, message, exception);
             Frame::Text(writer.text)
         }
     }
@@ -333,7 +333,7 @@ pub fn challenge(format: Format, id: u128) -> Frame {
         }
         Format::Json(dialect) => {
             let mut writer = JsonWriter::new(dialect, None);
-            writer.challenge(&uuid_text(id));
+            answered::challenge(&mut writer, &uuid_text(id));
             Frame::Text(writer.text)
         }
     }

@@ -5,8 +5,8 @@ mod parts;
 use super::message::Wrapping;
 use database::Error;
 use database::gremlin::GremlinAnswer;
-use gremlin::Object;
 use gremlin::object::{Path, Property, VertexProperty};
+use gremlin::{Elements, Object};
 use model::temporal::calendar::date_of;
 use std::sync::Arc;
 

@@ -2,36 +2,10 @@
 
 use super::kept::{self, OWN_ID};
 use super::{Answer, AnswerError};
-use gremlin::{Object, VertexProperty};
+use gremlin::{Object, ShownEdge, ShownVertex, VertexProperty};
 use model::{EdgeRef, Value, VertexId};
 use std::sync::Arc;
 use store::{Snapshot, StoreError};
-
-/// A vertex as clients see it.
-#[derive(Clone, Debug)]
-pub struct ShownVertex {
-    /// Its id.
-    pub id: Object,
-    /// Its labels, joined by `::`.
-    pub label: Arc<str>,
-    /// Its properties.
-    pub properties: Vec<VertexProperty>,
-}
-
-/// An edge as clients see it.
-#[derive(Clone, Debug)]
-pub struct ShownEdge {
-    /// Its id.
-    pub id: Object,
-    /// Its type.
-    pub label: Arc<str>,
-    /// Where it starts: id and label.
-    pub out_vertex: (Object, Arc<str>),
-    /// Where it ends: id and label.
-    pub in_vertex: (Object, Arc<str>),
-    /// Its properties.
-    pub properties: Vec<(Arc<str>, Object)>,
-}
 
 impl Answer {
     /// A vertex; one that is gone has no label and no properties.
@@ -76,10 +50,6 @@ impl Answer {
                 })
                 .collect(),
         })
-    }
-    /// The id of a vertex property.
-    pub fn property_id(&self, property: &VertexProperty) -> Object {
-        crate::property_id(property)
     }
 }
 

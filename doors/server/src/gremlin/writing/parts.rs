@@ -3,7 +3,7 @@
 use super::{NULL, Writer};
 use database::Error;
 use gremlin::object::Graph;
-use gremlin::{Metrics, Object, TraversalMetrics};
+use gremlin::{Elements, Metrics, Object, TraversalMetrics};
 
 impl Writer<'_> {
     pub(super) fn graph(&mut self, graph: &Graph) -> Result<(), Error> {

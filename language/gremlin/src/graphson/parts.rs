@@ -1,11 +1,11 @@
 //! What few traversals give: parts of the graph, and how a traversal ran.
 
-use super::{JsonWriter, Written};
-use gremlin::object::Graph;
-use gremlin::{Metrics, Object, TraversalMetrics};
+use super::writing::{JsonWriter, Written};
+use crate::object::Graph;
+use crate::{Elements, Metrics, Object, TraversalMetrics};
 
-impl JsonWriter<'_> {
-    pub(super) fn graph(&mut self, graph: &Graph) -> Written {
+impl<E: Elements> JsonWriter<'_, E> {
+    pub(super) fn graph(&mut self, graph: &Graph) -> Written<E> {
         self.typed("tinker:graph", |writer| {
             writer.put("{\"vertices\":");
             writer.row(&graph.vertices, |writer, vertex| writer.object(&Object::Vertex(*vertex)))?;
@@ -17,7 +17,7 @@ impl JsonWriter<'_> {
     }
 
     /// Durations are milliseconds here, where GraphBinary has nanoseconds.
-    pub(super) fn traversal_metrics(&mut self, metrics: &TraversalMetrics) -> Written {
+    pub(super) fn traversal_metrics(&mut self, metrics: &TraversalMetrics) -> Written<E> {
         let duration = Object::Double(metrics.duration_ns as f64 / 1e6);
         let fields = |writer: &mut Self, between: &str| {
             writer.put("\"dur\"");
@@ -45,7 +45,7 @@ impl JsonWriter<'_> {
             Ok(())
         })
     }
-    fn metrics(&mut self, all: &TraversalMetrics, part: &Metrics, is_first: bool) -> Written {
+    fn metrics(&mut self, all: &TraversalMetrics, part: &Metrics, is_first: bool) -> Written<E> {
         let long = |count: u64| Object::Long(i64::try_from(count).unwrap_or(i64::MAX));
         let named = |name: &'static str, value: Object| (Object::string(name), value);
         let counts =
