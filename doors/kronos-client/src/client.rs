@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::gather::{Calls, Gather, hand_out, joined};
+use crate::options::{LEASE_MAX, LEASE_MIN};
 use crate::replicas::{Client, Replicas};
 use crate::types::{Assigned, Constraint, Event, Order, Stats};
 use crate::window::Window;
@@ -55,13 +56,14 @@ impl Kronos {
     /// The options are wrong, or nobody answers within [`Options::patience`].
     pub async fn connect_with(options: Options) -> Result<Kronos, KronosError> {
         let replicas = Arc::new(Replicas::new(&options)?);
-        let lease_ms = u32::try_from(options.lease.as_millis()).unwrap_or(u32::MAX);
+        let lease = options.lease.clamp(LEASE_MIN, LEASE_MAX);
+        let lease_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
         let open = |mut client: Client| async move {
             client.open_session(wire::OpenSessionRequest { lease_ms }).await
         };
         let session = replicas.call(false, open).await?.session;
         let is_over = Arc::new(AtomicBool::new(false));
-        let pause = options.lease.max(Duration::from_secs(1)) / RENEWALS_PER_LEASE;
+        let pause = lease / RENEWALS_PER_LEASE;
         let renewal = tokio::spawn(renew(replicas.clone(), session, pause, is_over.clone()));
         let shared = Shared {
             replicas,

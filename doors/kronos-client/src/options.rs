@@ -5,6 +5,10 @@ use std::time::Duration;
 
 /// How long the session of a client that is silent lives, if not said otherwise.
 pub const LEASE: Duration = Duration::from_secs(30);
+/// The shortest lease; the server's limit.
+pub(crate) const LEASE_MIN: Duration = Duration::from_secs(1);
+/// The longest lease; the server's limit. A client that renewed a longer one by its own count would come too late.
+pub(crate) const LEASE_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How long a call is tried at all replicas, if not said otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 

@@ -177,7 +177,8 @@ impl Replicas {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let until = Instant::now() + self.patience;
+        // A patience that no clock can measure never ends.
+        let until = Instant::now().checked_add(self.patience);
         let (mut pause, mut attempt_timeout) = (PAUSE, ATTEMPT_TIMEOUT);
         let (mut spread, mut was_told) = (spread, false);
         loop {
@@ -191,7 +192,7 @@ impl Replicas {
             if !is_passing(&status) {
                 return Err(status.into());
             }
-            if Instant::now() >= until {
+            if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(KronosError::Unavailable(format!("{address}: {}", status.message())));
             }
             let leader = status.metadata().get(LEADER_KEY).and_then(|value| value.to_str().ok());

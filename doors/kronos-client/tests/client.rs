@@ -147,6 +147,21 @@ fn callers_that_gather_are_answered_each_for_itself() {
     kronos.close().unwrap();
 }
 
+/// A patience that no clock can measure was a panic, and a lease of more than three days was renewed too late.
+#[test]
+fn leases_and_patience_may_be_of_any_length() {
+    let group = Group::start(1);
+    for length in [Duration::MAX, Duration::ZERO] {
+        let options = Options { lease: length, patience: length, ..Options::new(group.addresses.clone()) };
+        let kronos = blocking::Kronos::connect_with(options).unwrap();
+        kronos.create_event().unwrap();
+        kronos.close().unwrap();
+    }
+    let refused = group.client().change_members("nonsense", false).unwrap_err();
+    assert!(matches!(refused, KronosError::InvalidArgument(_)), "{refused:?}");
+    assert_eq!(group.client().stats().unwrap().members.len(), 1);
+}
+
 #[test]
 fn options_that_are_wrong_are_said_at_once() {
     for address in ["", "no address", "http://127.0.0.1:1"] {

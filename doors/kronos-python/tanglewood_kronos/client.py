@@ -28,6 +28,8 @@ _ATTEMPT_SECONDS_MAX = 8.0
 _PAUSE_SECONDS = 0.01  # between two tries when nobody leads; doubled
 _PAUSE_SECONDS_MAX = 0.2
 _RENEWALS_PER_LEASE = 3
+_LEASE_SECONDS_MAX = 86_400.0  # the server's limit
+_SECONDS_MAX = 1e9  # any longer is for ever
 _LEADER_KEY = "kronos-leader"
 _SERVICE = "/kronos.v1.Kronos/"
 _PASSING = {
@@ -67,19 +69,22 @@ class Kronos:
         cached_pairs: int = CACHED_PAIRS_MAX,
         spread: bool = False,
     ) -> None:
-        addresses = [replicas] if isinstance(replicas, str) else list(replicas)
+        lease = min(max(_seconds("lease", lease), 1.0), _LEASE_SECONDS_MAX)
+        patience = _seconds("patience", patience)
+        cached_pairs = _count("the number of cached pairs", cached_pairs)
+        addresses = [replicas] if isinstance(replicas, (str, bytes)) else _list("replicas", replicas)
         self._replicas = _Replicas(addresses, token, tls_ca, tls_name, patience)
         self._window = _Window()
         self._cache = _Cache(cached_pairs)
         self._spread = spread
         self._over = threading.Event()
         try:
-            opened = self._replicas.call("OpenSession", {"lease_ms": max(0, int(lease * 1000))})
+            opened = self._replicas.call("OpenSession", {"lease_ms": int(lease * 1000)})
         except BaseException:
             self._replicas.close()
             raise
         self._session: int = opened["session"]
-        pause = max(lease, 1.0) / _RENEWALS_PER_LEASE
+        pause = lease / _RENEWALS_PER_LEASE
         renew = threading.Thread(
             target=_renew,
             args=(weakref.ref(self), self._over, pause),
@@ -118,7 +123,7 @@ class Kronos:
 
     def create_events(self, count: int) -> List[int]:
         """New events, concurrent with all others, each with one reference of this session."""
-        if not 0 <= count < 1 << 32:
+        if _count("the number of events", count) >= 1 << 32:
             raise InvalidArgument("the number of events is 0 to %d" % BATCH_MAX)
         return self._numbered("CreateEvents", count, {"count": count})["events"]
 
@@ -146,11 +151,14 @@ class Kronos:
 
     def query_order(self, pairs: Sequence[Tuple[int, int]]) -> List[Order]:
         """How the first event of each pair stands to the second. Pairs that are known to be ordered are not asked again."""
-        pairs = [(first, second) for first, second in pairs]
+        try:
+            pairs = [(first, second) for first, second in pairs]
+        except (TypeError, ValueError):
+            raise InvalidArgument("write pairs as (event, event)") from None
+        _events(event for pair in pairs for event in pair)
         orders: List[Optional[Order]] = [self._cache.get(*pair) for pair in pairs]
         unknown = [at for at, order in enumerate(orders) if order is None]
         if unknown:
-            _events(event for at in unknown for event in pairs[at])
             asked = [{"first": pairs[at][0], "second": pairs[at][1]} for at in unknown]
             answered = self._replicas.call("QueryOrder", {"pairs": asked}, self._spread)["orders"]
             _complete(unknown, answered)
@@ -162,7 +170,7 @@ class Kronos:
     def assign_order(self, constraints: Sequence[ConstraintLike]) -> List[Assigned]:
         """Orders pairs: first all that must, then those preferred, each kind in its order; all or none. Returns the order that
         then holds of each. A constraint is ``(a, "before", b, "must")``, or a :class:`Constraint`."""
-        batch = [_constraint(at, one) for at, one in enumerate(constraints)]
+        batch = [_constraint(at, one) for at, one in enumerate(_list("constraints", constraints))]
         request = {"constraints": [one._asdict() for one in batch]}
         answered = self._numbered("AssignOrder", len(batch), request)["assigned"]
         _complete(batch, answered)
@@ -208,8 +216,27 @@ def _renew(client: "weakref.ref[Kronos]", over: threading.Event, pause: float) -
         del alive
 
 
+def _seconds(name: str, value: Any) -> float:
+    if not isinstance(value, (int, float)) or value != value:
+        raise InvalidArgument("%s is a number of seconds" % name)
+    return float(min(value, _SECONDS_MAX))
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise InvalidArgument("%s is a whole number from 0 on" % name)
+    return value
+
+
+def _list(name: str, value: Any) -> List[Any]:
+    try:
+        return list(value)
+    except TypeError:
+        raise InvalidArgument("%s is a list" % name) from None
+
+
 def _events(events: Any) -> List[int]:
-    events = list(events)
+    events = _list("events", events)
     if not all(isinstance(event, int) and 0 <= event < 1 << 64 for event in events):
         raise InvalidArgument("events are whole numbers of 64 bits")
     return events
@@ -245,10 +272,12 @@ class _Replicas:
         if not 1 <= len(addresses) <= REPLICAS_MAX:
             raise InvalidArgument("name 1 to %d replicas, each as host:port" % REPLICAS_MAX)
         for address in addresses:
-            host, _, port = address.rpartition(":")
+            host, _, port = address.rpartition(":") if isinstance(address, str) else ("", "", "")
             if not host or set(host) & set("/@?# ") or not port.isdigit() or int(port) > 0xFFFF:
-                raise InvalidArgument("`%s` is no address; write host:port" % address)
-        if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+                raise InvalidArgument("`%s` is no address; write host:port" % (address,))
+        if tls_ca is not None and not isinstance(tls_ca, bytes):
+            raise InvalidArgument("the certificates are bytes, as read from their file")
+        if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable() and " " not in token):
             raise InvalidArgument("the token has characters that cannot be sent: use letters and digits")
         self._addresses = list(addresses)
         self._at = self._next = 0

@@ -79,12 +79,53 @@ def test_errors_have_classes_and_codes(group):
         assert kronos.stats().references == 2
 
 
+def test_what_is_no_event_is_said(group):
+    with Kronos(group().addresses, lease=float("inf")) as kronos:
+        a, b = kronos.create_events(2)
+        for count in [-1, 1.5, float("nan"), None, "3", 1 << 32]:
+            with pytest.raises(tk.InvalidArgument):
+                kronos.create_events(count)
+        for wrong in [-1, 1 << 64, None, "x", 1.5, [a], b"12345678"]:
+            for call in (
+                lambda: kronos.acquire_refs([wrong]),
+                lambda: kronos.release_refs([wrong]),
+                lambda: kronos.query_order([(a, wrong)]),
+                lambda: kronos.assign_order([(a, "before", wrong, "must")]),
+            ):
+                with pytest.raises(tk.InvalidArgument):
+                    call()
+        for wrong in [None, 5, [None], [()], [(a,)], [(a, b, a)], "ab"]:
+            for call in (kronos.query_order, kronos.assign_order):
+                with pytest.raises(tk.InvalidArgument):
+                    call(wrong)
+        for wrong in [None, 5]:
+            for call in (kronos.acquire_refs, kronos.release_refs):
+                with pytest.raises(tk.InvalidArgument):
+                    call(wrong)
+        with pytest.raises(tk.InvalidArgument):
+            kronos.change_members("nonsense")
+        assert kronos.stats().references == 2
+
+
 def test_options_that_are_wrong_are_said_at_once():
     for address in ["", "no address", "http://127.0.0.1:1", "127.0.0.1:99999", []]:
         with pytest.raises(tk.InvalidArgument):
             Kronos(address)
-    with pytest.raises(tk.InvalidArgument):
-        Kronos("127.0.0.1:1", token="with spaces")
+    # Each of these was another exception, or a client that tried for ever.
+    for address in [None, 5, b"127.0.0.1:1", [b"127.0.0.1:1"], [None]]:
+        with pytest.raises(tk.InvalidArgument):
+            Kronos(address)
+    nan = float("nan")
+    for option, values in {
+        "lease": [nan, None, "x"],
+        "patience": [nan, None, "x"],
+        "cached_pairs": [-1, 1.5, nan, None, "x"],
+        "token": ["with spaces", 5],
+        "tls_ca": ["text"],
+    }.items():
+        for value in values:
+            with pytest.raises(tk.InvalidArgument):
+                Kronos("127.0.0.1:1", **{option: value})
     with pytest.raises(tk.Unavailable):
         Kronos("127.0.0.1:1", patience=0.3)
 

@@ -108,7 +108,8 @@ impl Options {
     }
 }
 
-fn is_address(text: &str) -> bool {
+/// `host:port`?
+pub(crate) fn is_address(text: &str) -> bool {
     let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '@', '?', '#', ' ', ',']);
     text.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok())
 }

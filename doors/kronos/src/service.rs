@@ -5,7 +5,7 @@
 use crate::guard::Rank;
 use crate::machine::{Outcome, Shared};
 use crate::node::Node;
-use crate::options::CALLS_MAX;
+use crate::options::{CALLS_MAX, is_address};
 use crate::server_core::{Request, Undelivered};
 use crate::wire::{self, v1};
 use order::kronos::{
@@ -293,6 +293,10 @@ impl Kronos for Service {
         let v1::ChangeMembersRequest { address, remove } = call.into_inner();
         if address.is_empty() {
             return Err(Status::invalid_argument("name the address of the replica"));
+        }
+        // One that is there, whatever it is called, can be removed.
+        if !remove && !is_address(&address) {
+            return Err(Status::invalid_argument(format!("`{address}` is no address; write host:port")));
         }
         let change = if remove { MemberChange::Remove { address } } else { MemberChange::Add { address } };
         self.ask(|reply| Request::Change { change, reply }).await?;

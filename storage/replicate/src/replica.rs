@@ -155,9 +155,17 @@ pub struct Status {
 struct Asking {
     /// The question's number.
     batch: u64,
-    tokens: Vec<u64>,
+    readers: Vec<Reader>,
     /// Ticks that they may still wait.
     left: usize,
+}
+
+/// Who wants to know whether it may read.
+enum Reader {
+    /// A reader of this replica's machine.
+    Here { token: u64 },
+    /// Another replica, which asked this one as its leader with this context.
+    Replica { id: ReplicaId, context: Vec<u8> },
 }
 
 /// One replica.
@@ -181,7 +189,7 @@ pub struct Replica<M> {
     committed: VecDeque<Entry>,
     proposals: BTreeSet<u64>,
     /// Reads that wait for the question under way.
-    new_reads: Vec<u64>,
+    new_reads: Vec<Reader>,
     /// Reads that ask the leader: one question at a time.
     asking: Option<Asking>,
     next_batch: u64,
@@ -306,7 +314,7 @@ impl<M: StateMachine> Replica<M> {
         if let Some(mut asking) = self.asking.take() {
             asking.left -= 1;
             if asking.left == 0 {
-                asking.tokens.into_iter().for_each(|token| self.refuse_read(token));
+                asking.readers.into_iter().for_each(|reader| self.refuse_reader(reader));
             } else {
                 // The question or its answer may be lost, or the leader be too new to know.
                 if asking.left.is_multiple_of(self.options.heartbeat_ticks) {
@@ -334,9 +342,25 @@ impl<M: StateMachine> Replica<M> {
             );
             return Err(ReplicateError::Foreign(what));
         }
+        if message.get_msg_type() == MessageType::MsgReadIndex && self.leads() {
+            self.hear_question(message);
+            return Ok(());
+        }
         // What the library refuses is late or of another group: the sender will send again, or not.
         let _ = self.node.step(message);
         Ok(())
+    }
+
+    /// The questions of other replicas wait for the one that is under way, as those of readers here do: else the leader asked all replicas once for
+    /// each of them whether it still leads. One that cannot wait is dropped, and asked again.
+    fn hear_question(&mut self, mut message: Message) {
+        if let Some(question) = message.entries.first_mut()
+            && self.reads < PENDING_MAX
+        {
+            self.reads += 1;
+            let context = std::mem::take(&mut question.data).to_vec();
+            self.new_reads.push(Reader::Replica { id: message.from, context });
+        }
     }
 
     fn propose(&mut self, token: u64, entry: Vec<u8>) {
@@ -364,13 +388,21 @@ impl<M: StateMachine> Replica<M> {
     fn read(&mut self, token: u64) {
         let led = self.node.raft.leader_id != INVALID_ID;
         self.reads += 1;
-        if led && self.reads <= PENDING_MAX { self.new_reads.push(token) } else { self.refuse_read(token) }
+        let reader = Reader::Here { token };
+        if led && self.reads <= PENDING_MAX {
+            self.new_reads.push(reader)
+        } else {
+            self.refuse_reader(reader)
+        }
     }
 
-    fn refuse_read(&mut self, token: u64) {
+    /// Another replica asks again by itself.
+    fn refuse_reader(&mut self, reader: Reader) {
         self.reads -= 1;
-        let outcome = Err(self.not_leader());
-        self.outputs.push(Output::Read { token, outcome });
+        if let Reader::Here { token } = reader {
+            let outcome = Err(self.not_leader());
+            self.outputs.push(Output::Read { token, outcome });
+        }
     }
 
     /// One question to the leader for all reads that came while the last one was under way.
@@ -379,8 +411,8 @@ impl<M: StateMachine> Replica<M> {
             return;
         }
         self.next_batch += 1;
-        let (batch, tokens) = (self.next_batch, std::mem::take(&mut self.new_reads));
-        self.asking = Some(Asking { batch, tokens, left: 2 * self.options.election_ticks });
+        let (batch, readers) = (self.next_batch, std::mem::take(&mut self.new_reads));
+        self.asking = Some(Asking { batch, readers, left: 2 * self.options.election_ticks });
         self.node.read_index(self.context(batch));
     }
 
@@ -553,8 +585,23 @@ impl<M: StateMachine> Replica<M> {
         if let Some(batch) = self.token_of(context)
             && let Some(asking) = self.asking.take_if(|asking| asking.batch == batch)
         {
-            self.waiting.entry(index).or_default().extend(asking.tokens);
+            for reader in asking.readers {
+                match reader {
+                    Reader::Here { token } => self.waiting.entry(index).or_default().push(token),
+                    Reader::Replica { id, context } => self.answer_question(id, context, index),
+                }
+            }
         }
+    }
+
+    /// Whoever has applied all up to this entry holds what was acknowledged when the question came here. That stays true where this replica leads no more.
+    fn answer_question(&mut self, to: ReplicaId, context: Vec<u8>, index: u64) {
+        self.reads -= 1;
+        let mut answer = Message::default();
+        answer.set_msg_type(MessageType::MsgReadIndexResp);
+        (answer.to, answer.from, answer.term, answer.index) = (to, self.id, self.node.raft.term, index);
+        answer.set_entries(vec![Entry { data: context.into(), ..Entry::default() }].into());
+        self.send(vec![answer]);
     }
 
     /// A leader that is none any more does not know what becomes of its proposals.

@@ -464,3 +464,57 @@ fn a_heartbeat_of_no_concern_is_passed_over() {
     let meant = replica.step([heartbeat("node-1", "node-0", 5)]);
     assert!(matches!(meant, Err(ReplicateError::Foreign(_))), "{meant:?}");
 }
+
+/// Steps one of three replicas, and delivers what they say to each other until nobody says anything more. Returns kinds of messages, and reads that may
+/// go on.
+fn converse(replicas: &mut [Replica<Listed>], inputs: Vec<(usize, Input)>) -> (Vec<MessageType>, Vec<u64>) {
+    let (mut queue, mut kinds, mut reads) = (VecDeque::from(inputs), Vec::new(), Vec::new());
+    while let Some((at, first)) = queue.pop_front() {
+        // What came together is one step.
+        let same = queue.iter().take_while(|(to, _)| *to == at).count();
+        let inputs = std::iter::once(first).chain(queue.drain(..same).map(|(_, input)| input));
+        for output in replicas[at].step(inputs).expect("the disks work") {
+            match output {
+                Output::Send { to, bytes, .. } => {
+                    kinds
+                        .push(Message::parse_from_bytes(&bytes).expect("it was just written").get_msg_type());
+                    let to = replicas.iter().position(|one| one.id == to).expect("a member");
+                    queue.push_back((to, Input::Message(bytes)));
+                }
+                Output::Read { token, outcome } => {
+                    assert_eq!(outcome, Ok(()));
+                    reads.push(token);
+                }
+                Output::Proposed { .. } | Output::TakeSnapshot => {}
+            }
+        }
+    }
+    (kinds, reads)
+}
+
+/// The leader asked all replicas whether it still leads once for each question of each of them.
+#[test]
+fn questions_that_come_together_cost_one_round() {
+    let names = ["node-0", "node-1", "node-2"];
+    let members = Members::of(names);
+    let open = |name: &str| {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
+        let options = options(name, &members);
+        Replica::open(disk, &PathBuf::from(DIR), options, Listed::default(), Chance::seeded(1))
+    };
+    let mut replicas: Vec<_> = names.iter().map(|name| open(name).expect("the disk works")).collect();
+    while !replicas[0].leads() {
+        converse(&mut replicas, vec![(0, Input::Tick)]);
+    }
+    let heartbeats =
+        |kinds: &[MessageType]| kinds.iter().filter(|kind| **kind == MessageType::MsgHeartbeat).count();
+    let (kinds, reads) = converse(&mut replicas, vec![(1, Input::Read { token: 1 })]);
+    assert_eq!((heartbeats(&kinds), reads), (2, vec![1]));
+    // Two replicas ask, and the leader has readers of its own.
+    let read = |at: usize, token: u64| (at, Input::Read { token });
+    let asked = vec![read(1, 1), read(1, 2), read(2, 3), read(0, 4)];
+    let (kinds, mut reads) = converse(&mut replicas, asked);
+    reads.sort_unstable();
+    assert_eq!(reads, [1, 2, 3, 4]);
+    assert_eq!(heartbeats(&kinds), 2, "{kinds:?}");
+}
