@@ -173,7 +173,7 @@ impl Definition {
     }
 }
 
-/// Makes queries, without keeping the database open.
+/// Makes and reads queries, without keeping the database open.
 struct Maker {
     engine: Engine,
     keeper: Keeper,
@@ -182,18 +182,20 @@ struct Maker {
     bytes_max: u64,
 }
 
-/// Who makes a query: on whose account it is made, and who is told that its first answer is under way.
+/// Who makes or reads a query: on whose account that is done, and who is told that it is under way.
 pub(crate) struct Creator<'a> {
     pub payer: Payer,
-    /// The first answer may take so long.
+    /// The first answer, or a subscription until it begins, may take so long.
     pub time: Option<Duration>,
+    /// Why whoever asks must not wait any longer, if that is so.
+    pub interrupted: &'a dyn Fn() -> Option<&'static str>,
     pub started: &'a dyn Fn(&ResultStream) -> Option<Ticket>,
 }
 
 impl Creator<'static> {
     /// The database itself, which nobody interrupts.
     fn itself() -> Creator<'static> {
-        Creator { payer: Payer::default(), time: None, started: &|_| None }
+        Creator { payer: Payer::default(), time: None, interrupted: &|| None, started: &|_| None }
     }
 }
 
@@ -210,40 +212,75 @@ impl Maker {
         let asked = definition.planned(&snapshot)?;
         let (name, text) = (definition.name.clone(), definition.text.clone());
         let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
-        let (tell, told) = std::sync::mpsc::channel();
-        let work = Box::new(move || {
+        let label = shortened(&definition.content()).to_string();
+        let (ended, outcome) = self.job(label, creator, move || {
             let wake = Arc::new(move |at| handle.wake(at));
-            let outcome = keeper.create_within(&name, &text, asked, payer, wake, &bounds);
-            // Whoever waits for the end may close the database then: nothing here holds it open any more.
-            drop((keeper, bounds));
-            let _ = tell.send(outcome);
-            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
-        });
-        let options = ExecuteOptions {
-            tenant: creator.payer.tenant,
-            user: creator.payer.user,
-            label: shortened(&definition.content()).to_string(),
-            deadline: creator.time,
-            bytes_max: self.bytes_max,
-            ..ExecuteOptions::default()
-        };
-        let access = Access::Read(snapshot);
-        let mut stream = Execution::start_job(&self.runtime, work, Arc::from([]), access, options)?;
-        let ticket = (creator.started)(&stream);
-        let ended = stream.next().and_then(Result::err);
-        drop((stream, ticket));
-        // The job has told, or was never begun; who was told to end may have come to its own end first.
-        match (ended, told.recv()) {
-            (None, Ok(outcome)) => Ok(outcome?),
-            (None, Err(_)) => Err(ExecuteError::Plan("the job was not run".into()).into()),
+            keeper.create_within(&name, &text, asked, payer, wake, &bounds)
+        })?;
+        match (ended, outcome) {
+            (None, Some(outcome)) => Ok(outcome?),
+            (None, None) => Err(not_run()),
             (Some(fault), outcome) => {
-                if outcome.is_ok_and(|outcome| outcome.is_ok()) {
+                // Who was told to end may have come to its own end first.
+                if outcome.is_some_and(|outcome| outcome.is_ok()) {
                     let _ = self.keeper.drop_query(&definition.name);
                 }
                 Err(fault.into())
             }
         }
     }
+    /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
+    fn subscribe(
+        &self,
+        name: &str,
+        arguments: Params,
+        begin: Begin,
+        creator: &Creator<'_>,
+    ) -> Result<Subscription, Error> {
+        let (keeper, label) = (self.keeper.clone(), format!("SUBSCRIBE {name}"));
+        let name = name.to_string();
+        let (ended, outcome) = self.job(label, creator, move || {
+            keeper.subscribe(&name, &|name| arguments.get(name).cloned(), begin)
+        })?;
+        match (ended, outcome) {
+            (Some(fault), _) => Err(fault.into()),
+            (None, outcome) => Ok(outcome.ok_or_else(not_run)??),
+        }
+    }
+    /// Does work on the executors, and waits for its end: why it was ended, if it was, and what it returned, if it was run.
+    fn job<T: Send + 'static>(
+        &self,
+        label: String,
+        creator: &Creator<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(Option<ExecuteError>, Option<T>), Error> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let work = Box::new(move || {
+            // It returns when nothing of it holds the database open any more: whoever waits for its end may close that.
+            let outcome = work();
+            let _ = tell.send(outcome);
+            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
+        });
+        let options = ExecuteOptions {
+            tenant: creator.payer.tenant,
+            user: creator.payer.user,
+            label,
+            deadline: creator.time,
+            bytes_max: self.bytes_max,
+            ..ExecuteOptions::default()
+        };
+        let access = Access::Read(self.engine.snapshot());
+        let mut stream = Execution::start_job(&self.runtime, work, Arc::from([]), access, options)?;
+        let ticket = (creator.started)(&stream);
+        let ended = stream.next().and_then(Result::err);
+        drop((stream, ticket));
+        // The job has told, or was never begun.
+        Ok((ended, told.recv().ok()))
+    }
+}
+
+fn not_run() -> Error {
+    ExecuteError::Plan("the job was not run".into()).into()
 }
 
 impl Database {
@@ -345,7 +382,7 @@ impl Database {
             StandingCommand::Subscribe { name, from, snapshot, key } => {
                 let from = from.as_ref().map(|from| resume(from, params)).transpose()?;
                 let begin = Begin { from, snapshot: *snapshot, with_base: !key.is_empty() };
-                let subscription = self.begin_subscription(name, params, begin)?;
+                let subscription = self.begin_subscription(name, params, begin, creator)?;
                 return Told::new(subscription, key, self.clone()).map(Some);
             }
         }
@@ -411,7 +448,7 @@ impl Database {
         snapshot: bool,
     ) -> Result<Subscription, Error> {
         let begin = Begin { from: from.map(Resume::Commit), snapshot, with_base: false };
-        self.begin_subscription(name, arguments, begin)
+        self.begin_subscription(name, arguments, begin, &Creator::itself())
     }
     /// Reads a standing query on from a mark that a subscription with the same arguments gave, before or after the database was opened last:
     /// nothing is lost and nothing comes twice.
@@ -420,17 +457,17 @@ impl Database {
     /// As [`Database::subscribe`]; the mark is of another answer, or of another database.
     pub fn resume(&self, name: &str, arguments: &Params, mark: &Mark) -> Result<Subscription, Error> {
         let begin = Begin { from: Some(Resume::Mark(*mark)), ..Begin::default() };
-        self.begin_subscription(name, arguments, begin)
+        self.begin_subscription(name, arguments, begin, &Creator::itself())
     }
     fn begin_subscription(
         &self,
         name: &str,
         arguments: &Params,
         begin: Begin,
+        creator: &Creator<'_>,
     ) -> Result<Subscription, Error> {
-        let standing = self.standing_queries();
-        standing.installations.await_ready(name, || true)?;
-        Ok(standing.keeper.subscribe(name, &|name| arguments.get(name).cloned(), begin)?)
+        self.standing_queries().installations.await_ready(name, creator)?;
+        self.maker().subscribe(name, arguments.clone(), begin, creator)
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
-use tanglewood_database::{Database, MEMORY, Options, Params, params};
+use tanglewood_database::{Database, Limits, MEMORY, Options, Params, params};
 use world::files::TemporaryFolder;
 
 /// A standing query of which one commit gives work for minutes: `CREATE (:T {x: 1})`.
@@ -138,6 +138,46 @@ fn it_is_shown_and_dropped_while_it_works() {
         assert!(took < Duration::from_secs(2), "{}: {took:?}", kind.name);
         assert!(database.standing().is_empty() && database.running().is_empty(), "{}", kind.name);
         ask(&database, "MATCH (t:T) DELETE t");
+    }
+}
+
+#[test]
+fn who_subscribes_waits_for_it_and_can_be_ended() {
+    let database = database(MEMORY);
+    for kind in &KINDS {
+        at_work(&database, kind, "default");
+        let began = Instant::now();
+        let limits = Limits { timeout: Some(Duration::from_millis(100)), bytes_max: None };
+        let error =
+            database.session().query_within("SUBSCRIBE kept SNAPSHOT", params! {}, &limits).err().unwrap();
+        assert!(error.code.ends_with("TransactionTimedOut"), "{}: {error:?}", kind.name);
+        assert!(began.elapsed() < Duration::from_secs(2), "{}: {:?}", kind.name, began.elapsed());
+
+        for ends_by_kill in [true, false] {
+            let mut session = database.session();
+            let interrupter = session.interrupter();
+            std::thread::scope(|scope| {
+                let reader = scope.spawn(move || session.query("SUBSCRIBE kept SNAPSHOT", params! {}).err());
+                let subscribes = |text: &str| text.starts_with("SUBSCRIBE kept");
+                let listed = || database.running().into_iter().find(|query| subscribes(&query.text));
+                let began = Instant::now();
+                let id = loop {
+                    assert!(began.elapsed() < Duration::from_secs(20), "{}: it is never listed", kind.name);
+                    if let Some(query) = listed() {
+                        break query.id;
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                };
+                let began = Instant::now();
+                match ends_by_kill {
+                    true => assert!(database.kill(&id, "by the test").unwrap()),
+                    false => interrupter.close(),
+                }
+                assert!(reader.join().unwrap().unwrap().code.ends_with("Terminated"), "{}", kind.name);
+                assert!(began.elapsed() < Duration::from_secs(2), "{}: {:?}", kind.name, began.elapsed());
+            });
+        }
+        forget(&database);
     }
 }
 

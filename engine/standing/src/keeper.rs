@@ -19,11 +19,15 @@ use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use transact::{Engine, Waker};
 use world::clock::monotonic_ns;
 use world::failpoint;
 use world::fiber;
 use world::panics::{Panicked, caught};
+
+/// How long an executor waits for a place before it lets others go on.
+const PLACE_WAIT: Duration = Duration::from_micros(50);
 
 /// Where a standing query stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +172,7 @@ impl Keeper {
     }
 
     /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
-    /// something to do. Time spent on it is put down to `payer`.
+    /// something to do. `payer` pays for it from then on; whoever asks pays for the first answer.
     ///
     /// # Errors
     /// The answer cannot be maintained; a row fails; a limit is passed; the name is taken.
@@ -212,7 +216,7 @@ impl Keeper {
         query.used_ns = watch::work_clock_ns() - begin_ns;
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
-            let mut inner = lock_pausing(&self.places[at]);
+            let mut inner = lock_watched(&self.places[at])?;
             let others =
                 inner.follower.get_or_insert_with(|| Follower::begin(&self.engine, Some(wake.clone())));
             // What the others have taken up already would never reach it.
@@ -222,7 +226,6 @@ impl Keeper {
                 query.show();
                 let (upkeep, shown) = (query.upkeep.clone(), query.shown.clone());
                 names.insert(name.to_string(), Kept { at, upkeep, shown });
-                *inner.spent.entry(payer).or_insert(0) += query.used_ns;
                 inner.queries.insert(name.to_string(), query);
                 return Ok(());
             }
@@ -315,17 +318,9 @@ impl Keeper {
         from: Resume,
         missed: Missed,
     ) -> Result<Subscription, StandingError> {
-        let one_at_a_time = self.resuming.try_lock_for(RESUME_WAIT_MAX);
-        let _one_at_a_time = one_at_a_time.ok_or(StandingError::Busy)?;
-        let (begin_ns, payer) = (monotonic_ns(), missed.payer);
-        let outcome = self.look_up(name, argument, from, missed);
-        let at = self.place_of(name);
-        if let Some(mut inner) = at.map(|at| self.places[at].lock()) {
-            let took_ns = monotonic_ns() - begin_ns;
-            *inner.spent.entry(payer).or_insert(0) += took_ns;
-            inner.queries.get_mut(name).into_iter().for_each(|query| query.used_ns += took_ns);
-        }
-        outcome
+        let until_ns = monotonic_ns() + RESUME_WAIT_MAX.as_nanos() as u64;
+        let _one_at_a_time = lock_until(&self.resuming, until_ns)?.ok_or(StandingError::Busy)?;
+        self.look_up(name, argument, from, missed)
     }
     fn look_up(
         &self,
@@ -362,11 +357,11 @@ impl Keeper {
         work: impl FnOnce(&mut Query, &Row, &mut Follower) -> Result<T, StandingError>,
     ) -> Result<T, StandingError> {
         let at = self.place_of(name).ok_or_else(|| no_such(name))?;
-        let mut inner = self.places[at].lock();
+        let mut inner = lock_watched(&self.places[at])?;
         // So that the view is that of the query's newest commit.
         inner.turn(&self.engine);
-        let Inner { follower, queries, spent } = &mut *inner;
-        let begin_ns = monotonic_ns();
+        let Inner { follower, queries, .. } = &mut *inner;
+        let begin_ns = watch::work_clock_ns();
         let query = queries.get_mut(name).ok_or_else(|| no_such(name))?;
         let given =
             |name: &Name| argument(name).ok_or_else(|| StandingError::MissingArgument(name.to_string()));
@@ -379,9 +374,7 @@ impl Keeper {
             (None, None) => Err(no_such(name)),
             (Some(follower), None) => work(query, &Row::new(arguments), follower),
         };
-        let took_ns = monotonic_ns() - begin_ns;
-        query.used_ns += took_ns;
-        *spent.entry(query.payer).or_insert(0) += took_ns;
+        query.used_ns += watch::work_clock_ns() - begin_ns;
         outcome
     }
 
@@ -479,8 +472,8 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
     }
 }
 
-/// Locks a place from an executor: whoever holds it may be paused on this very thread, so the wait lets others go on.
-fn lock_pausing(place: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+/// Locks what whoever holds it may pause with, on this very thread: the wait lets others go on.
+fn lock_pausing<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     while fiber::is_running() {
         match place.try_lock() {
             Some(inner) => return inner,
@@ -488,6 +481,25 @@ fn lock_pausing(place: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
         }
     }
     place.lock()
+}
+
+/// Likewise, for work that may be ended meanwhile.
+fn lock_watched<T>(place: &Mutex<T>) -> Result<MutexGuard<'_, T>, StandingError> {
+    Ok(lock_until(place, u64::MAX)?.unwrap_or_else(|| place.lock()))
+}
+
+/// Likewise, until this reading of the clock; `None` where it is not free by then.
+fn lock_until<T>(place: &Mutex<T>, until_ns: u64) -> Result<Option<MutexGuard<'_, T>>, StandingError> {
+    loop {
+        if let Some(inner) = place.try_lock_for(PLACE_WAIT) {
+            return Ok(Some(inner));
+        }
+        watch::spend(watch::UNITS_PER_LOOK)?;
+        if monotonic_ns() >= until_ns {
+            return Ok(None);
+        }
+        watch::give_way();
+    }
 }
 
 fn no_such(name: &str) -> StandingError {

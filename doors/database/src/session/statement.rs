@@ -106,7 +106,9 @@ impl Session {
         time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
         let payer = self.speaker.payer(self.database.accounts());
-        let creator = Creator { payer, time, started: &|stream| self.ticket(stream) };
+        let interrupted = || self.interrupter.reason();
+        let creator =
+            Creator { payer, time, interrupted: &interrupted, started: &|stream| self.ticket(stream) };
         let said = self.database.will_do(command);
         let told = self.database.carry_out(command, params, &creator)?;
         let summary = Summary { said, ..planned.summary(&snapshot) };

@@ -110,9 +110,10 @@ impl Installations {
     /// Waits until the query of this name is neither waiting nor installed nor created, or for a bounded time.
     ///
     /// # Errors
-    /// It is not ready in time, or set aside.
-    pub fn await_ready(&self, name: &str, is_wanted: impl Fn() -> bool) -> Result<(), Error> {
-        let until_ns = monotonic_ns() + WAIT_TIME_MAX.as_nanos() as u64;
+    /// It is not ready in time, or set aside; whoever asks was interrupted.
+    pub fn await_ready(&self, name: &str, asks: &Creator<'_>) -> Result<(), Error> {
+        let time = asks.time.map_or(WAIT_TIME_MAX, |time| time.min(WAIT_TIME_MAX));
+        let until_ns = monotonic_ns() + time.as_nanos() as u64;
         let mut names = self.names.lock();
         loop {
             match names.pending.get(name).map(|pending| &pending.stage) {
@@ -124,7 +125,10 @@ impl Installations {
                     )
                     .hint("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again"));
                 }
-                Some(_) if monotonic_ns() >= until_ns || !is_wanted() => {
+                Some(_) if let Some(reason) = (asks.interrupted)() => {
+                    return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
+                }
+                Some(_) if monotonic_ns() >= until_ns => {
                     let message = format!("the standing query `{name}` is still being installed");
                     let code = "Tanglewood.TransientError.Standing.Installing";
                     let error = Error { retryable: true, ..Error::new(code, message) };
