@@ -26,6 +26,8 @@ use world::failpoint;
 use world::fiber;
 use world::panics::{Panicked, caught};
 
+/// How long a list waits for a place that is at work.
+const LIST_WAIT: Duration = Duration::from_millis(20);
 /// How long an executor waits for a place before it lets others go on.
 const PLACE_WAIT: Duration = Duration::from_micros(50);
 
@@ -269,10 +271,10 @@ impl Keeper {
     pub fn has(&self, name: &str) -> bool {
         self.names.lock().contains_key(name)
     }
-    /// All queries, in order of their names. Of a place that is at work just now, they are told as they were before.
+    /// All queries, in order of their names. Those of a place that is at work, and for longer than a moment, are told as they were before.
     pub fn list(&self) -> Vec<Standing> {
         for place in self.places.iter() {
-            if let Some(inner) = place.try_lock() {
+            if let Some(inner) = place.try_lock_for(LIST_WAIT) {
                 inner.queries.values().for_each(Query::show_readers);
             }
         }
