@@ -127,6 +127,9 @@ impl World<'_> {
 
     /// All facts of all relations; besides, those of `more`.
     fn answer(&self, program: &Program, more: &[(RelationNo, Vec<i64>)]) -> Vec<Facts> {
+        let source = |relation: RelationNo| &program.relations[relation].source;
+        assert!(program.rules.iter().all(|rule| *source(rule.head.relation) == Source::Rules));
+        assert!(program.facts.iter().all(|(relation, _)| *source(*relation) == Source::Facts));
         let mut facts: Vec<Facts> =
             program.relations.iter().map(|relation| self.given_of(&relation.source)).collect();
         for (relation, terms) in &program.facts {
@@ -379,6 +382,12 @@ fn limits_hold_where_they_are() {
         compile(&format!("g(1). {0} {0}", format_args!("p(y) :- g(x), y = x{}.", " + 1".repeat(1_000))))
             .is_ok()
     );
+    // Variables that a count must tell apart are columns.
+    let counted = |variables: usize| {
+        let body: Vec<String> = (0..variables).map(|at| format!("g(x{at})")).collect();
+        compile(&format!("g(1). p(count()) :- {}.", body.join(", "))).is_ok()
+    };
+    assert!(counted(16) && !counted(17));
     // With its parameters, a relation has so many columns more, and a rule so many variables.
     let shared = |columns: usize, variables: usize| {
         let names: Vec<String> = (0..columns).map(|at| format!("x{at}")).collect();
@@ -388,4 +397,64 @@ fn limits_hold_where_they_are() {
     };
     assert!(shared(14, 14) && !shared(15, 15) && shared(3, 62) && !shared(3, 63));
     assert_eq!(GIVEN.len(), 7);
+}
+
+#[test]
+fn what_is_no_program_is_told() {
+    for (text, message) in [
+        ("5(x).", "expected the name of a relation, found 5"),
+        ("'a'(x).", "expected the name of a relation, found 'a'"),
+        ("_(1).", "expected the name of a relation, found `_`"),
+        ("_.k(1, 2).", "`_.k` is a property of the graph, and cannot be defined"),
+        ("?- $n(x).", "expected the name of a relation, found $n"),
+        ("q(1). p(x) :- q(x), V. k(x, 1).", "expected a comparison, found `.`"),
+        ("q(1). p(x) :- q(x), V .k(x, 1).", "expected a comparison, found `.`"),
+        ("q(1). p(x) :- q(x), V.k = 1.", "expected a comparison, found `.`"),
+        ("q(1). p(x) :- q(x), V.5(x, 1).", "expected a comparison, found `.`"),
+        ("q(1). p(x) :- q(x), _ (x).", "expected a comparison, found `(`"),
+        ("p(1e).", "expected `,` or `)` after a column, found `e`"),
+        ("p(1e+).", "expected `,` or `)` after a column, found `e`"),
+        ("p(2.5).q(1)", "expected `.` at the end of the rule, found the end of the program"),
+        ("p(1) q(2).", "expected `.` at the end of the rule, found `q`"),
+        (".input 5(2, $n)", "expected the name of a relation, found 5"),
+        (".input p($n)", "expected the number of columns, 1 to 16, found $n"),
+        (".input p(2 $n)", "expected `,` after the number of columns, found $n"),
+    ] {
+        let error = compile(text).expect_err(text);
+        assert_eq!(error.message, message, "{text}");
+    }
+}
+
+/// More copies than a relation may have: it is computed whole.
+#[test]
+fn a_relation_is_copied_so_often() {
+    let copies = |columns: usize| {
+        let names: Vec<String> = (0..columns).map(|at| format!("x{at}")).collect();
+        let mut text = format!("p({0}) :- e({0}).\n", names.join(", "));
+        // The last column stays what it is.
+        for at in 0..columns - 1 {
+            let mut other = names.clone();
+            other[at] = "y".to_string();
+            text.push_str(&format!("p({}) :- p({}), f(x{at}).\n", names.join(", "), other.join(", ")));
+        }
+        let ones = vec!["1"; columns].join(", ");
+        text.push_str(&format!("e({ones}). f(1). r(y) :- f(y), p({ones}). ?- r(1)."));
+        let focused = focus(&compile(&text).unwrap());
+        let heads: std::collections::BTreeSet<RelationNo> =
+            focused.rules.iter().map(|rule| rule.head.relation).collect();
+        let name = |head: &RelationNo| focused.relations[*head].name.to_string();
+        let is_copy = |name: String| name.starts_with("p@") && !name.ends_with("@magic");
+        heads.iter().filter(|head| is_copy(name(head))).count()
+    };
+    assert_eq!(copies(3), 4, "each set of two columns, beside the last");
+    assert_eq!(copies(9), 0, "they would be 256");
+}
+
+/// What is given is looked up before what is derived: so more is known of that.
+#[test]
+fn a_question_goes_by_what_is_given() {
+    let rules = "tc(x, y) :- e(x, y). tc(x, z) :- tc(x, y), e(y, z). p(x, y) :- tc(x, y), e(x, y).";
+    let focused = focus(&compile(&format!("{rules} ?- p(5, y).")).unwrap());
+    let names: Vec<&str> = focused.relations.iter().map(|relation| &*relation.name).collect();
+    assert!(names.contains(&"tc@bb"), "{names:?}");
 }

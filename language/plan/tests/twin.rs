@@ -105,7 +105,16 @@ impl Writer<'_> {
                 let other = Expr::binary(self.chance.pick(&[Equal, Equal, Less]), left, self.property(b));
                 Expr::binary(Or, first, other)
             }
-            10 if !edges.is_empty() => equal(Expr::property(self.chance.pick(edges), "p"), 1_i64),
+            10 | 11 if !edges.is_empty() => {
+                let own = Expr::property(self.chance.pick(edges), "p");
+                let operator = self.chance.pick(&[Equal, Equal, Less, LessEqual, Greater, GreaterEqual]);
+                match self.chance.below(5) {
+                    0 => Expr::binary(operator, number, own),
+                    1 => Expr::binary(In, own, Expr::List(vec![number, Expr::literal(1_i64)])),
+                    2 => Expr::binary(operator, own, left),
+                    _ => Expr::binary(operator, own, number),
+                }
+            }
             _ => Expr::binary(Or, Expr::binary(Equal, left.clone(), number), equal(left, 2_i64)),
         }
     }
@@ -407,6 +416,7 @@ fn note(plan: &Plan, rows: bool, reached: &mut Vec<&'static str>) {
     };
     mark(matches!(plan, Plan::SeekVertices(_)), "seek");
     mark(matches!(plan, Plan::SeekIds(_)), "ids");
+    mark(matches!(plan, Plan::SeekEdges(_)), "edges");
     mark(matches!(plan, Plan::Join(node) if !node.on.is_empty()), "join");
     mark(matches!(plan, Plan::Join(node) if node.on.is_empty()), "product");
     mark(matches!(plan, Plan::Expand(node) if node.into), "into");
@@ -488,6 +498,7 @@ fn optimised_plans_answer_like_written_ones() {
     let wanted = [
         "seek",
         "ids",
+        "edges",
         "join",
         "product",
         "into",

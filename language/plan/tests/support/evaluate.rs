@@ -26,6 +26,11 @@ pub fn evaluate(graph: &Graph, row: &Row, expr: &Expr) -> Value {
             _ => Value::Null,
         },
         Expr::Unary(UnaryOperator::Not, a) => logic(part(a).as_bool().map(|truth| !truth)),
+        Expr::Unary(UnaryOperator::Negate, a) => match part(a) {
+            Value::Int(a) => Value::Int(a.wrapping_neg()),
+            Value::Float(a) => Value::Float(-a),
+            _ => Value::Null,
+        },
         Expr::Unary(UnaryOperator::IsNull, a) => Value::Bool(part(a).is_null()),
         Expr::Unary(UnaryOperator::IsNotNull, a) => Value::Bool(!part(a).is_null()),
         Expr::Binary(operator, a, b) => binary(*operator, part(a), part(b)),
@@ -137,8 +142,19 @@ fn binary(operator: BinaryOperator, a: Value, b: Value) -> Value {
             }
             _ => Value::Null,
         },
-        Add => match (a, b) {
-            (Value::Int(a), Value::Int(b)) => Value::Int(a + b),
+        Xor => logic(x.zip(y).map(|(x, y)| x != y)),
+        Add | Subtract | Multiply => match (a, b) {
+            (Value::Int(a), Value::Int(b)) => Value::Int(match operator {
+                Add => a.wrapping_add(b),
+                Subtract => a.wrapping_sub(b),
+                _ => a.wrapping_mul(b),
+            }),
+            (Value::Float(a), Value::Float(b)) => Value::Float(match operator {
+                Add => a + b,
+                Subtract => a - b,
+                _ => a * b,
+            }),
+            (Value::String(a), Value::String(b)) if operator == Add => Value::string(format!("{a}{b}")),
             _ => Value::Null,
         },
         other => panic!("the evaluator does not know {other:?}"),

@@ -3,6 +3,7 @@
 use super::chance::Chance;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, Value, VertexId};
 use std::collections::HashMap;
+use std::ops::Bound;
 use tanglewood_plan::{LabelExpr, Planning};
 
 pub const LABELS: [&str; 3] = ["A", "B", "C"];
@@ -135,5 +136,34 @@ impl Planning for RandomFigures {
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         Some(self.figure(&format!("distinct {label}{keys:?}")))
+    }
+    fn labels(&self) -> Vec<String> {
+        LABELS
+            .into_iter()
+            .filter(|label| self.chance(&format!("told {label}")).percent(70))
+            .map(String::from)
+            .collect()
+    }
+    fn spread(&self, near: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
+        let mut chance = self.chance(&format!("spread {near:?}{types:?}{direction:?}"));
+        chance.percent(50).then(|| 1.0 + chance.below(30) as f64)
+    }
+    fn edge_indexes(&self, edge_type: &str) -> Vec<Vec<String>> {
+        let has = self.chance(&format!("edge index {edge_type}")).percent(60);
+        if has { vec![vec!["p".to_string()]] } else { Vec::new() }
+    }
+    fn edges_between(
+        &self,
+        edge_type: &str,
+        key: &str,
+        low: Bound<&Value>,
+        high: Bound<&Value>,
+    ) -> Option<f64> {
+        let mut chance = self.chance(&format!("between {edge_type}{key}{low:?}{high:?}"));
+        chance.percent(50).then(|| chance.below(1_000) as f64)
+    }
+    fn between(&self, label: &str, key: &str, low: Bound<&Value>, high: Bound<&Value>) -> Option<f64> {
+        let mut chance = self.chance(&format!("between {label}{key}{low:?}{high:?}"));
+        chance.percent(50).then(|| chance.below(1_000) as f64)
     }
 }

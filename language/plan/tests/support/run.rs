@@ -93,6 +93,7 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
             rows.into_iter().flat_map(bind).collect()
         }
         Plan::SeekVertices(node) => rows.iter().flat_map(|row| seek(graph, node, row)).collect(),
+        Plan::SeekEdges(node) => rows.iter().flat_map(|row| seek_edges(graph, node, row)).collect(),
         Plan::SeekIds(node) => {
             let bind = |row: &Row| {
                 fresh(row, node.vertex);
@@ -189,6 +190,42 @@ fn seek(graph: &Graph, node: &SeekVertices, row: &Row) -> Vec<Row> {
     };
     let found = (0..graph.vertices.len() as u64).map(VertexId).filter(hit);
     found.map(|vertex| with(row, node.vertex, Value::Vertex(vertex))).collect()
+}
+
+fn seek_edges(graph: &Graph, node: &SeekEdges, row: &Row) -> Vec<Row> {
+    [node.edge, node.from, node.to].into_iter().for_each(|var| fresh(row, var));
+    let value = |expr: &Expr| evaluate(graph, row, expr);
+    let hit = |property: &Value| match &node.seek {
+        Seek::Equal(values) => compare::equals(property, &value(&values[0])) == Some(true),
+        Seek::In(list) => match value(list) {
+            Value::List(items) => items.iter().any(|item| compare::equals(property, item) == Some(true)),
+            _ => false,
+        },
+        Seek::Range(low, high) => {
+            let within = |bound: &Option<(Expr, bool)>, above: bool| {
+                bound.as_ref().is_none_or(|(bound, included)| {
+                    match compare::compare(property, &value(bound)) {
+                        None => false,
+                        Some(order) if above => order.is_gt() || *included && order.is_eq(),
+                        Some(order) => order.is_lt() || *included && order.is_eq(),
+                    }
+                })
+            };
+            within(low, true) && within(high, false)
+        }
+        Seek::Prefix(_) => panic!("no texts here"),
+    };
+    assert_eq!(node.keys.len(), 1, "edges have one key here");
+    let mut found = Vec::new();
+    for from in (0..graph.vertices.len() as u64).map(VertexId) {
+        for (edge, to) in graph.at(from, std::slice::from_ref(&node.edge_type), node.direction) {
+            if hit(&graph.property(&Value::edge(edge), &node.keys[0])) {
+                let row = with(row, node.edge, Value::edge(edge));
+                found.push(with(&with(&row, node.from, Value::Vertex(from)), node.to, Value::Vertex(to)));
+            }
+        }
+    }
+    found
 }
 
 fn expand(graph: &Graph, node: &Expand, row: &Row) -> Vec<Row> {

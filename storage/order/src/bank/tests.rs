@@ -180,3 +180,63 @@ fn tau_finds_its_best_value_by_itself() {
         );
     }
 }
+
+/// What is remembered of each key is enough: who is not found comes before somebody who is, and nobody is found in vain.
+#[test]
+fn whoever_conflicts_is_found_or_comes_before_one_who_is() {
+    let mut chance = Chance::seeded(5);
+    for _ in 0..300 {
+        let (mut recent, mut all) = (Recent::default(), Vec::new());
+        let mut forgotten = 0;
+        for number in 1..40_u64 {
+            let touched = touched(&mut chance, 5);
+            let found: Vec<u64> = recent.conflicting(&touched).iter().map(|stamp| stamp.counter()).collect();
+            assert!(found.is_sorted_by(|a, b| a < b), "{found:?}");
+            let mut covered: Vec<&(u64, Touched)> = Vec::new();
+            for one in all.iter().rev().filter(|(number, _)| *number > forgotten) {
+                let is_found = found.contains(&one.0);
+                // Who reads everything asks about all others.
+                let is_right = touched.reads_everything || conflict(&one.1, &touched);
+                assert!(!is_found || is_right, "{one:?} does not conflict with {touched:?}");
+                let before = covered.iter().any(|later| conflict(&one.1, &later.1));
+                assert!(
+                    is_found || before || !conflict(&one.1, &touched),
+                    "{one:?} is not found for {touched:?}"
+                );
+                if is_found || before {
+                    covered.push(one);
+                }
+            }
+            let stamp = Stamp::from_parts(0, 0, vec![number]).expect("it has a counter");
+            recent.push(stamp, touched.clone());
+            all.push((number, touched));
+            if chance.happens(0.2) {
+                forgotten = forgotten.max(number.saturating_sub(chance.below(12)));
+                recent.forget(&[forgotten]);
+            }
+            let left = all.iter().filter(|(number, _)| *number > forgotten);
+            let keys: usize = left.map(|(_, touched)| touched.reads.len() + touched.writes.len()).sum();
+            assert_eq!(recent.remembered_keys(), keys);
+        }
+    }
+}
+
+#[test]
+fn tau_follows_what_prevails() {
+    for count in [2, 3, 5] {
+        let mut gatekeepers = Gatekeepers::new(count);
+        let start = gatekeepers.tau().us();
+        gatekeepers.announce(0, 7);
+        assert_eq!((gatekeepers.count(), gatekeepers.announcements()), (count, count as u64 - 1));
+        gatekeepers.announce_all();
+        assert_eq!(gatekeepers.announcements(), (count as u64 - 1) * (count as u64 + 1));
+        gatekeepers.asked(1_000);
+        assert_eq!(gatekeepers.tau().us(), start / 2);
+        (0..64).for_each(|_| gatekeepers.announce(0, 7));
+        assert!(gatekeepers.tau().us() >= start);
+        (0..40).for_each(|_| gatekeepers.asked(64));
+        assert_eq!(gatekeepers.tau().us(), crate::tau::TAU_MIN_US);
+        (0..4_000).for_each(|_| gatekeepers.announce(0, 7));
+        assert_eq!(gatekeepers.tau().us(), crate::tau::TAU_MAX_US);
+    }
+}
