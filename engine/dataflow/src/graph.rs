@@ -62,6 +62,9 @@ pub struct ScopeOptions {
     /// That is for a few instances with much work in each. An instance of a narrow scope, the default, lives where it was opened, and
     /// costs so little that there may be one for each row. A wide scope does not lie in a narrow one.
     pub wide: bool,
+    /// While a member of an instance is held back by a full output, none upstream of it runs: what that would make may not be wanted any
+    /// more. It holds where the furthest downstream runs first ([`IntraPolicy::Dfs`]); else what would make room might be held back too.
+    pub waits: bool,
     /// What to call it in profiles.
     pub name: String,
 }

@@ -12,7 +12,7 @@ use crate::graph::Inner;
 use crate::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
 use crate::local::{Ended, Here, LocalQuery, Work};
 use crate::tree::{At, ROOT};
-use crate::{Message, watch};
+use crate::{IntraPolicy, Message, watch};
 use std::sync::atomic::Ordering::Relaxed;
 use world::fiber::{Resumed, Stacks};
 
@@ -155,11 +155,15 @@ impl<M: Message> Here<'_, M> {
         let tree = &self.local.tree;
         let there = tree.node(node);
         let scope = &self.shared.graph.scopes[there.scope];
+        let waits = scope.options.waits && matches!(scope.options.intra, IntraPolicy::Dfs);
+        let mut held_back = false;
         there.ready.find(scope, |place| match scope.members[place] {
+            _ if held_back => None,
             Inner::Vertex(vertex) => {
                 let at = At { node, place };
                 let free = self.may_run(at, vertex);
                 *blocked |= !free;
+                held_back = waits && !free;
                 free.then_some(at)
             }
             Inner::Scope(inner) => {

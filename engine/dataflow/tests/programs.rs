@@ -242,7 +242,8 @@ impl Build {
         let intra = intra(&mut self.random);
         let instances_max = self.random.one_in(2).then(|| 1 + self.random.below(4) as u32);
         let wide = self.wide.contains(&parent) && self.random.one_in(2);
-        let options = ScopeOptions { kind, inter, intra, instances_max, wide, name: String::new() };
+        let waits = self.random.one_in(2);
+        let options = ScopeOptions { kind, inter, intra, instances_max, wide, waits, name: String::new() };
         let scope = self.graph.scope_with(parent, options);
         if wide {
             self.wide.insert(scope);
