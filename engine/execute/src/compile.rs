@@ -6,8 +6,8 @@
 
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
-use crate::done::{Domain, Domains, Early, Spot, address, hurried};
-use crate::limits::{EARLY_VALUE_BYTES_MAX, EARLY_VALUE_TIME_MAX};
+use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
+use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
 use crate::liveness::VarSet;
 use crate::operator::{self, apply::ScopeRows};
 use crate::placement;
@@ -17,11 +17,9 @@ use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage,
 use dataflow::watch::{self, Limited};
 use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
 use expression::{Binding, Compiled, Layout, Scope, compile_with};
-use foldhash::fast::FixedState;
-use hashbrown::HashSet;
 use model::{Batch, Value};
 use plan::expr::Name;
-use plan::{Expr, Plan, Var};
+use plan::{Expr, Plan, Var, Wanted};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,9 +65,9 @@ pub(crate) fn statement(
         variables: variables as u32,
         only_count: false,
         asking: Asking::Nothing,
-        spot: Spot::default(),
-        hurried: hurried(plan),
-        hurries: false,
+        demand: NodeDemand::default(),
+        of_side: NodeDemand::default(),
+        of_input: None,
         placed_by: None,
         wide: None,
         after: None,
@@ -96,8 +94,8 @@ pub(crate) struct Inside {
     pub(crate) argument: Stream,
     /// How many outer rows each live instance has.
     pub(crate) rows: Arc<ScopeRows>,
-    /// Where the sub-query may have enough before it has everything.
-    pub(crate) domains: Domains,
+    /// The demands that are stated in it by outer row, if any may be: their number.
+    pub(crate) stated: Option<usize>,
 }
 
 /// Makes a stage of a sub-query that runs within one operator, once for each of that operator's copies.
@@ -147,12 +145,12 @@ pub(crate) struct Compiler {
     /// Set by an operator that only counts the rows of its input, for the node right below it.
     pub(crate) only_count: bool,
     asking: Asking,
-    /// Of the node that is compiled.
-    spot: Spot,
-    /// Nodes that hand on few rows at first.
-    hurried: HashSet<usize, FixedState>,
-    /// Is the node that is compiled one of them?
-    pub(crate) hurries: bool,
+    /// The demand for the rows of the node that is compiled.
+    pub(crate) demand: NodeDemand,
+    /// Set by an operator for the next plan that it compiles beside its main input.
+    pub(crate) of_side: NodeDemand,
+    /// The demand for the rows of its main input; on the way down where it states that itself.
+    of_input: Option<NodeDemand>,
     /// Column of the vertices whose edges the operator reads that is attached next: where its rows are worked on.
     pub(crate) placed_by: Option<usize>,
     /// The scope whose instances span executors, if one is being filled.
@@ -192,23 +190,27 @@ impl Compiler {
     }
 
     fn line(&mut self, plan: &Plan, required: &VarSet, only_count: bool) -> Result<Feed, ExecuteError> {
-        let outer = (self.current, self.hurries, self.spot);
+        let outer = (self.current, self.demand, self.of_input);
         let first = self.node_count;
-        let mut line = vec![(plan, required.clone(), only_count)];
-        while let Some((plan, required, only_count)) = line.last()
+        let demand = std::mem::take(&mut self.of_side);
+        let mut line = vec![(plan, required.clone(), only_count, demand)];
+        while let Some((plan, required, only_count, demand)) = line.last()
             && let Some(input) = plan.input()
         {
             self.asking = Asking::Required;
             self.only_count = *only_count && matches!(plan, Plan::Expand(_));
-            let outcome = self.node(plan, required);
+            self.of_input = None;
+            let outcome = self.node(plan, required, *demand);
+            let below = self.of_input.take().unwrap_or(demand.of_input(plan));
             match std::mem::take(&mut self.asking) {
-                Asking::Answered(below, only_count) => line.push((input, below, only_count)),
+                Asking::Answered(required, only_count) => line.push((input, required, only_count, below)),
                 _ => return outcome.map(Feed::Rows),
             }
         }
         self.node_count += line.len();
-        let mut feed = Feed::Unit;
-        for (place, (plan, required, only_count)) in line.into_iter().enumerate().rev() {
+        let (mut feed, mut below) = (Feed::Unit, None);
+        for (place, (plan, required, only_count, demand)) in line.into_iter().enumerate().rev() {
+            self.of_input = below.replace(demand);
             if *plan == Plan::Unit && self.inside.is_none() && self.after.is_none() {
                 continue;
             }
@@ -216,16 +218,15 @@ impl Compiler {
             self.only_count = only_count && matches!(plan, Plan::Expand(_));
             let has_input = plan.input().is_some();
             self.asking = if has_input { Asking::Given(feed) } else { Asking::Nothing };
-            feed = Feed::Rows(self.node(plan, &required)?);
+            feed = Feed::Rows(self.node(plan, &required, demand)?);
         }
         // Whose sub-query this was goes on with what is said of itself.
-        (self.current, self.hurries, self.spot) = outer;
+        (self.current, self.demand, self.of_input) = outer;
         Ok(feed)
     }
 
-    fn node(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
-        self.hurries = self.hurried.contains(&address(plan));
-        self.spot = self.inside.as_ref().map_or(Spot::default(), |inside| inside.domains.spot(plan));
+    fn node(&mut self, plan: &Plan, required: &VarSet, demand: NodeDemand) -> Result<Stream, ExecuteError> {
+        self.demand = if plan.has_effects() { NodeDemand::default() } else { demand };
         match plan {
             Plan::Unit => operator::unit::compile(self),
             Plan::Argument(variables) => operator::argument::compile(self, variables),
@@ -267,17 +268,42 @@ impl Compiler {
     pub(crate) fn row(&self) -> Option<Var> {
         self.inside.as_ref().map(|inside| inside.row)
     }
-    /// The domain below the node that is compiled, for it to mark.
-    pub(crate) fn domain_below(&self) -> Option<Domain> {
-        let (inside, number) = self.inside.as_ref().zip(self.spot.below)?;
-        Some(Domains::domain(&inside.rows, number))
+    /// The node that is compiled wants `wanted` rows of its main input, of each outer row if in a sub-query; returns by which counters it
+    /// says that an outer row has enough.
+    pub(crate) fn state(&mut self, wanted: Wanted) -> Option<Counters> {
+        if matches!(self.asking, Asking::Required) {
+            self.of_input = Some(match (&mut self.inside, wanted) {
+                (None, _) | (_, Wanted::All) => NodeDemand::of_all(wanted),
+                (Some(Inside { stated: Some(count), .. }), _) => {
+                    let number = *count;
+                    *count += 1;
+                    let most = if let Wanted::Most(most) = wanted { most } else { u64::MAX };
+                    NodeDemand { wanted, by_row: Some(Stated { number, most }) }
+                }
+                (Some(_), _) => NodeDemand::of_all(Wanted::Some),
+            });
+        }
+        self.counters(self.of_input?)
     }
-    /// What the node that is compiled, whose input has this layout, may know of outer rows that need no more.
-    pub(crate) fn early(&self, layout: &Layout) -> Option<Early> {
-        let (inside, number) = self.inside.as_ref().zip(self.spot.inside)?;
-        let row = layout.position(inside.row)?;
-        let domain = inside.rows.has_instances().then(|| Domains::domain(&inside.rows, number));
-        Some(Early { domain, row, once: self.spot.once, done: None })
+    /// The counters of a demand of each outer row, where the scope has instances.
+    pub(crate) fn counters(&self, demand: NodeDemand) -> Option<Counters> {
+        let (inside, stated) = self.inside.as_ref().zip(demand.by_row)?;
+        inside.rows.has_instances().then(|| Counters::new(&inside.rows, stated))
+    }
+    /// What the operator of the node that is compiled, whose input has this layout, knows of the demand for its rows.
+    pub(crate) fn demand_port(&self, layout: &Layout) -> DemandPort {
+        let NodeDemand { wanted, by_row } = self.demand;
+        let column = self.row().filter(|_| by_row.is_some()).and_then(|row| layout.position(row));
+        // Rows that were counted when they were made must not be passed over.
+        let are_counted =
+            |below: NodeDemand| below.by_row == by_row && matches!(below.wanted, Wanted::Most(_));
+        match (by_row, column) {
+            (Some(_), _) if self.of_input.is_some_and(are_counted) => DemandPort::new(Wanted::All, None),
+            (Some(_), Some(column)) => DemandPort::new(wanted, Some((column, self.counters(self.demand)))),
+            // Rows that belong to no outer row cannot be counted.
+            (Some(_), None) => DemandPort::new(wanted.thinned(), None),
+            (None, _) => DemandPort::new(wanted, None),
+        }
     }
     /// A variable that the statement does not have.
     pub(crate) fn fresh(&mut self) -> Var {
@@ -309,7 +335,7 @@ impl Compiler {
             false
         });
         let scope = Scope::new(&self.snapshot, &self.run.request);
-        let _watched = watch::enter(Limited::new(EARLY_VALUE_TIME_MAX, EARLY_VALUE_BYTES_MAX));
+        let _watched = watch::enter(Limited::new(START_VALUE_TIME_MAX, START_VALUE_BYTES_MAX));
         Ok(compiled.evaluate_row(&Batch::unit(), 0, &scope)?)
     }
     /// Its operators share what a second run would find used up.
@@ -361,7 +387,7 @@ impl Compiler {
             _ if spread => Route::Spread,
             _ => Route::Local,
         };
-        if spread && !self.hurries && self.inside.is_none() {
+        if spread && !self.demand.wanted.is_few() && self.inside.is_none() {
             self.builder.run_ahead(stream.vertex);
         }
         self.builder.connect(stream.vertex, stream.output, to, port, route);
@@ -432,16 +458,14 @@ impl Compiler {
             layout.push(*variable);
         });
         let rows = self.counted(name);
-        let early = self.early(&feed.layout());
+        let demand = self.demand_port(&feed.layout());
         if let Some(stages) = &mut self.stages {
             self.placed_by = None;
-            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), early.clone(), rows.as_ref())));
+            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), demand.clone(), rows.as_ref())));
             return stage_stream(feed, layout);
         }
         let environment = self.environment.clone();
-        let hurries = self.hurries;
-        let make =
-            move || Fanning::new(make(), Here::new(&environment), carry.clone(), early.clone(), hurries);
+        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone(), demand.clone());
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
     }
 }

@@ -59,7 +59,8 @@ impl<D: Draw> FanOut for Drawing<D> {
             if rows.len() >= rows_max {
                 return Ok(Progress::More);
             }
-            if turn.skips(batch, self.row) {
+            let wanted = turn.wanted(batch, self.row);
+            if wanted == 0 {
                 (self.cursor, self.row) = (None, self.row + 1);
                 continue;
             }
@@ -67,9 +68,11 @@ impl<D: Draw> FanOut for Drawing<D> {
                 Some(cursor) => cursor,
                 None => self.draw.open(batch, self.row, turn)?,
             };
-            let (taken, progress) = self.draw.draw(&mut cursor, rows_max - rows.len(), turn)?;
+            let room = wanted.min(rows_max - rows.len());
+            let (taken, progress) = self.draw.draw(&mut cursor, room, turn)?;
             rows.extend(std::iter::repeat_n(self.row as u32, taken));
-            if progress == Progress::More {
+            let is_enough = turn.made(batch, self.row, taken);
+            if progress == Progress::More && !is_enough {
                 self.cursor = Some(cursor);
                 return Ok(Progress::More);
             }

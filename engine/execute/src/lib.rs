@@ -5,14 +5,14 @@
 //! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
-//! `compile` with `liveness`, `stream`, `placement` and `done` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
+//! `compile` with `liveness`, `stream`, `placement` and `demand` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
 //! `adjacency` (how paths walk the store), [`planning`] (what the planner asks), [`profiling`] (what is told of a plan and its run).
 
 pub mod access;
 mod adjacency;
 mod columns;
 mod compile;
-mod done;
+mod demand;
 mod drawing;
 pub mod error;
 pub mod execution;

@@ -26,7 +26,7 @@ pub(crate) const TOP_ROWS_SLACK: usize = 512;
 pub(crate) const TOP_PARTIAL_ROWS_MAX: usize = 65_536;
 
 /// Time that an expression may take which a statement needs before it runs, such as that of LIMIT: nobody can end it meanwhile.
-pub(crate) const EARLY_VALUE_TIME_MAX: Duration = Duration::from_millis(50);
+pub(crate) const START_VALUE_TIME_MAX: Duration = Duration::from_millis(50);
 
 /// Bytes that such an expression may hold.
-pub(crate) const EARLY_VALUE_BYTES_MAX: u64 = 16 << 20;
+pub(crate) const START_VALUE_BYTES_MAX: u64 = 16 << 20;

@@ -5,7 +5,7 @@
 //! once, here; an operator's own file holds only what is its own. The first two can also be a [`Stage`] within another operator.
 
 use crate::access::{Environment, Home};
-use crate::done::{DoneRows, Early};
+use crate::demand::{DemandPort, RowDemand};
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
 use expression::{Compiled, Scope};
@@ -99,10 +99,6 @@ pub(crate) trait FanOut: Send {
     ) -> Try<Progress>;
     /// The new columns of the rows since the last call.
     fn columns(&mut self) -> Vec<Column>;
-    /// Should the rows so far be handed on, since who comes after may find that some input rows have enough?
-    fn is_round(&self) -> bool {
-        false
-    }
     /// Forgets what it was at; true if it may then serve another scope instance. What [`charged`](Self::charged) falls by is given
     /// back for it.
     fn recycle(&mut self) -> bool {
@@ -118,8 +114,8 @@ pub(crate) trait FanOut: Send {
 pub(crate) struct Turn<'a, 'c> {
     pub(crate) here: &'a mut Here,
     pub(crate) context: &'a mut Context<'c, Rows>,
-    /// Inside a sub-query that may have enough before it has everything.
-    pub(crate) early: Option<&'a Early>,
+    /// The demand for the rows that are made; of a breaker, none.
+    pub(crate) demand: Option<&'a mut DemandPort>,
 }
 
 impl Turn<'_, '_> {
@@ -129,32 +125,25 @@ impl Turn<'_, '_> {
             self.context.send(Rows(batch));
         }
     }
-    /// Does nobody need what comes of this row?
-    pub(crate) fn skips(&self, batch: &Batch, row: usize) -> bool {
-        self.early.is_some_and(|early| early.is_done(batch, row))
+    /// How many rows are wanted that are made of this row: with none, it is passed over.
+    #[inline]
+    pub(crate) fn wanted(&self, batch: &Batch, row: usize) -> usize {
+        self.demand.as_ref().map_or(usize::MAX, |demand| demand.wanted(batch, row))
     }
-    /// Are there operators between this one and a test, by which some input rows may have their answer before others?
-    pub(crate) fn awaits_answers(&self) -> bool {
-        self.early.is_some_and(|early| !early.once)
+    /// So many rows were made of a row; returns whether that is enough.
+    #[inline]
+    pub(crate) fn made(&mut self, batch: &Batch, row: usize, count: usize) -> bool {
+        self.demand.as_mut().is_some_and(|demand| demand.made(batch, row, count))
     }
-    /// Is one output row for each outer row enough?
-    pub(crate) fn takes_one(&self) -> bool {
-        self.early.is_some_and(|early| early.once)
+    /// Is it unknown how many rows each outer row needs? Then rows that could go on for long are taken in turns.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.demand.as_ref().is_some_and(|demand| demand.takes_turns())
     }
-    /// A row was worked on; returns whether what it gave is enough.
-    pub(crate) fn has_enough(&self, batch: &Batch, row: usize, gave: bool) -> bool {
-        let enough = gave && self.takes_one();
-        if enough && let Some(early) = self.early {
-            early.mark(batch, row);
-        }
-        enough
+    /// May outer rows have enough one by one?
+    pub(crate) fn is_by_row(&self) -> bool {
+        self.demand.as_ref().is_some_and(|demand| demand.is_by_row())
     }
 }
-
-/// Rows that are handed on first where few may be enough; then more each time.
-const EARLY_ROWS_FIRST: usize = 16;
-/// How many times more.
-const EARLY_ROWS_GROWTH: usize = 8;
 
 /// A [`FanOut`] at work on a batch: collects the rows that it fills, and what is kept of the input.
 struct Filling<F> {
@@ -179,11 +168,24 @@ impl<F: FanOut> Filling<F> {
         self.rows.clear();
         self.fan.recycle()
     }
-    /// A slice of work: rows, once there are `rows_max` or no more come, and whether the batch is exhausted.
-    fn slice(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+    /// A slice of work: rows, once there are as many as are handed on together or no more come, and whether the batch is exhausted.
+    fn slice(
+        &mut self,
+        demand: &mut DemandPort,
+        here: &mut Here,
+        context: &mut Context<'_, Rows>,
+    ) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
-        let progress = self.fan.fill(batch, &mut self.rows, rows_max, turn)?;
-        let is_whole = self.rows.len() >= rows_max || progress == Progress::Done || self.fan.is_round();
+        let batch_rows = here.environment.batch_rows;
+        let rows_max = demand.piece(self.rows.len(), batch_rows);
+        let progress = if demand.is_over() {
+            Progress::Done
+        } else {
+            let mut turn = Turn { here, context, demand: Some(&mut *demand) };
+            self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?
+        };
+        let is_whole =
+            self.rows.len() >= rows_max || progress == Progress::Done || demand.is_eager(batch_rows);
         let output = (is_whole && !self.rows.is_empty()).then(|| {
             let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));
@@ -198,8 +200,8 @@ impl<F: FanOut> Filling<F> {
 
 /// An operator of a line that runs within another operator: batches are put in, and slices of work taken out.
 pub(crate) trait Stage: Send {
-    /// A new batch, once the one before is exhausted; in a test, `done` tells which outer rows have their answer.
-    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()>;
+    /// A new batch, once the one before is exhausted; in a test, `demand` tells of which outer rows something is wanted.
+    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()>;
     /// A slice of work: rows, if there are any, and whether the batch is exhausted.
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)>;
     /// Drops what it is at; true if it may then begin again. What [`charged`](Self::charged) falls by, the caller gives back.
@@ -213,25 +215,19 @@ pub(crate) trait Stage: Send {
 /// A [`FanOut`] as a stage.
 struct FanStage<F> {
     filling: Filling<F>,
-    early: Option<Early>,
-    /// Rows after which they are handed on, where few may be enough.
-    wanted: usize,
+    demand: DemandPort,
 }
 
 impl<F: FanOut> Stage for FanStage<F> {
-    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
-        if let Some(early) = &mut self.early {
-            early.done = done.cloned();
-            self.wanted = batch.len().max(EARLY_ROWS_FIRST);
-        }
+    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
+        self.demand.enter_stage(demand, batch.len());
         self.filling.begin(batch, here)
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        let rows_max = self.wanted.min(turn.here.environment.batch_rows);
-        let mut turn = Turn { here: turn.here, context: turn.context, early: self.early.as_ref() };
-        let outcome = self.filling.slice(rows_max, &mut turn)?;
+        let batch_rows = turn.here.environment.batch_rows;
+        let outcome = self.filling.slice(&mut self.demand, turn.here, turn.context)?;
         if outcome.0.is_some() {
-            self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+            self.demand.handed_on(batch_rows);
         }
         Ok(outcome)
     }
@@ -247,10 +243,10 @@ impl<F: FanOut> Stage for FanStage<F> {
 pub(crate) fn fan_stage<F: FanOut + 'static>(
     fan: F,
     carry: Arc<[usize]>,
-    early: Option<Early>,
+    demand: DemandPort,
     rows: Option<&Arc<AtomicU64>>,
 ) -> Box<dyn Stage> {
-    counted(FanStage { filling: Filling::new(fan, carry), early, wanted: usize::MAX }, rows)
+    counted(FanStage { filling: Filling::new(fan, carry), demand }, rows)
 }
 
 /// The stage, and where it is asked for, that it is counted how many rows come out of it.
@@ -268,8 +264,8 @@ struct Counted<S> {
 }
 
 impl<S: Stage> Stage for Counted<S> {
-    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
-        self.stage.begin(batch, done, here)
+    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
+        self.stage.begin(batch, demand, here)
     }
     fn drop_work(&mut self) -> bool {
         self.stage.drop_work()
@@ -293,7 +289,7 @@ struct StepStage<S> {
 }
 
 impl<S: Step> Stage for StepStage<S> {
-    fn begin(&mut self, batch: Batch, _: Option<&Arc<DoneRows>>, _: &mut Here) -> Try<()> {
+    fn begin(&mut self, batch: Batch, _: Option<&Arc<RowDemand>>, _: &mut Here) -> Try<()> {
         self.waiting = Some(batch);
         Ok(())
     }
@@ -317,41 +313,27 @@ pub(crate) fn step_stage<S: Step + 'static>(step: S, rows: Option<&Arc<AtomicU64
 pub(crate) struct Fanning<F> {
     filling: Filling<F>,
     here: Here,
-    early: Option<Early>,
-    hurries: bool,
-    /// Rows after which they are handed on, where few may be enough.
-    wanted: Option<usize>,
+    demand: DemandPort,
 }
 
 impl<F: FanOut> Fanning<F> {
     /// `carry`: the columns of the input that are kept.
-    pub(crate) fn new(
-        fan: F,
-        here: Here,
-        carry: Arc<[usize]>,
-        early: Option<Early>,
-        hurries: bool,
-    ) -> Fanning<F> {
-        let wanted = (hurries || early.is_some()).then_some(EARLY_ROWS_FIRST);
-        Fanning { filling: Filling::new(fan, carry), here, early, hurries, wanted }
+    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, demand: DemandPort) -> Fanning<F> {
+        Fanning { filling: Filling::new(fan, carry), here, demand }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let batch_rows = self.here.environment.batch_rows;
         while self.filling.current.is_some() {
-            let rows_max = self.wanted.map_or(batch_rows, |wanted| wanted.min(batch_rows));
-            let mut turn = Turn { here: &mut self.here, context, early: self.early.as_ref() };
-            let (output, progress) = self.filling.slice(rows_max, &mut turn)?;
-            let sends = output.is_some();
+            let (output, progress) = self.filling.slice(&mut self.demand, &mut self.here, context)?;
+            let mut asks = false;
             if let Some(output) = output {
                 context.send(Rows(output));
-                self.wanted = self.wanted.map(|wanted| (wanted * EARLY_ROWS_GROWTH).min(batch_rows));
+                asks = self.demand.handed_on(batch_rows);
             }
             if progress == Progress::Done {
                 return Ok(Flow::Ready);
             }
-            // Who comes after may find that this was enough.
-            let may_be_enough = self.early.is_some() || self.wanted.is_some_and(|wanted| wanted < batch_rows);
-            if context.should_yield() || (sends && may_be_enough) {
+            if asks || context.should_yield() {
                 return Ok(Flow::Again);
             }
         }
@@ -364,11 +346,7 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        if let Some(early) = &mut self.early {
-            early.look_up(context.executor(), context.tag());
-            // Each outer row has the same claim to a first answer.
-            self.wanted = Some(batch.len().max(EARLY_ROWS_FIRST));
-        }
+        self.demand.enter(context.executor(), context.tag(), batch.len());
         self.filling.begin(batch, &mut self.here)?;
         self.run(context)
     }
@@ -376,10 +354,7 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
-        if let Some(early) = &mut self.early {
-            early.done = None;
-        }
-        self.wanted = (self.hurries || self.early.is_some()).then_some(EARLY_ROWS_FIRST);
+        self.demand.recycle();
         // All that was charged has been given back: what is kept for later rows would be held without a charge.
         let serves = self.filling.drop_work() && self.filling.fan.charged() == 0;
         serves && self.here.environment.is_reading()
@@ -408,7 +383,7 @@ impl<B: Breaker> Breaking<B> {
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.draining {
-            let mut turn = Turn { here: &mut self.here, context, early: None };
+            let mut turn = Turn { here: &mut self.here, context, demand: None };
             let progress = self.breaker.drain(&mut turn)?;
             self.draining = progress == Progress::More;
             if self.draining && context.should_yield() {
@@ -421,7 +396,7 @@ impl<B: Breaker> Breaking<B> {
 
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context, early: None })?;
+        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context, demand: None })?;
         Ok(Flow::Ready)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {

@@ -35,6 +35,7 @@ pub mod statistics;
 pub mod types;
 pub mod users;
 pub mod walk;
+pub mod wanted;
 
 pub use algebra::Plan;
 pub use error::PlanError;
@@ -45,3 +46,4 @@ pub use optimize::{normalize, optimize};
 pub use pattern::{Pattern, PatternEdge, PatternVertex};
 pub use statement::{Statement, StatementKind};
 pub use statistics::Planning;
+pub use wanted::Wanted;

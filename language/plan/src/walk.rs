@@ -105,15 +105,6 @@ impl Plan {
     pub fn writes(&self) -> bool {
         self.any(&mut |plan| plan.writes_here())
     }
-    /// May a LIMIT have enough of the first rows of this node's input? `few` says so of its own rows.
-    pub(crate) fn few_below(&self, few: bool) -> bool {
-        match self {
-            Plan::Limit(_) => true,
-            // These have seen all rows before they hand on the first.
-            Plan::Sort(_) | Plan::Aggregate(_) => false,
-            _ => few,
-        }
-    }
     /// Columns of the rows this plan yields, in order of their making.
     pub fn columns(&self) -> Vec<Var> {
         // Down to where columns begin, then up again; recursion only into the sides of joins.

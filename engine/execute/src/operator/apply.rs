@@ -13,7 +13,7 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
-use crate::done::{Domain, Domains, DoneRows};
+use crate::demand::{Counters, DemandPort, NodeDemand, RowDemand, Stated};
 use crate::limits::APPLY_INSTANCES_MAX;
 use crate::liveness::VarSet;
 use crate::operator::hold;
@@ -26,9 +26,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
-use plan::Plan;
 use plan::algebra::ApplyKind;
 use plan::scope::{InstanceOrder, OperatorOrder, Scope};
+use plan::{Plan, Wanted};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -42,8 +42,8 @@ struct Live {
     rows: usize,
     /// Whose it is.
     opener: u64,
-    /// Outer rows that need no more, by domain.
-    done: Vec<Option<Arc<DoneRows>>>,
+    /// What is wanted of each outer row, by the number of the demand.
+    demands: Vec<Option<Arc<RowDemand>>>,
 }
 
 /// How many outer rows each live instance of a scope has, and how many instances live on each executor.
@@ -69,21 +69,22 @@ impl ScopeRows {
     }
     /// A new instance with so many outer rows.
     pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize, opener: u64) {
-        self.rows.lock().insert((executor, tag), Live { rows, opener, done: Vec::new() });
+        self.rows.lock().insert((executor, tag), Live { rows, opener, demands: Vec::new() });
         self.live[executor].fetch_add(1, Ordering::Relaxed);
     }
     /// Outer rows of an instance.
     pub(crate) fn get(&self, executor: usize, tag: Tag) -> usize {
         self.rows.lock().get(&(executor, tag)).map_or(0, |live| live.rows)
     }
-    /// The bitmap of a domain in an instance; made if need be.
-    pub(crate) fn done(&self, executor: usize, tag: Tag, domain: usize) -> Arc<DoneRows> {
+    /// The counters of a demand in an instance; made if need be.
+    pub(crate) fn demand(&self, executor: usize, tag: Tag, stated: Stated) -> Arc<RowDemand> {
         let mut rows = self.rows.lock();
-        let Some(live) = rows.get_mut(&(executor, tag)) else { return Arc::new(DoneRows::new(0)) };
-        if live.done.len() <= domain {
-            live.done.resize(domain + 1, None);
+        let Some(live) = rows.get_mut(&(executor, tag)) else { return Arc::new(RowDemand::new(0, 0)) };
+        if live.demands.len() <= stated.number {
+            live.demands.resize(stated.number + 1, None);
         }
-        live.done[domain].get_or_insert_with(|| Arc::new(DoneRows::new(live.rows))).clone()
+        let made = || Arc::new(RowDemand::new(live.rows, stated.most));
+        live.demands[stated.number].get_or_insert_with(made).clone()
     }
     /// The instance has ended.
     pub(crate) fn close(&self, executor: usize, tag: Tag) {
@@ -133,6 +134,8 @@ struct ApplyOpen {
     /// Rows of the first waiting batch that have been opened.
     place: usize,
     here: Here,
+    /// The demand for the rows that come of those it opens.
+    demand: DemandPort,
     /// By which its instances are told from those of its twins.
     opener: u64,
 }
@@ -177,7 +180,14 @@ impl ApplyOpen {
 impl Intake for ApplyOpen {
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         if !self.plan.eager {
-            self.waiting.push_back((batch, 0));
+            self.demand.enter(context.executor(), context.tag(), batch.len());
+            let batch = match self.demand.wanted_rows(&batch) {
+                Some(wanted) if batch.width() > 0 => batch.select(wanted),
+                _ => batch,
+            };
+            if !batch.is_empty() {
+                self.waiting.push_back((batch, 0));
+            }
             return Ok(());
         }
         self.waiting.push_back(charged(batch, context)?);
@@ -191,7 +201,8 @@ impl Intake for ApplyOpen {
             if self.plan.rows.live(context.executor()) >= self.plan.instances_max {
                 return Ok(Flow::Waiting);
             }
-            let rows_max = self.plan.instance_rows.unwrap_or(usize::MAX);
+            let rows_max =
+                self.plan.instance_rows.unwrap_or(usize::MAX).min(self.demand.piece(0, usize::MAX)).max(1);
             let piece = crate::columns::piece(batch, self.place, rows_max.min(batch.len() - self.place));
             self.place += piece.len();
             if self.place == batch.len() {
@@ -200,7 +211,8 @@ impl Intake for ApplyOpen {
                 self.place = 0;
             }
             self.open(&piece, context)?;
-            if context.should_yield() && !self.waiting.is_empty() {
+            let asks = self.demand.handed_on(self.here.environment.batch_rows);
+            if (asks || context.should_yield()) && !self.waiting.is_empty() {
                 return Ok(Flow::Again);
             }
         }
@@ -221,7 +233,7 @@ pub(crate) fn options(how: &Scope) -> ScopeOptions {
         OperatorOrder::Bfs => IntraPolicy::Bfs,
         OperatorOrder::Dfs => IntraPolicy::Dfs,
     };
-    ScopeOptions { inter, intra, ..ScopeOptions::branch() }
+    ScopeOptions { inter, intra, waits: how.early, ..ScopeOptions::branch() }
 }
 
 /// How many places of a plan read the enclosing argument.
@@ -255,8 +267,8 @@ pub(crate) struct Opened {
     pub(crate) inner: Stream,
     pub(crate) row: plan::Var,
     pub(crate) rows: Arc<ScopeRows>,
-    /// What the closing operator marks where it has enough.
-    pub(crate) domain: Option<Domain>,
+    /// Where the closing operator says which outer rows have enough.
+    pub(crate) answers: Option<Counters>,
     /// Options of a closing operator with two ports: outer rows, then inner rows.
     pub(crate) options: VertexOptions,
 }
@@ -265,8 +277,8 @@ pub(crate) struct Opened {
 pub(crate) struct How<'a> {
     /// As the plan says.
     pub(crate) scope: &'a Scope,
-    /// One inner row for each outer row is enough.
-    pub(crate) first_only: bool,
+    /// The demand for the inner rows.
+    pub(crate) inner: NodeDemand,
     /// Rows of one instance, of which the first opens once all outer rows have come.
     pub(crate) instance_rows: Option<usize>,
 }
@@ -280,7 +292,7 @@ pub(crate) fn open(
     inner_required: VarSet,
     how: &How<'_>,
 ) -> Result<Opened, ExecuteError> {
-    let (instance_rows, first_only, how) = (how.instance_rows, how.first_only, how.scope);
+    let (instance_rows, of_inner, how) = (how.instance_rows, how.inner, how.scope);
     let eager = writes(inner) || instance_rows.is_some();
     let row = compiler.fresh();
     let rows = Arc::new(ScopeRows::new(compiler.executors));
@@ -311,10 +323,12 @@ pub(crate) fn open(
         eager,
     });
     let environment = compiler.environment.clone();
-    let argument_count = plan.arguments;
+    let (argument_count, demand) = (plan.arguments, compiler.demand_port(&input.layout));
+    let demand = if input.ordered { demand.one_row_first() } else { demand };
     let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || {
         let (plan, here, opener) = (plan.clone(), Here::new(&environment), plan.rows.opener());
-        TakingIn::new(ApplyOpen { plan, waiting: VecDeque::new(), place: 0, here, opener })
+        let demand = demand.clone();
+        TakingIn::new(ApplyOpen { plan, waiting: VecDeque::new(), place: 0, here, demand, opener })
     });
     let parallel = if eager {
         compiler.gather(&input, vertex, 0);
@@ -324,15 +338,26 @@ pub(crate) fn open(
     };
     let scope = compiler.builder.scope_with(compiler.options(1).scope, options(how));
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: input.ordered, fans_out: false };
-    let domains = if how.early { Domains::of(inner, first_only) } else { Domains::default() };
-    let domain = domains.spot(inner).inside.map(|number| Domains::domain(&rows, number));
-    let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone(), domains };
+    let stated = (how.early && !writes(inner)).then_some(1);
+    let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone(), stated };
     let outside = compiler.inside.replace(inside);
+    let answers = compiler.counters(of_inner);
+    compiler.of_side = of_inner;
     let inner = compiler.plan(inner, &inner_required.with([row]));
     let options = VertexOptions { port_order: 1, ..compiler.options(2) };
     compiler.inside = outside;
     let outer = Stream { output: argument_count, layout: input.layout, ..stream };
-    Ok(Opened { outer, inner: inner?, row, rows, domain, options })
+    Ok(Opened { outer, inner: inner?, row, rows, answers, options })
+}
+
+/// The demand for the inner rows of an Apply that is no test, if that for its own is `demand`: all outer rows together, since each inner row
+/// is a row of the Apply. In an OPTIONAL they come in pieces, but none is left out, or its outer row would be one without.
+pub(crate) fn inner_demand(kind: &ApplyKind, demand: NodeDemand) -> NodeDemand {
+    NodeDemand::of_all(match kind {
+        ApplyKind::Inner(_) if demand.by_row.is_none() => demand.wanted,
+        ApplyKind::Inner(_) | ApplyKind::Optional(_) | ApplyKind::Repeat(_) => demand.wanted.thinned(),
+        _ => Wanted::All,
+    })
 }
 
 /// The columns that an Apply adds, as far as they are read above, and those that its inner plan must yield.
@@ -367,8 +392,12 @@ pub(crate) fn compile(
     let input = compiler.plan(&node.input, &below)?;
     let ordered = input.ordered;
     let writes = writes(&node.inner);
-    let first_only = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
-    let how = How { scope: &node.scope, first_only, instance_rows: None };
+    let is_test = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
+    let inner = match is_test && node.scope.early && !writes {
+        true => NodeDemand::of_each(Stated { number: 0, most: 1 }),
+        false => inner_demand(&node.kind, compiler.demand),
+    };
+    let how = How { scope: &node.scope, inner, instance_rows: None };
     let opened = open(compiler, input, &node.inner, &node.imports, inner_required, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };

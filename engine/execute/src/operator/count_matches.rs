@@ -57,7 +57,7 @@ impl FanOut for CountMatches {
                 break;
             }
             let start = batch.column(self.from).vertex(self.row);
-            if let Some(start) = start.filter(|_| !turn.skips(batch, self.row)) {
+            if let Some(start) = start.filter(|_| turn.wanted(batch, self.row) > 0) {
                 let Some(ways) = core.ways(start.dense(), &mut budget)? else {
                     progress = Progress::More;
                     break;
@@ -67,7 +67,7 @@ impl FanOut for CountMatches {
                     rows.push(self.row as u32);
                     self.counts.push(if self.node.negative { -number } else { number });
                 }
-                turn.has_enough(batch, self.row, ways > 0);
+                turn.made(batch, self.row, usize::from(ways > 0));
             }
             budget -= 1;
             self.row += 1;

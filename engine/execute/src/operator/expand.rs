@@ -3,7 +3,7 @@
 //! Batch in, slices of neighbours out: the far ends become one new column, all columns carried along share one new row map, and the
 //! edges themselves are only written where someone reads them. A hub's list is left and re-entered in the middle. With `into`, both
 //! ends are bound and the edges between them are found by search in the shorter way the store has. Below a test, whose rows need no more
-//! than a first answer, the lists are taken in turns: a few neighbours of each row, then twice as many of each that has no answer yet.
+//! than a first answer that not every row is, the lists are taken in turns: a few neighbours of each row, then twice as many of each that has no answer yet.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -24,9 +24,6 @@ const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
 
 /// A list up to this length is kept with only those ends that have the labels, where one vertex comes twice in a row.
 const ADMITTED_KEPT_MAX: usize = NEIGHBOURS_PER_SLICE_MAX;
-
-/// Neighbours looked at together where one with the right labels is enough.
-const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
 
 /// Neighbours of all rows together in the first of the rounds in which lists are taken in turns, and those of one row at least and at most.
 const ROUND_NEIGHBOURS_FIRST: usize = 256;
@@ -153,8 +150,6 @@ struct Rounds {
     share: usize,
     /// Some row of this round has more.
     more: bool,
-    /// A round has just ended.
-    ended: bool,
 }
 
 /// Nothing is left of a list.
@@ -224,10 +219,13 @@ impl Expand {
         let start = list.as_ptr();
         let any = kept || bound.labels.is_any();
         let room = rows_max.saturating_sub(rows.len()).max(1);
-        let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX.min(room) });
-        let (done, looked) = (end == list.len(), end - self.place);
-        let gathered = list.len();
-        for far in &list[self.place..end] {
+        let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX });
+        let (first, gathered) = (self.place, list.len());
+        for far in &list[first..end] {
+            if !any && rows.len() >= rows_max {
+                break;
+            }
+            self.place += 1;
             let far = VertexId::from_dense(*far);
             if any || bound.labels.admits_end(far, &bound.snapshot)? {
                 let times = 1 + usize::from(self.plan.loops_twice && far == from);
@@ -237,7 +235,7 @@ impl Expand {
                 }
             }
         }
-        self.place = end;
+        let (done, looked) = (self.place == gathered, self.place - first);
         let lies_here = !kept && !self.neighbours.is_empty() && start == self.neighbours.as_ptr();
         // To assemble it was work, too.
         let gathered = if lies_here && !self.assembled { gathered } else { 0 };
@@ -260,10 +258,13 @@ impl Expand {
             self.assembled = true;
             gathered = self.listed.len();
         }
-        let room = rows_max.saturating_sub(rows.len()).max(1);
-        let end = self.listed.len().min(self.place + NEIGHBOURS_PER_SLICE_MAX.min(room));
-        let (done, looked) = (end == self.listed.len(), end - self.place);
-        for edge in &self.listed[self.place..end] {
+        let end = self.listed.len().min(self.place + NEIGHBOURS_PER_SLICE_MAX);
+        let first = self.place;
+        for edge in &self.listed[first..end] {
+            if rows.len() >= rows_max {
+                break;
+            }
+            self.place += 1;
             let far = if edge.source == from { edge.target } else { edge.source };
             if bound.labels.admits_end(far, &bound.snapshot)? {
                 let times = 1 + usize::from(self.plan.loops_twice && far == from);
@@ -274,8 +275,7 @@ impl Expand {
                 }
             }
         }
-        self.place = end;
-        Ok((looked + gathered, done))
+        Ok((self.place - first + gathered, self.place == self.listed.len()))
     }
 
     /// The edges between two bound ends.
@@ -318,8 +318,8 @@ impl Expand {
                 return Ok(Progress::More);
             }
             let from = batch.column(self.plan.from).vertex(self.row);
-            let skipped = bound.sides.is_empty() || turn.skips(batch, self.row);
-            let Some(from) = from.filter(|_| !skipped) else {
+            let wanted = turn.wanted(batch, self.row);
+            let Some(from) = from.filter(|_| wanted > 0 && !bound.sides.is_empty()) else {
                 self.next_row();
                 continue;
             };
@@ -328,22 +328,23 @@ impl Expand {
                 if let Some(to) = batch.column(to).vertex(self.row) {
                     self.take_between(bound, from, to, rows)?;
                     worked_on(from, self.row, 1, turn.context);
-                    turn.has_enough(batch, self.row, rows.len() > before);
+                    turn.made(batch, self.row, rows.len() - before);
                 }
                 self.next_row();
                 looked += 1;
                 continue;
             }
-            let few = if bound.labels.is_any() { 1 } else { ENDS_LOOKED_AT_FOR_ONE };
-            let rows_max = if turn.takes_one() { before + few } else { rows_max };
+            let rows_max = rows_max.min(before.saturating_add(wanted));
             let (seen, done) = match self.plan.keep_edge {
                 true => self.take_edges(bound, from, rows, rows_max)?,
                 false => self.take_ends(bound, from, rows, rows_max)?,
             };
             looked += seen + 1;
             worked_on(from, self.row, seen, turn.context);
-            if turn.has_enough(batch, self.row, rows.len() > before) || done {
+            if turn.made(batch, self.row, rows.len() - before) || done {
                 self.next_row();
+            } else if turn.takes_turns() {
+                return Ok(Progress::More);
             }
         }
         Ok(Progress::Done)
@@ -366,14 +367,13 @@ impl Expand {
             let share = ROUND_NEIGHBOURS_FIRST / batch.len().max(1);
             self.rounds.share = share.clamp(ROUND_SHARE_MIN, ROUND_SHARE_MAX);
         }
-        self.rounds.ended = false;
         while self.row < batch.len() {
             if rows.len() >= rows_max || looked > NEIGHBOURS_PER_SLICE_MAX {
                 return Ok(Progress::More);
             }
             let (row, place) = (self.row, self.rounds.places[self.row]);
             self.row += 1;
-            if place == ROUNDS_DONE || turn.skips(batch, row) {
+            if place == ROUNDS_DONE || turn.wanted(batch, row) == 0 {
                 continue;
             }
             let (Some(from), Some(side)) = (batch.column(self.plan.from).vertex(row), bound.sides.first())
@@ -406,7 +406,6 @@ impl Expand {
         }
         self.row = 0;
         self.rounds.share = self.rounds.share.saturating_mul(2);
-        self.rounds.ended = true;
         Ok(Progress::More)
     }
 }
@@ -415,7 +414,7 @@ impl FanOut for Expand {
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         Bound::bind(&mut self.bound, &self.plan, batch, here);
         (self.row, self.place, self.assembled) = (0, 0, false);
-        (self.rounds.share, self.rounds.more, self.rounds.ended) = (0, false, false);
+        (self.rounds.share, self.rounds.more) = (0, false);
         Ok(())
     }
     fn fill(
@@ -426,16 +425,13 @@ impl FanOut for Expand {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut bound = self.bound.take().expect("a batch was begun");
-        let in_turns = turn.awaits_answers() && self.plan.to.is_none() && !self.plan.keep_edge;
+        let in_turns = turn.takes_turns() && self.plan.to.is_none() && !self.plan.keep_edge;
         let progress = match in_turns {
             true => self.slice_in_turns(&mut bound, batch, rows, turn),
             false => self.slice(&mut bound, batch, rows, rows_max, turn),
         };
         self.bound = Some(bound);
         progress
-    }
-    fn is_round(&self) -> bool {
-        self.rounds.ended
     }
     fn recycle(&mut self) -> bool {
         self.far.clear();

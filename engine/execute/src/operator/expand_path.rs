@@ -29,8 +29,8 @@ mod lanes;
 mod search;
 mod trailing;
 
-/// Ends looked at together where one with the right labels is enough.
-const ENDS_LOOKED_AT_FOR_ONE: usize = 16;
+/// Ends looked at together at least where few with the right labels are enough.
+const ENDS_LOOKED_AT_FOR_FEW: usize = 16;
 
 use lanes::Lanes;
 use search::{Found, Search};
@@ -137,10 +137,13 @@ impl ExpandPath {
         Search::new(&self.plan, walks, from.dense(), to.map(VertexId::dense)).map(Some)
     }
 
-    /// Moves what the search found into the output; ends that lack the labels fall away.
-    fn take_found(&mut self, bound: &mut Bound, rows: &mut Vec<u32>) -> Try<()> {
+    /// Moves what the search found into the output, as far as it is wanted; ends that lack the labels fall away.
+    fn take_found(&mut self, bound: &mut Bound, rows: &mut Vec<u32>, rows_max: usize) -> Try<()> {
         let walk = self.search.as_ref().and_then(Search::walk);
         for at in 0..self.found.ends.len() {
+            if rows.len() >= rows_max {
+                break;
+            }
             let end = VertexId::from_dense(self.found.ends[at]);
             if self.plan.to.is_none() && !bound.labels.admits(end, &bound.snapshot)? {
                 continue;
@@ -179,7 +182,7 @@ impl ExpandPath {
         if self.lanes.is_none() {
             let fits = self.search.is_none()
                 && self.plan.shares
-                && turn.early.is_none()
+                && !turn.is_by_row()
                 && !turn.here.environment.is_recording();
             let Some(types) = bound.types.clone().filter(|_| fits) else { return Ok(Progress::Done) };
             let walks = || self.walks(batch, turn.here, bound, &types);
@@ -220,7 +223,8 @@ impl ExpandPath {
             if self.row >= batch.len() {
                 break;
             }
-            if turn.skips(batch, self.row) {
+            let wanted = turn.wanted(batch, self.row);
+            if wanted == 0 {
                 (self.search, self.row) = (None, self.row + 1);
                 self.charge(turn)?;
                 continue;
@@ -233,12 +237,10 @@ impl ExpandPath {
                 continue;
             };
             let before = rows.len();
-            let few = if bound.labels.is_any() { 1 } else { ENDS_LOOKED_AT_FOR_ONE };
-            let room = rows_max - before;
-            let progress =
-                search.step(&mut self.found, if turn.takes_one() { few.min(room) } else { room })?;
-            self.take_found(bound, rows)?;
-            let done = turn.has_enough(batch, self.row, rows.len() > before) || progress == Progress::Done;
+            let few = if bound.labels.is_any() { wanted } else { wanted.max(ENDS_LOOKED_AT_FOR_FEW) };
+            let progress = search.step(&mut self.found, few.min(rows_max - before))?;
+            self.take_found(bound, rows, before.saturating_add(wanted))?;
+            let done = turn.made(batch, self.row, rows.len() - before) || progress == Progress::Done;
             if done {
                 self.search = None;
                 self.row += 1;

@@ -191,7 +191,8 @@ impl FanOut for ExpandPattern {
             if rows.len() >= rows_max {
                 return Ok(Progress::More);
             }
-            if turn.skips(batch, self.row) {
+            let wanted = turn.wanted(batch, self.row);
+            if wanted == 0 {
                 (self.search, self.row) = (None, self.row + 1);
                 self.charge(turn)?;
                 continue;
@@ -205,9 +206,9 @@ impl FanOut for ExpandPattern {
                 continue;
             }
             let before = rows.len();
-            let progress = self.step(if turn.takes_one() { 1 } else { rows_max - before })?;
+            let progress = self.step(wanted.min(rows_max - before))?;
             self.take_found(rows);
-            let done = turn.has_enough(batch, self.row, rows.len() > before) || progress == Progress::Done;
+            let done = turn.made(batch, self.row, rows.len() - before) || progress == Progress::Done;
             if done {
                 self.search = None;
                 self.row += 1;

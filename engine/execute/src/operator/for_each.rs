@@ -11,6 +11,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::demand::NodeDemand;
 use crate::liveness::VarSet;
 use crate::operator::{apply, hold, unwind};
 use crate::rows::Rows;
@@ -57,7 +58,7 @@ pub(crate) fn compile(
     let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
     let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
     let scope = plan::scope::Scope::default();
-    let how = apply::How { scope: &scope, first_only: false, instance_rows: Some(instance_rows) };
+    let how = apply::How { scope: &scope, inner: NodeDemand::default(), instance_rows: Some(instance_rows) };
     let opened = apply::open(compiler, elements, &node.body, &imports, VarSet::new(), &how)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))

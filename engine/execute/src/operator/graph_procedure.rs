@@ -159,10 +159,12 @@ pub(crate) fn compile(
     columns.iter().for_each(|variable| {
         layout.push(*variable);
     });
-    let (environment, jobs, number) =
-        (compiler.environment.clone(), Arc::new(Jobs::default()), compiler.current);
-    let make =
-        move || Shared::new(asked.clone(), carry.clone(), Here::new(&environment), jobs.clone(), number);
+    let (environment, jobs) = (compiler.environment.clone(), Arc::new(Jobs::default()));
+    let (number, demand) = (compiler.current, compiler.demand_port(&feed.layout()));
+    let make = move || {
+        let here = Here::new(&environment);
+        Shared::new(asked.clone(), carry.clone(), here, jobs.clone(), (number, demand.clone()))
+    };
     let stream = compiler.attach("GraphProcedure", &feed, layout, make);
     // Rows come from whoever draws them, in no order.
     Ok(Stream { fans_out: false, parallel: true, ordered: false, ..stream })

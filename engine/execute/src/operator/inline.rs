@@ -11,11 +11,11 @@
 //! same are answered once ([`memo`]). Cost: a column of numbers and a counter for each outer row; no scope, no instance.
 
 use crate::ExecuteError;
-use crate::columns::{concatenate, piece};
+use crate::columns::piece;
 use crate::compile::{Compiler, stage_stream};
-use crate::done::{DoneRows, Early, number};
+use crate::demand::{DemandPort, NodeDemand, RowDemand, Stated, number};
 use crate::liveness::VarSet;
-use crate::operator::apply::added;
+use crate::operator::apply::{added, inner_demand};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Stage, Try, Turn, counted};
@@ -44,8 +44,8 @@ struct Inlining {
     is_test: bool,
     /// Outer rows that are taken together.
     together: usize,
-    /// Rows that pass are wanted as soon as they have.
-    hurries: bool,
+    /// Rows that pass are handed on as soon as they have.
+    hands_on: bool,
     /// Its answers depend on the imported columns alone.
     keeps_answers: bool,
 }
@@ -53,23 +53,25 @@ struct Inlining {
 struct Inline {
     plan: Arc<Inlining>,
     stages: Stages,
+    /// What came, and how many of its rows were begun: where few may be enough, they are taken in pieces.
+    input: Option<(Batch, usize)>,
     outer: Option<Batch>,
     /// The outer rows that the stages are at: so many from here on; those before have their answers.
     at: Range<usize>,
     /// Of those of a test that are taken together, how many have none yet.
     unanswered: usize,
-    /// Marks of a test's answers, for the stages.
-    done: Option<Arc<DoneRows>>,
-    /// Within a test: rows that need no answer from here any more.
-    early: Option<Early>,
+    /// Of which of them an answer is wanted, for the stages.
+    answers: Option<Arc<RowDemand>>,
+    /// The demand for its own rows.
+    demand: DemandPort,
     /// Answers for rows that give it the same, where they can be kept.
     memo: Option<Memo>,
     counts: Vec<i64>,
     lists: Vec<Vec<Value>>,
     /// The lists, once they are whole.
     collected: Vec<Value>,
-    /// Inner rows that wait for the end of the batch, where order counts.
-    held: Vec<Batch>,
+    /// Outer rows before this one were handed on, with or without inner rows, where order counts.
+    next: usize,
     charged: usize,
     /// Outer rows of a test before this one were handed on, as far as they pass.
     told: usize,
@@ -78,27 +80,42 @@ struct Inline {
 }
 
 impl Inline {
-    fn new(plan: Arc<Inlining>, early: Option<Early>) -> Inline {
+    fn new(plan: Arc<Inlining>, demand: DemandPort) -> Inline {
         Inline {
             stages: plan.line.stages(),
-            memo: (plan.keeps_answers && early.is_none()).then(Memo::default),
+            memo: plan.keeps_answers.then(Memo::default),
             plan,
+            input: None,
             outer: None,
             at: 0..0,
             unanswered: 0,
-            done: None,
-            early,
+            answers: None,
+            demand,
             counts: Vec::new(),
             lists: Vec::new(),
             collected: Vec::new(),
-            held: Vec::new(),
+            next: 0,
             charged: 0,
             told: 0,
             output: None,
         }
     }
 
-    fn begin(&mut self, mut outer: Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, input: Batch, here: &mut Here) -> Try<()> {
+        self.input = Some((input, 0));
+        self.begin_piece(here)
+    }
+
+    /// The next piece of the input, if there is one.
+    fn begin_piece(&mut self, here: &mut Here) -> Try<()> {
+        let Some((input, next)) = &mut self.input else { return Ok(()) };
+        let rows_max =
+            if self.demand.is_by_row() { usize::MAX } else { self.demand.piece(0, usize::MAX).max(1) };
+        let mut outer = piece(input, *next, rows_max);
+        *next += outer.len();
+        if *next >= input.len() {
+            self.input = None;
+        }
         // Where the view changes, an answer may change with it.
         if let Some(memo) = self.memo.as_mut().filter(|_| here.environment.has_one_view())
             && let Some(asked) = memo.ask(&outer, self.plan.line.imports())
@@ -106,13 +123,16 @@ impl Inline {
         {
             outer = select(&outer, asked);
         }
+        if let Some(wanted) = self.demand.wanted_rows(&outer) {
+            outer = select(&outer, wanted);
+        }
         self.counts.clear();
         self.counts.resize(outer.len(), 0);
         if matches!(self.plan.kind, ApplyKind::Collect { .. }) {
             self.lists = vec![Vec::new(); outer.len()];
         }
-        self.done = self.plan.is_test.then(|| Arc::new(DoneRows::new(outer.len())));
-        (self.outer, self.at, self.told) = (Some(outer), 0..0, 0);
+        self.answers = self.plan.is_test.then(|| Arc::new(RowDemand::new(outer.len(), 1)));
+        (self.outer, self.at, self.told, self.next) = (Some(outer), 0..0, 0, 0);
         self.begin_more(here).map(|_| ())
     }
 
@@ -120,8 +140,11 @@ impl Inline {
     fn begin_more(&mut self, here: &mut Here) -> Try<bool> {
         let Some(outer) = &self.outer else { return Ok(false) };
         let mut start = self.at.end;
-        if let Some(early) = self.early.as_ref().filter(|_| self.plan.is_test) {
-            start += (start..outer.len()).take_while(|row| early.is_done(outer, *row)).count();
+        // What was handed on of the rows before may be enough for those that come.
+        let is_over = |row: &usize| self.demand.wanted(outer, *row) == 0;
+        start += (start..outer.len()).take_while(is_over).count();
+        if self.plan.hands_on {
+            self.told = start;
         }
         if start >= outer.len() {
             self.at = outer.len()..outer.len();
@@ -130,7 +153,7 @@ impl Inline {
         let rows = piece(outer, start, self.plan.together);
         (self.at, self.unanswered) = (start..start + rows.len(), rows.len());
         let argument = self.plan.line.argument(&rows, start);
-        self.stages.begin(argument, self.done.clone(), here)?;
+        self.stages.begin(argument, self.answers.clone(), here)?;
         Ok(true)
     }
 
@@ -141,16 +164,13 @@ impl Inline {
         for number in &numbers {
             let count = &mut self.counts[*number as usize];
             *count += 1;
-            if let Some(done) = self.done.as_ref().filter(|_| *count == 1) {
-                done.mark(*number as usize);
+            if let Some(answers) = self.answers.as_ref().filter(|_| *count == 1) {
+                answers.end(*number as usize);
                 self.unanswered -= 1;
             }
         }
         match self.plan.kind {
-            ApplyKind::Inner(_) | ApplyKind::Optional(_) if self.plan.ordered => {
-                self.charge(inner.bytes(), context)?;
-                self.held.push(inner.clone());
-            }
+            ApplyKind::Optional(_) if self.plan.ordered => return Ok(Some(self.in_order(inner, &numbers))),
             ApplyKind::Inner(_) | ApplyKind::Optional(_) => {
                 let mut output = select(&self.kept(), numbers);
                 self.plan.inner.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
@@ -182,8 +202,17 @@ impl Inline {
     fn passed(&mut self) -> Batch {
         let told = std::mem::replace(&mut self.told, self.at.end);
         let passes = |count: i64| (count > 0) == (self.plan.kind == ApplyKind::Semi);
-        let rows = (told..self.at.end).filter(|row| passes(self.counts[*row]));
-        select(&self.kept(), rows.map(|row| row as u32).collect())
+        let mut rows: Vec<u32> =
+            (told..self.at.end).filter(|row| passes(self.counts[*row])).map(|row| row as u32).collect();
+        if let Some(outer) = self.outer.as_ref().filter(|_| self.plan.hands_on) {
+            let demand = &mut self.demand;
+            rows.retain(|row| {
+                let is_wanted = demand.wanted(outer, *row as usize) > 0;
+                demand.made(outer, *row as usize, usize::from(is_wanted));
+                is_wanted
+            });
+        }
+        select(&self.kept(), rows)
     }
 
     /// Takes the answers of the rows that were asked to all rows of the batch, and keeps them.
@@ -214,16 +243,11 @@ impl Inline {
             return self.passed();
         }
         let kept = self.kept();
-        let where_count = |passes: fn(i64) -> bool| -> Vec<u32> {
-            (0..kept.len() as u32).filter(|row| passes(self.counts[*row as usize])).collect()
-        };
         let column = match &self.plan.kind {
-            ApplyKind::Optional(_) if self.plan.ordered => {
-                return self.in_order(&kept, where_count(|count| count == 0));
-            }
-            ApplyKind::Inner(_) if self.plan.ordered => return self.in_order(&kept, Vec::new()),
             ApplyKind::Optional(_) => {
-                let bare = where_count(|count| count == 0);
+                // Where order counts, those before the last with inner rows were handed on.
+                let is_bare = |row: &u32| self.counts[*row as usize] == 0;
+                let bare: Vec<u32> = (self.next as u32..kept.len() as u32).filter(is_bare).collect();
                 let len = bare.len();
                 let mut batch = select(&kept, bare);
                 self.plan.inner.iter().for_each(|_| batch.push(Column::Constant(Value::Null, len)));
@@ -245,22 +269,22 @@ impl Inline {
         batch
     }
 
-    /// All inner rows, which stand in order, with the bare outer rows between them.
-    fn in_order(&mut self, kept: &Batch, bare: Vec<u32>) -> Batch {
-        let inner = concatenate(&std::mem::take(&mut self.held), self.plan.line.layout.len());
-        let numbers = (0..inner.len()).map(|row| number(&inner, self.plan.line.row, row) as u32);
-        if bare.is_empty() {
-            let mut output = select(kept, numbers.collect());
-            self.plan.inner.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
-            return output;
+    /// Inner rows, which stand in order, with the bare outer rows between them.
+    fn in_order(&mut self, inner: &Batch, numbers: &[u32]) -> Batch {
+        let mut order: Vec<(u32, Option<usize>)> = Vec::with_capacity(numbers.len());
+        for (at, number) in numbers.iter().enumerate() {
+            debug_assert!(*number as usize + 1 >= self.next, "stages keep the order of rows");
+            order.extend((self.next as u32..*number).map(|bare| (bare, None)));
+            order.push((*number, Some(at)));
+            self.next = *number as usize + 1;
         }
-        let mut order: Vec<(u32, Option<usize>)> =
-            numbers.enumerate().map(|(at, row)| (row, Some(at))).collect();
-        order.extend(bare.into_iter().map(|row| (row, None)));
-        order.sort_by_key(|(row, _)| *row);
-        let mut output = select(kept, order.iter().map(|(row, _)| *row).collect());
+        let mut output = select(&self.kept(), order.iter().map(|(row, _)| *row).collect());
         for at in &self.plan.inner {
             let column = inner.column(*at);
+            if order.len() == numbers.len() {
+                output.push_carried(column.clone());
+                continue;
+            }
             output.push(order.iter().map(|(_, at)| at.map_or(Value::Null, |at| column.get(at))).collect());
         }
         output
@@ -284,8 +308,8 @@ impl Inline {
         let (rows, progress) = if self.at.is_empty() {
             (None, Progress::Done)
         } else {
-            // They know by themselves who has enough.
-            let mut turn = Turn { here: turn.here, context: turn.context, early: None };
+            // They ask by themselves.
+            let mut turn = Turn { here: turn.here, context: turn.context, demand: None };
             self.stages.slice(&mut turn)?
         };
         let output = rows.map_or(Ok(None), |rows| self.take(&rows, turn.context))?;
@@ -296,8 +320,10 @@ impl Inline {
         if progress == Progress::More {
             turn.context.release(self.stages.drop_work(&self.plan.line));
         }
-        let passed = self.plan.hurries.then(|| self.passed()).filter(|passed| !passed.is_empty());
-        if !self.begin_more(turn.here)? {
+        let passed = self.plan.hands_on.then(|| self.passed()).filter(|passed| !passed.is_empty());
+        if self.demand.is_over() {
+            (self.input, self.outer) = (None, None);
+        } else if !self.begin_more(turn.here)? {
             self.output = Some((self.finish(turn.context)?, 0));
             self.outer = None;
         }
@@ -306,24 +332,29 @@ impl Inline {
 }
 
 impl Stage for Inline {
-    fn begin(&mut self, batch: Batch, done: Option<&Arc<DoneRows>>, here: &mut Here) -> Try<()> {
-        if let Some(early) = &mut self.early {
-            early.done = done.cloned();
-        }
+    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
+        self.demand.enter_stage(demand, batch.len());
         Inline::begin(self, batch, here)
     }
     fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
         match self.outer {
             Some(_) => Ok((self.work(turn)?, Progress::More)),
-            None => Ok(self.hand_on(turn)),
+            None => {
+                let (rows, progress) = self.hand_on(turn);
+                if progress == Progress::More || self.input.is_none() {
+                    return Ok((rows, progress));
+                }
+                self.demand.handed_on(usize::MAX);
+                self.begin_piece(turn.here)?;
+                Ok((rows, Progress::More))
+            }
         }
     }
     fn drop_work(&mut self) -> bool {
         if self.outer.take().is_some() && !self.at.is_empty() {
             self.stages.drop_work(&self.plan.line);
         }
-        self.output = None;
-        self.held.clear();
+        (self.input, self.output) = (None, None);
         self.lists.clear();
         self.charged = 0;
         if let Some(memo) = &mut self.memo {
@@ -345,17 +376,16 @@ struct Inlined {
 impl Inlined {
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         loop {
-            let mut turn = Turn { here: &mut self.here, context, early: None };
+            let mut turn = Turn { here: &mut self.here, context, demand: None };
             let (rows, progress) = self.inline.slice(&mut turn)?;
-            let sends = rows.is_some();
+            let asks = rows.is_some() && self.inline.demand.is_eager(self.here.environment.batch_rows);
             if let Some(rows) = rows {
                 context.send(Rows(rows));
             }
             if progress == Progress::Done {
                 return Ok(Flow::Ready);
             }
-            // Who wants few rows may find that this was enough.
-            if context.should_yield() || (sends && self.inline.plan.hurries) {
+            if asks || context.should_yield() {
                 return Ok(Flow::Again);
             }
         }
@@ -371,9 +401,7 @@ impl Operator<Rows> for Inlined {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        if let Some(early) = &mut self.inline.early {
-            early.look_up(context.executor(), context.tag());
-        }
+        self.inline.demand.enter(context.executor(), context.tag(), batch.len());
         Inline::begin(&mut self.inline, batch, &mut self.here)?;
         self.run(context)
     }
@@ -381,9 +409,7 @@ impl Operator<Rows> for Inlined {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
-        if let Some(early) = &mut self.inline.early {
-            early.done = None;
-        }
+        self.inline.demand.recycle();
         // All that was charged has been given back: what stages keep for later rows would be held without a charge.
         self.inline.drop_work() && self.inline.charged() == 0 && self.here.environment.is_reading()
     }
@@ -399,10 +425,15 @@ pub(crate) fn compile(
     let input = compiler.plan(&node.input, &below)?;
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
-    let hurries = compiler.hurries && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti);
-    let early = compiler.early(&input.layout);
+    let demand = compiler.demand_port(&input.layout);
+    let hands_on = demand.is_few() && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti);
     let (carry, mut output) = compiler.carry(&input.layout, required);
-    let line = Line::compile(compiler, (&node.inner, is_test), &node.imports, &input, inner_required)?;
+    let of_inner = if is_test {
+        NodeDemand::of_each(Stated { number: 0, most: 1 })
+    } else {
+        inner_demand(&node.kind, compiler.demand)
+    };
+    let line = Line::compile(compiler, (&node.inner, of_inner), &node.imports, &input, inner_required)?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -419,18 +450,18 @@ pub(crate) fn compile(
         ordered: input.ordered,
         is_test,
         together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
-        hurries,
-        keeps_answers: !hurries && node.answers_by_imports(),
+        hands_on,
+        keeps_answers: !hands_on && !demand.is_by_row() && node.answers_by_imports(),
         line,
     });
     let rows = compiler.counted("Inline");
     if let Some(stages) = &mut compiler.stages {
-        stages.push(Arc::new(move || counted(Inline::new(plan.clone(), early.clone()), rows.as_ref())));
+        stages.push(Arc::new(move || counted(Inline::new(plan.clone(), demand.clone()), rows.as_ref())));
         return Ok(stage_stream(&Feed::Rows(input), output));
     }
     let environment = compiler.environment.clone();
     let make =
-        move || Inlined { inline: Inline::new(plan.clone(), early.clone()), here: Here::new(&environment) };
+        move || Inlined { inline: Inline::new(plan.clone(), demand.clone()), here: Here::new(&environment) };
     let fans_out = matches!(node.kind, ApplyKind::Inner(_) | ApplyKind::Optional(_));
     let stream = compiler.attach("Inline", &Feed::Rows(input), output, make);
     Ok(Stream { fans_out, ..stream })

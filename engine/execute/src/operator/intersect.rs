@@ -120,14 +120,14 @@ impl Intersect {
         Ok(looked)
     }
 
-    /// Goes on with the current row until it is done, or enough was looked at; returns that, and whether it is done.
+    /// Goes on with the current row until it is done, it has as many as are wanted, or enough was looked at; returns that, and whether it is
+    /// done.
     fn walk(
         &mut self,
         bound: &mut Bound,
         values: &[u32],
         rows: &mut Vec<u32>,
         rows_max: usize,
-        one: bool,
     ) -> Try<(usize, bool)> {
         let walked = self.parts.iter().position(|part| *part == Part::Walked).unwrap_or(0);
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -136,11 +136,10 @@ impl Intersect {
             false if !self.in_order.is_empty() => &self.in_order,
             false => bound.lists[walked].of(values[walked], &mut scratch)?,
         };
-        let (begin, before) = (self.cursor, rows.len());
+        let begin = self.cursor;
         let is_once = self.node.arms[walked].once;
         while let Some(candidate) = list.get(self.cursor).copied() {
-            let is_enough = rows.len() >= rows_max || one && rows.len() > before;
-            if is_enough || self.cursor - begin > LOOKS_PER_SLICE_MAX {
+            if rows.len() >= rows_max || self.cursor - begin > LOOKS_PER_SLICE_MAX {
                 break;
             }
             self.cursor += 1;
@@ -180,7 +179,7 @@ impl Intersect {
         batch: &Batch,
         rows: &mut Vec<u32>,
         rows_max: usize,
-        turn: &Turn<'_, '_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut looked = 0;
         let mut values = vec![0; self.from.len()];
@@ -188,7 +187,8 @@ impl Intersect {
             if rows.len() >= rows_max || looked > LOOKS_PER_SLICE_MAX {
                 return Ok(Progress::More);
             }
-            let mut is_bound = !turn.skips(batch, self.row);
+            let wanted = turn.wanted(batch, self.row);
+            let mut is_bound = wanted > 0;
             for (arm, value) in values.iter_mut().enumerate() {
                 let vertex = self.vertex(batch, arm, self.row);
                 (*value, is_bound) = (vertex.unwrap_or(0), is_bound && vertex.is_some());
@@ -197,27 +197,39 @@ impl Intersect {
             let mut is_done = !is_bound;
             if is_bound {
                 if self.parts.is_empty() {
-                    looked += self.decide(bound, batch, &values, turn.takes_one())?;
+                    looked += self.decide(bound, batch, &values, wanted == 1)?;
                 }
-                let (seen, done) = self.walk(bound, &values, rows, rows_max, turn.takes_one())?;
+                let rows_max = rows_max.min(before.saturating_add(wanted));
+                let (seen, done) = self.walk(bound, &values, rows, rows_max)?;
                 looked += seen + 1;
-                is_done = turn.has_enough(batch, self.row, rows.len() > before) || done;
+                is_done = turn.made(batch, self.row, rows.len() - before) || done;
             }
             if is_done {
                 (self.row, self.cursor) = (self.row + 1, 0);
                 self.parts.clear();
+            } else if turn.takes_turns() {
+                return Ok(Progress::More);
             }
         }
         Ok(Progress::Done)
     }
 
     /// Hands on what was found by group.
-    fn hand_on(&mut self, rows: &mut Vec<u32>, rows_max: usize) -> Progress {
+    fn hand_on(
+        &mut self,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Progress {
         let Some((pairs, given)) = &mut self.pairs else { return Progress::Done };
         let end = pairs.len().min(*given + rows_max.saturating_sub(rows.len()).max(1));
         for (row, vertex) in &pairs[*given..end] {
-            rows.push(*row);
-            self.far.push(VertexId::from_dense(*vertex));
+            if turn.wanted(batch, *row as usize) > 0 {
+                rows.push(*row);
+                self.far.push(VertexId::from_dense(*vertex));
+                turn.made(batch, *row as usize, 1);
+            }
         }
         *given = end;
         if end < pairs.len() {
@@ -269,7 +281,7 @@ impl FanOut for Intersect {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let progress = if self.pairs.is_some() {
-            self.hand_on(rows, rows_max)
+            self.hand_on(batch, rows, rows_max, turn)
         } else {
             let mut bound = self.bound.take().expect("a batch was begun");
             let progress = self.by_row(&mut bound, batch, rows, rows_max, turn);

@@ -10,7 +10,7 @@
 use crate::ExecuteError;
 use crate::columns::Gathering;
 use crate::compile::Compiler;
-use crate::done::Early;
+use crate::demand::DemandPort;
 use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
@@ -181,8 +181,8 @@ struct Join {
     row: usize,
     /// Next build row of the current probe row; none: not looked up yet.
     at: Option<u32>,
-    /// Outer rows that need no more.
-    early: Option<Early>,
+    /// The demand for its rows.
+    demand: DemandPort,
 }
 
 impl Join {
@@ -219,13 +219,14 @@ impl Join {
     }
     /// Appends pairs until there are enough, or the batch is done, or it is time for a look at the clock.
     fn pairs(&mut self, probe: &Batch, table: &Table, probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
+        let rows_max = self.demand.piece(0, self.plan.batch_rows);
         for _ in 0..CANDIDATES_PER_LOOK {
-            if self.row == probe.len() || probe_rows.len() == self.plan.batch_rows {
+            if self.row == probe.len() || probe_rows.len() >= rows_max {
                 return;
             }
             let at = match self.at {
                 Some(at) => at,
-                None if self.early.as_ref().is_some_and(|early| early.is_done(probe, self.row)) => END,
+                None if self.demand.wanted(probe, self.row) == 0 => END,
                 None if table.keys.is_empty() => {
                     if table.rows.is_empty() {
                         END
@@ -246,7 +247,7 @@ impl Join {
             {
                 probe_rows.push(self.row as u32);
                 build_rows.push(at);
-                if self.early.as_ref().is_some_and(|early| early.once) {
+                if self.demand.made(probe, self.row, 1) {
                     (self.row, self.at) = (self.row + 1, None);
                     continue;
                 }
@@ -260,9 +261,6 @@ impl Join {
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(probe) = self.probe.take() else { return Ok(Flow::Ready) };
-        if let Some(early) = &mut self.early {
-            early.look_up(context.executor(), context.tag());
-        }
         let flow = self.table(context);
         if flow != Flow::Ready {
             self.probe = Some(probe);
@@ -270,13 +268,15 @@ impl Join {
         }
         let built = self.built.clone();
         let table = built.table.get().expect("put together above");
-        while self.row < probe.len() {
+        while self.row < probe.len() && !self.demand.is_over() {
             let (mut probe_rows, mut build_rows) = (Vec::new(), Vec::new());
             self.pairs(&probe, table, &mut probe_rows, &mut build_rows);
+            let mut asks = false;
             if !probe_rows.is_empty() {
                 context.send(Rows(self.output(&probe, table, probe_rows, build_rows)));
+                asks = self.demand.handed_on(self.plan.batch_rows);
             }
-            if context.should_yield() && self.row < probe.len() {
+            if (asks || context.should_yield()) && self.row < probe.len() {
                 self.probe = Some(probe);
                 return Ok(Flow::Again);
             }
@@ -314,6 +314,7 @@ impl Operator<Rows> for Join {
         if port == BUILD && !self.plan.once {
             return self.built.take(batch, context);
         }
+        self.demand.enter(context.executor(), context.tag(), batch.len());
         self.begin(batch);
         self.run(context)
     }
@@ -387,11 +388,13 @@ pub(crate) fn compile(
         (build, Some(built))
     } else {
         let below = compiler.with_row(below.clone());
+        compiler.of_side = compiler.demand.of_whole();
         (compiler.plan(&node.build, &below)?, compiler.inside.is_none().then(Arc::<Built>::default))
     };
+    compiler.of_side = compiler.demand.thinned();
     let probe = compiler.plan(&node.probe, &compiler.with_row(below))?;
     let (joining, layout) = columns(compiler, node, (&build, &probe), once, required)?;
-    let early = compiler.early(&probe.layout);
+    let demand = compiler.demand_port(&probe.layout);
     let plan = Arc::new(joining);
     let probe_port = usize::from(!once);
     let options = VertexOptions { port_order: probe_port, ..compiler.options(1 + probe_port) };
@@ -402,7 +405,7 @@ pub(crate) fn compile(
         hashes: Vec::new(),
         row: 0,
         at: None,
-        early: early.clone(),
+        demand: demand.clone(),
     });
     if !once {
         compiler.connect(&Stream { fans_out: false, ..build }, vertex, BUILD);

@@ -1,10 +1,11 @@
 //! Limit: keeps the first rows, and cancels all work below that leads nowhere else once it has them. Writing operators below run on.
 //!
-//! Inside a sub-query it counts for each outer row, and marks those that have enough, so that nothing more is begun for them.
+//! Inside a sub-query it counts for each outer row, and ends the demand for those that have enough, so that nothing more is begun for them.
+//! It wants no more itself than is wanted of it.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::done::{Domain, DoneRows, number};
+use crate::demand::{Counters, DemandPort, RowDemand, number};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
@@ -12,7 +13,7 @@ use dataflow::{Context, Flow, Operator, Outcome};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Value};
-use plan::Expr;
+use plan::{Expr, Wanted};
 use std::sync::Arc;
 
 /// Rows seen so far, in all or by outer row.
@@ -72,34 +73,45 @@ struct Limit {
     count: u64,
     seen: Counted,
     closed: bool,
-    domain: Option<Domain>,
-    done: Option<Arc<DoneRows>>,
+    /// The demand for its own rows.
+    above: DemandPort,
+    /// In a sub-query: its demand for the rows below.
+    below: Option<Counters>,
+    demand: Option<Arc<RowDemand>>,
 }
 
 impl Limit {
-    /// Marks the outer rows of this batch that have enough by now.
-    fn mark(&mut self, batch: &Batch, context: &Context<'_, Rows>) {
-        let (Some(domain), Some(column)) = (&self.domain, self.seen.row) else { return };
-        let done = self.done.get_or_insert_with(|| domain.bitmap(context.executor(), context.tag()));
+    /// The rows of a batch that count, where it counts by outer row. Those that have enough, or of which nothing is wanted, are ended.
+    fn keep_by_row(&mut self, batch: Batch, context: &Context<'_, Rows>) -> Batch {
+        let count = self.count;
+        let (Some(below), Some(column)) = (&self.below, self.seen.row) else {
+            return self.seen.keep(batch, |number| number < count);
+        };
+        let demand = self.demand.get_or_insert_with(|| below.of(context.executor(), context.tag()));
+        self.above.enter(context.executor(), context.tag(), batch.len());
         for row in 0..batch.len() {
-            let number = number(batch, column, row);
-            if self.seen.by_row.get(&(number as i64)).is_some_and(|seen| *seen >= self.count) {
-                done.mark(number);
+            if self.above.wanted(&batch, row) == 0 {
+                demand.end(number(&batch, column, row));
             }
         }
+        let kept = self.seen.keep(batch, |number| number < count);
+        for row in 0..kept.len() {
+            let number = number(&kept, column, row);
+            if self.seen.by_row.get(&(number as i64)).is_some_and(|seen| *seen >= count) {
+                demand.end(number);
+            }
+        }
+        kept
     }
 }
 
 impl Operator<Rows> for Limit {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        let count = self.count;
-        let kept =
-            if self.closed { Batch::default() } else { self.seen.keep(batch, |number| number < count) };
+        let kept = if self.closed { Batch::default() } else { self.keep_by_row(batch, context) };
         if !kept.is_empty() {
-            self.mark(&kept, context);
             context.send(Rows(kept));
         }
-        if !self.closed && self.seen.row.is_none() && self.seen.total() >= count {
+        if !self.closed && self.seen.row.is_none() && self.seen.total() >= self.count {
             self.closed = true;
             context.close_inputs();
         }
@@ -113,15 +125,23 @@ pub(crate) fn compile(
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
     let count = row_count(compiler, &node.count, "LIMIT")?;
+    let wanted = match node.count {
+        _ if !node.scope.early => Wanted::All,
+        Expr::Literal(_) | Expr::Parameter(_) => compiler.demand.wanted.at_most(count),
+        // It may be another each time that it is computed.
+        _ => Wanted::Some,
+    };
+    let below = compiler.state(wanted);
     let input = compiler.plan(&node.input, required)?;
     let row = compiler.row().map(|row| Compiler::position(&input.layout, row)).transpose()?;
-    let domain = compiler.domain_below();
+    let above = compiler.demand_port(&input.layout);
     let vertex = compiler.vertex("Limit", compiler.options(1), move || Limit {
         count,
         seen: Counted::new(row),
         closed: false,
-        domain: domain.clone(),
-        done: None,
+        above: above.clone(),
+        below: below.clone(),
+        demand: None,
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, parallel: false, fans_out: false, ..input })

@@ -14,7 +14,7 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
-use crate::done::{Domains, number};
+use crate::demand::number;
 use crate::limits::MERGE_ROWS_MAX;
 use crate::liveness::VarSet;
 use crate::operator::apply::{self, ScopeRows};
@@ -390,8 +390,7 @@ fn inside(
     rows: &Arc<ScopeRows>,
 ) -> Result<(Stream, VertexOptions), ExecuteError> {
     let scope = compiler.builder.scope(compiler.options(1).scope);
-    let inside =
-        Inside { scope, row, argument: argument.clone(), rows: rows.clone(), domains: Domains::default() };
+    let inside = Inside { scope, row, argument: argument.clone(), rows: rows.clone(), stated: None };
     let outside = compiler.inside.replace(inside);
     let required: VarSet = pattern(node).into_iter().chain([row]).collect();
     let inner = compiler.plan(&node.inner, &required);

@@ -20,9 +20,9 @@ use super::apply::{arguments, options, writes};
 use super::distinct::Distinct;
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
-use crate::done::{Domains, number};
+use crate::demand::number;
 use crate::liveness::VarSet;
-use crate::operator::apply::ScopeRows;
+use crate::operator::apply::{ScopeRows, inner_demand};
 use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::Try;
@@ -378,9 +378,10 @@ pub(crate) fn compile(
     compiler.builder.connect(enter, 0, open, 0, shared());
     let stream =
         Stream { vertex: open, output: 0, layout: argument, parallel, ordered: false, fans_out: false };
-    let inside = Inside { scope, row, argument: stream, rows, domains: Domains::default() };
+    let inside = Inside { scope, row, argument: stream, rows, stated: None };
     let outside = compiler.inside.replace(inside);
     let around = std::mem::replace(&mut compiler.wide, wide.then_some(scope));
+    compiler.of_side = inner_demand(&node.kind, compiler.demand);
     let inner = compiler.plan(&node.inner, &[row, repeat.next].into_iter().collect());
     let merges = repeat.distinct && layout.len() == 1;
     let gives_rows = !merges && !wide;

@@ -5,6 +5,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::demand::DemandPort;
 use crate::labels;
 use crate::limits::SCAN_CHUNKS_ALONE_MAX;
 use crate::liveness::VarSet;
@@ -31,7 +32,10 @@ struct ScanLeaf {
     keep: bool,
     dispatcher: Arc<Dispatcher>,
     here: Here,
+    demand: DemandPort,
     started: bool,
+    /// Peers are to be called once it is likely that there is work for them.
+    invites: bool,
     found: Vec<VertexId>,
     sent: usize,
 }
@@ -49,9 +53,7 @@ impl ScanLeaf {
             self.here
                 .environment
                 .record(|reads| labels::scanned(filter).into_iter().for_each(|label| reads.scan(label)));
-            if chunks.len() > SCAN_CHUNKS_ALONE_MAX {
-                context.invite_peers();
-            }
+            self.invites = chunks.len() > SCAN_CHUNKS_ALONE_MAX;
         }
     }
     /// Draws the next chunk; false if there is none.
@@ -65,13 +67,17 @@ impl ScanLeaf {
         self.here.snapshot().scan_chunk(*chunk, filter, &mut self.found)?;
         Ok(true)
     }
-    fn send(&mut self, context: &mut Context<'_, Rows>) {
-        let end = self.found.len().min(self.sent + self.here.environment.batch_rows);
+    /// Hands on some of what was found; returns whether the consumer should be asked first before there is more.
+    fn send(&mut self, context: &mut Context<'_, Rows>) -> bool {
+        let batch_rows = self.here.environment.batch_rows;
+        let end = self.found.len().min(self.sent + self.demand.piece(0, batch_rows));
         let vertices = &self.found[self.sent..end];
         let columns =
             if self.keep { vec![Column::Vertex(vertices.to_vec(), Nulls::none())] } else { Vec::new() };
         context.send(Rows(Batch::new(columns, vertices.len())));
+        self.demand.made_all(end - self.sent);
         self.sent = end;
+        self.demand.handed_on(batch_rows)
     }
 }
 
@@ -84,12 +90,19 @@ impl Operator<Rows> for ScanLeaf {
             self.start(context);
         }
         loop {
-            if self.sent < self.found.len() {
-                self.send(context);
+            if self.invites && !self.demand.is_eager(self.here.environment.batch_rows) {
+                self.invites = false;
+                context.invite_peers();
+            }
+            let mut asks = false;
+            if self.demand.is_over() {
+                return Ok(Flow::Ready);
+            } else if self.sent < self.found.len() {
+                asks = self.send(context);
             } else if !self.draw()? {
                 return Ok(Flow::Ready);
             }
-            if context.should_yield() {
+            if asks || context.should_yield() {
                 return Ok(Flow::Again);
             }
         }
@@ -133,7 +146,8 @@ impl FanOut for ScanEach {
     ) -> Try<Progress> {
         let chunks = self.chunks.as_ref().expect("a batch was begun");
         while self.row < batch.len() {
-            if self.chunk == chunks.len() || turn.skips(batch, self.row) {
+            let wanted = turn.wanted(batch, self.row);
+            if self.chunk == chunks.len() || wanted == 0 {
                 (self.row, self.chunk, self.place) = (self.row + 1, 0, 0);
                 continue;
             }
@@ -142,9 +156,9 @@ impl FanOut for ScanEach {
                 turn.here.snapshot().scan_chunk(chunks[self.chunk], &self.filter, &mut self.found)?;
                 self.loaded = Some(self.chunk);
             }
-            let room = if turn.takes_one() { 1 } else { rows_max.saturating_sub(rows.len()) };
-            let end = self.found.len().min(self.place + room);
-            turn.has_enough(batch, self.row, end > self.place);
+            let room = wanted.min(rows_max.saturating_sub(rows.len()));
+            let end = self.found.len().min(self.place.saturating_add(room));
+            let is_enough = turn.made(batch, self.row, end - self.place);
             rows.extend(std::iter::repeat_n(self.row as u32, end - self.place));
             if self.keep {
                 self.vertices.extend_from_slice(&self.found[self.place..end]);
@@ -153,7 +167,7 @@ impl FanOut for ScanEach {
             if end == self.found.len() {
                 (self.chunk, self.place) = (self.chunk + 1, 0);
             }
-            if rows.len() >= rows_max {
+            if rows.len() >= rows_max || (turn.takes_turns() && !is_enough) {
                 return Ok(Progress::More);
             }
         }
@@ -191,13 +205,15 @@ pub(crate) fn compile(
     }
     let dispatcher = Arc::new(Dispatcher::default());
     compiler.for_this_run_only();
-    let environment = compiler.environment.clone();
+    let (environment, demand) = (compiler.environment.clone(), compiler.demand_port(&Layout::default()));
     let vertex = compiler.vertex("ScanVertices", VertexOptions::source(), move || ScanLeaf {
         labels: labels.clone(),
         keep,
         dispatcher: dispatcher.clone(),
         here: Here::new(&environment),
+        demand: demand.clone(),
         started: false,
+        invites: false,
         found: Vec::new(),
         sent: 0,
     });

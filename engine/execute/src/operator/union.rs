@@ -6,6 +6,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::demand::NodeDemand;
 use crate::liveness::VarSet;
 use crate::operator::{apply, distinct};
 use crate::rows::Rows;
@@ -52,7 +53,7 @@ impl Operator<Rows> for Then {
 fn second_after(
     compiler: &mut Compiler,
     first: Stream,
-    (second, writes): (&Plan, bool),
+    (second, writes, of_second): (&Plan, bool, NodeDemand),
     required: &VarSet,
 ) -> Result<(Stream, Stream), ExecuteError> {
     let leaves = Arc::new(AtomicUsize::new(0));
@@ -63,10 +64,21 @@ fn second_after(
     let first = Stream { vertex, output: 0, parallel: false, ..first };
     let leaf = Stream { output: 1, layout: Layout::default(), ordered: false, fans_out: false, ..first };
     let outside = compiler.after.replace(leaf);
+    compiler.of_side = of_second;
     let second = compiler.plan(second, required);
     let after = std::mem::replace(&mut compiler.after, outside);
     counted.store(after.map_or(0, |after| after.output - 1), Ordering::Relaxed);
     Ok((first, second?))
+}
+
+/// The demand for the rows of each branch. Rows of both are counted as one where that is by outer row: neither may count what it makes as
+/// sure to be wanted, or the second could take the place of the first.
+fn of_branch(demand: NodeDemand, distinct: bool) -> NodeDemand {
+    match demand.by_row {
+        Some(_) => demand.thinned(),
+        None if distinct => NodeDemand::of_all(demand.wanted.of_distinct()),
+        None => demand,
+    }
 }
 
 pub(crate) fn compile(
@@ -79,17 +91,23 @@ pub(crate) fn compile(
         node.columns.iter().filter(|(to, _, _)| node.distinct || required.contains(*to)).collect();
     let left_needs = compiler.with_row(wanted.iter().map(|(_, left, _)| *left).collect());
     let right_needs = compiler.with_row(wanted.iter().map(|(_, _, right)| *right).collect());
+    compiler.of_side = of_branch(compiler.demand, node.distinct);
     let mut left = compiler.plan(&node.left, &left_needs)?;
     // A union that a rewrite made passes its columns on under their own names.
     let in_order = node.columns.is_empty() || node.columns.iter().any(|(to, left, _)| to != left);
     let writes = apply::writes(&node.left) || apply::writes(&node.right);
     let right = match compiler.inside.is_none() && (writes || in_order) {
         true => {
-            let (first, right) = second_after(compiler, left, (&node.right, writes), &right_needs)?;
+            let of_second = of_branch(compiler.demand, node.distinct);
+            let (first, right) =
+                second_after(compiler, left, (&node.right, writes, of_second), &right_needs)?;
             left = first;
             right
         }
-        false => compiler.plan(&node.right, &right_needs)?,
+        false => {
+            compiler.of_side = of_branch(compiler.demand, node.distinct);
+            compiler.plan(&node.right, &right_needs)?
+        }
     };
     let mut layout = Layout::default();
     let (mut from_left, mut from_right) = (Vec::new(), Vec::new());

@@ -41,17 +41,20 @@ impl FanOut for Unwind {
     ) -> Try<Progress> {
         let lists = self.lists.as_ref().expect("a batch was begun");
         while self.row < batch.len() {
+            let wanted = turn.wanted(batch, self.row);
             match lists.get(self.row) {
-                _ if turn.skips(batch, self.row) => {}
+                _ if wanted == 0 => {}
                 Value::Null => {}
                 Value::List(list) => {
-                    let end = list.len().min(self.element + rows_max.saturating_sub(rows.len()));
+                    let room = wanted.min(rows_max.saturating_sub(rows.len()));
+                    let end = list.len().min(self.element.saturating_add(room));
                     rows.extend(std::iter::repeat_n(self.row as u32, end - self.element));
                     if self.keep {
                         list[self.element..end].iter().for_each(|value| self.elements.push(value.clone()));
                     }
+                    let is_enough = turn.made(batch, self.row, end - self.element);
                     self.element = end;
-                    if end < list.len() {
+                    if end < list.len() && !is_enough {
                         return Ok(Progress::More);
                     }
                 }
@@ -60,6 +63,7 @@ impl FanOut for Unwind {
                     if self.keep {
                         self.elements.push(single);
                     }
+                    turn.made(batch, self.row, 1);
                 }
             }
             (self.row, self.element) = (self.row + 1, 0);

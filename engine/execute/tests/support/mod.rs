@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part")]
 
 pub mod build;
+pub mod maker;
 pub mod twin;
 
 use dataflow::{Runtime, RuntimeOptions};

@@ -13,6 +13,7 @@ use crate::names::Names;
 use crate::rewrite::substitute::has_volatile;
 use crate::scope::Scope;
 use crate::statistics::Planning;
+use crate::wanted::Wanted;
 
 /// Rows from which on one run is better than one a row.
 const ROWS_MIN: f64 = 2.0;
@@ -23,19 +24,19 @@ const HELD_ROWS_MAX: f64 = (1 << 20) as f64;
 /// Joins what reads nothing of its row, in a plan that writes nothing.
 pub(crate) fn once(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
     if plan.any(&mut |node| matches!(node, Plan::Apply(node) if node.imports.is_empty())) && !plan.writes() {
-        join_from(plan, planning, names, false)
+        join_from(plan, planning, names, Wanted::All)
     }
 }
 
-/// `few` says that a LIMIT above may have enough early.
-fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mut few: bool) {
+/// `wanted` is the demand for the plan's rows.
+fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mut wanted: Wanted) {
     let mut at = plan;
     loop {
-        few = at.few_below(few);
+        wanted = at.wanted_of_input(wanted);
         if let Plan::Apply(node) = at
             && reads_nothing(node)
             && (!matches!(node.kind, ApplyKind::Inner(_))
-                || !few && estimate(&node.inner, planning) <= HELD_ROWS_MAX)
+                || !wanted.is_few() && estimate(&node.inner, planning) <= HELD_ROWS_MAX)
             && estimate(&node.input, planning) >= ROWS_MIN
             && let Some(build) = answer(node, names)
         {
@@ -43,11 +44,11 @@ fn join_from(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>, mu
         }
         match at {
             Plan::Join(node) => {
-                join_from(&mut node.build, planning, names, false);
+                join_from(&mut node.build, planning, names, Wanted::All);
                 at = &mut node.probe
             }
             Plan::Union(node) => {
-                join_from(&mut node.left, planning, names, few);
+                join_from(&mut node.left, planning, names, wanted);
                 at = &mut node.right
             }
             line => match line.input_mut() {

@@ -9,6 +9,7 @@ use crate::algebra::*;
 use crate::estimate::estimates;
 use crate::scope::{InstanceOrder, Scope, ScopeReason};
 use crate::statistics::Planning;
+use crate::wanted::Wanted;
 
 /// Rows that an instance should be expected to work on: enough that making it, about a microsecond, does not count.
 const INSTANCE_WORK: f64 = 4_096.0;
@@ -34,7 +35,7 @@ pub(crate) fn scopes(plan: &mut Plan, planning: &dyn Planning, off: bool) {
         return;
     }
     let rows = if off { Vec::new() } else { estimates(plan, planning) };
-    Choosing { rows, off, next: 0 }.walk(plan, false);
+    Choosing { rows, off, next: 0 }.walk(plan, Wanted::All);
 }
 
 struct Choosing {
@@ -45,28 +46,30 @@ struct Choosing {
 }
 
 impl Choosing {
-    /// Returns the rows that all operators of this plan yield together; `few` says that a LIMIT above may have enough early.
-    fn walk(&mut self, plan: &mut Plan, few: bool) -> f64 {
+    /// Returns the rows that all operators of this plan yield together; `wanted` is the demand for its rows.
+    fn walk(&mut self, plan: &mut Plan, wanted: Wanted) -> f64 {
         let own = self.rows.get(self.next).copied().unwrap_or(0.0);
         self.next += 1;
-        let few = plan.few_below(few);
+        let below = plan.wanted_of_input(wanted);
         if let (Plan::Limit(node), true) = (&mut *plan, self.off) {
             node.scope = Scope::off(ScopeReason::Off);
         }
         if let Plan::Apply(node) = plan {
             let outer = self.rows.get(self.next).copied().unwrap_or(0.0);
-            let below = self.walk(&mut node.input, few);
+            let input = self.walk(&mut node.input, below);
             let body = self.next;
             // What a repeated body gives is on its way to the LIMIT, too.
-            let inside = self.walk(&mut node.inner, few && matches!(node.kind, ApplyKind::Repeat(_)));
+            let of_body =
+                if matches!(node.kind, ApplyKind::Repeat(_)) { wanted.thinned() } else { Wanted::All };
+            let inside = self.walk(&mut node.inner, of_body);
             if !node.scope.is_told() {
-                node.scope = self.choose(node, inside / outer.max(1.0), few);
+                node.scope = self.choose(node, inside / outer.max(1.0), wanted.is_few());
                 let grows = self.rows.get(body).copied().unwrap_or(0.0) / outer.max(1.0);
                 node.scope.wide = is_wide(node, outer, grows, inside / outer.max(1.0));
             }
-            return own + below + inside;
+            return own + input + inside;
         }
-        own + plan.children_mut().into_iter().map(|child| self.walk(child, few)).sum::<f64>()
+        own + plan.children_mut().into_iter().map(|child| self.walk(child, below)).sum::<f64>()
     }
 
     fn choose(&self, node: &Apply, work: f64, few: bool) -> Scope {

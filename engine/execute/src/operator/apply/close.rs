@@ -4,7 +4,7 @@ use super::{Opened, ScopeRows};
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
-use crate::done::{Domain, DoneRows, number};
+use crate::demand::{Counters, RowDemand, number};
 use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
@@ -45,8 +45,8 @@ struct Closing {
     ordered: bool,
     batch_rows: usize,
     rows: Arc<ScopeRows>,
-    /// Where one inner row is enough.
-    domain: Option<Domain>,
+    /// Where one inner row is enough: where that is said.
+    answers: Option<Counters>,
 }
 
 struct ApplyClose {
@@ -55,7 +55,7 @@ struct ApplyClose {
     /// Inner rows that wait for the end.
     held: Vec<Batch>,
     counts: Vec<i64>,
-    done: Option<Arc<DoneRows>>,
+    answers: Option<Arc<RowDemand>>,
     /// Outer rows that a test has no answer for yet.
     unanswered: usize,
     lists: Vec<Vec<Value>>,
@@ -106,8 +106,8 @@ impl ApplyClose {
                     if std::mem::replace(&mut self.counts[number], 1) == 0 {
                         passed.push(number as u32);
                         self.unanswered -= 1;
-                        if let Some(done) = &self.done {
-                            done.mark(number);
+                        if let Some(answers) = &self.answers {
+                            answers.end(number);
                         }
                     }
                 }
@@ -120,8 +120,8 @@ impl ApplyClose {
                 let number = self.number(&batch, row);
                 self.unanswered -= usize::from(self.counts[number] == 0);
                 self.counts[number] += 1;
-                if let Some(done) = &self.done {
-                    done.mark(number);
+                if let Some(answers) = &self.answers {
+                    answers.end(number);
                 }
             }),
         }
@@ -129,7 +129,7 @@ impl ApplyClose {
     }
     /// A test of which every row has its answer ends its instance, with all that is under way in it.
     fn end_early(&mut self, context: &mut Context<'_, Rows>) {
-        if self.done.is_none() || self.unanswered > 0 {
+        if self.answers.is_none() || self.unanswered > 0 {
             return;
         }
         let output = self.finish();
@@ -227,8 +227,8 @@ impl Operator<Rows> for ApplyClose {
             self.unanswered = batch.len();
             self.lists =
                 if self.plan.kind == Kind::Collect { vec![Vec::new(); batch.len()] } else { Vec::new() };
-            let domain = self.plan.domain.as_ref();
-            self.done = domain.map(|domain| domain.bitmap(context.executor(), context.tag()));
+            let answers = self.plan.answers.as_ref();
+            self.answers = answers.map(|answers| answers.of(context.executor(), context.tag()));
             self.outer = Some(batch);
         } else {
             self.take(batch, context)?;
@@ -244,7 +244,7 @@ impl Operator<Rows> for ApplyClose {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
-        (self.outer, self.done, self.output, self.unanswered, self.next) = (None, None, None, 0, 0);
+        (self.outer, self.answers, self.output, self.unanswered, self.next) = (None, None, None, 0, 0);
         self.held.clear();
         self.counts.clear();
         self.lists.clear();
@@ -289,7 +289,7 @@ pub(crate) fn compile(
         ordered: opened.outer.ordered,
         batch_rows: compiler.environment.batch_rows,
         rows: opened.rows.clone(),
-        domain: opened.domain.clone(),
+        answers: opened.answers.clone(),
     });
     new.iter().for_each(|variable| {
         layout.push(*variable);
@@ -299,7 +299,7 @@ pub(crate) fn compile(
         outer: None,
         held: Vec::new(),
         counts: Vec::new(),
-        done: None,
+        answers: None,
         unanswered: 0,
         lists: Vec::new(),
         output: None,

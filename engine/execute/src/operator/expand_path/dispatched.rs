@@ -9,6 +9,7 @@ use super::search::orientation;
 use super::{Bound, Expansion, Walks, keep_end};
 use crate::adjacency::Walk;
 use crate::compile::Compiler;
+use crate::demand::DemandPort;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
 use crate::rows::Rows;
@@ -23,11 +24,10 @@ use std::sync::Arc;
 
 /// Edges one slice visits between two looks at the clock: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
-/// Rows handed on at first where few may be enough, and how many times more each time.
-const EARLY_ROWS_FIRST: usize = 16;
-const EARLY_ROWS_GROWTH: usize = 8;
-/// Edges that a slice visits then for each row that is wanted.
+/// Edges that a slice visits at first for each row that is handed on next, where few may be enough, and how many times more after one without
+/// answers.
 const EDGES_PER_ROW: u64 = 8;
+const EDGES_GROWTH: u64 = 8;
 /// Peers are invited when so many edges were visited from one source: about the time it takes to wake one, several times over.
 const EDGES_ALONE_MAX: u64 = 65_536;
 /// Where there are more sources than this they are invited no sooner.
@@ -67,8 +67,10 @@ pub(super) struct Dispatched {
     /// The job is a batch of this twin's own.
     is_mine: bool,
     has_invited: bool,
-    /// Rows that are handed on together: a few at first where few may be enough, so that who has enough says so between two levels.
-    wanted: usize,
+    /// The demand for its rows: who has enough says so between two levels.
+    demand: DemandPort,
+    /// Edges that a slice visits for each row that is handed on next.
+    edges_per_row: u64,
     /// Nothing came of the last slice.
     gave_nothing: bool,
     answers: Answers,
@@ -98,7 +100,7 @@ impl Dispatched {
         carry: Arc<[usize]>,
         here: Here,
         jobs: Arc<Jobs>,
-        (node, hurries): (usize, bool),
+        (node, demand): (usize, DemandPort),
     ) -> Dispatched {
         Dispatched {
             node,
@@ -111,7 +113,8 @@ impl Dispatched {
             worker: None,
             is_mine: false,
             has_invited: false,
-            wanted: if hurries { EARLY_ROWS_FIRST } else { usize::MAX },
+            demand,
+            edges_per_row: EDGES_PER_ROW,
             gave_nothing: false,
             answers: Answers::default(),
             given: (0, 0, 0),
@@ -198,20 +201,24 @@ impl Dispatched {
                 self.take_up(open, false, context);
                 continue;
             };
-            while self.hand_on(&job, context)? {
-                let may_be_enough = self.wanted < self.here.environment.batch_rows;
-                self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+            let batch_rows = self.here.environment.batch_rows;
+            while !self.demand.is_over() && self.hand_on(&job, context)? {
                 self.gave_nothing = false;
-                if may_be_enough || context.should_yield() {
+                if self.demand.handed_on(batch_rows) || context.should_yield() {
                     return Ok(Flow::Again);
                 }
             }
+            if self.demand.is_over() {
+                self.leave(&job);
+                return Ok(Flow::Ready);
+            }
             // Slices grow also while there is nothing to hand on.
             if std::mem::take(&mut self.gave_nothing) {
-                self.wanted = self.wanted.saturating_mul(EARLY_ROWS_GROWTH);
+                self.edges_per_row = self.edges_per_row.saturating_mul(EDGES_GROWTH);
             }
             let Some(worker) = &mut self.worker else { return Ok(Flow::Ready) };
-            let mut work = Work::new(EDGES_PER_SLICE.min(EDGES_PER_ROW.saturating_mul(self.wanted as u64)));
+            let rows = self.demand.piece(0, usize::MAX) as u64;
+            let mut work = Work::new(EDGES_PER_SLICE.min(self.edges_per_row.saturating_mul(rows)));
             let outcome = job.dispatcher.work_on(worker, &mut work, &mut self.answers, ANSWERS_MAX);
             let failures = [&job.walks.along, &job.walks.against];
             if let Some(failure) = failures.iter().find_map(|walk| walk.take_failure()) {
@@ -261,16 +268,17 @@ impl Dispatched {
 
     /// Sends one batch of answers; false once there are none.
     fn hand_on(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> Try<bool> {
-        let rows_max = self.here.environment.batch_rows.min(self.wanted);
+        let rows_max = self.demand.piece(0, self.here.environment.batch_rows);
         while let Some(run) = self.answers.runs.get(self.given.0).copied() {
             let left = run.count - self.given.1;
             let row = job.rows[run.source as usize];
             if !self.lists_ends() {
                 let is_bare = self.carry.is_empty();
-                let most = if is_bare { COUNTED_ROWS_MAX } else { rows_max };
+                let most = if is_bare { self.demand.piece(0, COUNTED_ROWS_MAX) } else { rows_max };
                 let count = left.min(most as u64);
                 self.skip(count, 0, left);
                 if is_bare || count as usize == rows_max {
+                    self.demand.made_all(count as usize);
                     self.send_alike(job, row, run.distance, count as usize, context);
                     return Ok(true);
                 }
@@ -336,6 +344,7 @@ impl Dispatched {
     }
 
     fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
+        self.demand.made_all(self.rows.len());
         let mut output = job.batch.project(&self.carry).select(std::mem::take(&mut self.rows));
         if self.plan.keep_edges {
             output.push(Column::Any(std::mem::take(&mut self.paths)));
@@ -365,7 +374,9 @@ impl Dispatched {
 
 impl Operator<Rows> for Dispatched {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        if let Some(job) = self.begin(batch, context)? {
+        if !self.demand.is_over()
+            && let Some(job) = self.begin(batch, context)?
+        {
             self.take_up(Arc::new(job), true, context);
         }
         self.run(context)
@@ -399,9 +410,11 @@ pub(super) fn attach(
     });
     let environment = compiler.environment.clone();
     let jobs = Arc::new(Jobs::default());
-    let node = (compiler.current, compiler.hurries);
-    let make =
-        move || Dispatched::new(plan.clone(), carry.clone(), Here::new(&environment), jobs.clone(), node);
+    let (node, demand) = (compiler.current, compiler.demand_port(&feed.layout()));
+    let make = move || {
+        let here = Here::new(&environment);
+        Dispatched::new(plan.clone(), carry.clone(), here, jobs.clone(), (node, demand.clone()))
+    };
     let stream = compiler.attach("ExpandPath", feed, layout, make);
     // What is work is shared already, and what is not is not worth a message: answers stay where they were found.
     Stream { fans_out: false, parallel: stream.parallel || compiler.executors > 1, ..stream }

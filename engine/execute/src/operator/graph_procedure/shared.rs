@@ -3,6 +3,7 @@
 
 use super::{Asked, picked, recharge, running};
 use crate::adjacency::Walk;
+use crate::demand::DemandPort;
 use crate::rows::Rows;
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
@@ -36,6 +37,7 @@ pub(super) struct Shared {
     carry: Arc<[usize]>,
     here: Here,
     jobs: Arc<Jobs>,
+    demand: DemandPort,
     /// The plan node, for PROFILE.
     node: usize,
     /// Rows that ask, and the one that comes next.
@@ -54,7 +56,7 @@ impl Shared {
         carry: Arc<[usize]>,
         here: Here,
         jobs: Arc<Jobs>,
-        node: usize,
+        (node, demand): (usize, DemandPort),
     ) -> Shared {
         Shared {
             output: asked.output(),
@@ -62,6 +64,7 @@ impl Shared {
             carry,
             here,
             jobs,
+            demand,
             node,
             batch: None,
             job: None,
@@ -105,14 +108,19 @@ impl Shared {
             }
             let Some((job, helper)) = &mut self.job else { return Ok(Flow::Ready) };
             let job = job.clone();
-            let room = self.here.environment.batch_rows;
-            let turn = job.running.step(helper, room, &mut self.output)?;
-            self.send(&job, context);
+            if self.demand.is_over() {
+                self.batch = None;
+                self.leave(&job, context)?;
+                return Ok(Flow::Ready);
+            }
+            let batch_rows = self.here.environment.batch_rows;
+            let turn = job.running.step(helper, self.demand.piece(0, batch_rows), &mut self.output)?;
+            let asks = self.send(&job, context) && self.demand.handed_on(batch_rows);
             self.account(&job, context)?;
             match turn {
                 Turn::Done => self.leave(&job, context)?,
                 Turn::Idle => return Ok(Flow::Waiting),
-                Turn::More if context.should_yield() => return Ok(Flow::Again),
+                Turn::More if asks || context.should_yield() => return Ok(Flow::Again),
                 Turn::More => {}
             }
         }
@@ -146,16 +154,19 @@ impl Shared {
         Ok(())
     }
 
-    fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) {
+    /// Hands on what was found; was there anything?
+    fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> bool {
         let count = self.output.count();
         if count == 0 {
-            return;
+            return false;
         }
+        self.demand.made_all(count);
         let mut output = job.batch.project(&self.carry).select(vec![job.row; count]);
         for column in picked(&self.asked, self.output.take()) {
             output.push(column);
         }
         context.send(Rows(output));
+        true
     }
 }
 

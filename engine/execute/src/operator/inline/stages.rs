@@ -3,7 +3,7 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside, StageMaker};
-use crate::done::{Domains, DoneRows};
+use crate::demand::{NodeDemand, RowDemand};
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::stream::Stream;
@@ -31,16 +31,15 @@ pub(crate) struct Stages {
     stages: Vec<Box<dyn Stage>>,
     /// The one that works.
     at: usize,
-    /// Of a test: which outer rows have their answer.
-    done: Option<Arc<DoneRows>>,
+    /// Of a test: of which outer rows an answer is wanted.
+    demand: Option<Arc<RowDemand>>,
 }
 
 impl Line {
-    /// Compiles an inner plan that is a line from its argument on; `outer` are the rows around it, `first_only` says that the first inner row
-    /// of each is all that is asked for.
+    /// Compiles an inner plan that is a line from its argument on; `outer` are the rows around it, `demand` is that for its rows.
     pub(crate) fn compile(
         compiler: &mut Compiler,
-        (inner, first_only): (&Plan, bool),
+        (inner, demand): (&Plan, NodeDemand),
         imports: &[Var],
         outer: &Stream,
         required: VarSet,
@@ -57,10 +56,11 @@ impl Line {
             row: number,
             argument: Stream { layout, fans_out: false, ..outer.clone() },
             rows: Arc::new(ScopeRows::new(0)),
-            domains: if first_only { Domains::of(inner, true) } else { Domains::default() },
+            stated: None,
         };
         let outside = compiler.inside.replace(inside);
         let around = compiler.stages.replace(Vec::new());
+        compiler.of_side = demand;
         let stream = compiler.plan(inner, &required.with([number]));
         let makers = std::mem::replace(&mut compiler.stages, around).unwrap_or_default();
         compiler.inside = outside;
@@ -73,7 +73,7 @@ impl Line {
     }
     /// Stages that have done nothing yet.
     pub(crate) fn stages(&self) -> Stages {
-        Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0, done: None }
+        Stages { stages: self.makers.iter().map(|make| make()).collect(), at: 0, demand: None }
     }
     /// These outer rows as the first stage reads them, numbered from `first` on.
     pub(crate) fn argument(&self, outer: &Batch, first: usize) -> Batch {
@@ -86,10 +86,15 @@ impl Line {
 }
 
 impl Stages {
-    /// A new batch, once the one before is exhausted; in a test, `done` is where outer rows are marked that have their answer.
-    pub(crate) fn begin(&mut self, argument: Batch, done: Option<Arc<DoneRows>>, here: &mut Here) -> Try<()> {
-        (self.at, self.done) = (0, done);
-        self.stages[0].begin(argument, self.done.as_ref(), here)
+    /// A new batch, once the one before is exhausted; in a test, `demand` tells of which outer rows an answer is wanted.
+    pub(crate) fn begin(
+        &mut self,
+        argument: Batch,
+        demand: Option<Arc<RowDemand>>,
+        here: &mut Here,
+    ) -> Try<()> {
+        (self.at, self.demand) = (0, demand);
+        self.stages[0].begin(argument, self.demand.as_ref(), here)
     }
     /// Drops all that is under way; returns the bytes that were charged for it, which the caller gives back.
     pub(crate) fn drop_work(&mut self, line: &Line) -> usize {
@@ -118,7 +123,7 @@ impl Stages {
             }
             // A stage that is exhausted says so again when it is its turn.
             self.at += 1;
-            self.stages[self.at].begin(rows, self.done.as_ref(), turn.here)?;
+            self.stages[self.at].begin(rows, self.demand.as_ref(), turn.here)?;
             return Ok((None, Progress::More));
         }
         if progress == Progress::Done {

@@ -6,6 +6,7 @@
 use super::{MergeClose, merging, pattern};
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::demand::NodeDemand;
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::operator::inline::{Line, Stages};
@@ -53,7 +54,7 @@ impl MergeInline {
     }
     fn match_on(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         let Some(stages) = &mut self.stages else { return Ok(()) };
-        let mut turn = Turn { here: &mut self.close.here, context, early: None };
+        let mut turn = Turn { here: &mut self.close.here, context, demand: None };
         let (rows, progress) = stages.slice(&mut turn)?;
         if let Some(rows) = rows {
             self.close.matched(&rows);
@@ -133,7 +134,8 @@ pub(super) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let is_topmost = compiler.current == 0;
     let found: VarSet = pattern(node).into_iter().collect();
-    let line = Arc::new(Line::compile(compiler, (&node.inner, false), &node.imports, input, found)?);
+    let line =
+        Arc::new(Line::compile(compiler, (&node.inner, NodeDemand::default()), &node.imports, input, found)?);
     let rows = Arc::new(ScopeRows::new(compiler.executors));
     let (plan, layout) = merging(compiler, node, required, &input.layout, (&line.layout, line.row), rows)?;
     let (plan, environment) = (Arc::new(plan), compiler.environment.clone());

@@ -1,0 +1,280 @@
+//! Demand while a statement runs: how many rows of an operator are still wanted, and how many are handed on together.
+//!
+//! What is known of it before is [`Wanted`]. Work for a batch of outer rows runs in one scope instance, or within one operator, so a
+//! sub-query's demand is counted for each outer row, in counters that the instance shares ([`RowDemand`]); outside sub-queries each operator
+//! counts for itself. An operator asks through its [`DemandPort`]: a row may be made of an input row as long as some are wanted of it, and the
+//! first rows are handed on in small pieces, so that the consumer can say that it has enough.
+//!
+//! Invariant: a counter only falls. A maker below `Most` counts a row down when it makes it, since the row is sure to arrive; who stated the
+//! demand ends an outer row when it has enough. Cost: one look at a counter for each row of input.
+
+use crate::operator::apply::ScopeRows;
+use dataflow::Tag;
+use model::{Batch, Column};
+use plan::{Plan, Wanted};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Rows that are handed on first where few may be enough; then more each time.
+const PIECE_ROWS_FIRST: usize = 16;
+/// How many times more.
+const PIECE_ROWS_GROWTH: usize = 8;
+
+/// The rows that are still wanted of each outer row of a scope instance. It lives on one executor; atomic only because operators may move
+/// between threads.
+#[derive(Debug)]
+pub(crate) struct RowDemand(Box<[AtomicU32]>);
+
+/// More than can be counted: such a demand ends when whoever stated it says so.
+const UNCOUNTED: u32 = u32::MAX;
+
+impl RowDemand {
+    /// `most` rows are wanted of each of so many outer rows.
+    pub(crate) fn new(rows: usize, most: u64) -> RowDemand {
+        let most = u32::try_from(most).unwrap_or(UNCOUNTED);
+        RowDemand((0..rows).map(|_| AtomicU32::new(most)).collect())
+    }
+    /// Rows that are wanted of an outer row.
+    pub(crate) fn wanted(&self, row: usize) -> usize {
+        self.0.get(row).map_or(usize::MAX, |wanted| match wanted.load(Ordering::Relaxed) {
+            UNCOUNTED => usize::MAX,
+            wanted => wanted as usize,
+        })
+    }
+    /// Rows of an outer row were made that are sure to count; returns how many more are wanted.
+    fn take(&self, row: usize, made: usize) -> usize {
+        let Some(counter) = self.0.get(row) else { return usize::MAX };
+        let before = counter.load(Ordering::Relaxed);
+        if before == UNCOUNTED {
+            return usize::MAX;
+        }
+        let after = before.saturating_sub(u32::try_from(made).unwrap_or(UNCOUNTED));
+        counter.store(after, Ordering::Relaxed);
+        after as usize
+    }
+    /// Nothing more is wanted of an outer row.
+    pub(crate) fn end(&self, row: usize) {
+        if let Some(counter) = self.0.get(row) {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A demand that is stated within a scope: its number there, and the rows that are wanted of each outer row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stated {
+    pub(crate) number: usize,
+    pub(crate) most: u64,
+}
+
+/// Where the counters of a demand are found, by scope instance.
+#[derive(Clone)]
+pub(crate) struct Counters {
+    rows: Arc<ScopeRows>,
+    stated: Stated,
+}
+
+impl Counters {
+    pub(crate) fn new(rows: &Arc<ScopeRows>, stated: Stated) -> Counters {
+        Counters { rows: rows.clone(), stated }
+    }
+    /// Those of one instance.
+    pub(crate) fn of(&self, executor: usize, tag: Tag) -> Arc<RowDemand> {
+        self.rows.demand(executor, tag, self.stated)
+    }
+}
+
+/// The demand for the rows of a plan node, as it is known on the way down the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodeDemand {
+    pub(crate) wanted: Wanted,
+    /// In a sub-query: by which counters it is known of which outer rows nothing is wanted any more.
+    pub(crate) by_row: Option<Stated>,
+}
+
+impl NodeDemand {
+    /// Of all rows together.
+    pub(crate) fn of_all(wanted: Wanted) -> NodeDemand {
+        NodeDemand { wanted, by_row: None }
+    }
+    /// Of each outer row, by these counters.
+    pub(crate) fn of_each(stated: Stated) -> NodeDemand {
+        NodeDemand { wanted: Wanted::Most(stated.most), by_row: Some(stated) }
+    }
+    /// The demand for the rows of a node's input.
+    pub(crate) fn of_input(self, plan: &Plan) -> NodeDemand {
+        NodeDemand { wanted: plan.wanted_of_input(self.wanted), ..self }
+    }
+    /// Rows may fall away on their way here, or become many.
+    pub(crate) fn thinned(self) -> NodeDemand {
+        NodeDemand { wanted: self.wanted.thinned(), ..self }
+    }
+    /// All rows are needed, but of an outer row of which nothing is wanted.
+    pub(crate) fn of_whole(self) -> NodeDemand {
+        NodeDemand { wanted: Wanted::All, ..self }
+    }
+}
+
+/// The number of the outer row that a batch row belongs to.
+pub(crate) fn number(batch: &Batch, column: usize, row: usize) -> usize {
+    let carried = batch.column(column);
+    match carried.column() {
+        Column::Int(values, _) => values[carried.at(row)] as usize,
+        _ => carried.get(row).as_int().unwrap_or(0) as usize,
+    }
+}
+
+/// What an operator knows of the demand for its rows.
+#[derive(Clone)]
+pub(crate) struct DemandPort {
+    wanted: Wanted,
+    by_row: Option<ByRow>,
+    /// Rows that are handed on together next.
+    piece: usize,
+    /// Rows of all together that are still wanted of it.
+    left: usize,
+    /// Where outer rows take turns: the row at work, and the rows that it may make before the consumer is asked.
+    turn: (usize, usize),
+}
+
+/// No row is at work.
+const NOBODYS_TURN: (usize, usize) = (usize::MAX, PIECE_ROWS_FIRST);
+
+#[derive(Clone)]
+struct ByRow {
+    /// Column of the outer row's number.
+    column: usize,
+    /// Where the instance's counters are looked up; a stage is given them.
+    counters: Option<Counters>,
+    demand: Option<Arc<RowDemand>>,
+}
+
+impl DemandPort {
+    /// `by_row`: the column of the outer row's number in the input, and where its counters are, unless they are given.
+    pub(crate) fn new(wanted: Wanted, by_row: Option<(usize, Option<Counters>)>) -> DemandPort {
+        let by_row = by_row.map(|(column, counters)| ByRow { column, counters, demand: None });
+        let mut port = DemandPort { wanted, by_row, piece: usize::MAX, left: usize::MAX, turn: NOBODYS_TURN };
+        port.begin_anew();
+        port
+    }
+    /// The same, of rows of which even the first of a piece comes only with its last.
+    pub(crate) fn one_row_first(mut self) -> DemandPort {
+        self.piece = if self.wanted.is_few() { 1 } else { self.piece };
+        self
+    }
+    fn begin_anew(&mut self) {
+        self.piece = if self.wanted.is_few() { PIECE_ROWS_FIRST } else { usize::MAX };
+        self.left = match (self.wanted, &self.by_row) {
+            (Wanted::Most(most), None) => usize::try_from(most).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+    }
+    /// Leaves its scope instance for another.
+    pub(crate) fn recycle(&mut self) {
+        if let Some(by_row) = &mut self.by_row {
+            by_row.demand = None;
+        }
+        self.begin_anew();
+    }
+    /// A batch of so many rows begins in a scope instance.
+    pub(crate) fn enter(&mut self, executor: usize, tag: Tag, rows: usize) {
+        let Some(by_row) = &mut self.by_row else { return };
+        if by_row.demand.is_none() {
+            by_row.demand = by_row.counters.as_ref().map(|counters| counters.of(executor, tag));
+        }
+        self.begin_rows(rows);
+    }
+    /// A batch of so many rows begins in a stage, with the counters of its sub-query.
+    pub(crate) fn enter_stage(&mut self, demand: Option<&Arc<RowDemand>>, rows: usize) {
+        let Some(by_row) = &mut self.by_row else { return };
+        by_row.demand = demand.cloned();
+        self.begin_rows(rows);
+    }
+    fn begin_rows(&mut self, rows: usize) {
+        self.turn = NOBODYS_TURN;
+        if self.wanted.is_few() {
+            // Each outer row has the same claim to a first answer.
+            self.piece = rows.max(PIECE_ROWS_FIRST);
+        }
+    }
+
+    /// May the first rows be enough?
+    pub(crate) fn is_few(&self) -> bool {
+        self.wanted.is_few()
+    }
+    /// Is it counted for each outer row?
+    pub(crate) fn is_by_row(&self) -> bool {
+        self.by_row.is_some()
+    }
+    /// Is it unknown how many rows each outer row needs until it has enough?
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.by_row.is_some() && self.wanted == Wanted::Some
+    }
+    /// Is nothing wanted any more?
+    pub(crate) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+    /// Rows that are handed on together next, where so many are made already; at most `batch_rows`.
+    pub(crate) fn piece(&self, made: usize, batch_rows: usize) -> usize {
+        self.piece.min(batch_rows).min(made.saturating_add(self.left))
+    }
+    /// Should even fewer rows be handed on, once a slice of work is done?
+    pub(crate) fn is_eager(&self, batch_rows: usize) -> bool {
+        self.is_few() && (self.by_row.is_some() || self.piece < batch_rows)
+    }
+    /// Rows were handed on, and the next piece is larger. May the consumer find that it has enough, so that it should be asked first?
+    pub(crate) fn handed_on(&mut self, batch_rows: usize) -> bool {
+        self.piece = self.piece.saturating_mul(PIECE_ROWS_GROWTH);
+        self.is_eager(batch_rows)
+    }
+    /// Rows that are wanted of the outer row that this row belongs to; where outer rows take turns, before the consumer is asked.
+    #[inline]
+    pub(crate) fn wanted(&self, batch: &Batch, row: usize) -> usize {
+        let Some(by_row) = &self.by_row else { return self.left };
+        let Some(demand) = &by_row.demand else { return usize::MAX };
+        match (demand.wanted(number(batch, by_row.column, row)), self.wanted) {
+            (0, _) => 0,
+            (wanted, Wanted::Most(_)) => wanted,
+            (_, Wanted::Some) if self.turn.0 == row => self.turn.1,
+            (_, Wanted::Some) => PIECE_ROWS_FIRST,
+            (_, Wanted::All) => usize::MAX,
+        }
+    }
+    /// So many rows were made of this row. Returns whether that is enough.
+    #[inline]
+    pub(crate) fn made(&mut self, batch: &Batch, row: usize, count: usize) -> bool {
+        match self.wanted {
+            Wanted::All => return false,
+            Wanted::Some => {
+                let share = if self.turn.0 == row { self.turn.1 } else { PIECE_ROWS_FIRST };
+                self.turn = (row, share.saturating_mul(PIECE_ROWS_GROWTH));
+                return false;
+            }
+            Wanted::Most(_) if count == 0 => return false,
+            Wanted::Most(_) => {}
+        }
+        match &self.by_row {
+            None => {
+                self.made_all(count);
+                self.is_over()
+            }
+            Some(ByRow { demand: Some(demand), column, .. }) => {
+                demand.take(number(batch, *column, row), count) == 0
+            }
+            Some(_) => false,
+        }
+    }
+    /// So many rows were made, of whatever rows: for who counts for all of them together.
+    pub(crate) fn made_all(&mut self, count: usize) {
+        if self.left != usize::MAX {
+            self.left = self.left.saturating_sub(count);
+        }
+    }
+    /// The rows of a batch of which some are wanted; none if that is all of them.
+    pub(crate) fn wanted_rows(&self, batch: &Batch) -> Option<Vec<u32>> {
+        self.by_row.as_ref()?.demand.as_ref()?;
+        let rows: Vec<u32> =
+            (0..batch.len() as u32).filter(|row| self.wanted(batch, *row as usize) > 0).collect();
+        (rows.len() < batch.len()).then_some(rows)
+    }
+}
