@@ -5,8 +5,10 @@
 //! Invariant: a folder belongs to one group, and to one replica of it, for ever.
 
 use crate::KronosServerError;
+use crate::options::is_address;
 use parking_lot::Mutex;
-use replicate::{Members, replica_id};
+use replicate::{Members, ReplicaId, replica_id};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -15,6 +17,10 @@ use world::disk::{Disk, DiskError, replace_whole};
 
 /// The metadata of messages between replicas: the group's number.
 const GROUP_KEY: &str = "kronos-group";
+/// The metadata of messages between replicas: where the sender is reached.
+const SENDER_KEY: &str = "kronos-sender";
+/// Senders that are remembered; the members of a group and those that come and go are fewer.
+const SENDERS_MAX: usize = 64;
 const FILE: &str = "GROUP";
 
 /// The group's number, once it is known, and what there is to say about others.
@@ -28,6 +34,8 @@ struct Shared {
     folder: PathBuf,
     address: String,
     number: Mutex<Option<u64>>,
+    /// Where those who sent messages are reached: a replica that joins has no list of members yet, and must answer.
+    senders: Mutex<HashMap<ReplicaId, String>>,
     /// By subject.
     notes: Mutex<Vec<(&'static str, String)>>,
 }
@@ -60,6 +68,7 @@ impl Group {
             folder: folder.to_path_buf(),
             address: address.to_string(),
             number: Mutex::new(number),
+            senders: Mutex::default(),
             notes: Mutex::default(),
         };
         let group = Group { shared: Arc::new(shared) };
@@ -85,7 +94,24 @@ impl Group {
         if let Some(number) = self.shown() {
             request.metadata_mut().insert(GROUP_KEY, number);
         }
+        if let Ok(address) = self.shared.address.parse() {
+            request.metadata_mut().insert(SENDER_KEY, address);
+        }
         request
+    }
+
+    /// Remembers where the sender of a message that was admitted is reached. The id is made of the address, so nobody can speak for another.
+    pub(crate) fn remember_sender<T>(&self, request: &Request<T>) {
+        let shown = request.metadata().get(SENDER_KEY).and_then(|value| value.to_str().ok());
+        let Some(address) = shown.filter(|address| is_address(address)) else { return };
+        let mut senders = self.shared.senders.lock();
+        if senders.len() < SENDERS_MAX || senders.contains_key(&replica_id(address)) {
+            senders.insert(replica_id(address), address.to_string());
+        }
+    }
+    /// Where a replica that sent messages is reached.
+    pub(crate) fn sender(&self, id: ReplicaId) -> Option<String> {
+        self.shared.senders.lock().get(&id).cloned()
     }
 
     /// May this message come in?

@@ -63,7 +63,7 @@ impl Outbox {
         bytes: Vec<u8>,
         snapshot: bool,
     ) {
-        let Some(address) = address else { return };
+        let Some(address) = address.or_else(|| self.approach.group.sender(to)) else { return };
         if snapshot {
             let (node, approach) = (node.clone(), self.approach.clone());
             self.runtime.spawn(async move {
@@ -190,6 +190,7 @@ pub(crate) struct Inbox {
 impl Peers for Inbox {
     async fn deliver(&self, call: Call<Streaming<Part>>) -> Result<Response<Delivered>, Status> {
         self.group.admit(&call)?;
+        self.group.remember_sender(&call);
         let mut stream = call.into_inner();
         let mut message = Vec::new();
         while let Some(part) = stream.next().await {

@@ -1,4 +1,4 @@
-//! The service over real sockets: one replica through a restart, three through the loss of their leader.
+//! The service over real sockets: one replica through a restart, three through the loss of their leader, members that come and go.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::net::TcpListener;
@@ -177,4 +177,47 @@ async fn three_replicas_outlive_their_leader() {
     for server in servers.into_iter().flatten() {
         end(server).await;
     }
+}
+
+/// A replica that joined was sent messages and knew nobody to answer: it never got the state.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_joins_and_the_first_one_goes() {
+    let folder = TemporaryFolder::new("kronos-join").unwrap();
+    let ports: Vec<TcpListener> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses: Vec<String> = ports.iter().map(|port| port.local_addr().unwrap().to_string()).collect();
+    drop(ports);
+    let start = |at: usize, join: bool| {
+        let data = folder.path().join(at.to_string());
+        let options = Options { join, ..Options::new(addresses[at].parse().unwrap(), data) };
+        tokio::task::block_in_place(|| serve(&options).unwrap())
+    };
+    let first = start(0, false);
+    let mut client = connect(&addresses[0]).await;
+    let e = eventually(async || create(&mut client.clone(), 2).await).await;
+    assign(&mut client, vec![constraint(e[0], Order::Before, e[1], Strength::Must)]).await.unwrap();
+    let second = start(1, true);
+    let change = |at: usize, remove| ChangeMembersRequest { address: addresses[at].clone(), remove };
+    client.change_members(change(1, false)).await.unwrap();
+    let joined = connect(&addresses[1]).await;
+    let answer = eventually(async || {
+        query(&mut joined.clone(), e[1], e[0]).await.map_err(|_| Status::unavailable("not yet"))
+    });
+    assert_eq!(answer.await, Order::After);
+    // Only one with a vote can take over; the one that leads hands over before it goes.
+    eventually(async || {
+        for client in [client.clone(), joined.clone()] {
+            let mut client = client;
+            if client.change_members(change(0, true)).await.is_ok() {
+                return Ok(());
+            }
+        }
+        Err(Status::unavailable("not yet"))
+    })
+    .await;
+    end(first).await;
+    let made = eventually(async || create(&mut joined.clone(), 1).await).await;
+    assert_eq!(query(&mut joined.clone(), e[0], made[0]).await.unwrap(), Order::Concurrent);
+    let stats = joined.clone().stats(StatsRequest {}).await.unwrap().into_inner();
+    assert_eq!((stats.members, stats.events), (vec![addresses[1].clone()], 3));
+    end(second).await;
 }
