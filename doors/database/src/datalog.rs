@@ -5,9 +5,8 @@
 
 use crate::Error;
 use crate::error::in_text;
-use ::datalog::{DatalogError, ErrorKind, GraphRelation, Program};
+use ::datalog::{DatalogError, GraphRelation, Program};
 use ::rules::RulesError;
-use cypher::{CypherError, Span};
 use store::Catalog;
 
 /// A program inside a statement.
@@ -93,21 +92,7 @@ pub(crate) fn compile(
     };
     ::datalog::compile(program)
         .and_then(|program| program.check_names(graph_has).map(|()| program))
-        .map_err(|error| located(error, whole, offset))
-}
-
-fn located(error: DatalogError, text: &str, offset: usize) -> Error {
-    let span = Span { start: error.span.start + offset as u32, end: error.span.end + offset as u32 };
-    let mut shown = CypherError::syntax(error.message, span);
-    shown.hint = error.hint;
-    let code = match error.kind {
-        ErrorKind::Syntax | ErrorKind::Unbound | ErrorKind::Unknown => {
-            "Neo.ClientError.Statement.SyntaxError"
-        }
-        ErrorKind::Strata => "Neo.ClientError.Statement.SemanticError",
-        ErrorKind::Limit => "Neo.ClientError.General.LimitExceeded",
-    };
-    Error { code: code.into(), ..in_text(shown, text) }
+        .map_err(|error| in_text(DatalogError { span: error.span.shifted(offset), ..error }, whole))
 }
 
 impl From<RulesError> for Error {

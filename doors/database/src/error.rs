@@ -2,11 +2,11 @@
 //!
 //! The table from inner errors to classes stands here and nowhere else.
 
-use cypher::CypherError;
 use execute::ExecuteError;
 use plan::PlanError;
 use std::fmt;
 use store::StoreError;
+use text::{Coded, TextError};
 use transact::TransactError;
 use world::panics::Panicked;
 
@@ -114,12 +114,13 @@ impl From<StoreError> for Error {
 }
 
 /// A fault in the text, with the text it points into.
-pub(crate) fn in_text(error: CypherError, text: &str) -> Error {
-    let rendered = error.render(text);
-    let excerpt: Vec<&str> = rendered.lines().skip(1).take(3).collect();
-    Error {
-        hint: error.hint.clone(),
-        excerpt: Some(excerpt.join("\n")),
-        ..Error::new(error.code, error.message)
+pub(crate) fn in_text<K: Coded>(error: TextError<K>, text: &str) -> Error {
+    let excerpt = Some(error.excerpt(text));
+    Error { excerpt, ..Error::from(error) }
+}
+
+impl<K: Coded> From<TextError<K>> for Error {
+    fn from(error: TextError<K>) -> Error {
+        Error { hint: error.hint, ..Error::new(error.kind.code(), error.message) }
     }
 }

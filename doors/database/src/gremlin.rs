@@ -6,7 +6,7 @@ pub use gremlin::{ShownEdge, ShownVertex};
 use crate::Error;
 use crate::interrupt::Ticket;
 use gremlin::graphson::BagTooLarge;
-use gremlin::{Elements, GremlinError, Object, Terminal, VertexProperty};
+use gremlin::{Elements, Object, Terminal, VertexProperty};
 use model::{EdgeRef, VertexId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,16 +141,5 @@ impl From<TraverseError> for Error {
 impl From<BagTooLarge> for Error {
     fn from(error: BagTooLarge) -> Error {
         Error::new("Neo.ClientError.General.LimitExceeded", error.to_string()).hint(BagTooLarge::HINT)
-    }
-}
-
-impl From<GremlinError> for Error {
-    fn from(error: GremlinError) -> Error {
-        let code = match error.kind {
-            gremlin::ErrorKind::Unsupported => "Neo.ClientError.Statement.NotSupported",
-            gremlin::ErrorKind::Binding => "Neo.ClientError.Statement.ParameterMissing",
-            _ => "Neo.ClientError.Statement.SyntaxError",
-        };
-        Error { hint: error.hint, ..Error::new(code, error.message) }
     }
 }

@@ -240,12 +240,8 @@ fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
         .map(|(at, _)| at)
         .find(|at| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))?;
     let before = &text[..at];
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    Some(Place {
-        offset: before.chars().count(),
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
-    })
+    let (line, column) = text::line_and_column(text, at);
+    Some(Place { offset: before.chars().count(), line, column })
 }
 
 fn told(suspicion: &Suspicion, position: Option<Place>) -> Notification {

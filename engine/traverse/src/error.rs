@@ -40,11 +40,11 @@ impl TraverseError {
     }
     /// Arguments of a step do not fit.
     pub fn arguments(message: impl Into<String>, span: Span) -> TraverseError {
-        TraverseError::Request(GremlinError::arguments(message, span))
+        TraverseError::Request(GremlinError::new(gremlin::ErrorKind::Arguments, message, span))
     }
     /// Valid Gremlin that is not carried out.
     pub fn unsupported(message: impl Into<String>, span: Span) -> TraverseError {
-        TraverseError::Request(GremlinError::unsupported(message, span))
+        TraverseError::Request(GremlinError::new(gremlin::ErrorKind::Unsupported, message, span))
     }
 }
 

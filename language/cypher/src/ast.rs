@@ -12,7 +12,7 @@ pub use expression::*;
 pub use pattern::*;
 pub use schema::*;
 
-use crate::span::Span;
+use text::Span;
 
 /// A name with its place: variable, label, type, property, function part, index.
 #[derive(Clone, Debug, PartialEq, Eq)]

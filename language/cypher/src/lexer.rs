@@ -11,7 +11,7 @@
 pub(crate) mod literal;
 
 use crate::error::CypherError;
-use crate::span::Span;
+use text::Span;
 
 /// No partner: an unbalanced bracket, or a token that is none.
 pub(crate) const NO_PARTNER: u32 = u32::MAX;

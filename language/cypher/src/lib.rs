@@ -12,7 +12,7 @@
 //!
 //! let query = "MATCH (person) RETRUN person.name";
 //! let error = cypher::compile(query).unwrap_err();
-//! assert_eq!(error.code, "Neo.ClientError.Statement.SyntaxError");
+//! assert_eq!(error.code(), "Neo.ClientError.Statement.SyntaxError");
 //! assert!(error.render(query).ends_with("hint: did you mean RETURN?"));
 //! ```
 //!
@@ -23,8 +23,6 @@
 pub mod limits;
 
 mod error;
-mod span;
-mod suggest;
 
 mod lexer;
 mod split;
@@ -39,5 +37,5 @@ pub use error::{CypherError, ErrorKind};
 pub use lower::{compile, lower};
 pub use parser::parse;
 pub use print::print;
-pub use span::Span;
 pub use split::{StatementText, split_statements};
+pub use text::Span;

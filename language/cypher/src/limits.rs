@@ -13,15 +13,6 @@ pub const NESTING_DEPTH_MAX: usize = 80;
 /// smaller than those of true nesting.
 pub const TREE_HEIGHT_MAX: usize = 400;
 
-/// Names further away than this many edits are not suggested: they would be guesses, not corrections.
-pub const SUGGESTION_EDITS_MAX: usize = 2;
-
-/// Longest word that is compared with others for a suggestion; the comparison costs the product of the lengths.
-pub const SUGGESTION_CHARS_MAX: usize = 64;
-
-/// Widest piece of a source line shown in a rendered error, in characters; longer lines are cut around the span.
-pub const RENDER_LINE_CHARS_MAX: usize = 120;
-
 /// Most clauses of one statement, subqueries and parts of a `UNION` included. A clause is one to three operators stacked on those
 /// before it, and plans are walked and dropped by recursion.
 pub const CLAUSES_MAX: usize = 1_000;

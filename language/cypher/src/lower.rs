@@ -42,10 +42,10 @@ use plan::statement::{Mode, Statement, StatementKind};
 use crate::ast;
 use crate::error::{CypherError, ErrorKind};
 use crate::parser;
-use crate::span::Span;
 use aggregate::Aggregation;
 use scope::Scope;
 use sort::Sorting;
+use text::Span;
 use types::Type;
 
 /// What a lowering step returns; boxed as in the parser, for the sake of the frames of the recursion.
@@ -177,7 +177,7 @@ impl<'t> Lowerer<'t> {
         let error =
             CypherError::new(ErrorKind::UndefinedVariable, format!("variable `{name}` is not defined"), span);
         let elsewhere = self.variables.iter().any(|known| known.as_ref() == name);
-        Box::new(match crate::suggest::nearest(name, scope.names()) {
+        Box::new(match text::nearest(name, scope.names()) {
             None if elsewhere => error.with_hint(format!(
                 "`{name}` is out of sight here: pass it on in WITH, or let it in with CALL ({name}) {{ … }}"
             )),

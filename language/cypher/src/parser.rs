@@ -28,7 +28,7 @@ use crate::ast::{Name, Statement};
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::{self, NO_PARTNER, Token, TokenKind};
 use crate::limits::{NESTING_DEPTH_MAX, QUERY_TEXT_BYTES_MAX, TREE_HEIGHT_MAX};
-use crate::span::Span;
+use text::Span;
 
 /// What a rule of the grammar returns. The error is boxed because its size is paid in every frame of the recursion.
 pub(crate) type Parsed<T> = Result<T, Box<CypherError>>;

@@ -3,7 +3,7 @@
 //! Only quotes, backticks and comments matter here, so text that is not Cypher yet (half typed) can be split as well.
 //! Cost: one pass.
 
-use crate::span::Span;
+use text::Span;
 
 /// One statement of a longer text.
 #[derive(Clone, Debug, PartialEq, Eq)]

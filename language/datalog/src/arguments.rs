@@ -3,11 +3,12 @@
 //! What depends on a parameter - its rules name one, or read what depends on one - gets a column for each parameter, in front. A rule
 //! that has them from no part of its body takes them from the relation of the arguments. What depends on none is there once for all.
 
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::limits::{ARITY_MAX, VARIABLES_MAX};
 use crate::program::{Atom, Expr, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
 use crate::strata;
 use std::sync::Arc;
+use text::Span;
 
 /// A program of which arguments are facts.
 pub struct Shared {
@@ -41,7 +42,7 @@ struct Sharing<'a> {
 
 fn too_wide(what: &str, limit: usize) -> DatalogError {
     DatalogError::new(ErrorKind::Limit, format!("with its parameters {what} than {limit}"), Span::default())
-        .hint("use fewer parameters")
+        .with_hint("use fewer parameters")
 }
 
 fn names_one(terms: &[Term]) -> bool {

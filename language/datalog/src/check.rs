@@ -5,13 +5,14 @@ mod body;
 mod names;
 
 use crate::clause::{Clause, Said, SaidAtom, SaidExpr};
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::limits::RULES_MAX;
 use crate::program::{Aggregate, Atom, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
 use crate::strata;
 use body::RuleScope;
 use names::Names;
 use std::sync::Arc;
+use text::Span;
 
 pub(crate) fn check(clauses: &[Clause]) -> Result<Program, DatalogError> {
     // Before anything is done with each of them.
@@ -93,7 +94,7 @@ impl Checker {
                 crate::ARITY_MAX
             );
             return Err(DatalogError::new(ErrorKind::Limit, message, span)
-                .hint("write _ for variables that do not matter, or split the rule"));
+                .with_hint("write _ for variables that do not matter, or split the rule"));
         }
         let number = self.program.relations.len();
         self.program.relations.push(Relation { name: format!("{what}@{number}").into(), arity, source });
@@ -163,7 +164,7 @@ impl Checker {
     fn question(&mut self, said: &SaidAtom) -> Result<(), DatalogError> {
         if self.program.question.is_some() {
             return Err(DatalogError::new(ErrorKind::Syntax, "a program asks one question", said.span)
-                .hint("run it once for each question"));
+                .with_hint("run it once for each question"));
         }
         let relation = self.names.asked(said, &mut self.program)?;
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -180,7 +181,7 @@ impl Checker {
                 }
                 other => plain(other).ok_or_else(|| {
                     DatalogError::new(ErrorKind::Syntax, "a question has variables and values", term.span)
-                        .hint("compute in a rule, and ask for what it defines")
+                        .with_hint("compute in a rule, and ask for what it defines")
                 })?,
             });
         }

@@ -1,9 +1,9 @@
 //! What a text says, clause by clause, before anything is resolved.
 
-use crate::error::Span;
 use crate::program::{AggregateKind, Operator, Order};
 use model::Value;
 use std::sync::Arc;
+use text::Span;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Said {

@@ -19,13 +19,14 @@ mod strata;
 mod token;
 
 pub use arguments::{Shared, share};
-pub use error::{DatalogError, ErrorKind, Span};
+pub use error::{DatalogError, ErrorKind};
 pub use limits::{ARITY_MAX, RULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX};
 pub use magic::{focus, focus_while};
 pub use program::{
     Aggregate, AggregateKind, Atom, Component, Expr, GraphRelation, Literal, Operator, Order, Program,
     Question, Relation, RelationNo, Rule, Source, Suspect, Term,
 };
+pub use text::Span;
 
 /// Reads a program.
 ///

@@ -1,12 +1,13 @@
 //! Tokens to clauses, by recursive descent.
 
 use crate::clause::{Clause, Said, SaidAtom, SaidExpr, SaidLiteral, SaidName};
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::limits::{ARITY_MAX, DEPTH_MAX, LITERALS_MAX, OPERATORS_MAX, TEXT_BYTES_MAX};
 use crate::program::{AggregateKind, Operator, Order};
 use crate::token::{Spanned, Token, tokens};
 use model::Value;
 use std::sync::Arc;
+use text::Span;
 
 type Parsed<T> = Result<T, DatalogError>;
 
@@ -24,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the program is longer than {TEXT_BYTES_MAX} bytes");
         return Err(DatalogError::new(ErrorKind::Limit, message, Span::default())
-            .hint("give facts as a parameter or a file, by .input"));
+            .with_hint("give facts as a parameter or a file, by .input"));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, operators: 0, questions: 0 };
     let mut clauses = Vec::new();
@@ -107,16 +108,16 @@ impl Parser {
                 if body.len() == LITERALS_MAX {
                     let message = format!("more than {LITERALS_MAX} parts in the body of one rule");
                     return Err(DatalogError::new(ErrorKind::Limit, message, self.span())
-                        .hint("split the rule: let one rule define what another reads"));
+                        .with_hint("split the rule: let one rule define what another reads"));
                 }
                 body.push(self.literal()?);
             }
         }
         if self.is_sign(0, ";") {
-            return Err(self.unexpected("`,` or `.`").hint("write two rules instead of `;`"));
+            return Err(self.unexpected("`,` or `.`").with_hint("write two rules instead of `;`"));
         }
         self.expect(".", "at the end of the rule").map_err(|error| match error.hint {
-            None => error.hint("parts of a rule are separated by `,`, rules end with `.`"),
+            None => error.with_hint("parts of a rule are separated by `,`, rules end with `.`"),
             Some(_) => error,
         })?;
         Ok(Clause::Rule { head, body })
@@ -135,7 +136,7 @@ impl Parser {
                 let wanted = format!("the number of columns, 1 to {ARITY_MAX}");
                 return Err(self
                     .unexpected(&wanted)
-                    .hint(".input edge(2, 'edges.csv')  or  .input edge(2, $rows)"));
+                    .with_hint(".input edge(2, 'edges.csv')  or  .input edge(2, $rows)"));
             }
         };
         self.expect(",", "after the number of columns")?;
@@ -143,7 +144,7 @@ impl Parser {
         if !matches!(from.said, Said::Parameter(_) | Said::Constant(Value::String(_))) {
             let message = "facts come from a file's name or from a parameter";
             return Err(DatalogError::new(ErrorKind::Syntax, message, from.span)
-                .hint(".input edge(2, 'edges.csv')  or  .input edge(2, $rows)"));
+                .with_hint(".input edge(2, 'edges.csv')  or  .input edge(2, $rows)"));
         }
         self.expect(")", "at the end of the input")?;
         let another = matches!(self.peek_at(1), Token::Name(name) if name == "input");
@@ -171,7 +172,7 @@ impl Parser {
             _ => {
                 return Err(self
                     .unexpected("the name of a relation")
-                    .hint("a rule begins like reach(x, y) :- …"));
+                    .with_hint("a rule begins like reach(x, y) :- …"));
             }
         };
         self.advance();
@@ -219,8 +220,9 @@ impl Parser {
                 && matches!(self.peek(), Token::Sign(sign) if !matches!(*sign, "!" | "?-" | ":-" | "<-" | "("))
             {
                 let message = format!("`{}` has no value: there are no functions in a body", atom.name);
-                return Err(DatalogError::new(ErrorKind::Syntax, message, atom.span)
-                    .hint("an aggregate stands in the head of a rule: total(x, sum(y)) :- part(x, y)."));
+                return Err(DatalogError::new(ErrorKind::Syntax, message, atom.span).with_hint(
+                    "an aggregate stands in the head of a rule: total(x, sum(y)) :- part(x, y).",
+                ));
             }
             return Ok(SaidLiteral::Holds(atom));
         }
@@ -338,7 +340,7 @@ impl Parser {
             "avg" => AggregateKind::Avg,
             _ => {
                 let message = format!("there is no function `{name}`");
-                return Err(DatalogError::new(ErrorKind::Unknown, message, start).hint(
+                return Err(DatalogError::new(ErrorKind::Unknown, message, start).with_hint(
                     "aggregates are count(), sum(x), min(x), max(x) and avg(x), in the head of a rule",
                 ));
             }
@@ -357,7 +359,7 @@ impl Parser {
                 "count() takes no argument",
                 span,
             )
-            .hint("it counts the bindings of the variables that the rule names; write _ for those that do not matter")),
+            .with_hint("it counts the bindings of the variables that the rule names; write _ for those that do not matter")),
             (AggregateKind::Count, None) | (_, Some(_)) => Ok(SaidExpr { said: Said::Aggregate(kind, inner), span }),
             (_, None) => {
                 Err(DatalogError::new(ErrorKind::Syntax, format!("{name}() takes what to aggregate"), span))

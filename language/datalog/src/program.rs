@@ -4,10 +4,11 @@
 //! a positive atom or by an equation; negated atoms have no `Any`; a head holds variables and constants only; the components are in an
 //! order in which each needs only those before it, negated and aggregated relations always from before.
 
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use model::Value;
 use model::compare::total_order;
 use std::sync::Arc;
+use text::Span;
 
 /// Number of a relation in [`Program::relations`].
 pub type RelationNo = usize;
@@ -254,7 +255,7 @@ impl Program {
         };
         let message = format!("`{name}` is no relation of the program, and nothing in the graph");
         let error = DatalogError::new(ErrorKind::Unknown, message, slip.span);
-        Err(error.hint(format!("did you mean `{}`?", slip.similar)))
+        Err(error.with_hint(format!("did you mean `{}`?", slip.similar)))
     }
     /// The relation of this name.
     pub fn relation(&self, name: &str) -> Option<RelationNo> {

@@ -1,7 +1,8 @@
 //! Which relations need which: components in order, and no negation or aggregate in a circle (stratification).
 
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::program::{Component, Literal, Program, RelationNo, Rule};
+use text::Span;
 
 /// Edges of the graph of needs: from a relation to those that its rules read.
 struct Needs {
@@ -171,5 +172,5 @@ fn circular(
     let best = all().filter(|(_, rule)| says(rule)).chain(all());
     let span = best.filter_map(|(at, _)| place(at)).next().unwrap_or_default();
     DatalogError::new(ErrorKind::Strata, message, span)
-        .hint("negation and aggregates may only read what is defined before")
+        .with_hint("negation and aggregates may only read what is defined before")
 }

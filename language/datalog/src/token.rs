@@ -1,6 +1,7 @@
 //! Text to tokens.
 
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
+use text::Span;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token {
@@ -43,7 +44,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Spanned>, DatalogError> {
             '$' => {
                 let end = word_end(text, at + 1);
                 if end == at + 1 {
-                    return Err(syntax("a parameter has a name", at, end).hint("write it like $rows"));
+                    return Err(syntax("a parameter has a name", at, end).with_hint("write it like $rows"));
                 }
                 (Token::Parameter(text[at + 1..end].to_string()), end)
             }
@@ -81,7 +82,9 @@ fn skip(text: &str, mut at: usize) -> Result<usize, DatalogError> {
             // Behind the opening: `/*/` closes nothing.
             match inside.find("*/") {
                 Some(end) => at += end + 4,
-                None => return Err(syntax("the comment has no end", at, at + 2).hint("close it with */")),
+                None => {
+                    return Err(syntax("the comment has no end", at, at + 2).with_hint("close it with */"));
+                }
             }
         } else {
             return Ok(at);
@@ -134,7 +137,7 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<(String, usize), Datalog
                 Some((_, c @ ('\\' | '\'' | '"'))) => content.push(c),
                 _ => {
                     return Err(syntax("this escape is not known", at + 1 + place, at + 2 + place)
-                        .hint("known are \\n \\t \\\\ \\' \\\""));
+                        .with_hint("known are \\n \\t \\\\ \\' \\\""));
                 }
             },
             _ => content.push(c),

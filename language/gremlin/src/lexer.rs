@@ -5,8 +5,8 @@
 use crate::error::{ErrorKind, GremlinError};
 use crate::limits::DIGITS_MAX;
 use crate::object::{Decimal, Object};
-use crate::span::Span;
 use std::sync::Arc;
+use text::Span;
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,7 +22,6 @@ pub mod predicate;
 pub mod print;
 pub mod shape;
 mod shown;
-mod span;
 pub mod steps;
 pub mod strategies;
 pub mod token;
@@ -37,7 +36,7 @@ pub use object::{Decimal, Instant, Object, Property, Reference, ReferenceKind, V
 pub use parser::{Bindings, Request, parse};
 pub use predicate::{Compare, Predicate, TextTest};
 pub use shown::{Elements, ShownEdge, ShownVertex};
-pub use span::Span;
 pub use steps::check;
+pub use text::Span;
 pub use token::{Cardinality, Token};
 pub use traversal::{Argument, Instruction, Strategy, Terminal, Traversal};

@@ -27,9 +27,3 @@ pub const FORMULA_OPERATORS_MAX: usize = 256;
 
 /// Digits of a whole number or decimal without a fixed width: it is kept in 128 bits.
 pub const DIGITS_MAX: usize = 38;
-
-/// Names further away than this many edits are not suggested: they would be guesses, not corrections.
-pub const SUGGESTION_EDITS_MAX: usize = 2;
-
-/// Longest piece of a request that an error repeats, in characters.
-pub const SHOWN_CHARS_MAX: usize = 120;

@@ -11,10 +11,10 @@ use crate::error::{ErrorKind, GremlinError};
 use crate::lexer::{self, Lexeme};
 use crate::limits::{INSTRUCTIONS_MAX, NESTING_DEPTH_MAX, TEXT_BYTES_MAX};
 use crate::object::Object;
-use crate::span::Span;
 use crate::traversal::{Argument, Instruction, Terminal, Traversal};
 use std::collections::HashMap;
 use std::sync::Arc;
+use text::Span;
 
 pub use crate::lexer::decimal;
 

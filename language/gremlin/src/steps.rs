@@ -1,9 +1,10 @@
 //! Which steps there are, and how many arguments each takes: the check before anything runs.
 
-use crate::error::{ErrorKind, GremlinError, nearest};
+use crate::error::{ErrorKind, GremlinError};
 use crate::limits::{INSTRUCTIONS_MAX, NESTING_DEPTH_MAX};
-use crate::span::Span;
 use crate::traversal::{Argument, Instruction, Traversal};
+use text::Span;
+use text::nearest;
 
 const MANY: usize = usize::MAX;
 
@@ -200,7 +201,11 @@ fn check_at(traversal: &Traversal, depth: usize) -> Result<(), GremlinError> {
 fn check_step(instruction: &Instruction) -> Result<(), GremlinError> {
     let (name, span) = (&*instruction.name, instruction.span);
     if let Some((_, why)) = UNSUPPORTED.iter().find(|(unsupported, _)| *unsupported == name) {
-        return Err(GremlinError::unsupported(format!("the step {name} is not supported: {why}"), span));
+        return Err(GremlinError::new(
+            ErrorKind::Unsupported,
+            format!("the step {name} is not supported: {why}"),
+            span,
+        ));
     }
     let Some((_, least, most)) = STEPS.iter().find(|(known, ..)| *known == name) else {
         let message = format!("there is no step {name}");
@@ -214,7 +219,8 @@ fn check_step(instruction: &Instruction) -> Result<(), GremlinError> {
             (least, MANY) => format!("at least {least}"),
             (least, most) => format!("{least} to {most}"),
         };
-        return Err(GremlinError::arguments(
+        return Err(GremlinError::new(
+            ErrorKind::Arguments,
             format!("the step {name} takes {takes} arguments, not {given}"),
             span,
         ));

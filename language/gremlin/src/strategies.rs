@@ -4,7 +4,7 @@
 //! is found and not which, or *refused* by name. `withoutStrategies` takes back what `withStrategies` gave before it; of what TinkerPop
 //! does by default only `ConnectiveStrategy` changes answers when it is taken away.
 
-use crate::error::GremlinError;
+use crate::error::{ErrorKind, GremlinError};
 use crate::object::Object;
 use crate::traversal::{Argument, Instruction, Strategy, Traversal};
 
@@ -146,14 +146,20 @@ pub fn check(traversal: &Traversal) -> Result<(), GremlinError> {
         for argument in &instruction.arguments {
             match name(argument).map(|name| (name, effect(name))) {
                 Some((_, Some(Refused(why)))) if !takes_away => {
-                    return Err(GremlinError::unsupported(why, instruction.span));
+                    return Err(GremlinError::new(ErrorKind::Unsupported, why, instruction.span));
                 }
                 Some((_, Some(_))) => {}
                 Some((name, None)) => {
                     let message = format!("the strategy {name} is not supported");
-                    return Err(GremlinError::unsupported(message, instruction.span));
+                    return Err(GremlinError::new(ErrorKind::Unsupported, message, instruction.span));
                 }
-                None => return Err(GremlinError::arguments("strategies are wanted", instruction.span)),
+                None => {
+                    return Err(GremlinError::new(
+                        ErrorKind::Arguments,
+                        "strategies are wanted",
+                        instruction.span,
+                    ));
+                }
             }
         }
     }
@@ -191,7 +197,7 @@ fn check_one(strategy: &Strategy, traversal: &Traversal) -> Result<(), GremlinEr
             )
         }
     };
-    Err(GremlinError::arguments(message, step.span))
+    Err(GremlinError::new(ErrorKind::Arguments, message, step.span))
 }
 
 /// The first step, nested ones included, of which this holds.

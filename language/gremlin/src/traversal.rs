@@ -2,8 +2,8 @@
 
 use crate::object::Object;
 use crate::predicate::Predicate;
-use crate::span::Span;
 use std::sync::Arc;
+use text::Span;
 
 /// Source instructions (`withSack`, `withStrategies`, …) and steps, in the order written. A nested traversal has no source.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -106,7 +106,7 @@ fn tenants(text: &str) -> Found {
 
 fn standing(text: &str) -> Found {
     let entry = |statement: &cypher::StatementText<'_>| {
-        let line = 1 + text[..statement.span.start as usize].matches('\n').count();
+        let (line, _) = text::line_and_column(text, statement.span.start as usize);
         let name = Definition::name_of(statement.text.as_bytes());
         let name = name.unwrap_or_else(|| format!("line {line} of {STANDING}"));
         (EntryKind::STANDING, name, statement.text.as_bytes().to_vec())

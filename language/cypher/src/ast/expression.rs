@@ -1,7 +1,7 @@
 //! Expressions: everything that has a value.
 
 use super::{LabelExpression, Name, PathPattern, Query};
-use crate::span::Span;
+use text::Span;
 
 /// An expression with its place (inside its outermost brackets, if it has any).
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Graph patterns: what `MATCH`, `CREATE`, `MERGE`, predicates and subqueries look for or make.
 
 use super::{Expression, Name};
-use crate::span::Span;
+use text::Span;
 
 /// `[variable =] [selector] elements`.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::{Lexer, TokenKind, continues_word};
 use crate::error::{CypherError, ErrorKind};
-use crate::span::Span;
+use text::Span;
 
 /// The magnitude of the least integer.
 const MAGNITUDE_MAX: u64 = 1 << 63;

@@ -12,7 +12,7 @@ use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, FunctionCall};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// What is known while columns that aggregate are lowered.
 pub(crate) struct Aggregation {

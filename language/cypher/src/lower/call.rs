@@ -19,7 +19,7 @@ use crate::ast::{
     self, CallSubquery, Clause, ClauseKind, ExpressionKind, Imports, Projection, Query, SingleQuery,
 };
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 impl Lowerer<'_> {
     pub(super) fn call_subquery(&mut self, call: &CallSubquery, rows: &mut Rows, span: Span) -> Lowered<()> {

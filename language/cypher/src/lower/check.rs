@@ -3,7 +3,7 @@
 use super::types::Type;
 use super::{Lowered, fail};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// Conditions and the operands of `AND`, `OR`, `XOR`, `NOT`.
 pub(super) fn boolean(kind: &Type, span: Span) -> Lowered<()> {

@@ -22,7 +22,7 @@ use crate::ast::{
 };
 use crate::error::ErrorKind;
 use crate::limits::CREATE_PARTS_MAX;
-use crate::span::Span;
+use text::Span;
 
 /// What a clause has still to make.
 #[derive(Default)]

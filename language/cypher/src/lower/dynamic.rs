@@ -12,7 +12,7 @@ use super::value::labels;
 use super::{Lowered, Lowerer, fail_with_hint, name};
 use crate::ast::LabelExpression;
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// Is a name in it known only when a row is there?
 pub(super) fn is_dynamic(labels: &LabelExpression) -> bool {

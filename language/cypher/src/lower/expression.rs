@@ -10,7 +10,7 @@ use super::value::literal;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{self, ComparisonOperator, Expression, ExpressionKind, Name, Quantity};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 impl Lowerer<'_> {
     /// An expression that is a value.

@@ -9,8 +9,8 @@ use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{ExpressionKind, FunctionCall};
 use crate::error::{CypherError, ErrorKind};
-use crate::span::Span;
-use crate::suggest::nearest;
+use text::Span;
+use text::nearest;
 
 impl Lowerer<'_> {
     pub(super) fn call(&mut self, call: &FunctionCall, span: Span, scope: &mut Scope) -> Lowered<Typed> {

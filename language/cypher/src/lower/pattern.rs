@@ -22,7 +22,7 @@ use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{self, Expression, ExpressionKind, GroupPattern, Name, NodePattern, PathPattern};
 use crate::error::ErrorKind;
 use crate::limits::PATTERN_NODES_MAX;
-use crate::span::Span;
+use text::Span;
 
 /// A lowered pattern.
 pub(crate) struct Matched {

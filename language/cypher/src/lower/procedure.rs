@@ -4,8 +4,8 @@ use plan::procedures::Procedure;
 
 use super::Lowered;
 use crate::error::{CypherError, ErrorKind};
-use crate::span::Span;
-use crate::suggest::nearest;
+use text::Span;
+use text::nearest;
 
 /// The procedure of a name, whatever its case.
 pub(super) fn find(name: &str, span: Span) -> Lowered<&'static Procedure> {

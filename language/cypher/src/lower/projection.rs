@@ -14,7 +14,7 @@ use super::types::Type;
 use super::{Lowered, Lowerer, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Projection, ProjectionItem};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// A column before it is lowered.
 pub(crate) struct Item {

@@ -19,7 +19,7 @@ use crate::ast::{
     Selector,
 };
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// A group on its way: its plan is yet to be put on top of what binds its first vertex.
 pub(crate) struct Rounds {

@@ -16,7 +16,7 @@ use crate::ast::{
     self, Expression, ExpressionKind, IndexKind, Literal, Requirement, SchemaEntity, ShowTarget,
 };
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 impl Lowerer<'_> {
     pub(super) fn schema_command(&mut self, command: &ast::SchemaCommand) -> Lowered<SchemaCommand> {

@@ -23,7 +23,7 @@ use crate::ast::{
     Selector,
 };
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// A piece of a path, groups without a quantifier dissolved.
 #[derive(Clone, Copy)]

@@ -152,7 +152,7 @@ impl Lowerer<'_> {
 }
 
 /// The first part of an expression that reads a row or the graph.
-pub(super) fn reads_rows(expression: &Expression) -> Option<crate::span::Span> {
+pub(super) fn reads_rows(expression: &Expression) -> Option<text::Span> {
     let here = matches!(
         expression.kind,
         ExpressionKind::Variable(_)

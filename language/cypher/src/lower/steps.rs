@@ -9,7 +9,7 @@ use crate::ast::{
     RelationshipPattern,
 };
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// A path as nodes and edges in turn, groups resolved.
 pub(super) enum Step<'a> {

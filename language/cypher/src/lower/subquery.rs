@@ -13,7 +13,7 @@ use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{self, ClauseKind, Expression, ExpressionKind, PathPattern, Query, Selector};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 /// What a subquery's plan answers with, and of what type.
 type Answer = (Plan, SubqueryKind, Type);

@@ -10,7 +10,7 @@ use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint, name};
 use crate::ast::{self, Expression, Literal, Name};
 use crate::error::ErrorKind;
-use crate::span::Span;
+use text::Span;
 
 pub(super) fn literal(literal: &Literal) -> Typed {
     match literal {

@@ -5,7 +5,7 @@ use crate::ast::{Clause, ClauseKind, Hint, LoadCsv, Match, Projection, Projectio
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::limits::CLAUSES_MAX;
-use crate::span::Span;
+use text::Span;
 
 impl Parser<'_> {
     /// The clause that begins here, if one does.

@@ -7,7 +7,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{BinaryOperator, ComparisonOperator, Expression, ExpressionKind, Literal, UnaryOperator};
 use crate::lexer::{TokenKind, literal::integer_overflow};
-use crate::span::Span;
+use text::Span;
 
 /// How strongly an operator binds; operands of a level are read at the next one.
 type Level = u8;

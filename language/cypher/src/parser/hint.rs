@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::error::CypherError;
 use crate::lexer::TokenKind;
-use crate::suggest::nearest;
+use text::nearest;
 
 /// Words that can stand where a clause or the next part of one may begin.
 const CLAUSE_WORDS: [&str; 31] = [
@@ -82,9 +82,7 @@ impl Parser<'_> {
             }
         }
         let Some((symbol, span)) = open.pop() else { return error };
-        let before = &self.text[..span.start as usize];
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
+        let (line, column) = text::line_and_column(self.text, span.start as usize);
         error.with_hint(format!("'{symbol}' at line {line}, column {column} is not closed"))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{Expression, Projection, ProjectionItem, SortItem};
 use crate::lexer::TokenKind;
-use crate::span::Span;
+use text::Span;
 
 impl Parser<'_> {
     /// `[DISTINCT] *, items ORDER BY … SKIP … LIMIT …`; the keyword that began at `start` is already taken.

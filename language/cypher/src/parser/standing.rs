@@ -3,9 +3,9 @@
 use super::{Parsed, Parser};
 use crate::error::CypherError;
 use crate::lexer::{self, NO_PARTNER, Token, TokenKind};
-use crate::span::Span;
 use plan::expr::Name;
 use plan::standing::{Resume, Retain, StandingCommand};
+use text::Span;
 
 impl Parser<'_> {
     /// Whether a command about standing queries begins here.

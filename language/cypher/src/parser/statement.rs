@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::ast::{Mode, Query, SingleQuery, Statement, StatementBody, Union};
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
-use crate::span::Span;
+use text::Span;
 
 /// What stands before a statement and has an effect.
 #[derive(Default)]

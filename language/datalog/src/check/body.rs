@@ -2,10 +2,11 @@
 
 use super::{Checker, plain};
 use crate::clause::{Said, SaidAtom, SaidExpr, SaidLiteral};
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::limits::VARIABLES_MAX;
 use crate::program::{Atom, Expr, Literal, Order, Rule, Source, Term};
 use std::sync::Arc;
+use text::Span;
 
 struct Variable {
     /// `None` for what an expression of the head computes.
@@ -105,7 +106,7 @@ impl RuleScope {
                 Said::Variable(name) => Term::Slot(self.slot(name, term.span)?),
                 other => plain(other).ok_or_else(|| {
                     DatalogError::new(ErrorKind::Syntax, "a column is a variable or a value", term.span)
-                        .hint("name it, and add an equation: p(x, z), z = x + 1")
+                        .with_hint("name it, and add an equation: p(x, z), z = x + 1")
                 })?,
             });
         }
@@ -124,7 +125,7 @@ impl RuleScope {
             Said::Aggregate(..) => {
                 let message = "an aggregate stands in the head of a rule, as a column of its own";
                 return Err(DatalogError::new(ErrorKind::Syntax, message, said.span)
-                    .hint("total(x, sum(y)) :- part(x, y)."));
+                    .with_hint("total(x, sum(y)) :- part(x, y)."));
             }
             other => Expr::Term(plain(other).unwrap_or(Term::Any)),
         })
@@ -133,7 +134,7 @@ impl RuleScope {
     pub fn head_term(&mut self, said: &SaidExpr) -> Result<Term, DatalogError> {
         match &said.said {
             Said::Any => Err(DatalogError::new(ErrorKind::Unbound, "`_` cannot stand in a head", said.span)
-                .hint("a head says which facts follow")),
+                .with_hint("a head says which facts follow")),
             Said::Variable(name) => Ok(Term::Slot(self.slot(name, said.span)?)),
             Said::Constant(_) | Said::Parameter(_) => Ok(plain(&said.said).unwrap_or(Term::Any)),
             _ => {
@@ -150,8 +151,9 @@ impl RuleScope {
         let Some(free) = self.variables.iter().find(|variable| !variable.is_bound) else { return Ok(()) };
         let name = free.name.as_deref().unwrap_or("_");
         let span = if free.span.end > 0 { free.span } else { head };
-        Err(DatalogError::new(ErrorKind::Unbound, format!("nothing binds `{name}`"), span)
-            .hint("a variable needs a positive atom of the body, or an equation whose other side is known"))
+        Err(DatalogError::new(ErrorKind::Unbound, format!("nothing binds `{name}`"), span).with_hint(
+            "a variable needs a positive atom of the body, or an equation whose other side is known",
+        ))
     }
     /// Variables that atoms bind.
     pub fn named(&self) -> impl Iterator<Item = usize> {

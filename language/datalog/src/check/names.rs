@@ -1,7 +1,7 @@
 //! Which relation a name means: one of the program's, or one of the graph's.
 
 use crate::clause::{Clause, Said, SaidAtom, SaidLiteral, SaidName};
-use crate::error::{DatalogError, ErrorKind, Span};
+use crate::error::{DatalogError, ErrorKind};
 use crate::limits::COMPARED_NAMES_MAX;
 use crate::program::{
     Atom, GraphRelation, Literal, Program, Relation, RelationNo, Rule, Source, Suspect, Term,
@@ -9,6 +9,7 @@ use crate::program::{
 use model::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use text::Span;
 
 /// What the clauses say of a relation.
 struct Known {
@@ -55,7 +56,7 @@ impl Names {
                     if known.input.replace(source).is_some() {
                         let message = format!("`{name}` has two inputs");
                         return Err(DatalogError::new(ErrorKind::Syntax, message, *span)
-                            .hint("give them two names, and a rule for each"));
+                            .with_hint("give them two names, and a rule for each"));
                     }
                 }
                 Clause::Question(_) => {}
@@ -92,9 +93,8 @@ impl Names {
         }
         if name.second.is_some() {
             let message = format!("`{name}` is a property of the graph, and cannot be defined");
-            return Err(
-                DatalogError::new(ErrorKind::Unknown, message, known.span).hint("use a name without a dot")
-            );
+            return Err(DatalogError::new(ErrorKind::Unknown, message, known.span)
+                .with_hint("use a name without a dot"));
         }
         Ok(known)
     }
@@ -191,7 +191,7 @@ impl Names {
             (_, width) => {
                 let message =
                     format!("`{}` with {width} columns is defined by no rule and no fact", atom.name);
-                return Err(DatalogError::new(ErrorKind::Unknown, message, atom.span).hint(
+                return Err(DatalogError::new(ErrorKind::Unknown, message, atom.span).with_hint(
                     "of the graph there are Label(v), TYPE(a, b), Label.key(v, value) and TYPE.key(a, b, value)",
                 ));
             }

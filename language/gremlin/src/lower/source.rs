@@ -3,12 +3,12 @@
 //! `with('policy', 'DFS WITHIN BFS')` says which instance and operator of every scope runs first, `with('scopes', 'off')` that there are
 //! none, `with('recursive', 'nT1S')` how the sources of searched paths are shared out: the words are those of Cypher's hints.
 
-use crate::error::GremlinError;
+use crate::error::{ErrorKind, GremlinError};
 use crate::object::Object;
-use crate::span::Span;
 use crate::strategies::{self, Effect};
 use crate::traversal::{Argument, Instruction};
 use plan::scope::{InstanceOrder, OperatorOrder, SCOPES_OFF, ScopeHint};
+use text::Span;
 
 /// Hints of a traversal.
 #[derive(Clone, Debug, Default)]
@@ -97,10 +97,10 @@ fn check_hint(key: &str, option: Option<&Argument>, span: Span) -> Result<(), Gr
     match key {
         "policy" if text.and_then(policy).is_none() => {
             let message = "the option `policy` is FIFO, BFS or DFS, or one of them WITHIN another";
-            Err(GremlinError::arguments(message, span))
+            Err(GremlinError::new(ErrorKind::Arguments, message, span))
         }
         "scopes" if !text.is_some_and(is_switch) => {
-            Err(GremlinError::arguments("the option `scopes` is on or off", span))
+            Err(GremlinError::new(ErrorKind::Arguments, "the option `scopes` is on or off", span))
         }
         _ => Ok(()),
     }

@@ -6,10 +6,10 @@ use crate::lexer::Lexeme;
 use crate::limits::{ELEMENTS_MAX, PREDICATE_DEPTH_MAX};
 use crate::object::Object;
 use crate::predicate::Predicate;
-use crate::span::Span;
 use crate::token::{Cardinality, Token};
 use crate::traversal::{Argument, Instruction, Strategy, Traversal};
 use std::sync::Arc;
+use text::Span;
 
 impl Parser<'_> {
     /// `(a, b, …)`
@@ -198,8 +198,7 @@ impl Parser<'_> {
         }
         let message = format!("{name} is neither a token nor bound to a value");
         let given = self.bindings.keys().map(String::as_str);
-        let suggestion =
-            crate::error::nearest(name, given.chain(Token::ALL.iter().map(|token| token.name())));
+        let suggestion = text::nearest(name, given.chain(Token::ALL.iter().map(|token| token.name())));
         Err(GremlinError::new(ErrorKind::Binding, message, span).with_suggestion(suggestion))
     }
 
@@ -282,7 +281,11 @@ impl Parser<'_> {
             Some(first) => first,
             None => {
                 let span = span.to(self.behind());
-                return Err(GremlinError::arguments(format!("P.{name} does not take these arguments"), span));
+                return Err(GremlinError::new(
+                    ErrorKind::Arguments,
+                    format!("P.{name} does not take these arguments"),
+                    span,
+                ));
             }
         };
         let mut whole = first;
@@ -295,7 +298,11 @@ impl Parser<'_> {
                     let span = self.span();
                     let mut others = self.nested(Self::arguments)?;
                     let (Some(Argument::Predicate(other)), true) = (others.pop(), others.is_empty()) else {
-                        return Err(GremlinError::arguments(format!("{name} wants one predicate"), span));
+                        return Err(GremlinError::new(
+                            ErrorKind::Arguments,
+                            format!("{name} wants one predicate"),
+                            span,
+                        ));
                     };
                     whole = if &*name == "and" { whole.and(other) } else { whole.or(other) };
                     if whole.depth() > PREDICATE_DEPTH_MAX {
@@ -331,7 +338,11 @@ impl Parser<'_> {
                 Argument::Value(value) => values.push(value),
                 _ => {
                     let span = span.to(self.behind());
-                    return Err(GremlinError::arguments(format!("P.{name} compares with values only"), span));
+                    return Err(GremlinError::new(
+                        ErrorKind::Arguments,
+                        format!("P.{name} compares with values only"),
+                        span,
+                    ));
                 }
             }
         }
@@ -362,15 +373,18 @@ impl Parser<'_> {
             [Argument::Value(Object::String(text))] => text.clone(),
             [] => {
                 let message = "datetime() without text would be the time of parsing";
-                return Err(
-                    GremlinError::unsupported(message, span).with_hint("write the point in time as text")
-                );
+                return Err(GremlinError::new(ErrorKind::Unsupported, message, span)
+                    .with_hint("write the point in time as text"));
             }
-            _ => return Err(GremlinError::arguments("datetime wants one text", span)),
+            _ => return Err(GremlinError::new(ErrorKind::Arguments, "datetime wants one text", span)),
         };
         match crate::object::Instant::parse(&text) {
             Some(instant) => Ok(Argument::Value(Object::DateTime(Arc::new(instant)))),
-            None => Err(GremlinError::arguments(format!("{text:?} is no point in time of ISO 8601"), span)),
+            None => Err(GremlinError::new(
+                ErrorKind::Arguments,
+                format!("{text:?} is no point in time of ISO 8601"),
+                span,
+            )),
         }
     }
 
@@ -380,14 +394,14 @@ impl Parser<'_> {
         match arguments.as_slice() {
             [Argument::Value(Object::String(text))] => match crate::object::parse_uuid(text) {
                 Some(uuid) => Ok(Argument::Value(Object::Uuid(Arc::new(uuid)))),
-                None => Err(GremlinError::arguments(format!("{text:?} is no UUID"), span)),
+                None => Err(GremlinError::new(ErrorKind::Arguments, format!("{text:?} is no UUID"), span)),
             },
             [] => {
                 let message = "UUID() without text would be made by chance at parsing";
-                Err(GremlinError::unsupported(message, span)
+                Err(GremlinError::new(ErrorKind::Unsupported, message, span)
                     .with_hint("write the UUID as text, or send it as a binding"))
             }
-            _ => Err(GremlinError::arguments("UUID wants one text", span)),
+            _ => Err(GremlinError::new(ErrorKind::Arguments, "UUID wants one text", span)),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Where in the query text something stands.
+//! Where in a text something stands.
 
 use std::ops::Range;
 
-/// A range of bytes of the query text, end excluded.
+/// A range of bytes of a text, end excluded; empty at 0 for what came without a text.
 ///
 /// All spans compare equal: two syntax trees are equal when they mean the same, wherever they were written.
 /// Compare [`Span::range`] to compare places.
@@ -15,9 +15,15 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span from byte `start` to byte `end` (excluded). Texts are shorter than 4 GiB, see `QUERY_TEXT_BYTES_MAX`.
+    /// A span from byte `start` to byte `end` (excluded). Texts are shorter than 4 GiB, each language has its limit.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
+    }
+
+    /// The same span in a text that has so many bytes in front.
+    #[must_use]
+    pub fn shifted(self, bytes: usize) -> Span {
+        Span { start: self.start + bytes as u32, end: self.end + bytes as u32 }
     }
 
     /// The smallest span that covers both.

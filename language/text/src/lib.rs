@@ -1,0 +1,17 @@
+//! # text: places in a text, and what is wrong there
+//!
+//! What the three languages share in front of people: a [`Span`] of the text, an error with a kind, a place and a hint, the line it stands in with
+//! the place underlined, and the known word that is probably meant.
+//!
+//! Reading order: [`span`], [`error`], [`place`], [`suggest`], [`limits`].
+
+pub mod error;
+pub mod limits;
+pub mod place;
+pub mod span;
+pub mod suggest;
+
+pub use error::{Coded, TextError};
+pub use place::line_and_column;
+pub use span::Span;
+pub use suggest::nearest;
