@@ -62,13 +62,30 @@ pub trait Watch {
 
 thread_local! {
     static WATCH: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };
+    static METER: Meter = const { Meter::new() };
+}
+
+/// What a thread knows of the work that it does just now; one look-up finds all of it.
+struct Meter {
     /// Units until the next look.
-    static UNITS_LEFT: Cell<u64> = const { Cell::new(UNITS_PER_LOOK) };
-    static HELD_BYTES: Cell<u64> = const { Cell::new(0) };
-    static CHARGED_BYTES: Cell<u64> = const { Cell::new(0) };
+    units_left: Cell<u64>,
+    held_bytes: Cell<u64>,
+    charged_bytes: Cell<u64>,
     /// The work was told to end.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-    static PAUSED: Cell<Paused> = const { Cell::new(Paused { wall_ns: 0, cpu_ns: 0 }) };
+    told: Cell<bool>,
+    paused: Cell<Paused>,
+}
+
+impl Meter {
+    const fn new() -> Meter {
+        Meter {
+            units_left: Cell::new(UNITS_PER_LOOK),
+            held_bytes: Cell::new(0),
+            charged_bytes: Cell::new(0),
+            told: Cell::new(false),
+            paused: Cell::new(Paused { wall_ns: 0, cpu_ns: 0 }),
+        }
+    }
 }
 
 /// Time that work was paused for, and what the thread worked for others meanwhile.
@@ -80,13 +97,13 @@ pub(crate) struct Paused {
 
 /// A clock that stands still while the work that asks is paused, in nanoseconds: for work that measures itself.
 pub fn work_clock_ns() -> u64 {
-    monotonic_ns() - PAUSED.get().wall_ns
+    monotonic_ns() - METER.with(|meter| meter.paused.get().wall_ns)
 }
 
 /// How long the call that has just ended was paused.
 #[inline]
 pub(crate) fn take_paused() -> Paused {
-    PAUSED.take()
+    METER.with(|meter| meter.paused.take())
 }
 
 /// For as long as it lives, the thread works for this watch; then for whom it worked before.
@@ -100,15 +117,20 @@ pub struct Entered {
 /// The thread works for `watch` from now on.
 pub fn enter(watch: Arc<dyn Watch>) -> Entered {
     let before = WATCH.with_borrow_mut(|current| current.replace(watch));
-    TOLD.set(false);
-    Entered { before, held_before: HELD_BYTES.replace(0), charged_before: CHARGED_BYTES.replace(0) }
+    METER.with(|meter| {
+        meter.told.set(false);
+        let (held_before, charged_before) = (meter.held_bytes.replace(0), meter.charged_bytes.replace(0));
+        Entered { before, held_before, charged_before }
+    })
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         let watch = WATCH.with_borrow_mut(|current| std::mem::replace(current, self.before.take()));
-        HELD_BYTES.set(self.held_before);
-        let charged = CHARGED_BYTES.replace(self.charged_before);
+        let charged = METER.with(|meter| {
+            meter.held_bytes.set(self.held_before);
+            meter.charged_bytes.replace(self.charged_before)
+        });
         if let Some(watch) = watch.filter(|_| charged > 0) {
             watch.release(charged);
         }
@@ -121,23 +143,23 @@ impl Drop for Entered {
 /// The work must end.
 #[inline]
 pub fn spend(units: u64) -> Result<(), Stopped> {
-    let left = UNITS_LEFT.get();
-    if units < left {
-        UNITS_LEFT.set(left - units);
-        return Ok(());
-    }
-    look()
+    let is_early = METER.with(|meter| {
+        let left = meter.units_left.get();
+        meter.units_left.set(left.saturating_sub(units));
+        units < left
+    });
+    if is_early { Ok(()) } else { look() }
 }
 
 /// Looks at the clock and the query, and pauses where the time of the turn is over.
 #[cold]
 fn look() -> Result<(), Stopped> {
-    UNITS_LEFT.set(UNITS_PER_LOOK);
+    METER.with(|meter| meter.units_left.set(UNITS_PER_LOOK));
     let now_ns = monotonic_ns();
     let ask = |now_ns| WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.look(now_ns)));
     let outcome = ask(now_ns);
     // Who is told to end does so at once; who was told before, and goes on, pauses like others.
-    let is_news = outcome.is_err() && !TOLD.replace(outcome.is_err());
+    let is_news = outcome.is_err() && !METER.with(|meter| meter.told.replace(outcome.is_err()));
     if is_news || !fiber::is_due(now_ns) { outcome } else { ask(pause(now_ns)) }
 }
 
@@ -145,17 +167,21 @@ fn look() -> Result<(), Stopped> {
 fn pause(now_ns: u64) -> u64 {
     let began_cpu_ns = thread_cpu_ns();
     let watch = WATCH.take();
-    let (held, charged) = (HELD_BYTES.replace(0), CHARGED_BYTES.replace(0));
-    let (told, before) = (TOLD.take(), PAUSED.take());
+    let away = METER.with(|meter| {
+        let (held, charged) = (meter.held_bytes.replace(0), meter.charged_bytes.replace(0));
+        (held, charged, meter.told.take(), meter.paused.take())
+    });
     fiber::pause();
     WATCH.set(watch);
-    HELD_BYTES.set(held);
-    CHARGED_BYTES.set(charged);
-    TOLD.set(told);
-    let back_ns = monotonic_ns();
-    PAUSED.set(Paused {
-        wall_ns: before.wall_ns + (back_ns - now_ns),
-        cpu_ns: before.cpu_ns + (thread_cpu_ns() - began_cpu_ns),
+    let (back_ns, (held, charged, told, before)) = (monotonic_ns(), away);
+    METER.with(|meter| {
+        meter.held_bytes.set(held);
+        meter.charged_bytes.set(charged);
+        meter.told.set(told);
+        meter.paused.set(Paused {
+            wall_ns: before.wall_ns + (back_ns - now_ns),
+            cpu_ns: before.cpu_ns + (thread_cpu_ns() - began_cpu_ns),
+        });
     });
     back_ns
 }
@@ -189,28 +215,38 @@ impl Hold {
     ///
     /// # Errors
     /// As [`Hold::set`].
+    #[inline]
     pub fn grow(&mut self, more: u64) -> Result<(), Stopped> {
         self.bytes = self.bytes.saturating_add(more);
-        let held = HELD_BYTES.get().saturating_add(more);
-        HELD_BYTES.set(held);
-        let charged = CHARGED_BYTES.get();
-        if held <= charged {
-            return Ok(());
-        }
-        let missing = (held - charged).div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
-        CHARGED_BYTES.set(charged.saturating_add(missing));
+        let missing = METER.with(|meter| {
+            let held = meter.held_bytes.get().saturating_add(more);
+            meter.held_bytes.set(held);
+            held.saturating_sub(meter.charged_bytes.get())
+        });
+        if missing == 0 { Ok(()) } else { Hold::draw(missing) }
+    }
+    #[cold]
+    fn draw(missing: u64) -> Result<(), Stopped> {
+        let missing = missing.div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
+        METER.with(|meter| meter.charged_bytes.set(meter.charged_bytes.get().saturating_add(missing)));
         WATCH.with_borrow(|watch| watch.as_ref().map_or(Ok(()), |watch| watch.charge(missing)))
     }
+    #[inline]
     fn shrink(&mut self, less: u64) {
         self.bytes -= less;
-        let held = HELD_BYTES.get().saturating_sub(less);
-        HELD_BYTES.set(held);
-        let charged = CHARGED_BYTES.get();
-        if charged > held.saturating_add(SLACK_BYTES) {
-            let back = charged - held;
-            CHARGED_BYTES.set(held);
-            WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch.release(back)));
+        let spare = METER.with(|meter| {
+            let held = meter.held_bytes.get().saturating_sub(less);
+            meter.held_bytes.set(held);
+            meter.charged_bytes.get().saturating_sub(held)
+        });
+        if spare > SLACK_BYTES {
+            Hold::give_back(spare);
         }
+    }
+    #[cold]
+    fn give_back(back: u64) {
+        METER.with(|meter| meter.charged_bytes.set(meter.charged_bytes.get() - back));
+        WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch.release(back)));
     }
 }
 

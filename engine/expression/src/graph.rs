@@ -73,9 +73,14 @@ struct Properties {
     nulls: Nulls,
     others: Option<ColumnBuilder>,
     hold: Hold,
+    /// Bytes that are not charged yet.
+    uncharged: u64,
     /// Set once the query has no bytes left; nothing more is taken then.
     stopped: Option<Stopped>,
 }
+
+/// Bytes after which a column in the making charges what came since: not for each value.
+const CHARGED_AT_BYTES: u64 = 16 << 10;
 
 impl Properties {
     fn with_capacity(rows: usize) -> Properties {
@@ -88,8 +93,9 @@ impl Properties {
             PropertyRef::Other(other) => other.heap_bytes() as u64,
             _ => 0,
         };
-        if bytes > 0 {
-            self.stopped = self.stopped.or(self.hold.grow(bytes).err());
+        self.uncharged += bytes;
+        if self.uncharged >= CHARGED_AT_BYTES {
+            self.charge();
         }
         if self.stopped.is_some() {
             return;
@@ -110,7 +116,13 @@ impl Properties {
             }
         }
     }
-    fn finish(self) -> Result<Column, EvalError> {
+    #[cold]
+    fn charge(&mut self) {
+        let bytes = std::mem::take(&mut self.uncharged);
+        self.stopped = self.stopped.or(self.hold.grow(bytes).err());
+    }
+    fn finish(mut self) -> Result<Column, EvalError> {
+        self.charge();
         if let Some(stopped) = self.stopped {
             return Err(stopped.into());
         }
