@@ -34,13 +34,11 @@ pub fn check(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
 
 /// The second column of the page's table, by the first.
 fn allowed(page: &str) -> BTreeMap<&str, usize> {
-    let row = |line: &'_ str| -> Option<(usize, usize, usize)> {
-        let mut cells = line.strip_prefix("| `")?.split('|');
-        let room = cells.next()?.trim().trim_end_matches('`');
-        let count = cells.next()?.trim().parse().ok()?;
-        Some((3, 3 + room.len(), count))
+    let row = |line| {
+        let (room, cells) = str::strip_prefix(line, "| `")?.split_once("` |")?;
+        Some((room, cells.split('|').next()?.trim().parse().ok()?))
     };
-    page.lines().filter_map(|line| row(line).map(|(from, to, count)| (&line[from..to], count))).collect()
+    page.lines().filter_map(row).collect()
 }
 
 fn found(root: &Path, sources: &[PathBuf]) -> BTreeMap<String, usize> {

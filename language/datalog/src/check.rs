@@ -23,9 +23,7 @@ pub(crate) fn check(clauses: &[Clause]) -> Result<Program, DatalogError> {
     checker.names.declare(&mut checker.program);
     for clause in clauses {
         match clause {
-            Clause::Rule { head, body } if body.is_empty() && head.terms.iter().all(is_value) => {
-                checker.fact(head)?
-            }
+            Clause::Rule { head, .. } if !is_rule(clause) => checker.fact(head)?,
             Clause::Rule { head, body } => {
                 let scope = RuleScope::of(&mut checker, body)?;
                 checker.rule(head, scope)?;

@@ -6,6 +6,9 @@
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use model::Direction;
 
+/// The most edges of a run of at least two whose distinct ends are found without listing its trails.
+pub const DISTINCT_TRAIL_HOPS_MAX: u32 = 8;
+
 /// A pattern: vertices and edges to find, and what must hold of them.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Pattern {

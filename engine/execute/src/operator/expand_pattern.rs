@@ -323,7 +323,8 @@ fn test(compiler: &Compiler, predicate: &Expr, layout: &Layout, own: &[Var]) -> 
     })
 }
 
-fn mode(mode: PathMode) -> paths::PathMode {
+/// The mode of a plan as the searches have it.
+pub(super) fn mode(mode: PathMode) -> paths::PathMode {
     match mode {
         PathMode::Walk => paths::PathMode::Walk,
         PathMode::Trail => paths::PathMode::Trail,

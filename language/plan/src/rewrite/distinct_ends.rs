@@ -12,11 +12,8 @@ use super::substitute::has_volatile;
 use crate::algebra::*;
 use crate::expr::{BinaryOperator, Expr, UnaryOperator, Var};
 use crate::functions::{AggregateFunction, Function};
-use crate::pattern::{PathMode, Selector};
+use crate::pattern::{DISTINCT_TRAIL_HOPS_MAX, PathMode, Selector};
 use model::Direction;
-
-/// The most edges of a run of at least two whose ends are found without listing the trails.
-pub const DISTINCT_TRAIL_HOPS_MAX: u32 = 8;
 
 /// Marks the runs of a plan; `sets` says that repeated rows of it go unnoticed.
 pub(crate) fn distinct_ends(plan: &mut Plan, sets: bool) {

@@ -5,12 +5,13 @@
 
 use super::search::{Along, Found, done_if};
 use super::{Expansion, Walks};
+use crate::operator::expand_pattern::mode;
 use crate::turn::Progress;
 use paths::{
     Hops, Orientation, Path, PathError, ShortestFrom, TRAIL_ENDS_HOPS_MAX, Targets, Toward, TrailBatch,
     TrailEnds, Trails, Work,
 };
-use plan::pattern::PathMode;
+use plan::pattern::{DISTINCT_TRAIL_HOPS_MAX, PathMode};
 
 /// Edges visited trail by trail before distinct ends are looked for level by level.
 const EDGES_TRAIL_BY_TRAIL: u64 = 65_536;
@@ -35,14 +36,8 @@ pub(super) enum Trailing {
     Guided { search: Box<Trails<Along, Toward>>, batch: TrailBatch },
 }
 
-fn mode(mode: PathMode) -> paths::PathMode {
-    match mode {
-        PathMode::Walk => paths::PathMode::Walk,
-        PathMode::Trail => paths::PathMode::Trail,
-        PathMode::Acyclic => paths::PathMode::Acyclic,
-        PathMode::Simple => paths::PathMode::Simple,
-    }
-}
+// What plans leave to the search, it takes.
+const _: () = assert!(DISTINCT_TRAIL_HOPS_MAX <= TRAIL_ENDS_HOPS_MAX);
 
 impl Trailing {
     /// Trails to anywhere; `distinct` says that each end counts once.
