@@ -118,8 +118,10 @@ impl Engine {
         stand: Stand,
     ) -> Result<Lease, TransactError> {
         let (shared, place) = (&self.shared, stand.at.place);
+        // Those who read the past wait for the lock, so what can be known before is found before.
+        let horizon = self.horizon();
         let _nobody_reads = shared.past.giving_up.write();
-        let mark = mark(shared.backing.anchors(), stand, &self.horizon());
+        let mark = mark(shared.backing.anchors(), stand, &horizon);
         sink.finish(written.manifest(), &mark)?;
         files.extend(files_of(snapshot.blobs()));
         let lease = shared.files.checkpointed(place, files);
@@ -131,8 +133,9 @@ impl Engine {
 
     /// The checkpoint stands whether or not what is behind it can be given up now; the next one tries again.
     pub(crate) fn give_up_behind_checkpoint(&self) {
+        let horizon = self.horizon();
         let _nobody_reads = self.shared.past.giving_up.write();
-        let _ = self.give_up_now();
+        let _ = self.give_up_now(&horizon);
     }
 
     /// Bytes of log since the last checkpoint, as of the last commit.

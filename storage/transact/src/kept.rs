@@ -164,6 +164,23 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
+    /// What these limits and the graph's catalogue ask for, now that so many bytes were logged.
+    pub fn of(
+        history: History,
+        limits: &KeptLimits,
+        graph: &Snapshot,
+        now_micros: u64,
+        logged_bytes: u64,
+    ) -> Horizon {
+        Horizon {
+            history,
+            retention: limits.retention(graph),
+            retained_bytes_max: limits.retained_log_bytes,
+            apart_bytes: limits.anchor_log_bytes,
+            now_micros,
+            logged_bytes,
+        }
+    }
     /// The first of these anchors that stays.
     fn first(&self, anchors: &[Anchor]) -> usize {
         let latest = anchors.len() - 1;
@@ -218,30 +235,24 @@ impl Engine {
     /// Gives back what lies behind the horizon and behind the oldest reader: anchors, log segments, blob files.
     pub fn give_up(&self) -> Result<(), TransactError> {
         let _one_at_a_time = self.shared.checkpointing.lock();
+        let horizon = self.horizon();
         let _nobody_reads = self.shared.past.giving_up.write();
-        self.give_up_now()
+        self.give_up_now(&horizon)
     }
     /// What is kept now.
     pub(crate) fn horizon(&self) -> Horizon {
-        let shared = &self.shared;
-        Horizon {
-            history: self.history(),
-            retention: shared.limits.retention(&self.snapshot()),
-            retained_bytes_max: shared.limits.retained_log_bytes,
-            apart_bytes: shared.limits.anchor_log_bytes,
-            now_micros: shared.clock.wall_us(),
-            logged_bytes: shared.past.logged_bytes(),
-        }
+        let (shared, logged_bytes) = (&self.shared, self.shared.past.logged_bytes());
+        Horizon::of(self.history(), &shared.limits, &self.snapshot(), shared.clock.wall_us(), logged_bytes)
     }
-    /// The same for who holds the locks.
-    pub(crate) fn give_up_now(&self) -> Result<(), TransactError> {
+    /// As [`Engine::give_up`], for who holds the locks. The horizon is found before they are taken: those who read the past wait for them.
+    pub(crate) fn give_up_now(&self, horizon: &Horizon) -> Result<(), TransactError> {
         let backing = &self.shared.backing;
         // The files of a load whose checkpoint failed are named by its record alone.
         if !backing.is_durable() || self.shared.load_unfinished.load(Ordering::Acquire) {
             return Ok(());
         }
         self.shared.files.take_ended();
-        let kept = thinned(&backing.anchors(), &self.horizon());
+        let kept = thinned(&backing.anchors(), horizon);
         backing.keep_anchors(&kept)?;
         let anchors = backing.anchors();
         if let Some(oldest) = anchors.first() {

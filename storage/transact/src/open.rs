@@ -191,15 +191,8 @@ fn finish_load(
     let written = graph.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
         Ok(BlobKey(sink.put(bytes)?.encode()))
     })?;
-    let limits = KeptLimits::of(options);
-    let horizon = Horizon {
-        history: History::of_number(backing.history()),
-        retention: limits.retention(graph),
-        retained_bytes_max: limits.retained_log_bytes,
-        apart_bytes: limits.anchor_log_bytes,
-        now_micros: options.clock.wall_us(),
-        logged_bytes: stand.logged_bytes,
-    };
+    let (history, now_micros) = (History::of_number(backing.history()), options.clock.wall_us());
+    let horizon = Horizon::of(history, &KeptLimits::of(options), graph, now_micros, stand.logged_bytes);
     let mark = mark(backing.anchors(), stand, &horizon);
     Ok(sink.finish(written.manifest(), &mark)?)
 }
