@@ -354,6 +354,7 @@ impl Stage for Inline {
         if self.outer.take().is_some() && !self.at.is_empty() {
             self.stages.drop_work(&self.plan.line);
         }
+        self.stages.forget(&self.plan.line);
         (self.input, self.output) = (None, None);
         self.lists.clear();
         self.charged = 0;

@@ -107,6 +107,14 @@ impl Stages {
         }
         before - self.charged()
     }
+    /// Drops what stages keep for later batches, also those that are at nothing: nested sub-queries keep answers.
+    pub(crate) fn forget(&mut self, line: &Line) {
+        for (stage, make) in self.stages.iter_mut().zip(&line.makers) {
+            if stage.charged() > 0 && !(stage.drop_work() && stage.charged() == 0) {
+                *stage = make();
+            }
+        }
+    }
     /// Bytes that are charged for what the stages hold.
     pub(crate) fn charged(&self) -> usize {
         self.stages.iter().map(|stage| stage.charged()).sum()
@@ -133,5 +141,49 @@ impl Stages {
             self.at -= 1;
         }
         Ok((None, Progress::More))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps bytes for later batches; gives them up if `gives` when its work is dropped.
+    struct Keeping {
+        bytes: usize,
+        gives: bool,
+    }
+
+    impl Stage for Keeping {
+        fn begin(&mut self, _: Batch, _: Option<&Arc<RowDemand>>, _: &mut Here) -> Try<()> {
+            Ok(())
+        }
+        fn slice(&mut self, _: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
+            Ok((None, Progress::Done))
+        }
+        fn drop_work(&mut self) -> bool {
+            if self.gives {
+                self.bytes = 0;
+            }
+            true
+        }
+        fn charged(&self) -> usize {
+            self.bytes
+        }
+    }
+
+    /// An instance is used again only where nothing is charged any more, so stages that are at nothing must forget what they keep, too.
+    #[test]
+    fn stages_behind_the_one_at_work_forget_what_they_keep() {
+        let fresh = |gives| -> StageMaker {
+            Arc::new(move || -> Box<dyn Stage> { Box::new(Keeping { bytes: 0, gives }) })
+        };
+        let makers = vec![fresh(true), fresh(true), fresh(false)];
+        let line = Line { makers, imports: Vec::new(), layout: Layout::new(&[]), row: 0 };
+        let full = |gives| -> Box<dyn Stage> { Box::new(Keeping { bytes: 100, gives }) };
+        let mut stages = Stages { stages: vec![full(true), full(true), full(false)], at: 0, demand: None };
+        assert_eq!(stages.drop_work(&line), 100, "what is under way is the first stage's");
+        stages.forget(&line);
+        assert_eq!(stages.charged(), 0);
     }
 }
