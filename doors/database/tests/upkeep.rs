@@ -211,3 +211,50 @@ fn the_end_of_the_database_ends_it() {
         assert!(took < Duration::from_secs(5), "{took:?}");
     }
 }
+
+/// A reader who goes on from the past is a query too, until it is told what it missed: listed, and ended by KILL and by its own time. What it
+/// reads goes on.
+#[test]
+fn who_resumes_can_be_ended() {
+    let folder = TemporaryFolder::new("upkeep-resume").unwrap();
+    let database = database(folder.path().to_str().unwrap());
+    ask(&database, "CREATE (:T {x: 1})");
+    let from = database.snapshot().place();
+    ask(&database, "MATCH (t:T) DELETE t");
+    for kind in &KINDS {
+        database.create_standing_for("default", "kept", kind.text).unwrap();
+        let text = format!("SUBSCRIBE kept FROM {from}");
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| database.session().query(&text, Params::new()).map(drop));
+            let began = Instant::now();
+            let id = loop {
+                let mut running = database.running().into_iter();
+                if let Some(query) = running.find(|query| query.text.starts_with("SUBSCRIBE kept")) {
+                    break query.id;
+                }
+                assert!(began.elapsed() < Duration::from_secs(20), "{}: it is never listed", kind.name);
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            // Others ask, list and write meanwhile.
+            let began = Instant::now();
+            ask(&database, "MATCH (a:V {i: 7}) SET a.y = 1");
+            ask(&database, "SHOW STANDING QUERIES");
+            assert!(began.elapsed() < Duration::from_secs(5), "{}: {:?}", kind.name, began.elapsed());
+            assert!(database.kill(&id, "by the test").unwrap());
+            let error = reader.join().unwrap().unwrap_err();
+            assert_eq!(error.code, "Neo.ClientError.Transaction.Terminated", "{}: {error:?}", kind.name);
+            assert!(error.message.contains("by the test"), "{}: {error:?}", kind.name);
+        });
+        let mut session = database.session();
+        session.set_limits(tanglewood_database::Limits {
+            timeout: Some(Duration::from_millis(300)),
+            ..Default::default()
+        });
+        let error = session.query(&text, Params::new()).map(drop).unwrap_err();
+        assert_eq!(error.code, "Neo.ClientError.Transaction.TransactionTimedOut", "{}: {error:?}", kind.name);
+        assert!(database.running().is_empty(), "{}", kind.name);
+        // What is read is as it was.
+        assert_eq!(database.standing()[0].state.name(), "running", "{}", kind.name);
+        ask(&database, "DROP STANDING QUERY kept");
+    }
+}

@@ -24,7 +24,7 @@ use transact::{Engine, Waker};
 use world::clock::monotonic_ns;
 use world::failpoint;
 use world::fiber;
-use world::panics::{Panicked, caught};
+use world::panics::caught;
 
 /// How long a list waits for a place that is at work.
 const LIST_WAIT: Duration = Duration::from_millis(20);
@@ -393,18 +393,13 @@ impl Keeper {
     }
 }
 
-/// A panic outside of any one query, told like other ends of a query.
-fn panicked(panicked: &Panicked) -> StandingError {
-    panicked.clone().into()
-}
-
 impl Inner {
     /// True where there was something to do. After a panic outside of any one query what has been gathered is not known: all begin anew from
     /// the newest snapshot; and where that does not go well either, they end.
     fn turn(&mut self, engine: &Engine) -> bool {
         caught(|| self.take_up(engine)).or_else(|_| caught(|| self.begin_anew(engine))).unwrap_or_else(
             |why| {
-                self.queries.values_mut().for_each(|query| query.fail(panicked(&why)));
+                self.queries.values_mut().for_each(|query| query.fail(why.clone().into()));
                 self.follower = None;
                 false
             },

@@ -4,9 +4,11 @@ use crate::StandingError;
 use crate::analysis::analyse;
 use crate::limits::RULES_BYTES_MAX;
 use crate::network::{Changes, Network, Turn};
+use crate::query::caught;
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
 use crate::subscription::Column;
+use crate::view::{Tick, View};
 use datalog::Program;
 use plan::Statement;
 use plan::expr::Name;
@@ -83,6 +85,11 @@ impl Definition {
                 Ok((heading, Kept::Rules(Box::new(rules))))
             }
         }
+    }
+    /// The same over the graph of a view as it is, with its answers for these arguments. A panic is an error.
+    pub(crate) fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
+        let begun = caught(|| self.begin(&Turn { view, tick, touched: None }, Some(arguments)));
+        begun.map(|(_, kept)| kept)
     }
 }
 

@@ -40,14 +40,6 @@ struct Work {
     kept: Kept,
 }
 
-impl Work {
-    /// The same query over another graph, with its answers for these arguments.
-    fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
-        let begun = caught(|| self.definition.begin(&Turn { view, tick, touched: None }, Some(arguments)));
-        begun.map(|(_, kept)| kept)
-    }
-}
-
 /// What `work` returns; a panic in it is an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
     panics::caught(work).unwrap_or_else(|panicked| Err(panicked.into()))
@@ -248,8 +240,7 @@ impl Query {
         // Not two of them at once.
         drop(kept);
         let _turn = self.upkeep.as_ref().map(Service::begin);
-        let begun = caught(|| definition.begin(&Turn { view, tick, touched: None }, Some(&arguments)));
-        self.work = begun.map(|(_, kept)| Work { definition, kept });
+        self.work = definition.anew(view, tick, &arguments).map(|kept| Work { definition, kept });
         let outcome = match &self.work {
             Ok(_) => self.count(),
             Err(error) => Err(error.clone()),
@@ -502,7 +493,7 @@ impl Query {
         let Ok(work) = &self.work else { return };
         let arguments = self.given();
         let turn = self.upkeep.as_ref().map(Service::begin);
-        let made = work.anew(&follower.view, follower.tick, &arguments);
+        let made = work.definition.anew(&follower.view, follower.tick, &arguments);
         drop(turn);
         match made {
             Ok(kept) => {

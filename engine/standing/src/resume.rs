@@ -77,10 +77,9 @@ impl Missed {
         bounds.charge(self.account());
         view.bounds = Some(bounds);
         let given = vec![(self.arguments.clone(), 1)];
-        let turn = Turn { view, tick, touched: None };
-        let begun = caught(|| self.definition.begin(&turn, Some(&given)));
+        let begun = self.definition.anew(view, tick, &given);
         view.bounds = None;
-        begun.map(|(_, kept)| kept)
+        begun
     }
 }
 
