@@ -36,7 +36,7 @@ const fn gremlin(name: &'static str, grows: bool, text: &'static str) -> Kind {
     Kind { name, language: Language::Gremlin, text, grows }
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     cypher("read", false, "MATCH (a:V), (b:V), (c:V) RETURN sum(a.i * b.i + c.i) AS s"),
     cypher("write", true, "MATCH (a:V), (b:V), (c:V) CREATE (:W {i: a.i + b.i + c.i})"),
     cypher(
@@ -70,6 +70,11 @@ const KINDS: [Kind; 14] = [
         false,
         "UNWIND range(1, 100000000) AS x CALL { WITH x CREATE (:W {i: x}) } IN TRANSACTIONS OF 1000 ROWS",
     ),
+    cypher(
+        "LOAD CSV",
+        false,
+        "LOAD CSV FROM 'file:///rows.csv' AS a LOAD CSV FROM 'file:///rows.csv' AS b RETURN sum(size(a) + size(b)) AS s",
+    ),
     gremlin("Gremlin by plan", false, "g.V().as('a').V().as('b').V().values('i').sum()"),
     gremlin("Gremlin by machine", false, "g.V().repeat(both('R').simplePath()).times(40).path().count()"),
     cypher("Datalog", true, "DATALOG { n(0). n(y) :- n(x), y = x + 1. ?- n(x). }"),
@@ -100,8 +105,23 @@ fn allowed() -> Duration {
     }
 }
 
+/// A folder with a file of a hundred thousand rows.
+fn import_folder() -> std::path::PathBuf {
+    static FOLDER: std::sync::OnceLock<TemporaryFolder> = std::sync::OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = TemporaryFolder::new("matrix-import").unwrap();
+        std::fs::write(folder.path().join("rows.csv"), "1,some text\n".repeat(100_000)).unwrap();
+        folder
+    });
+    folder.path().to_path_buf()
+}
+
+fn options() -> Options {
+    Options { executors: Some(2), import_folder: Some(import_folder()), ..Options::default() }
+}
+
 fn database(at: &str) -> Database {
-    let database = Database::open(at, Options { executors: Some(2), ..Options::default() }).unwrap();
+    let database = Database::open(at, options()).unwrap();
     let mut session = database.session();
     for text in [
         "UNWIND range(0, 599) AS i CREATE (:V {i: i})",
@@ -342,7 +362,7 @@ fn the_end_of_the_database_ends_each() {
     drop(database(at.to_str().unwrap()));
     let mut took = Took::default();
     for kind in kinds() {
-        let database = Database::open(&at, Options { executors: Some(2), ..Options::default() }).unwrap();
+        let database = Database::open(&at, options()).unwrap();
         let mut session = database.session();
         std::thread::scope(|scope| {
             let interrupter = session.interrupter();
