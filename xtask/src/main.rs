@@ -8,6 +8,7 @@
     reason = "a developer's tool, outside the house"
 )]
 
+mod circles;
 mod panics;
 mod rooms;
 mod tidy;

@@ -1,6 +1,7 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic. Limits only ever go down.
+//! pages, places that would panic, circles of files. Limits only ever go down.
 
+use crate::circles;
 use crate::panics;
 use crate::rooms::{self, Imports};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub fn run(root: &Path) -> bool {
     words(root, &sources, &mut faults);
     links(root, &mut faults);
     panics::check(root, &sources, &mut faults);
+    circles::check(root, &sources, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
     faults.is_empty()
 }

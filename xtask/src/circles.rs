@@ -1,0 +1,270 @@
+//! Circles of files: those of a crate that use each other, directly or by way of others, so that none can be understood or moved alone. The
+//! aim is that none has more than [`CIRCLE_FILES_MAX`]; crates that are not there yet stand in [`KNOWN`], which may only shrink.
+//!
+//! What a file uses is read off its paths: `crate::…`, `super::…`, `self::…`, and those that begin with a module that it declares; not in its
+//! tests. `lib.rs` is a table of contents, so a name that it hands on is taken to be where it comes from. Declaring a module is no use of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Files of a circle that can still be read as one.
+const CIRCLE_FILES_MAX: usize = 3;
+
+/// Crates whose largest circle has more files than that, and how many. Lower a number when you take a file out of the circle.
+const KNOWN: &[(&str, usize)] = &[
+    ("doors/database", 17),
+    ("doors/server", 5),
+    ("doors/shell", 6),
+    ("engine/dataflow", 26),
+    ("engine/execute", 8),
+    ("engine/expression", 17),
+    ("engine/paths", 6),
+    ("engine/standing", 32),
+    ("engine/traverse", 13),
+    ("language/cypher", 5),
+    ("language/gremlin", 5),
+    ("language/plan", 7),
+    ("storage/ingest", 4),
+    ("storage/model", 10),
+    ("storage/order", 9),
+    ("storage/store", 36),
+    ("storage/transact", 12),
+    ("storage/world", 5),
+];
+
+/// Where the product lies.
+const PRODUCT: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
+
+/// A module's path within its crate.
+type Module = Vec<String>;
+
+/// Holds the circles of every crate against the list.
+pub fn check(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
+    for file in sources {
+        let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        let is_product = PRODUCT.iter().any(|folder| path.starts_with(folder));
+        if !is_product || crate::tidy::is_test(file) {
+            continue;
+        }
+        let Some((room, inner)) = path.split_once("/src/") else { continue };
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        crates.entry(room.to_string()).or_default().insert(module(inner), code(&text));
+    }
+    for (room, files) in &crates {
+        let known = KNOWN.iter().find(|(other, _)| other == room);
+        let allowed = known.map_or(CIRCLE_FILES_MAX, |(_, count)| *count);
+        let uses = uses(files);
+        let circle = largest(&uses);
+        if circle.len() > allowed {
+            faults.push(format!(
+                "{room}: a circle of {} files that use each other, at most {allowed} were known: {}",
+                circle.len(),
+                circle.join(", ")
+            ));
+        } else if known.is_some() && circle.len() < allowed {
+            faults.push(format!(
+                "{room}: its largest circle has {} files: lower its number in xtask/src/circles.rs",
+                circle.len()
+            ));
+        }
+    }
+}
+
+/// The path of a module by that of its file below `src`; empty for the root.
+fn module(inner: &str) -> Module {
+    let name = inner.trim_end_matches(".rs");
+    let name = name.strip_suffix("/mod").unwrap_or(name);
+    match name {
+        "lib" | "main" => Module::new(),
+        _ => name.split('/').map(str::to_string).collect(),
+    }
+}
+
+/// A file without its comments and its tests.
+fn code(text: &str) -> String {
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    let code = lines.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// Which file uses which, by the names of their modules; without the root.
+fn uses(files: &BTreeMap<Module, String>) -> BTreeMap<String, BTreeSet<String>> {
+    let handed_on: BTreeMap<String, Module> = files.get(&Module::new()).map_or_else(BTreeMap::new, |root| {
+        let all = paths(root, &Module::new(), files).into_iter();
+        all.filter_map(|path| Some((path.last()?.clone(), path))).collect()
+    });
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (own, text) in files.iter().filter(|(own, _)| !own.is_empty()) {
+        let found = uses.entry(own.join("::")).or_default();
+        for path in paths(text, own, files) {
+            let path = match path.first() {
+                Some(first) if !files.contains_key(&path[..1]) => handed_on.get(first).cloned(),
+                _ => Some(path),
+            };
+            let Some(used) = path.and_then(|path| file_of(&path, files)) else { continue };
+            if used != *own {
+                found.insert(used.join("::"));
+            }
+        }
+    }
+    uses
+}
+
+/// The file that a path leads into: that of its longest beginning that is a module.
+fn file_of(path: &[String], files: &BTreeMap<Module, String>) -> Option<Module> {
+    let lengths = (1..=path.len()).rev();
+    lengths.map(|length| path[..length].to_vec()).find(|beginning| files.contains_key(beginning))
+}
+
+/// All paths into the crate that a file names, from the crate's root on.
+fn paths(text: &str, own: &Module, files: &BTreeMap<Module, String>) -> Vec<Module> {
+    let mut found = Vec::new();
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut last = ' ';
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let word: &str = &rest[..rest.find(|letter| !is_word(letter)).unwrap_or(rest.len())];
+        if word.is_empty() {
+            // A path begins behind anything but a path.
+            last = letter;
+            rest = &rest[letter.len_utf8()..];
+            continue;
+        }
+        let behind = &rest[word.len()..];
+        if behind.starts_with("::") && last != ':' {
+            let mut start = own.clone();
+            let begins = match word {
+                "crate" => {
+                    start.clear();
+                    true
+                }
+                "super" => start.pop().is_some(),
+                "self" => true,
+                child => {
+                    start.push(child.to_string());
+                    files.contains_key(&start)
+                }
+            };
+            if begins {
+                tree(&behind[2..], &start, &mut found);
+            }
+        }
+        last = 'a';
+        rest = behind;
+    }
+    found
+}
+
+/// The paths of a tree such as `a::{b, c::d}` at the beginning of a text, below `start`; how much of the text they take.
+fn tree(text: &str, start: &Module, found: &mut Vec<Module>) -> usize {
+    let trimmed = text.trim_start();
+    let skipped = text.len() - trimmed.len();
+    if let Some(group) = trimmed.strip_prefix('{') {
+        let mut at = 0;
+        while at < group.len() {
+            match group[at..].chars().next() {
+                Some('}') => return skipped + at + 2,
+                Some(letter) if letter.is_alphanumeric() || letter == '_' || letter == '{' => {
+                    at += tree(&group[at..], start, found).max(1);
+                }
+                Some(letter) => at += letter.len_utf8(),
+                None => break,
+            }
+        }
+        return text.len();
+    }
+    let length =
+        trimmed.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(trimmed.len());
+    let (word, behind) = trimmed.split_at(length);
+    let mut path = start.clone();
+    match word {
+        "super" => drop(path.pop()),
+        "self" | "" => {}
+        _ => path.push(word.to_string()),
+    }
+    let taken = skipped + length;
+    if let Some(more) = behind.strip_prefix("::") {
+        return taken + 2 + tree(more, &path, found);
+    }
+    found.push(path);
+    // What it is called here is no path: `a as b`.
+    let renamed = behind.strip_prefix(" as ").map_or(0, |name| {
+        4 + name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len())
+    });
+    taken + renamed
+}
+
+/// The largest set of files that all reach each other, in order; empty where no two do.
+fn largest(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<&str> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        uses.keys().map(|file| (file.as_str(), reachable(file, uses))).collect();
+    let circle = |file: &&str| -> Vec<&str> {
+        let others = reached[*file].iter().copied();
+        others.filter(|other| reached.get(other).is_some_and(|back| back.contains(*file))).collect()
+    };
+    let circles = reached.keys().copied().map(|file| circle(&file));
+    // The first of the largest, so that it is the same each time.
+    circles.fold(Vec::new(), |best, circle| if circle.len() > best.len() { circle } else { best })
+}
+
+/// Files that are used by a file, directly or by way of others.
+fn reachable<'a>(from: &str, uses: &'a BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&str> = uses[from].iter().map(String::as_str).collect();
+    while let Some(file) = open.pop() {
+        if found.insert(file) {
+            open.extend(uses.get(file).into_iter().flatten().map(String::as_str));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crate_of(files: &[(&str, &str)]) -> BTreeMap<Module, String> {
+        files.iter().map(|(inner, text)| (module(inner), code(text))).collect()
+    }
+
+    #[test]
+    fn uses_are_read_off_paths() {
+        let files = crate_of(&[
+            ("lib.rs", "pub mod a;\nmod b;\nmod c;\npub use b::Shown;\npub use c::{self, d::Deep as Low};"),
+            ("a.rs", "use crate::{Shown, c::{d, self}};\nuse std::fmt::{self, Debug};\n// crate::e"),
+            (
+                "b.rs",
+                "mod own;\nuse own::Thing;\nfn f() -> crate::a::A { x::b::y() }\n#[cfg(test)]\nmod t { use crate::c; }",
+            ),
+            ("b/own.rs", "use super::X;\nuse super::super::c::d::{Y as Z, W};"),
+            ("c.rs", "fn f(d: u32) { d::g() }\nuse crate::Low;"),
+            ("c/d.rs", "fn g() { self::h::i(); }"),
+            ("e/mod.rs", ""),
+        ]);
+        let uses = uses(&files);
+        let of = |file: &str| uses[file].iter().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!(of("a"), ["b", "c", "c::d"]);
+        assert_eq!(of("b"), ["a", "b::own"]);
+        assert_eq!(of("b::own"), ["b", "c::d"]);
+        assert_eq!(of("c"), ["c::d"]);
+        assert_eq!(of("c::d"), [""; 0]);
+        assert_eq!(of("e"), [""; 0]);
+        assert_eq!(largest(&uses), ["a", "b", "b::own"]);
+    }
+
+    #[test]
+    fn the_largest_circle_is_found() {
+        let uses = |pairs: &[(&str, &str)]| {
+            let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for (from, to) in pairs {
+                uses.entry(from.to_string()).or_default().insert(to.to_string());
+                uses.entry(to.to_string()).or_default();
+            }
+            uses
+        };
+        assert!(largest(&uses(&[("a", "b"), ("b", "c"), ("a", "c")])).is_empty());
+        let two = uses(&[("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "c")]);
+        assert_eq!(largest(&two), ["c", "d", "e"]);
+    }
+}
