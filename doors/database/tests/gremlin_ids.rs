@@ -200,3 +200,30 @@ fn an_id_is_given_once_to_whoever_comes_first() {
         assert_eq!(ask(&mut two, "g.V('x').label()"), ["A"]);
     }
 }
+
+/// Many give the same ids at once to vertices of several labels: each id is given once, whoever is first.
+#[test]
+fn ids_that_many_give_at_once_are_given_once() {
+    const IDS: usize = 12;
+    let database = database();
+    let given: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|number| {
+                let mut session = database.session();
+                scope.spawn(move || {
+                    let text = |id| format!("g.addV('L{}').property(T.id, 'x{id}')", (number + id) % 3);
+                    (0..IDS).filter(|id| try_ask(&mut session, &text(*id)).is_ok()).count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    let mut session = database.session();
+    assert_eq!(ask(&mut session, "g.V().id().dedup().count()"), [format!("{given}l")]);
+    assert_eq!(ask(&mut session, "g.V().count()"), [format!("{given}l")]);
+    assert!(given >= 1);
+    for id in 0..IDS {
+        let found = ask(&mut session, &format!("g.V('x{id}').count()"));
+        assert!(found == ["1l"] || found == ["0l"], "{id}: {found:?}");
+    }
+}

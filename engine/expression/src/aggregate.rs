@@ -21,10 +21,12 @@ mod distinct;
 #[cfg(test)]
 mod exact_sum_tests;
 mod pieces;
+mod retractable;
 
 use distinct::DistinctValues;
 pub use model::ExactSum;
 use pieces::Pieces;
+pub use retractable::RetractableSum;
 
 /// The state of one aggregate call in one group.
 #[derive(Clone, Debug)]

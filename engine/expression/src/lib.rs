@@ -32,7 +32,7 @@ pub mod segments;
 pub mod select;
 pub mod vector;
 
-pub use aggregate::{Aggregator, ExactSum};
+pub use aggregate::{Aggregator, ExactSum, RetractableSum};
 pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};

@@ -5,9 +5,11 @@ use crate::limits::LOOK_EVERY;
 use crate::relation::{Relation, Row, hash, state};
 use crate::words::{Word, Words};
 use datalog::{Aggregate, AggregateKind};
+use expression::RetractableSum;
 use hashbrown::{HashMap, HashSet};
+use model::Value;
 use model::compare::total_order;
-use model::{ExactSum, Value};
+use plan::AggregateFunction;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -35,12 +37,8 @@ impl Eq for Ordered {}
 /// What one call keeps of a group.
 enum Kept {
     Count,
-    /// Whole numbers are added up; others are kept: their exact sum is made anew, as Cypher's and Gremlin's are.
-    Sum {
-        whole: i128,
-        numbers: u64,
-        others: BTreeMap<Ordered, u64>,
-    },
+    /// The sum of the finite numbers, which is Cypher's; what else there is is kept beside it.
+    Sum(Box<RetractableSum>, BTreeMap<Ordered, u64>),
     Extreme(BTreeMap<Ordered, u64>),
 }
 
@@ -69,7 +67,11 @@ impl Groups {
     }
     /// Bytes of a group that keeps no value yet: its key, and its calls.
     fn group_bytes(&self) -> usize {
-        size_of::<Word>() * self.aggregate.group + size_of::<Kept>() * self.aggregate.calls.len()
+        let calls = self.aggregate.calls.iter().map(|(kind, _)| match kind {
+            AggregateKind::Sum | AggregateKind::Avg => size_of::<Kept>() + size_of::<RetractableSum>(),
+            _ => size_of::<Kept>(),
+        });
+        size_of::<Word>() * self.aggregate.group + calls.sum::<usize>()
     }
     /// Takes up the input's facts in these states, and tells the output. `is_change` marks what comes and goes; otherwise all is new and
     /// stable. `has_room` is asked now and then, with the bytes of the groups.
@@ -182,41 +184,25 @@ impl Kept {
     fn new(kind: AggregateKind) -> Kept {
         match kind {
             AggregateKind::Count => Kept::Count,
-            AggregateKind::Sum | AggregateKind::Avg => {
-                Kept::Sum { whole: 0, numbers: 0, others: BTreeMap::new() }
-            }
+            AggregateKind::Sum | AggregateKind::Avg => Kept::Sum(Box::default(), BTreeMap::new()),
             AggregateKind::Min | AggregateKind::Max => Kept::Extreme(BTreeMap::new()),
         }
     }
     fn bytes(&self) -> usize {
         match self {
             Kept::Count => 0,
-            Kept::Sum { others: values, .. } | Kept::Extreme(values) => {
-                /// Entries of a node of a tree, and its links.
-                const NODE_ENTRIES: usize = 11;
-                const NODE_BYTES: usize = NODE_ENTRIES * size_of::<(Ordered, u64)>() + 16;
-                // Nodes are half to wholly full; the values are those of the table.
-                (values.len() * 3).div_ceil(2 * NODE_ENTRIES) * NODE_BYTES
-            }
+            Kept::Sum(sum, others) => sum.bytes() + tree_bytes(others),
+            Kept::Extreme(values) => tree_bytes(values),
         }
     }
     fn note(&mut self, value: Value, comes: bool) {
-        let (kept, value) = match self {
+        let kept = match self {
             Kept::Count => return,
-            Kept::Sum { whole, numbers, others } => match value {
-                Value::Int(number) if comes => {
-                    *whole += i128::from(number);
-                    *numbers += 1;
-                    return;
-                }
-                Value::Int(number) => {
-                    *whole -= i128::from(number);
-                    *numbers -= 1;
-                    return;
-                }
-                other => (others, other),
+            Kept::Sum(sum, others) => match sum.update(&value, if comes { 1 } else { -1 }) {
+                true => return,
+                false => others,
             },
-            Kept::Extreme(values) => (values, value),
+            Kept::Extreme(kept) => kept,
         };
         let key = Ordered(value);
         if comes {
@@ -235,22 +221,27 @@ impl Kept {
                 values.first_key_value().map(|(value, _)| value.0.clone())
             }
             Kept::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
-            Kept::Sum { whole, numbers, others } => {
-                if others.is_empty() && kind == AggregateKind::Sum {
-                    return i64::try_from(*whole).ok().map(Value::Int);
+            Kept::Sum(sum, others) => {
+                let values = others.iter().map(|(value, times)| (&value.0, *times));
+                if !values.clone().all(|(value, _)| matches!(value, Value::Float(_))) {
+                    return None;
                 }
-                let mut sum = ExactSum::default();
-                sum.add_integer(*whole);
-                let mut count = *numbers;
-                for (value, times) in others {
-                    let Value::Float(number) = value.0 else { return None };
-                    sum.add_times(number, *times);
-                    count += times;
-                }
-                let sum = sum.value();
-                (count > 0)
-                    .then(|| Value::Float(if kind == AggregateKind::Avg { sum / count as f64 } else { sum }))
+                let function = match kind {
+                    AggregateKind::Avg => AggregateFunction::Average,
+                    _ => AggregateFunction::Sum,
+                };
+                // One that does not fit is none.
+                sum.value(function, values).ok().filter(|value| !value.is_null())
             }
         }
     }
+}
+
+/// Bytes of a tree; the values are those of the table.
+fn tree_bytes(values: &BTreeMap<Ordered, u64>) -> usize {
+    /// Entries of a node of a tree, and its links.
+    const NODE_ENTRIES: usize = 11;
+    const NODE_BYTES: usize = NODE_ENTRIES * size_of::<(Ordered, u64)>() + 16;
+    // Nodes are half to wholly full.
+    (values.len() * 3).div_ceil(2 * NODE_ENTRIES) * NODE_BYTES
 }

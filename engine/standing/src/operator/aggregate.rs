@@ -11,7 +11,7 @@ use crate::row::{Alike, GroupKey, Row};
 use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
 use crate::weight::Weight;
-use expression::{Aggregator, ExactSum};
+use expression::{Aggregator, RetractableSum};
 use model::Value;
 use plan::AggregateFunction;
 use plan::algebra::AggregateCall;
@@ -33,41 +33,20 @@ enum Kept {
 /// A sum from which values can be taken away.
 #[derive(Default)]
 struct Sum {
-    integers: i128,
-    integer_count: isize,
-    floats: ExactSum,
-    float_count: isize,
-    /// What is no number, infinities among it.
+    numbers: RetractableSum,
+    /// What is no finite number.
     others: BTreeMap<Row, isize>,
 }
 
 impl Sum {
     fn update(&mut self, row: Row, diff: isize) {
-        match &row.values()[0] {
-            Value::Int(int) => {
-                self.integers += i128::from(*int) * diff as i128;
-                self.integer_count += diff;
-            }
-            Value::Float(float) if float.is_finite() => {
-                let signed = if diff < 0 { -float } else { *float };
-                (0..diff.unsigned_abs()).for_each(|_| self.floats.add(signed));
-                self.float_count += diff;
-            }
-            _ => keep(&mut self.others, row, diff),
+        if !self.numbers.update(&row.values()[0], diff as i64) {
+            keep(&mut self.others, row, diff);
         }
     }
     fn value(&self, call: &AggregateCall) -> Result<Value, StandingError> {
-        let mut aggregator = Aggregator::new(call.function, false);
-        if self.integer_count > 0 {
-            aggregator.add_integers(self.integer_count as i64, self.integers)?;
-        }
-        if self.float_count > 0 {
-            aggregator.add_floats(self.float_count as i64, &self.floats)?;
-        }
-        for (row, times) in &self.others {
-            (0..*times).try_for_each(|_| aggregator.add(row.values()[0].clone()))?;
-        }
-        Ok(aggregator.finish()?)
+        let others = self.others.iter().map(|(row, times)| (&row.values()[0], (*times).max(0) as u64));
+        Ok(self.numbers.value(call.function, others)?)
     }
 }
 

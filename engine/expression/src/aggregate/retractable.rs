@@ -1,0 +1,66 @@
+//! Sums from which values can be taken away: for answers that are kept true while values come and go.
+//!
+//! Idea: integers are summed in 128 bits and floats exactly, however large on the way, so a value that goes leaves no trace. What is no
+//! finite number (infinities, NaN, durations, what is no number) cannot be taken from a sum: whoever keeps one keeps those beside it, and
+//! hands them in when the answer is made, which is [`Aggregator`]'s.
+
+use super::{Aggregator, ExactSum};
+use crate::EvalError;
+use model::Value;
+use plan::AggregateFunction;
+
+/// Bytes of the parts of a sum of floats, roughly: few numbers need more than eight.
+const FLOAT_PARTS_BYTES: usize = 64;
+
+/// The finite numbers of `sum` and `avg`.
+#[derive(Clone, Debug, Default)]
+pub struct RetractableSum {
+    integers: i128,
+    integer_count: i64,
+    floats: ExactSum,
+    float_count: i64,
+}
+
+impl RetractableSum {
+    /// Adds a value so many times, or takes it away; false if it is no finite number, and so not of the sum.
+    pub fn update(&mut self, value: &Value, times: i64) -> bool {
+        match value {
+            Value::Int(int) => {
+                self.integers += i128::from(*int) * i128::from(times);
+                self.integer_count += times;
+            }
+            Value::Float(float) if float.is_finite() => {
+                let signed = if times < 0 { -float } else { *float };
+                (0..times.unsigned_abs()).for_each(|_| self.floats.add(signed));
+                self.float_count += times;
+            }
+            _ => return false,
+        }
+        true
+    }
+    /// The sum or the average, with the values that are kept beside it, each so many times.
+    ///
+    /// # Errors
+    /// As [`Aggregator::add`] and [`Aggregator::finish`].
+    pub fn value<'v>(
+        &self,
+        function: AggregateFunction,
+        others: impl Iterator<Item = (&'v Value, u64)>,
+    ) -> Result<Value, EvalError> {
+        let mut aggregator = Aggregator::new(function, false);
+        if self.integer_count > 0 {
+            aggregator.add_integers(self.integer_count, self.integers)?;
+        }
+        if self.float_count > 0 {
+            aggregator.add_floats(self.float_count, &self.floats)?;
+        }
+        for (value, times) in others {
+            (0..times).try_for_each(|_| aggregator.add(value.clone()))?;
+        }
+        aggregator.finish()
+    }
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<RetractableSum>() + if self.float_count > 0 { FLOAT_PARTS_BYTES } else { 0 }
+    }
+}
