@@ -71,3 +71,38 @@ impl Direction {
         self.choose(count, edges)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 10,000 vertices and 100,000 edges.
+    fn sides(thresholds: Thresholds, levels: &[(u64, u64)]) -> Vec<bool> {
+        let mut direction = Direction::new(thresholds, 10_000, 100_000);
+        levels.iter().map(|(count, edges)| direction.choose(*count, *edges) == Side::Below).collect()
+    }
+
+    #[test]
+    fn a_search_goes_below_where_much_is_open_and_back_where_little_is() {
+        // The second level has more than a quarter of the edges; a level of few vertices is always taken from above.
+        let levels = [(10, 100), (1_000, 30_000), (3_000, 40_000), (600, 5_000), (500, 10), (40, 10)];
+        assert_eq!(sides(SINGLE, &levels), [false, true, true, true, false, false]);
+        // As many edges as the threshold, and one more.
+        assert_eq!(sides(SINGLE, &[(1_000, 25_000)]), [false]);
+        assert_eq!(sides(SINGLE, &[(1_000, 25_001)]), [true]);
+        // What was handled is left no more: a quarter of the rest is less.
+        assert_eq!(sides(SINGLE, &[(1_000, 20_000), (1_000, 20_001)]), [false, true]);
+        // Fewer than one vertex in so many.
+        assert_eq!(sides(SINGLE, &[(39, 90_000)]), [false]);
+        assert_eq!(sides(SINGLE, &[(40, 90_000)]), [true]);
+        assert_eq!(sides(SINGLE, &[(1_000, 50_000), (556, 1), (555, 1)]), [true, true, false]);
+        assert_eq!(sides(LANES, &[(1_000, 16_667)]), [true]);
+        let mut direction = Direction::new(SINGLE, 10_000, 100_000);
+        assert_eq!((direction.asks_edges(39), direction.asks_edges(40)), (false, true));
+        assert_eq!(direction.choose(1_000, 90_000), Side::Below);
+        assert!(!direction.asks_edges(5_000), "from below, only vertices are counted");
+        let mut lanes = Direction::new(SINGLE, 10_000, 100_000);
+        let chosen: Vec<Side> = (0..2).map(|_| lanes.choose_among_all(1_000, 20_000)).collect();
+        assert_eq!(chosen, [Side::Above, Side::Above]);
+    }
+}

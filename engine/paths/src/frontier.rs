@@ -177,3 +177,29 @@ pub(crate) fn checked_sources(sources: &[u32], bound: u32) -> Result<Vec<u32>, c
         _ => Ok(sorted),
     }
 }
+
+#[cfg(test)]
+mod bitmap_tests {
+    use super::Bitmap;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_bitmap_is_a_set() {
+        for bound in [1, 63, 64, 65, 200, 1_000_u32] {
+            let (mut bits, mut set) = (Bitmap::new(bound), BTreeSet::new());
+            let mut state = u64::from(bound);
+            for _ in 0..3 * bound {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let vertex = (state >> 33) as u32 % bound;
+                assert_eq!(bits.contains(vertex), set.contains(&vertex));
+                assert_eq!(bits.insert(vertex), set.insert(vertex));
+                let from = (state >> 20) as u32 % bound;
+                let wanted = (from..bound).find(|vertex| !set.contains(vertex));
+                assert_eq!(bits.next_clear(from, bound), wanted, "from {from} below {bound}");
+            }
+            assert_eq!(bits.bytes(), (bound as usize).div_ceil(64) * 8);
+            bits.clear();
+            assert_eq!(bits.next_clear(0, bound), Some(0));
+        }
+    }
+}

@@ -109,7 +109,7 @@ impl Checker {
             return self.aggregated(head, relation, scope);
         }
         let terms = head.terms.iter().map(|term| scope.head_term(term)).collect::<Result<_, _>>()?;
-        scope.close(head.span)?;
+        scope.close()?;
         self.push_rule(relation, terms, &scope, head.span);
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Checker {
                 scope.named().map(Term::Slot).filter(|slot| !columns.contains(slot)).collect::<Vec<_>>();
             columns.extend(others);
         }
-        scope.close(head.span)?;
+        scope.close()?;
         let name = head.name.to_string();
         let input = self.invent(&format!("{name}@bindings"), columns.len(), Source::Rules, head.span)?;
         self.push_rule(input, columns, &scope, head.span);

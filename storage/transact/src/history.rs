@@ -69,8 +69,11 @@ impl FromStr for History {
             "none" => Ok(History::None),
             "forever" => Ok(History::Forever),
             span => {
-                let (name, unit) = UNITS.iter().find(|(name, _)| span.ends_with(name)).ok_or_else(usage)?;
-                let number: f64 = span.trim_end_matches(name).trim().parse().map_err(|_| usage())?;
+                let (number, unit) = UNITS
+                    .iter()
+                    .find_map(|(name, unit)| Some((span.strip_suffix(name)?, unit)))
+                    .ok_or_else(usage)?;
+                let number: f64 = number.trim().parse().map_err(|_| usage())?;
                 let span = Duration::try_from_secs_f64(number * *unit as f64).map_err(|_| usage())?;
                 if span.is_zero() { Err(usage()) } else { Ok(History::Span(span)) }
             }
@@ -143,8 +146,18 @@ mod tests {
             assert_eq!(history.to_string(), text);
             assert_eq!(History::of_number(history.number()), history);
         }
-        assert_eq!("4w".parse::<History>().unwrap().to_string(), "28d");
-        for wrong in ["", "d", "-1d", "7", "0s", "7 years", "nan d", "1e300w"] {
+        for (text, wanted) in [
+            ("4w", "28d"),
+            (" 2 H ", "2h"),
+            ("1.5m", "90s"),
+            ("60s", "1m"),
+            ("24h", "1d"),
+            ("FOREVER", "forever"),
+        ] {
+            assert_eq!(text.parse::<History>().unwrap().to_string(), wanted, "{text}");
+        }
+        assert_eq!(History::Span(Duration::ZERO).to_string(), "0s");
+        for wrong in ["", "d", "-1d", "7", "0s", "7 years", "nan d", "1e300w", "12hh", "1dd", "x5m", "infh"] {
             assert!(wrong.parse::<History>().is_err(), "{wrong}");
         }
     }

@@ -147,11 +147,10 @@ impl RuleScope {
         }
     }
     /// Every variable must be bound by now.
-    pub fn close(&self, head: Span) -> Result<(), DatalogError> {
+    pub fn close(&self) -> Result<(), DatalogError> {
         let Some(free) = self.variables.iter().find(|variable| !variable.is_bound) else { return Ok(()) };
         let name = free.name.as_deref().unwrap_or("_");
-        let span = if free.span.end > 0 { free.span } else { head };
-        Err(DatalogError::new(ErrorKind::Unbound, format!("nothing binds `{name}`"), span).with_hint(
+        Err(DatalogError::new(ErrorKind::Unbound, format!("nothing binds `{name}`"), free.span).with_hint(
             "a variable needs a positive atom of the body, or an equation whose other side is known",
         ))
     }

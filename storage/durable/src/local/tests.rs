@@ -7,7 +7,7 @@ use world::disk::{Faults, RealDisk, SimDisk};
 use world::files::TemporaryFolder;
 
 use super::*;
-use crate::testing::{SMALL, is_named_damage, shared, sim};
+use crate::testing::{Entry, SMALL, is_named_damage, shared, sim};
 use crate::{Volatile, verify};
 
 /// A counter for each key: commits add, checkpoints keep the sums.
@@ -203,4 +203,74 @@ fn a_volatile_store_keeps_order_and_nothing_else() {
     assert_eq!((store.last_place(), store.recover(1).unwrap().count()), (3, 0));
     assert!(!store.is_durable() && store.begin_checkpoint(3).err() == Some(DurableError::Volatile));
     assert_eq!(store.latest_checkpoint(), Ok(None));
+}
+
+struct Nothing;
+
+impl crate::Meddler for Nothing {}
+
+/// Whatever a store can be asked, as text.
+fn told(store: &dyn BackingStore) -> String {
+    let anchors = store.anchors();
+    let manifests: Vec<_> = anchors
+        .iter()
+        .filter(|anchor| anchor.sequence > 0)
+        .map(|anchor| store.anchor_manifest(anchor))
+        .collect();
+    let facts = (store.last_place(), store.history(), store.log_bytes(), store.is_durable());
+    let from = store.latest_checkpoint().unwrap().map_or(1, |(place, _)| place + 1);
+    let records: Vec<Entry> = store
+        .recover(from)
+        .unwrap()
+        .map(|record| record.map(|record| (record.place, record.payload)).unwrap())
+        .collect();
+    format!("{facts:?} {anchors:?} {manifests:?} {:?} {records:?}", store.latest_checkpoint())
+}
+
+/// All files but the one that tells databases apart.
+fn files(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
+    let all = disk.contents().into_iter();
+    all.filter(|(path, _)| !path.ends_with("IDENTITY")).collect()
+}
+
+/// Two stores are asked the same: one is a folder, the other a folder with somebody before it who changes nothing.
+#[test]
+fn who_meddles_with_nothing_changes_nothing() {
+    for seed in 0..20 {
+        let ((one, root), (other, _)) = (sim(), sim());
+        let plain = open(&one, &root).unwrap();
+        let meddled = crate::Meddled::new(open(&other, &root).unwrap(), Nothing);
+        let stores: [&dyn BackingStore; 2] = [&plain, &meddled];
+        let (mut chance, mut place, mut history, mut counters) =
+            (Chance::seeded(seed), 0, 0, Counters::default());
+        for _ in 0..60 {
+            let (action, payload, number) =
+                (chance.below(10), chance.bytes(2 + chance.clone().index(60)), chance.below(9));
+            for store in stores {
+                match action {
+                    0 => checkpoint(store, place, &counters).unwrap(),
+                    1 => store.set_history(number).unwrap(),
+                    2 => store.keep_anchors(&[place, number]).unwrap(),
+                    3 => store.close().unwrap(),
+                    4 | 5 => {
+                        store.append(&[(place + 1, &payload)]).unwrap();
+                        store.sync().unwrap();
+                    }
+                    _ => store.append_and_sync(&[(place + 1, &payload)]).unwrap(),
+                }
+            }
+            if action >= 4 {
+                place += 1;
+                counters.add(&payload);
+            }
+            history = if action == 1 { number } else { history };
+            assert_eq!((plain.history(), plain.last_place()), (history, place), "seed {seed}");
+            assert_eq!(told(&plain), told(&meddled), "seed {seed}");
+            assert!(files(&one) == files(&other), "seed {seed}");
+        }
+        drop((plain, meddled));
+        let (plain, meddled) = (open(&one, &root).unwrap(), open(&other, &root).unwrap());
+        assert_eq!((told(&plain), plain.history()), (told(&meddled), history));
+        assert_eq!(recover(&plain).unwrap(), (place, counters));
+    }
 }
