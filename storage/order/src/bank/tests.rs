@@ -240,3 +240,29 @@ fn tau_follows_what_prevails() {
         assert_eq!(gatekeepers.tau().us(), crate::tau::TAU_MAX_US);
     }
 }
+
+/// Of two stamps one comes first, or they are concurrent: and each says the same of the other.
+#[test]
+fn stamps_are_ordered_by_what_they_know() {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let stamp = |epoch, gatekeeper, vector: &[u64]| {
+        Stamp::from_parts(epoch, gatekeeper, vector.to_vec()).expect("its own counter is above 0")
+    };
+    let cases = [
+        (stamp(0, 0, &[1, 0]), stamp(0, 0, &[1, 0]), Some(Equal)),
+        (stamp(0, 0, &[1, 0]), stamp(0, 0, &[2, 0]), Some(Less)),
+        (stamp(0, 0, &[1, 0]), stamp(0, 1, &[1, 1]), Some(Less)),
+        (stamp(0, 0, &[2, 0]), stamp(0, 1, &[1, 1]), None),
+        (stamp(0, 0, &[5, 0]), stamp(1, 1, &[0, 1]), Some(Less)),
+        (stamp(2, 0, &[1, 0]), stamp(1, 0, &[9, 9]), Some(Greater)),
+    ];
+    for (one, other, order) in cases {
+        assert_eq!((one.compare(&other), other.compare(&one)), (order, order.map(|order| order.reverse())));
+        assert_eq!(
+            (one.precedes(&other), other.precedes(&one)),
+            (order == Some(Less), order == Some(Greater))
+        );
+        assert_eq!(one.is_concurrent_with(&other), order.is_none(), "{one} {other}");
+    }
+    assert!(Stamp::from_parts(0, 0, vec![0, 1]).is_none() && Stamp::from_parts(0, 2, vec![1, 1]).is_none());
+}

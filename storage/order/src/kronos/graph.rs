@@ -525,3 +525,64 @@ impl EventGraph {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod damage_tests {
+    use super::*;
+
+    /// Events 0 → 1 → 2 and 3, of which 1 has no reference; 4 and 5 are free.
+    fn graph() -> EventGraph {
+        let mut graph = EventGraph::new(7, GraphLimits::default());
+        let events = graph.create_events(6).expect("there is room");
+        let mut search = std::mem::take(&mut graph.search);
+        for (from, to) in [(0, 1), (1, 2)] {
+            graph.connect(&mut search, from, to).expect("there is room");
+        }
+        graph.search = search;
+        graph.release_refs(&[events[1], events[4], events[5]]).expect("they are held");
+        graph.check();
+        graph
+    }
+
+    type Damage = fn(&mut EventGraph);
+
+    /// Whatever is wrong with a graph that was read is found, each by itself, and what is right at the border is not.
+    #[test]
+    fn every_damage_is_found() {
+        let damages: [(&str, Damage); 16] = [
+            ("a level too high", |graph| graph.event_mut(3).level = LEVEL_LARGEST as i64 + 1),
+            ("a level too low", |graph| graph.event_mut(3).level = -(LEVEL_LARGEST as i64) - 1),
+            ("an edge down", |graph| graph.event_mut(1).level = graph.level(0) - 1),
+            ("an edge on one level", |graph| graph.event_mut(1).level = graph.level(0)),
+            ("one predecessor too many", |graph| graph.event_mut(2).predecessors += 1),
+            ("one predecessor too few", |graph| graph.event_mut(2).predecessors -= 1),
+            ("garbage", |graph| {
+                graph.event_mut(3).references = 0;
+                graph.counts.references -= 1;
+            }),
+            ("a reference that is not counted", |graph| graph.event_mut(3).references += 1),
+            ("an event that is not there", |graph| graph.counts.events += 1),
+            ("an edge that is not there", |graph| graph.counts.edges -= 1),
+            ("a free slot that lives", |graph| graph.free.push(3)),
+            ("a free slot that is listed twice", |graph| graph.free.push(4)),
+            ("a free slot that is not listed", |graph| graph.free.truncate(1)),
+            ("a free slot with a reference", |graph| graph.event_mut(4).references = 1),
+            ("a free slot with an edge", |graph| graph.event_mut(4).after = graph.event(0).after),
+            ("a slot that is used up, and listed", |graph| graph.event_mut(4).generation = graph.nonce),
+        ];
+        for (what, damage) in damages {
+            let mut damaged = graph();
+            damage(&mut damaged);
+            assert!(damaged.verify().is_err(), "{what}");
+        }
+        for level in [LEVEL_LARGEST as i64, -(LEVEL_LARGEST as i64), 0] {
+            let mut sound = graph();
+            sound.event_mut(3).level = level;
+            assert_eq!(sound.verify(), Ok(()), "{level}");
+        }
+        let mut used_up = graph();
+        let last = used_up.free.pop().expect("two are free");
+        used_up.event_mut(last).generation = used_up.nonce;
+        assert_eq!(used_up.verify(), Ok(()));
+    }
+}

@@ -194,6 +194,12 @@ mod tests {
         let count = SEGMENT_WORDS as u32 * 2 + 1;
         (0..count).for_each(|target| lists.push(&mut list, target));
         assert!(lists.targets(&list).iter().copied().eq(0..count));
+        // Segments of the smaller classes, too, that it outgrew.
+        assert!(lists.bytes() >= count as usize * 4 && lists.bytes() % 4 == 0, "{}", lists.bytes());
+        let words: usize =
+            lists.classes.iter().flat_map(|class| &class.segments).map(|segment| segment.len()).sum();
+        let free: usize = lists.classes.iter().map(|class| class.free.capacity()).sum();
+        assert_eq!(lists.bytes(), 4 * words + 4 * free);
         (0..count).rev().for_each(|target| assert_eq!(lists.pop(&mut list), Some(target)));
         assert_eq!(list.len(), 0);
     }
