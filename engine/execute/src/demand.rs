@@ -218,9 +218,13 @@ impl DemandPort {
     pub(crate) fn piece(&self, made: usize, batch_rows: usize) -> usize {
         self.piece.min(batch_rows).min(made.saturating_add(self.left))
     }
-    /// Should even fewer rows be handed on, once a slice of work is done?
+    /// Should even fewer rows be handed on, once a slice of work is done? Where each row that is made counts for its outer row, the maker knows
+    /// by itself when to stop.
     pub(crate) fn is_eager(&self, batch_rows: usize) -> bool {
-        self.is_few() && (self.by_row.is_some() || self.piece < batch_rows)
+        match self.by_row {
+            Some(_) => self.takes_turns(),
+            None => self.is_few() && self.piece < batch_rows,
+        }
     }
     /// Rows were handed on, and the next piece is larger. May the consumer find that it has enough, so that it should be asked first?
     pub(crate) fn handed_on(&mut self, batch_rows: usize) -> bool {
