@@ -17,7 +17,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("doors/shell", 6),
     ("engine/dataflow", 26),
     ("engine/execute", 8),
-    ("engine/expression", 17),
+    ("engine/expression", 4),
     ("engine/paths", 6),
     ("engine/standing", 32),
     ("engine/traverse", 13),

@@ -1,6 +1,7 @@
 //! What can go wrong while an expression is compiled or evaluated: a stable code, a message for the user, and a hint.
 
 use model::Value;
+use plan::Function;
 use std::fmt;
 
 /// The class of an error; its code is stable and is what drivers see.
@@ -105,15 +106,37 @@ impl EvalError {
     }
 }
 
+/// The error of a function given a type it does not take.
+pub(crate) fn takes(function: Function, expected: &str, found: &Value) -> EvalError {
+    EvalError::wrong_type(&format!("{}()", function.name()), expected, found)
+}
+
 /// A value as messages show it: its type, and small values themselves.
 pub fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_string(),
         Value::Bool(truth) => format!("the Boolean {truth}"),
         Value::Int(int) => format!("the Integer {int}"),
-        Value::Float(float) => format!("the Float {}", super::functions::convert::float_text(*float)),
+        Value::Float(float) => format!("the Float {}", float_text(*float)),
         Value::String(text) if text.chars().count() <= SHOWN_CHARACTERS_MAX => format!("the String {text:?}"),
         other => format!("a {}", other.value_type().name()),
+    }
+}
+
+/// A float as Cypher prints it: shortest digits that read back the same, with an exponent outside 10^-3 to 10^7.
+pub fn float_text(float: f64) -> String {
+    if float.is_nan() {
+        "NaN".to_string()
+    } else if float.is_infinite() {
+        if float > 0.0 { "Infinity".to_string() } else { "-Infinity".to_string() }
+    } else if float == 0.0 || (1e-3..1e7).contains(&float.abs()) {
+        format!("{float:?}")
+    } else {
+        let text = format!("{float:E}");
+        match text.split_once('E') {
+            Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+            _ => text,
+        }
     }
 }
 

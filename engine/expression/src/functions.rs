@@ -103,11 +103,6 @@ fn random_uuid(scope: &Scope<'_>) -> Value {
     ))
 }
 
-/// The error of a function given a type it does not take.
-fn takes(function: Function, expected: &str, found: &Value) -> EvalError {
-    EvalError::wrong_type(&format!("{}()", function.name()), expected, found)
-}
-
 /// Where values of this type stand in Gremlin's order.
 pub fn type_place(value: &Value) -> i64 {
     match value {

@@ -1,7 +1,6 @@
 //! Conversions between types, and values as text.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, float_text, takes};
 use crate::metered;
 use model::Value;
 use model::temporal;
@@ -95,23 +94,6 @@ pub fn text_of(value: &Value) -> Option<String> {
         Value::Point(point) => point.to_string(),
         other => temporal::text(other)?,
     })
-}
-
-/// A float as Cypher prints it: shortest digits that read back the same, with an exponent outside 10^-3 to 10^7.
-pub fn float_text(float: f64) -> String {
-    if float.is_nan() {
-        "NaN".to_string()
-    } else if float.is_infinite() {
-        if float > 0.0 { "Infinity".to_string() } else { "-Infinity".to_string() }
-    } else if float == 0.0 || (1e-3..1e7).contains(&float.abs()) {
-        format!("{float:?}")
-    } else {
-        let text = format!("{float:E}");
-        match text.split_once('E') {
-            Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
-            _ => text,
-        }
-    }
 }
 
 /// Most distinct element types that `valueType()` names of one list.

@@ -1,7 +1,7 @@
 //! `toIntegerList` and its kin: each element converted, null where it cannot be.
 
-use super::{convert, takes};
-use crate::error::EvalError;
+use super::convert;
+use crate::error::{EvalError, takes};
 use model::Value;
 use plan::Function;
 

@@ -1,7 +1,6 @@
 //! Functions of vertices, edges and paths.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use crate::metered;
 use crate::scope::Scope;
 use model::{EdgeRef, KeyId, Value, VertexId};

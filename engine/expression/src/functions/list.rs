@@ -1,7 +1,6 @@
 //! Functions of lists, and those that take lists and texts alike.
 
-use super::takes;
-use crate::error::{ErrorClass, EvalError};
+use crate::error::{ErrorClass, EvalError, takes};
 use crate::metered;
 use model::Value;
 use plan::Function;

@@ -1,7 +1,7 @@
 //! `normalize` and `IS NORMALIZED`: the normal forms of Unicode (UAX #15).
 
-use super::{takes, text};
-use crate::error::EvalError;
+use super::text;
+use crate::error::{EvalError, takes};
 use crate::operators::{TEXT_BYTES_MAX, check_size};
 use model::Value;
 use plan::Function;

@@ -1,7 +1,6 @@
 //! Functions of numbers.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use crate::operators::as_float;
 use model::Value;
 use plan::Function;

@@ -1,7 +1,6 @@
 //! `vector.similarity.cosine` and `vector.similarity.euclidean`: how near two lists of numbers are, from 0 to 1.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use model::Value;
 use plan::Function;
 

@@ -1,7 +1,6 @@
 //! Functions of points; what they mean stands in [`model::point`].
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use model::{Value, point};
 use plan::Function;
 use std::sync::Arc;

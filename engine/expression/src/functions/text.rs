@@ -1,7 +1,6 @@
 //! Functions of texts. Positions and lengths count characters.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use crate::metered::{self, Growing};
 use crate::operators::{TEXT_BYTES_MAX, check_size};
 use model::Value;

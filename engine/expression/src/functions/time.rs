@@ -1,7 +1,6 @@
 //! Functions of temporal values; what they mean stands in [`model::temporal`]. Without a zone of their own, clocks show UTC.
 
-use super::takes;
-use crate::error::EvalError;
+use crate::error::{EvalError, takes};
 use crate::scope::Scope;
 use model::temporal::{Kind, Zone, between, build, truncate};
 use model::{Map, Value};

@@ -1,7 +1,7 @@
 //! `trim`, `ltrim`, `rtrim` and `btrim`: blanks, or given characters, are taken from the ends of a text.
 
-use super::{takes, text};
-use crate::error::EvalError;
+use super::text;
+use crate::error::{EvalError, takes};
 use model::Value;
 use plan::Function;
 
