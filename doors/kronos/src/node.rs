@@ -2,7 +2,8 @@
 //!
 //! Idea: a request goes into the inbox. Whoever put it there takes the replica, if nobody has it, and steps it once with all that waits: so a lone
 //! call is carried out on the thread that read it, and wakes no other one. Where others have put requests there meanwhile, the thread goes on with
-//! them, so that no call is held up by those behind it. The thread also ticks.
+//! them, so that no call is held up by those behind it. Where steps are slow, since the disk is, the thread makes all of them: the threads that read have
+//! other connections to serve. The thread also ticks.
 //! Invariants: every call that was taken is answered once, also where the replica ends; what lies in the inbox is seen by whoever has the replica, or
 //! by whoever looks after it was given back.
 //! Cost: one sync of the log for all proposals that came while the last one ran.
@@ -14,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 use replicate::{Input, Replica, ReplicateError};
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 use world::chance::Chance;
 use world::clock::{Clock, RealClock, monotonic_ns};
@@ -26,6 +27,9 @@ pub(crate) const TICK: Duration = Duration::from_millis(30);
 const INBOX_MAX: usize = 65_536;
 /// What one step takes at the most, so that ticks are not late.
 const STEP_INPUTS_MAX: usize = 4_096;
+
+/// A caller steps the replica only while steps take no longer: a few syncs of a good disk.
+const CALLER_STEP_NS_MAX: u64 = 1_000_000;
 
 /// The way to the replica.
 #[derive(Clone)]
@@ -39,6 +43,8 @@ struct Driven {
     driver: Mutex<Driver>,
     /// For the thread: there is more to do, or it has ended.
     wake: Signal,
+    /// How long the latest step took that had anything to do.
+    step_ns: AtomicU64,
 }
 
 impl Node {
@@ -65,23 +71,27 @@ impl Node {
             next_tick_ns: monotonic_ns(),
         };
         let driver = Mutex::new(Driver { running: Some(running), ended: Ok(()) });
-        let driven = Arc::new(Driven { driver, wake: Signal::new() });
+        let driven = Arc::new(Driven { driver, wake: Signal::new(), step_ns: AtomicU64::new(0) });
         let node = Node { inbox, driven: Some(driven.clone()) };
         let own = node.clone();
         (node, threads::spawn("kronos-replica", move || own.run(&driven)))
     }
 
-    /// Hands a request over, unless too much is waiting. Where the replica is idle, the request has been taken when this returns.
+    /// Hands a request over, unless too much is waiting. Where the replica is idle and quick, the request has been taken when this returns.
     pub(crate) fn send(&self, request: Request) -> Result<(), Undelivered> {
         self.inbox.try_send(request).map_err(|error| match error {
             TrySendError::Full(_) => Undelivered::Busy,
             TrySendError::Disconnected(_) => Undelivered::Stopping,
         })?;
         let Some(driven) = &self.driven else { return Ok(()) };
+        if driven.step_ns.load(Ordering::Relaxed) > CALLER_STEP_NS_MAX {
+            driven.wake.raise();
+            return Ok(());
+        }
         // The request is in the inbox before the replica is found taken, and the inbox is looked into after the replica was given back.
         fence(Ordering::SeqCst);
         let Some(mut driver) = driven.driver.try_lock() else { return Ok(()) };
-        let is_left = driver.step(self);
+        let is_left = driven.step(&mut driver, self);
         drop(driver);
         fence(Ordering::SeqCst);
         if is_left || !self.inbox.is_empty() {
@@ -103,7 +113,7 @@ impl Node {
     fn run(&self, driven: &Driven) -> Result<(), ReplicateError> {
         loop {
             let mut driver = driven.driver.lock();
-            while driver.step(self) {}
+            while driven.step(&mut driver, self) {}
             let Some(running) = &driver.running else { return std::mem::replace(&mut driver.ended, Ok(())) };
             let left = Duration::from_nanos(running.next_tick_ns.saturating_sub(monotonic_ns()));
             drop(driver);
@@ -112,6 +122,19 @@ impl Node {
                 driven.wake.wait_for(left);
             }
         }
+    }
+}
+
+impl Driven {
+    /// One step of the replica that the caller has. Is there anything left to do at once?
+    fn step(&self, driver: &mut Driver, node: &Node) -> bool {
+        let is_idle = node.inbox.is_empty();
+        let begun_ns = monotonic_ns();
+        let is_left = driver.step(node);
+        if !is_idle {
+            self.step_ns.store(monotonic_ns() - begun_ns, Ordering::Relaxed);
+        }
+        is_left
     }
 }
 
