@@ -18,7 +18,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("engine/dataflow", 26),
     ("engine/execute", 8),
     ("engine/expression", 4),
-    ("engine/paths", 6),
+    ("engine/paths", 4),
     ("engine/standing", 32),
     ("engine/traverse", 13),
     ("language/cypher", 5),

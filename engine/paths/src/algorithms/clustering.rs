@@ -11,8 +11,8 @@
 mod core;
 mod lists;
 
-use super::Field;
 use super::crew::{Staged, Stretch};
+use super::field::Field;
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::work::Work;
