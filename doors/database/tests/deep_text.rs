@@ -7,6 +7,8 @@
 
 #[path = "deep_text/grammar.rs"]
 mod grammar;
+#[path = "deep_text/growth.rs"]
+mod growth;
 
 use grammar::{CLAUSES, EXPRESSIONS, Production, RULES, TRAVERSALS};
 use std::io::{BufRead, BufReader};
@@ -34,6 +36,10 @@ const PROCESS_BYTES_MAX: u64 = 1_500 << 20;
 /// Names the child's part of the work.
 const PART: &str = "TANGLEWOOD_DEEP_TEXT";
 const LONG: &str = "TANGLEWOOD_DEEP_TEXT_LONG";
+/// The one production that the child is about, for who looks closer.
+const ONLY: &str = "TANGLEWOOD_DEEP_TEXT_ONLY";
+/// The child measures how the time of a text grows with its size.
+const GROWTH: &str = "TANGLEWOOD_DEEP_TEXT_GROWTH";
 /// The production that the child begins with.
 const FROM: &str = "TANGLEWOOD_DEEP_TEXT_FROM";
 
@@ -90,7 +96,20 @@ fn child() {
     let work = move || {
         let (mut database, mut faults) = (database(), Vec::new());
         let from = std::env::var(FROM).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let only = std::env::var(ONLY).ok();
         for (name, text) in &productions[from..] {
+            if only.as_ref().is_some_and(|only| only != name) {
+                continue;
+            }
+            if std::env::var_os(GROWTH).is_some() {
+                faults.extend(growth::measure(
+                    &part,
+                    (*name, *text),
+                    &mut database,
+                    std::env::var_os(LONG).is_some(),
+                ));
+                continue;
+            }
             for size in sizes {
                 println!("ask {name} {size}");
                 let text = text(*size);
@@ -119,10 +138,10 @@ fn child() {
 }
 
 /// Asks all texts of a part in children; what they did not survive. Behind a production that ends a child another goes on.
-fn run(part: &str, productions: &[Production], long: bool) -> Vec<String> {
+fn run(part: &str, productions: &[Production], forms: &[&str]) -> Vec<String> {
     let (mut faults, mut from) = (Vec::new(), 0);
     while from < productions.len() {
-        let Err((last, fault)) = run_from(part, from, long) else { break };
+        let Err((last, fault)) = run_from(part, from, forms) else { break };
         faults.push(fault);
         let at = productions.iter().position(|(name, _)| last.contains(&format!("ask {name} ")));
         from = at.map_or(productions.len(), |at| at + 1);
@@ -131,12 +150,12 @@ fn run(part: &str, productions: &[Production], long: bool) -> Vec<String> {
 }
 
 /// The last text that was asked, and what became of the child.
-fn run_from(part: &str, from: usize, long: bool) -> Result<(), (String, String)> {
+fn run_from(part: &str, from: usize, forms: &[&str]) -> Result<(), (String, String)> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture"]).env(PART, part).env(FROM, from.to_string());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    if long {
-        command.env(LONG, "1");
+    for form in forms {
+        command.env(form, "1");
     }
     let mut child = command.spawn().unwrap();
     let (said, heard) = mpsc::channel();
@@ -176,20 +195,31 @@ fn run_from(part: &str, from: usize, long: bool) -> Result<(), (String, String)>
     Err((last, fault))
 }
 
-fn all(long: bool) {
+fn all(forms: &'static [&'static str]) {
     let runs: Vec<_> =
-        PARTS.iter().map(|(part, texts)| std::thread::spawn(move || run(part, texts, long))).collect();
+        PARTS.iter().map(|(part, texts)| std::thread::spawn(move || run(part, texts, forms))).collect();
     let faults: Vec<String> = runs.into_iter().flat_map(|run| run.join().unwrap()).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn no_text_is_too_deep_or_too_wide() {
-    all(false);
+    all(&[]);
 }
 
 #[test]
 #[ignore = "soak: all sizes of all productions, some minutes"]
 fn no_text_of_any_size_is_too_deep_or_too_wide() {
-    all(true);
+    all(&[LONG]);
+}
+
+#[test]
+fn the_time_of_a_text_grows_as_its_size() {
+    all(&[GROWTH]);
+}
+
+#[test]
+#[ignore = "soak: sizes up to 320,000 of all productions, some minutes"]
+fn the_time_of_a_wide_text_grows_as_its_size() {
+    all(&[GROWTH, LONG]);
 }

@@ -14,6 +14,7 @@ mod case;
 mod check;
 mod create;
 mod dynamic;
+mod entries;
 mod expression;
 mod function;
 mod group;
@@ -34,6 +35,7 @@ mod types;
 mod update;
 mod value;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use plan::expr::{Expr, Name, Var};
@@ -95,6 +97,8 @@ pub(crate) struct Lowerer<'t> {
     text: &'t str,
     variables: Vec<Name>,
     parameters: Vec<Name>,
+    /// The same, to be found.
+    known_parameters: HashSet<Name>,
     hints: Vec<String>,
     mode: Mode,
     in_transactions: Option<Box<plan::statement::InTransactions>>,
@@ -116,6 +120,7 @@ impl<'t> Lowerer<'t> {
             text,
             variables: Vec::new(),
             parameters: Vec::new(),
+            known_parameters: HashSet::new(),
             hints: Vec::new(),
             mode: Mode::Run,
             in_transactions: None,
@@ -155,11 +160,12 @@ impl<'t> Lowerer<'t> {
     }
 
     fn parameter(&mut self, name: &str) -> Name {
-        if let Some(known) = self.parameters.iter().find(|known| known.as_ref() == name) {
+        if let Some(known) = self.known_parameters.get(name) {
             return known.clone();
         }
         let name: Name = Arc::from(name);
         self.parameters.push(name.clone());
+        self.known_parameters.insert(name.clone());
         name
     }
 

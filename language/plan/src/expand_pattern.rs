@@ -6,6 +6,7 @@
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};
 use crate::pattern::{PathMode, PatternVertex};
+use crate::vars::Vars;
 use model::Direction;
 
 /// For each input row, the paths of a pattern from a bound vertex; with `into`, those to another.
@@ -78,12 +79,12 @@ impl ExpandPattern {
         vec![self.edges, self.rounds, self.to]
     }
     /// Variables that are bound inside only.
-    pub fn local(&self) -> Vec<Var> {
-        let part = |part: &PatternPart| -> Vec<Var> {
+    pub fn local(&self) -> Vars {
+        let part = |part: &PatternPart| -> Vars {
             let vertices = part.vertices.iter().map(|vertex| vertex.variable);
             vertices.chain(part.edges.iter().map(|edge| edge.variable)).collect()
         };
-        let mut local: Vec<Var> = self.parts.iter().flat_map(part).collect();
+        let mut local: Vars = self.parts.iter().flat_map(part).collect();
         local.extend([self.edges, self.rounds]);
         local.extend((!self.into).then_some(self.to));
         local.retain(|var| *var != self.from && !(self.into && *var == self.to));

@@ -5,6 +5,7 @@
 
 use crate::algebra::Plan;
 use crate::functions::Function;
+use crate::vars::Vars;
 use model::Value;
 use std::sync::Arc;
 
@@ -327,15 +328,15 @@ impl Expr {
         }
     }
     /// Row variables this expression reads (those bound inside it excluded), each once, in order of first use.
-    pub fn free_variables(&self) -> Vec<Var> {
-        let mut found = Vec::new();
+    pub fn free_variables(&self) -> Vars {
+        let mut found = Vars::new();
         self.collect_free(&mut Vec::new(), &mut found);
         found
     }
-    fn collect_free(&self, bound: &mut Vec<Var>, found: &mut Vec<Var>) {
+    fn collect_free(&self, bound: &mut Vec<Var>, found: &mut Vars) {
         let mut note = |var: Var| {
-            if !bound.contains(&var) && !found.contains(&var) {
-                found.push(var)
+            if !bound.contains(&var) {
+                found.add(var)
             }
         };
         match self {

@@ -34,6 +34,7 @@ pub mod statement;
 pub mod statistics;
 pub mod types;
 pub mod users;
+mod vars;
 pub mod walk;
 pub mod wanted;
 
@@ -46,4 +47,5 @@ pub use optimize::{normalize, optimize};
 pub use pattern::{Pattern, PatternEdge, PatternVertex};
 pub use statement::{Statement, StatementKind};
 pub use statistics::Planning;
+pub use vars::Vars;
 pub use wanted::Wanted;

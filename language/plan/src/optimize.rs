@@ -6,7 +6,6 @@
 use crate::algebra::Plan;
 use crate::error::{PlanError, check};
 use crate::estimate::Known;
-use crate::expr::Var;
 use crate::labels::Named;
 use crate::names::Names;
 use crate::rewrite::count_matches::count_matches;
@@ -35,6 +34,7 @@ use crate::rewrite::split_top_k::split_top_k;
 use crate::scope::SCOPES_OFF;
 use crate::statement::{InTransactions, Statement, StatementKind};
 use crate::statistics::Planning;
+use crate::vars::Vars;
 
 /// Turns a lowered statement into one that `execute` can run: no `Match`, no sub-query in an expression.
 ///
@@ -46,7 +46,7 @@ pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Sta
         statement.in_transactions = Some(Box::new(InTransactions { input, batch, ..batches }));
     }
     let StatementKind::Query { plan, columns } = &mut statement.kind else { return Ok(statement) };
-    let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+    let kept: Vars = columns.iter().map(|(_, var)| *var).collect();
     let mut names = Names::new(&mut statement.variables);
     rewrite(plan, &kept, planning, &mut names)?;
     let off = statement.hints.iter().any(|hint| hint == SCOPES_OFF);
@@ -62,7 +62,7 @@ pub fn normalize(mut statement: Statement) -> Result<Statement, PlanError> {
     if let StatementKind::Query { plan, columns } = &mut statement.kind {
         gather(plan, &mut Names::new(&mut statement.variables))?;
         // What nobody reads must not fail, whoever carries the plan out.
-        let kept: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
+        let kept: Vars = columns.iter().map(|(_, var)| *var).collect();
         prune_columns(plan, &kept);
     }
     Ok(statement)
@@ -85,7 +85,7 @@ fn gather(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> {
 
 fn rewrite(
     plan: &mut Plan,
-    kept: &[Var],
+    kept: &Vars,
     planning: &dyn Planning,
     names: &mut Names<'_>,
 ) -> Result<(), PlanError> {

@@ -6,15 +6,7 @@
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
 use crate::scope::InstanceOrder;
-
-/// Appends what is not there yet.
-pub(crate) fn add(columns: &mut Vec<Var>, more: impl IntoIterator<Item = Var>) {
-    for var in more {
-        if !columns.contains(&var) {
-            columns.push(var)
-        }
-    }
-}
+use crate::vars::Vars;
 
 /// The input of a node that has a main one: `node_input!(plan, &)`, or `&mut`.
 macro_rules! main_input {
@@ -106,7 +98,7 @@ impl Plan {
         self.any(&mut |plan| plan.writes_here())
     }
     /// Columns of the rows this plan yields, in order of their making.
-    pub fn columns(&self) -> Vec<Var> {
+    pub fn columns(&self) -> Vars {
         // Down to where columns begin, then up again; recursion only into the sides of joins.
         let (mut line, mut at) = (vec![self], self);
         while !matches!(at, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_)) {
@@ -114,108 +106,102 @@ impl Plan {
             line.push(input);
             at = input
         }
-        let mut columns = Vec::new();
+        let mut columns = Vars::new();
         while let Some(plan) = line.pop() {
             if let Plan::Join(node) = plan {
-                add(&mut columns, node.build.columns());
-                add(&mut columns, node.probe.columns());
+                columns.extend(node.build.columns());
+                columns.extend(node.probe.columns());
             }
-            add(&mut columns, plan.makes());
+            columns.extend(plan.makes());
         }
         columns
     }
     /// Columns that this node itself adds (for projections, aggregates and unions: all it yields).
-    pub fn makes(&self) -> Vec<Var> {
+    pub fn makes(&self) -> Vars {
         match self {
-            Plan::Argument(columns) => columns.clone(),
+            Plan::Argument(columns) => of(columns),
             Plan::Match(node) => {
                 let vertices = node.pattern.vertices.iter().map(|vertex| vertex.variable);
                 vertices.chain(node.pattern.edges.iter().map(|edge| edge.variable)).collect()
             }
-            Plan::ScanVertices(node) => vec![node.vertex],
-            Plan::SeekVertices(node) => vec![node.vertex],
-            Plan::SeekEdges(node) => vec![node.edge, node.from, node.to],
-            Plan::SeekIds(node) => vec![node.vertex],
+            Plan::ScanVertices(node) => of(&[node.vertex]),
+            Plan::SeekVertices(node) => of(&[node.vertex]),
+            Plan::SeekEdges(node) => of(&[node.edge, node.from, node.to]),
+            Plan::SeekIds(node) => of(&[node.vertex]),
             Plan::Expand(node) => [node.edge, Some(node.to)].into_iter().flatten().collect(),
             Plan::ExpandPath(node) => {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }
-            Plan::CountMatches(node) => vec![node.count],
-            Plan::Intersect(node) => vec![node.to],
-            Plan::ExpandPattern(node) => node.makes(),
+            Plan::CountMatches(node) => of(&[node.count]),
+            Plan::Intersect(node) => of(&[node.to]),
+            Plan::ExpandPattern(node) => of(&node.makes()),
             Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Project(node) => node.items.iter().map(|(var, _)| *var).collect(),
             Plan::Aggregate(node) => {
                 let keys = node.keys.iter().map(|(var, _)| *var);
                 keys.chain(node.aggregates.iter().map(|(var, _)| *var)).collect()
             }
-            Plan::Distinct(node) => [node.columns.as_slice(), &node.carried].concat(),
-            Plan::Unwind(node) => vec![node.variable],
-            Plan::Apply(node) => match &node.kind {
-                ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
-                ApplyKind::Exists(var) | ApplyKind::Count(var) => vec![*var],
-                ApplyKind::Collect { list, .. } => vec![*list],
-                ApplyKind::Repeat(repeat) => vec![repeat.to],
-                ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => Vec::new(),
-            },
+            Plan::Distinct(node) => node.columns.iter().chain(&node.carried).copied().collect(),
+            Plan::Unwind(node) => of(&[node.variable]),
+            Plan::Apply(node) => node.kind.makes(),
             Plan::Union(node) => node.columns.iter().map(|(var, ..)| *var).collect(),
             Plan::CallProcedure(node) => node.yields.iter().map(|(_, var)| *var).collect(),
             Plan::Create(node) => made_by_create(&node.vertices, &node.edges),
             Plan::Merge(node) => {
                 let mut made = made_by_create(&node.vertices, &node.edges);
-                add(&mut made, node.inner.columns());
-                add(&mut made, node.paths.iter().map(|(var, _)| *var));
+                made.extend(node.inner.columns());
+                made.extend(node.paths.iter().map(|(var, _)| *var));
                 made
             }
-            Plan::Unit | Plan::Filter(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => Vec::new(),
-            Plan::Join(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_) => Vec::new(),
+            Plan::Unit | Plan::Filter(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => Vars::new(),
+            Plan::Join(_) | Plan::Set(_) | Plan::Delete(_) | Plan::ForEach(_) => Vars::new(),
         }
     }
     /// Variables of its input that this node itself reads, each once: those in its expressions and those it names.
-    pub fn reads(&self) -> Vec<Var> {
-        let mut read = Vec::new();
-        self.expressions(&mut |expr| add(&mut read, expr.free_variables()));
+    pub fn reads(&self) -> Vars {
+        let mut read = Vars::new();
+        self.expressions(&mut |expr| read.extend(expr.free_variables()));
         match self {
             Plan::Match(node) => {
                 let local = node.pattern.edges.iter().filter_map(|edge| edge.run.as_ref());
-                let local: Vec<Var> =
+                let local: Vars =
                     local.filter_map(|run| run.edge_predicate.as_ref()).map(|(var, _)| *var).collect();
                 read.retain(|var| !local.contains(var));
-                add(&mut read, self.makes())
+                read.extend(self.makes())
             }
             Plan::Expand(node) => {
-                add(&mut read, [node.from]);
-                add(&mut read, node.into.then_some(node.to))
+                read.extend([node.from]);
+                read.extend(node.into.then_some(node.to))
             }
             Plan::ExpandPath(node) => {
                 let local = node.edge_predicate.as_ref().map(|(var, _)| *var);
                 read.retain(|var| Some(*var) != local);
-                add(&mut read, [node.from]);
-                add(&mut read, node.into.then_some(node.to))
+                read.extend([node.from]);
+                read.extend(node.into.then_some(node.to))
             }
-            Plan::CountMatches(node) => add(&mut read, [node.start]),
-            Plan::Intersect(node) => add(&mut read, node.arms.iter().map(|arm| arm.from)),
+            Plan::CountMatches(node) => read.extend([node.start]),
+            Plan::Intersect(node) => read.extend(node.arms.iter().map(|arm| arm.from)),
             Plan::ExpandPattern(node) => {
                 let local = node.local();
                 read.retain(|var| !local.contains(var));
-                add(&mut read, [node.from]);
-                add(&mut read, node.into.then_some(node.to))
+                read.extend([node.from]);
+                read.extend(node.into.then_some(node.to))
             }
-            Plan::Distinct(node) => add(&mut read, node.columns.iter().chain(&node.carried).copied()),
-            Plan::Join(node) => add(&mut read, node.on.iter().copied()),
-            Plan::Apply(node) => add(&mut read, node.imports.iter().copied()),
-            Plan::Union(node) => add(&mut read, node.columns.iter().flat_map(|(_, a, b)| [*a, *b])),
-            Plan::Create(node) => add(&mut read, ends(&node.edges)),
+            Plan::Distinct(node) => read.extend(node.columns.iter().chain(&node.carried).copied()),
+            Plan::Join(node) => read.extend(node.on.iter().copied()),
+            Plan::Apply(node) => read.extend(node.imports.iter().copied()),
+            Plan::Union(node) => read.extend(node.columns.iter().flat_map(|(_, a, b)| [*a, *b])),
+            Plan::Create(node) => read.extend(ends(&node.edges)),
             Plan::Merge(node) => {
-                add(&mut read, node.imports.iter().copied());
-                add(&mut read, ends(&node.edges));
-                add(&mut read, named(&node.on_create));
-                add(&mut read, named(&node.on_match));
-                add(&mut read, node.paths.iter().flat_map(|(_, parts)| parts.iter().copied()));
+                read.extend(node.imports.iter().copied());
+                read.extend(ends(&node.edges));
+                read.extend(named(&node.on_create));
+                read.extend(named(&node.on_match));
+                read.extend(node.paths.iter().flat_map(|(_, parts)| parts.iter().copied()));
             }
-            Plan::Set(node) => add(&mut read, named(&node.items)),
+            Plan::Set(node) => read.extend(named(&node.items)),
             Plan::ForEach(node) => {
-                add(&mut read, node.imports.iter().copied().filter(|v| *v != node.variable))
+                read.extend(node.imports.iter().copied().filter(|v| *v != node.variable))
             }
             _ => {}
         }
@@ -223,7 +209,24 @@ impl Plan {
     }
 }
 
-fn made_by_create(vertices: &[CreateVertex], edges: &[CreateEdge]) -> Vec<Var> {
+impl ApplyKind {
+    /// Columns that the rows of the outer plan get.
+    pub fn makes(&self) -> Vars {
+        match self {
+            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => of(columns),
+            ApplyKind::Exists(var) | ApplyKind::Count(var) => of(&[*var]),
+            ApplyKind::Collect { list, .. } => of(&[*list]),
+            ApplyKind::Repeat(repeat) => of(&[repeat.to]),
+            ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => Vars::new(),
+        }
+    }
+}
+
+fn of(columns: &[Var]) -> Vars {
+    columns.iter().copied().collect()
+}
+
+fn made_by_create(vertices: &[CreateVertex], edges: &[CreateEdge]) -> Vars {
     vertices.iter().map(|vertex| vertex.variable).chain(edges.iter().map(|edge| edge.variable)).collect()
 }
 

@@ -17,6 +17,11 @@ fn ret(expression: String) -> String {
     format!("WITH 1 AS x, {{a: 1}} AS m, [1] AS l RETURN {expression} AS r")
 }
 
+/// So many columns.
+fn columns(n: usize) -> String {
+    row(n, ", ", |i| format!("{i} AS a{i}"))
+}
+
 /// Expressions of Cypher.
 pub const EXPRESSIONS: &[Production] = &[
     ("parentheses", |n| ret(nest("(", "1", ")", n))),
@@ -89,6 +94,25 @@ pub const EXPRESSIONS: &[Production] = &[
     ("projection", |n| format!("MATCH (a) RETURN {}", nest("a {.x, y: ", "1", "}", n))),
     ("wide projection", |n| format!("MATCH (a) RETURN a {{{}}}", row(n, ", ", |i| format!(".x{i}")))),
     ("aggregates", |n| format!("MATCH (a) RETURN {}", row(n, " + ", |i| format!("sum(a.x{i})")))),
+    ("parameters", |n| format!("EXPLAIN RETURN [{}]", row(n, ", ", |i| format!("$p{i}")))),
+    ("wide list of columns", |n| {
+        format!(
+            "WITH {} RETURN [{}]",
+            row(n, ", ", |i| format!("{i} AS a{i}")),
+            row(n, ", ", |i| format!("a{i}"))
+        )
+    }),
+    ("wide sum of columns", |n| {
+        format!(
+            "WITH {} RETURN {}",
+            row(n, ", ", |i| format!("{i} AS a{i}")),
+            row(n, " + ", |i| format!("a{i}"))
+        )
+    }),
+    ("wide list of comprehensions", |n| {
+        ret(format!("[{}]", row(n, ", ", |i| format!("[y{i} IN l | y{i}]"))))
+    }),
+    ("wide maximum of lists", |n| ret(format!("[{}]", row(n, ", ", |_| "[x]".into())))),
     ("text", |n| ret(format!("'{}'", "a".repeat(n)))),
     ("escapes", |n| ret(format!("'{}'", "\\u0041".repeat(n)))),
     ("number", |n| ret("1".repeat(n))),
@@ -109,6 +133,9 @@ pub const CLAUSES: &[Production] = &[
     ("OPTIONAL MATCH", |n| format!("{}RETURN 1", row(n, "", |i| format!("OPTIONAL MATCH (n{i}:None) ")))),
     ("path", |n| format!("MATCH (n){} RETURN n", "-->()".repeat(n))),
     ("named path", |n| format!("MATCH p = (n){} RETURN p", row(n, "", |i| format!("-[r{i}]->(n{i})")))),
+    ("path of repeatable elements", |n| {
+        format!("MATCH REPEATABLE ELEMENTS (n){} RETURN n", row(n, "", |i| format!("-[r{i}]->(n{i})")))
+    }),
     ("parts", |n| format!("MATCH {} RETURN 1", row(n, ", ", |i| format!("(n{i})")))),
     ("parts joined", |n| format!("MATCH {} RETURN 1", row(n, ", ", |i| format!("(n{i})-->(n{})", i + 1)))),
     ("types of relationships", |n| {
@@ -169,6 +196,88 @@ pub const CLAUSES: &[Production] = &[
     ("RETURN", |n| format!("RETURN {}", row(n, ", ", |i| format!("1 AS a{i}")))),
     ("RETURN of aggregates", |n| {
         format!("MATCH (n) RETURN {}", row(n, ", ", |i| format!("count(n.a{i}) AS a{i}")))
+    }),
+    ("RETURN of groups", |n| {
+        format!("MATCH (n) RETURN {}, count(*) AS c", row(n, ", ", |i| format!("n.a{i} AS a{i}")))
+    }),
+    ("RETURN of variables", |n| format!("WITH {} RETURN {}", columns(n), row(n, ", ", |i| format!("a{i}")))),
+    ("RETURN of all", |n| format!("WITH {} RETURN *", columns(n))),
+    ("RETURN DISTINCT", |n| format!("RETURN DISTINCT {}", columns(n))),
+    ("RETURN of groups of variables", |n| {
+        format!("WITH {} RETURN {}, count(*) AS c", columns(n), row(n, ", ", |i| format!("a{i}")))
+    }),
+    ("RETURN of the same aggregate", |n| {
+        format!("MATCH (n) RETURN {}", row(n, ", ", |i| format!("count(n) AS a{i}")))
+    }),
+    ("WITH of many columns", |n| format!("WITH {} WITH *, 1 AS z WHERE a0 = 0 RETURN z", columns(n))),
+    ("WITH DISTINCT of many columns", |n| format!("WITH DISTINCT {} WHERE a0 = 0 RETURN a0", columns(n))),
+    ("columns in order", |n| format!("RETURN {} ORDER BY {}", columns(n), row(n, ", ", |i| format!("a{i}")))),
+    ("columns in order with a limit", |n| {
+        format!(
+            "WITH {} RETURN {} ORDER BY a0 LIMIT 1",
+            columns(n),
+            row(n, ", ", |i| format!("a{i} + 1 AS b{i}"))
+        )
+    }),
+    ("columns and a MATCH", |n| format!("WITH {} MATCH (n:A) RETURN *", columns(n))),
+    ("columns and an OPTIONAL MATCH", |n| {
+        format!("WITH {} OPTIONAL MATCH (n:A {{x: a0}}) RETURN *", columns(n))
+    }),
+    ("columns and an EXISTS", |n| {
+        format!("WITH {} WHERE EXISTS {{ (:A {{x: a0 + 1}}) }} RETURN *", columns(n))
+    }),
+    ("columns and a MERGE", |n| format!("WITH {} MERGE (n:Q {{x: a0}}) RETURN *", columns(n))),
+    ("columns and a FOREACH", |n| {
+        format!(
+            "WITH {} FOREACH (y IN [{}] | CREATE (:Q {{y: y + a0}}))",
+            columns(n),
+            row(n, ", ", |i| format!("a{i}"))
+        )
+    }),
+    ("columns and a CALL", |n| {
+        format!(
+            "WITH {} CALL (*) {{ RETURN {} AS z }} RETURN z",
+            columns(n),
+            row(n, " + ", |i| format!("a{i}"))
+        )
+    }),
+    ("columns and a CALL that imports", |n| {
+        let names = row(n, ", ", |i| format!("a{i}"));
+        format!("WITH {} CALL ({names}) {{ RETURN a0 AS z }} RETURN *", columns(n))
+    }),
+    ("columns and an UNWIND", |n| format!("WITH {} UNWIND [1, 2] AS u RETURN *", columns(n))),
+    ("columns of a CALL", |n| format!("CALL () {{ RETURN {} }} RETURN *", columns(n))),
+    ("columns of a UNION", |n| format!("RETURN {} UNION RETURN {}", columns(n), columns(n))),
+    ("columns of a UNION ALL", |n| format!("RETURN {} UNION ALL RETURN {}", columns(n), columns(n))),
+    ("columns of a UNION within CALL", |n| {
+        format!("CALL () {{ RETURN {0} UNION RETURN {0} }} WITH * WHERE a0 = 0 RETURN *", columns(n))
+    }),
+    ("CREATE of columns", |n| format!("WITH {} CREATE (:Q {{x: a0}})-[:R]->(q) RETURN *", columns(n))),
+    ("CREATE of names", |n| format!("CREATE {} RETURN *", row(n, ", ", |i| format!("(q{i}:Q)")))),
+    ("CREATE of a named path", |n| {
+        format!("CREATE p = (q){} RETURN length(p)", row(n, "", |i| format!("-[r{i}:Q]->(q{i})")))
+    }),
+    ("CREATE of relationships between names", |n| {
+        format!(
+            "CREATE {} CREATE {} RETURN count(*)",
+            row(n, ", ", |i| format!("(q{i}:Q)")),
+            row(n, ", ", |i| format!("(q{i})-[:R]->(q{})", n.max(1) - 1 - i))
+        )
+    }),
+    ("CREATE with types", |n| format!("CREATE {}", row(n, ", ", |i| format!("()-[:Q{i}]->()")))),
+    ("MERGE with properties", |n| format!("MERGE (:Q {{{}}})", row(n, ", ", |i| format!("q{i}: {i}")))),
+    ("MERGE with labels", |n| format!("MERGE (:{})", row(n, ":", |i| format!("Q{i}")))),
+    ("MERGE ON CREATE", |n| format!("MERGE (n:Q) ON CREATE SET {}", row(n, ", ", |i| format!("n.a{i} = 1")))),
+    ("MERGE ON MATCH", |n| format!("MERGE (n:A) ON MATCH SET {}", row(n, ", ", |i| format!("n.a{i} = 1")))),
+    ("SET of labels", |n| format!("MATCH (n:A) SET n:{}", row(n, ":", |i| format!("Q{i}")))),
+    ("SET of what is there", |n| format!("MATCH (n:A) SET {}", row(n, ", ", |i| format!("n.a{i} = n.x")))),
+    ("REMOVE of labels", |n| format!("MATCH (n:A) REMOVE n:{}", row(n, ":", |i| format!("Q{i}")))),
+    ("DELETE of columns", |n| {
+        format!(
+            "MATCH (n:None) WITH {} DELETE {}",
+            row(n, ", ", |i| format!("n AS a{i}")),
+            row(n, ", ", |i| format!("a{i}"))
+        )
     }),
     ("ORDER BY", |n| format!("MATCH (n) RETURN n ORDER BY {}", row(n, ", ", |i| format!("n.a{i}")))),
     ("hints", |n| format!("MATCH (n:A) {} RETURN n", "USING SCAN n:A ".repeat(n))),

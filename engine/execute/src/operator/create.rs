@@ -86,7 +86,9 @@ impl Creation {
         let map = |properties: &Option<Expr>| {
             properties.as_ref().map(|properties| compiler.expression(properties, layout)).transpose()
         };
-        let end = |variable: Var| match vertices.iter().position(|vertex| vertex.variable == variable) {
+        let new: Vec<Var> = vertices.iter().map(|vertex| vertex.variable).collect();
+        let new = Layout::new(&new);
+        let end = |variable: Var| match new.position(variable) {
             Some(at) => Ok(End::New(at)),
             None => Compiler::position(layout, variable).map(End::Column),
         };

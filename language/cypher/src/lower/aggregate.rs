@@ -5,8 +5,9 @@
 
 use plan::algebra::AggregateCall;
 use plan::expr::{Expr, Var};
-use plan::{AggregateFunction, Function};
+use plan::{AggregateFunction, Function, Vars};
 
+use super::entries::Entries;
 use super::scope::Scope;
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
@@ -16,16 +17,17 @@ use text::Span;
 
 /// What is known while columns that aggregate are lowered.
 pub(crate) struct Aggregation {
-    pub keys: Vec<Key>,
+    pub keys: Entries<Expression, Key>,
+    /// The columns of those keys.
+    pub key_columns: Vars,
     /// The aggregates found so far.
-    pub calls: Vec<(Var, AggregateCall)>,
+    pub calls: Entries<AggregateCall, Var>,
     /// Inside the arguments of an aggregate, where rows are seen, not groups.
     pub inside: bool,
 }
 
 /// A grouping column.
 pub(crate) struct Key {
-    pub expression: Expression,
     pub var: Var,
     pub kind: Type,
 }
@@ -122,14 +124,14 @@ impl Lowerer<'_> {
     /// The column of an aggregate, which equal calls share.
     fn note_call(&mut self, call: AggregateCall) -> Lowered<Var> {
         let known = self.aggregation.as_ref().and_then(|aggregation| {
-            aggregation.calls.iter().find(|(_, known)| *known == call).map(|(var, _)| *var)
+            aggregation.calls.find(&call).copied()
         });
         if let Some(var) = known {
             return Ok(var);
         }
         let var = self.unnamed("aggregate");
         let aggregation = self.aggregation.as_mut().expect("the place was checked before");
-        aggregation.calls.push((var, call));
+        aggregation.calls.push(call, var);
         Ok(var)
     }
 
@@ -141,7 +143,7 @@ impl Lowerer<'_> {
         let Some(aggregation) = self.aggregation.as_ref().filter(|aggregation| !aggregation.inside) else {
             return Ok(None);
         };
-        if let Some(key) = aggregation.keys.iter().find(|key| key.expression == *expression) {
+        if let Some(key) = aggregation.keys.find(expression) {
             return Ok(Some(Typed { expr: Expr::Variable(key.var), kind: key.kind.clone() }));
         }
         let ExpressionKind::Variable(name) = &expression.kind else { return Ok(None) };
@@ -164,7 +166,7 @@ impl Lowerer<'_> {
         let Some(aggregation) = self.aggregation.as_ref().filter(|aggregation| !aggregation.inside) else {
             return Ok(());
         };
-        if imports.iter().all(|var| aggregation.keys.iter().any(|key| key.var == *var)) {
+        if imports.iter().all(|var| aggregation.key_columns.contains(var)) {
             return Ok(());
         }
         let message = "a subquery beside an aggregate may only use columns of the same projection";

@@ -3,8 +3,7 @@
 //! One `Create` makes what a clause names, nodes before relationships. Where a property reads something made by the same
 //! clause, the clause is cut there into two.
 
-use plan::LabelExpr;
-use plan::Plan;
+use plan::{LabelExpr, Plan, Vars};
 use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge, Set, SetItem};
 use plan::expr::{Expr, Name, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
@@ -270,7 +269,7 @@ impl Lowerer<'_> {
         let mut merging = Merging::default();
         self.merge_path(&merge.pattern, &mut rows.scope, &mut merging)?;
         let imports = self.imports_since(first_own, first_used);
-        let Merging { pattern, pending, parts } = merging;
+        let Merging { pattern, pending, parts, known: _ } = merging;
         let leaf = Plan::Argument(Vec::new());
         let mut inner =
             Plan::Match(Box::new(Match { input: leaf, pattern, optional: false, hints: Vec::new() }));
@@ -322,12 +321,14 @@ impl Lowerer<'_> {
             return no_dynamic(node.span);
         }
         let Some((labels, _)) = made.labels else {
-            if !vertices.iter().any(|vertex| vertex.variable == made.var) {
+            if !merging.known.contains(&made.var) {
+                merging.known.add(made.var);
                 vertices.push(PatternVertex { variable: made.var, labels: LabelExpr::Any });
             }
             return Ok(made.var);
         };
-        let wanted = labels.iter().cloned().map(LabelExpr::Has).fold(LabelExpr::Any, LabelExpr::and);
+        let wanted = all_of(&labels);
+        merging.known.add(made.var);
         vertices.push(PatternVertex { variable: made.var, labels: wanted });
         let properties = self.merged_properties(made.var, node.properties.as_ref(), scope, merging)?;
         merging.pending.vertices.push(CreateVertex { variable: made.var, labels, properties });
@@ -387,8 +388,22 @@ impl Lowerer<'_> {
 #[derive(Default)]
 struct Merging {
     pattern: Pattern,
+    /// Its vertices.
+    known: Vars,
     pending: Pending,
     parts: Vec<Var>,
+}
+
+/// All of these labels; a balanced tree, as it is walked by recursion.
+fn all_of(labels: &[Name]) -> LabelExpr {
+    match labels {
+        [] => LabelExpr::Any,
+        [one] => LabelExpr::Has(one.clone()),
+        _ => {
+            let (left, right) = labels.split_at(labels.len() / 2);
+            all_of(left).and(all_of(right))
+        }
+    }
 }
 
 /// An element of a pattern that can be made.

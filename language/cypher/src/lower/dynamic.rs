@@ -3,6 +3,8 @@
 //! As conditions they are compared with the names that an entity has, element by element, so a text and a list of one text mean the same;
 //! no index and no list of vertices by label helps with them. What is made or changed takes them as they are.
 
+use std::collections::HashSet;
+
 use plan::Function;
 use plan::expr::{BinaryOperator, Expr, Quantifier, UnaryOperator};
 
@@ -76,11 +78,12 @@ impl Lowerer<'_> {
         span: Span,
         scope: &mut Scope,
     ) -> Lowered<(Vec<plan::expr::Name>, Vec<Expr>)> {
-        let (mut names, mut dynamic) = (Vec::new(), Vec::new());
+        let (mut names, mut dynamic, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for part in parts {
             match part {
-                LabelExpression::Name(label) if names.contains(&name(label)) => {}
-                LabelExpression::Name(label) => names.push(name(label)),
+                LabelExpression::Name(label) => {
+                    names.extend(seen.insert(label.text.as_str()).then(|| name(label)));
+                }
                 LabelExpression::Dynamic { any: false, value } => {
                     dynamic.push(self.expression(value, scope)?.expr);
                 }

@@ -2,9 +2,11 @@
 
 use plan::Plan;
 use plan::algebra::{Aggregate, Project};
-use plan::expr::{Expr, Var};
+use plan::Vars;
+use plan::expr::Expr;
 
 use super::aggregate::{Aggregation, Key};
+use super::entries::Entries;
 use super::projection::{Item, Lowering};
 use super::query::Rows;
 use super::{Lowered, Lowerer};
@@ -15,12 +17,19 @@ impl Lowerer<'_> {
     pub(super) fn group(&mut self, items: &[Item], rows: &mut Rows) -> Lowered<Vec<Lowering>> {
         let keys = self.group_keys(items, rows)?;
         let simple = items.iter().zip(&keys).filter_map(|(item, key)| simple_key(item, key.as_ref()?));
-        self.aggregation = Some(Aggregation { keys: simple.collect(), calls: Vec::new(), inside: false });
+        let keys_found: Entries<Expression, Key> = simple.collect();
+        self.aggregation = Some(Aggregation {
+            key_columns: keys_found.iter().map(|key| key.var).collect(),
+            keys: keys_found,
+            calls: Entries::default(),
+            inside: false,
+        });
         let columns = self.group_columns(items, &keys, rows);
         let aggregation = self.aggregation.take().expect("set above, and put back by whoever takes it");
         let (columns, computed) = columns?;
         let keys = keys.into_iter().flatten().map(|key| (key.var, key.expr)).collect();
-        let aggregates = aggregation.calls;
+        let calls = aggregation.calls.into_entries().into_iter();
+        let aggregates = calls.map(|(call, var)| (var, call)).collect();
         rows.plan = Plan::Aggregate(Box::new(Aggregate { input: rows.plan.take(), keys, aggregates }));
         if computed {
             let items = columns.iter().map(|column| (column.var, column.expr.clone())).collect();
@@ -45,9 +54,11 @@ impl Lowerer<'_> {
         rows: &mut Rows,
     ) -> Lowered<(Vec<Lowering>, bool)> {
         let mut columns: Vec<Lowering> = Vec::with_capacity(items.len());
+        let mut taken = Vars::new();
         let mut computed = false;
         for (item, key) in items.iter().zip(keys) {
             if let Some(key) = key {
+                taken.add(key.var);
                 columns.push(Lowering {
                     var: key.var,
                     expr: Expr::Variable(key.var),
@@ -56,9 +67,8 @@ impl Lowerer<'_> {
                 continue;
             }
             let value = self.expression(&item.expression, &mut rows.scope)?;
-            let free = |var: Var| !columns.iter().any(|column| column.var == var);
             let var = match value.expr {
-                Expr::Variable(var) if free(var) => {
+                Expr::Variable(var) if !taken.contains(&var) => {
                     self.variables[var.0 as usize] = item.name.as_str().into();
                     var
                 }
@@ -67,6 +77,7 @@ impl Lowerer<'_> {
                     self.variable(&item.name)
                 }
             };
+            taken.add(var);
             columns.push(Lowering { var, expr: value.expr, kind: value.kind });
         }
         // An aggregate that is a column may also be part of another, so all parts must be columns, or be dropped.
@@ -75,7 +86,7 @@ impl Lowerer<'_> {
 }
 
 /// Keys that may stand in a column beside an aggregate: variables and their properties.
-fn simple_key(item: &Item, key: &Lowering) -> Option<Key> {
+fn simple_key(item: &Item, key: &Lowering) -> Option<(Expression, Key)> {
     fn is_simple(expression: &Expression) -> bool {
         match &expression.kind {
             ExpressionKind::Variable(_) => true,
@@ -84,5 +95,5 @@ fn simple_key(item: &Item, key: &Lowering) -> Option<Key> {
         }
     }
     let simple = is_simple(&item.expression);
-    simple.then(|| Key { expression: item.expression.clone(), var: key.var, kind: key.kind.clone() })
+    simple.then(|| (item.expression.clone(), Key { var: key.var, kind: key.kind.clone() }))
 }

@@ -1,6 +1,8 @@
 //! `MATCH`, `OPTIONAL MATCH` and `UNWIND`: the clauses that bring rows.
 
-use plan::Plan;
+use std::collections::HashMap;
+
+use plan::{Plan, Vars};
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
 use plan::pattern::{OrderHint, PathMode, Pattern};
@@ -131,7 +133,7 @@ fn searched(
     searches: Vec<ExpandPattern>,
     rounds: Vec<Rounds>,
 ) -> Plan {
-    let made: Vec<Var> = searches
+    let made: Vars = searches
         .iter()
         .flat_map(|search| {
             let to = (!search.into).then_some(search.to);
@@ -209,8 +211,10 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
         matched;
     let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
     let mut patterns = Vec::new();
-    let joined = |var| edges.iter().any(|edge| edge.from == var || edge.to == var);
-    let alone: Vec<_> = first.vertices.into_iter().filter(|vertex| !joined(vertex.variable)).collect();
+    let joined: Vars = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+    let by_variable: HashMap<Var, usize> =
+        vertices.iter().enumerate().map(|(at, vertex)| (vertex.variable, at)).collect();
+    let alone: Vec<_> = first.vertices.into_iter().filter(|vertex| !joined.contains(&vertex.variable)).collect();
     if !alone.is_empty() {
         patterns.push(Pattern { vertices: alone, ..Pattern::default() });
     }
@@ -218,9 +222,12 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
         if let Some(run) = &mut edge.run {
             run.mode = if run.mode == PathMode::Trail { PathMode::Walk } else { run.mode };
         }
-        let ends = vertices.iter().filter(|vertex| [edge.from, edge.to].contains(&vertex.variable));
+        let mut ends: Vec<usize> =
+            [edge.from, edge.to].iter().filter_map(|end| by_variable.get(end).copied()).collect();
+        ends.sort_unstable();
+        ends.dedup();
         patterns.push(Pattern {
-            vertices: ends.cloned().collect(),
+            vertices: ends.into_iter().map(|at| vertices[at].clone()).collect(),
             edges: vec![edge],
             predicates: Vec::new(),
         });

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use plan::Plan;
+use plan::{Plan, Vars};
 use plan::algebra::{Distinct, Extend, Project};
 use plan::expr::{Expr, Var};
 
 use super::aggregate;
 use super::query::{Column, Rows};
 use super::scope::Scope;
-use super::sort::SortColumn;
+use super::sort::{SortColumn, SortColumns};
 use super::types::Type;
 use super::{Lowered, Lowerer, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Projection, ProjectionItem};
@@ -122,7 +122,8 @@ impl Lowerer<'_> {
             both.declare(&column.name, column.var, column.kind.clone());
         }
         let tail = self.tail(projection, condition, &mut both, None)?;
-        let reads_before = tail.reads().iter().any(|var| !columns.iter().any(|column| column.var == *var));
+        let made: Vars = columns.iter().map(|column| column.var).collect();
+        let reads_before = tail.reads().iter().any(|var| !made.contains(var));
         if !reads_before {
             self.project_only(&lowered, rows);
             rows.plan = tail.apply(rows.plan.take());
@@ -227,12 +228,10 @@ fn check_names(items: &[Item]) -> Lowered<()> {
     Ok(())
 }
 
-fn sort_columns(items: &[Item], lowered: &[Lowering]) -> Vec<SortColumn> {
+fn sort_columns(items: &[Item], lowered: &[Lowering]) -> SortColumns {
     let pairs = items.iter().zip(lowered);
-    let column = |(item, lowering): (&Item, &Lowering)| SortColumn {
-        expression: item.expression.clone(),
-        var: lowering.var,
-        kind: lowering.kind.clone(),
+    let column = |(item, lowering): (&Item, &Lowering)| {
+        (item.expression.clone(), SortColumn { var: lowering.var, kind: lowering.kind.clone() })
     };
     pairs.map(column).collect()
 }

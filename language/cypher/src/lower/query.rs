@@ -1,5 +1,7 @@
 //! Queries: clauses in their order, `UNION`, and which clause may stand where.
 
+use std::collections::HashMap;
+
 use plan::Plan;
 use plan::algebra;
 use plan::expr::{Name, Var};
@@ -174,7 +176,8 @@ fn union_columns(left: &Outcome, right: &Outcome) -> Option<Vec<(Column, Column)
     if left.len() != right.len() {
         return None;
     }
-    let partner = |column: &Column| right.iter().find(|other| other.name == column.name).cloned();
+    let by_name: HashMap<&Name, &Column> = right.iter().map(|column| (&column.name, column)).collect();
+    let partner = |column: &Column| by_name.get(&column.name).map(|column| (*column).clone());
     left.iter().map(|column| Some((column.clone(), partner(column)?))).collect()
 }
 

@@ -3,11 +3,12 @@
 //! Where the projection neither groups nor removes duplicates, these see the rows before it as well as its columns; else
 //! only its columns, and expressions that are columns.
 
-use plan::Plan;
+use plan::{Plan, Vars};
 use plan::algebra::{Filter, KeyOrder, Limit, Skip, Sort, SortKey};
 use plan::expr::{Expr, Var};
 
 use super::aggregate;
+use super::entries::Entries;
 use super::scope::Scope;
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
@@ -16,12 +17,14 @@ use crate::error::ErrorKind;
 
 /// The columns that a sort key, or the condition after them, may mean by their expressions.
 pub(crate) struct Sorting {
-    pub columns: Vec<SortColumn>,
+    pub columns: SortColumns,
 }
 
-/// A column with the expression that computes it.
+/// Columns by the expressions that compute them.
+pub(crate) type SortColumns = Entries<Expression, SortColumn>;
+
+/// A column that a sort key may mean.
 pub(crate) struct SortColumn {
-    pub expression: Expression,
     pub var: Var,
     pub kind: Type,
 }
@@ -37,7 +40,7 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// The row variables it reads.
-    pub fn reads(&self) -> Vec<Var> {
+    pub fn reads(&self) -> Vars {
         let exprs = self.keys.iter().map(|key| &key.expr).chain(&self.condition);
         exprs.flat_map(Expr::free_variables).collect()
     }
@@ -67,7 +70,7 @@ impl Lowerer<'_> {
         projection: &Projection,
         condition: Option<&Expression>,
         scope: &mut Scope,
-        columns: Option<Vec<SortColumn>>,
+        columns: Option<SortColumns>,
     ) -> Lowered<Tail> {
         let grouped = columns.is_some();
         self.sorting = columns.map(|columns| Sorting { columns });
@@ -110,7 +113,7 @@ impl Lowerer<'_> {
             return None;
         }
         let columns = &self.sorting.as_ref()?.columns;
-        columns.iter().find(|column| column.expression == *expression).map(|column| column.var)
+        columns.find(expression).map(|column| column.var)
     }
 
     /// The column that a part of a sort key computes again: an aggregate, a variable out of sight, or a property of one.
@@ -122,7 +125,7 @@ impl Lowerer<'_> {
             ExpressionKind::Function(call) => aggregate::aggregate_of(call).is_some(),
             _ => false,
         };
-        let found = columns.iter().find(|column| simple && column.expression == *expression)?;
+        let found = simple.then(|| columns.find(expression)).flatten()?;
         Some(Typed { expr: Expr::Variable(found.var), kind: found.kind.clone() })
     }
 

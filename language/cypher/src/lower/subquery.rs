@@ -3,7 +3,7 @@
 use plan::Plan;
 use plan::algebra::Project;
 use plan::expr::{Expr, Subquery, SubqueryKind, Var};
-use plan::{Function, expr};
+use plan::{Function, Vars, expr};
 
 use super::matching;
 use super::pattern::Names;
@@ -57,13 +57,8 @@ impl Lowerer<'_> {
 
     /// The variables used since a moment that are older than it, each once.
     pub(super) fn imports_since(&self, first_own: usize, first_used: usize) -> Vec<Var> {
-        let mut imports = Vec::new();
-        for var in &self.used[first_used..] {
-            if (var.0 as usize) < first_own && !imports.contains(var) {
-                imports.push(*var);
-            }
-        }
-        imports
+        let used = self.used[first_used..].iter().copied();
+        used.filter(|var| (var.0 as usize) < first_own).collect::<Vars>().into_vec()
     }
 
     fn subquery_plan(&mut self, subquery: &ast::Subquery, scope: &Scope) -> Lowered<Plan> {
@@ -208,9 +203,8 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
                 carry_items(&mut aggregate.keys, imports)
             }
             Plan::Distinct(distinct) => {
-                let missing: Vec<Var> =
-                    imports.iter().copied().filter(|var| !distinct.columns.contains(var)).collect();
-                distinct.columns.extend(missing);
+                let columns = std::mem::take(&mut distinct.columns).into_iter().chain(imports.iter().copied());
+                distinct.columns = columns.collect::<Vars>().into_vec();
             }
             _ => {}
         }
@@ -222,9 +216,7 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
 }
 
 fn carry_items(items: &mut Vec<(Var, expr::Expr)>, imports: &[Var]) {
-    for var in imports {
-        if !items.iter().any(|(item, _)| item == var) {
-            items.push((*var, Expr::Variable(*var)));
-        }
-    }
+    let made: Vars = items.iter().map(|(item, _)| *item).collect();
+    let missing = imports.iter().filter(|var| !made.contains(var));
+    items.extend(missing.map(|var| (*var, Expr::Variable(*var))));
 }

@@ -12,6 +12,7 @@ use crate::algebra::*;
 use crate::estimate::{Known, known};
 use crate::expr::Var;
 use crate::statistics::Planning;
+use crate::vars::Vars;
 
 /// A `Distinct` pays where each combination is expected at least this often.
 const REPEATS_MIN: f64 = 2.0;
@@ -19,8 +20,8 @@ const REPEATS_MIN: f64 = 2.0;
 const COLUMNS_MAX: usize = 2;
 
 /// Thins out frontiers; `sets` says that repeated rows of the plan go unnoticed, `needed` which columns are read above.
-pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &[Var], sets: bool, planning: &dyn Planning) {
-    let (mut at, mut needed, mut sets) = (plan, needed.to_vec(), sets);
+pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &Vars, sets: bool, planning: &dyn Planning) {
+    let (mut at, mut needed, mut sets) = (plan, needed.clone(), sets);
     loop {
         let live = needed_below(at, &needed);
         let flags = below(at, sets);
@@ -30,7 +31,7 @@ pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &[Var], sets: bool, planni
         let hops = matches!(at, Plan::Expand(_) | Plan::ExpandPath(_));
         let Some(input) = at.input_mut() else { return };
         if hops && flags[0] && is_hop(input) && pays(input, &live, planning) {
-            let columns = live.clone();
+            let columns = live.to_vec();
             *input = Plan::Distinct(Box::new(Distinct { input: input.take(), columns, carried: Vec::new() }));
         }
         (at, needed, sets) = (input, live, flags[0])
@@ -38,22 +39,22 @@ pub(crate) fn dedup_frontier(plan: &mut Plan, needed: &[Var], sets: bool, planni
 }
 
 /// The plans below an operator that has two.
-fn branch(plan: &mut Plan, live: &[Var], flags: &[bool], planning: &dyn Planning) {
+fn branch(plan: &mut Plan, live: &Vars, flags: &[bool], planning: &dyn Planning) {
     let inner = inner_columns(plan);
     for (number, (child, sets)) in plan.children_mut().into_iter().zip(flags).enumerate() {
-        let needed = inner.as_deref().filter(|_| number == 1).unwrap_or(live);
+        let needed = inner.as_ref().filter(|_| number == 1).unwrap_or(live);
         dedup_frontier(child, needed, *sets, planning)
     }
 }
 
 /// What is read of the inner plan of an operator that has one.
-fn inner_columns(plan: &Plan) -> Option<Vec<Var>> {
+fn inner_columns(plan: &Plan) -> Option<Vars> {
     match plan {
         Plan::Apply(node) => Some(match &node.kind {
-            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
-            ApplyKind::Collect { column, .. } => vec![*column],
-            ApplyKind::Repeat(repeat) => vec![repeat.next],
-            _ => Vec::new(),
+            ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.iter().copied().collect(),
+            ApplyKind::Collect { column, .. } => Vars::from_iter([*column]),
+            ApplyKind::Repeat(repeat) => Vars::from_iter([repeat.next]),
+            _ => Vars::new(),
         }),
         Plan::Merge(node) => Some(node.inner.columns()),
         Plan::ForEach(node) => Some(node.body.columns()),

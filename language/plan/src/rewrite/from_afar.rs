@@ -16,6 +16,7 @@ use crate::pattern::{Pattern, PatternEdge, PatternVertex};
 use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
 use crate::statistics::Planning;
+use crate::vars::Vars;
 
 /// The way from afar must be so much shorter.
 const GAIN_MIN: f64 = 8.0;
@@ -65,7 +66,7 @@ fn turn(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) -> Resu
     }
     let Some(mut afar) = passing(&test.inner, (step.to, &step.labels), names) else { return Ok(()) };
     order_match(&mut afar, &Known::one_row(), planning, names)?;
-    prune_columns(&mut afar, &[step.to]);
+    prune_columns(&mut afar, &Vars::from_iter([step.to]));
     let vertices =
         Plan::Distinct(Box::new(Distinct { input: afar, columns: vec![step.to], carried: Vec::new() }));
     let back = Plan::Expand(Box::new(Expand {

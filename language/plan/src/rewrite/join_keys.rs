@@ -16,6 +16,7 @@ use crate::estimate::estimate;
 use crate::expr::{BinaryOperator, Expr, Var};
 use crate::names::Names;
 use crate::statistics::Planning;
+use crate::vars::Vars;
 
 /// Rows from which on a table is better than a new scan for each.
 const ROWS_MIN: f64 = 2.0;
@@ -122,8 +123,8 @@ impl Keying<'_, '_> {
         let Plan::Filter(node) = plan else { return };
         let Plan::Join(join) = &mut node.input else { return };
         let (build, probe) = (join.build.columns(), join.probe.columns());
-        let build: Vec<Var> = build.into_iter().filter(|var| !join.on.contains(var)).collect();
-        let probe: Vec<Var> = probe.into_iter().filter(|var| !join.on.contains(var)).collect();
+        let build: Vars = build.into_iter().filter(|var| !join.on.contains(var)).collect();
+        let probe: Vars = probe.into_iter().filter(|var| !join.on.contains(var)).collect();
         let conjuncts = std::mem::replace(&mut node.predicate, Expr::literal(true)).conjuncts();
         let (mut left, mut right, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for conjunct in conjuncts {
@@ -158,9 +159,9 @@ fn filtered(input: Plan, conjuncts: Vec<Expr>) -> Plan {
 }
 
 /// The two sides of an equality, the one that the first columns compute first; or the conjunct again.
-fn sides(conjunct: Expr, build: &[Var], probe: &[Var]) -> Result<(Expr, Expr), Expr> {
+fn sides(conjunct: Expr, build: &Vars, probe: &Vars) -> Result<(Expr, Expr), Expr> {
     let Expr::Binary(BinaryOperator::Equal, a, b) = conjunct else { return Err(conjunct) };
-    let of = |expr: &Expr, columns: &[Var]| {
+    let of = |expr: &Expr, columns: &Vars| {
         let free = expr.free_variables();
         !free.is_empty() && free.iter().all(|var| columns.contains(var))
     };
@@ -178,7 +179,7 @@ fn sides(conjunct: Expr, build: &[Var], probe: &[Var]) -> Result<(Expr, Expr), E
 
 /// How many operators right below the filter read nothing of those below them, where an equality of the filter joins the two parts.
 fn independent(node: &Filter) -> Option<usize> {
-    let (mut made, mut read) = (Vec::new(), Vec::new());
+    let (mut made, mut read) = (Vars::new(), Vars::new());
     let (mut at, mut count) = (&node.input, 0);
     while extends_each_row(at) && !has_volatile(at) {
         let (makes, reads) = (at.makes(), at.reads());

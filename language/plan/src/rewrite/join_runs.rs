@@ -6,12 +6,12 @@
 
 use super::prune_columns::needed_below;
 use crate::algebra::*;
-use crate::expr::Var;
 use crate::pattern::{PathMode, Selector};
+use crate::vars::Vars;
 
 /// Joins steps to walks on the main line of a plan, of which these columns are read.
-pub(crate) fn join_runs(plan: &mut Plan, needed: &[Var]) {
-    let (mut at, mut needed) = (plan, needed.to_vec());
+pub(crate) fn join_runs(plan: &mut Plan, needed: &Vars) {
+    let (mut at, mut needed) = (plan, needed.clone());
     loop {
         while join(at, &needed) {}
         let below = needed_below(at, &needed);
@@ -25,7 +25,7 @@ pub(crate) fn join_runs(plan: &mut Plan, needed: &[Var]) {
     }
 }
 
-fn join(plan: &mut Plan, needed: &[Var]) -> bool {
+fn join(plan: &mut Plan, needed: &Vars) -> bool {
     let Plan::ExpandPath(walk) = plan else { return false };
     let is_bare = walk.edges.is_none() && walk.length.is_none() && walk.edge_predicate.is_none();
     let is_walk = walk.mode == PathMode::Walk && walk.selector == Selector::Every && is_bare;

@@ -9,7 +9,7 @@
 use super::substitute::is_volatile;
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::walk::add;
+use crate::vars::{Made, Vars};
 
 type Items = Vec<(Var, Expr)>;
 
@@ -24,7 +24,7 @@ fn delay(plan: &mut Plan) {
     if let Plan::Sort(node) = plan
         && node.limit.is_some()
     {
-        let read: Vec<Var> = node.keys.iter().flat_map(|key| key.expr.free_variables()).collect();
+        let read: Vars = node.keys.iter().flat_map(|key| key.expr.free_variables()).collect();
         let late = match &mut node.input {
             Plan::Project(below) => delay_project(below, &read),
             Plan::Extend(below) => delay_extend(below, &read),
@@ -51,9 +51,9 @@ fn can_wait(expr: &Expr) -> bool {
 }
 
 /// Below stay the columns that cannot wait and what the others read; above, all columns are made of these.
-fn delay_project(below: &mut Project, read: &[Var]) -> Option<Late> {
-    let is_own =
-        |var: &Var| below.items.iter().any(|(made, expr)| made == var && *expr != Expr::Variable(*var));
+fn delay_project(below: &mut Project, read: &Vars) -> Option<Late> {
+    let made = Made::new(&below.items);
+    let is_own = |var: &Var| made.get(*var).is_some_and(|expr| *expr != Expr::Variable(*var));
     let waits = |(var, expr): &(Var, Expr)| {
         !read.contains(var) && can_wait(expr) && !expr.free_variables().iter().any(is_own)
     };
@@ -61,14 +61,14 @@ fn delay_project(below: &mut Project, read: &[Var]) -> Option<Late> {
     if late.is_empty() {
         return None;
     }
+    let waiting: Vars = late.iter().map(|(var, _)| *var).collect();
     let above = |(var, expr): &(Var, Expr)| {
-        let waited = late.iter().any(|(other, _)| other == var);
-        (*var, if waited { expr.clone() } else { Expr::Variable(*var) })
+        (*var, if waiting.contains(var) { expr.clone() } else { Expr::Variable(*var) })
     };
     let items = below.items.iter().map(above).collect();
-    let mut carried = Vec::new();
-    late.iter().for_each(|(_, expr)| add(&mut carried, expr.free_variables()));
-    carried.retain(|var| !now.iter().any(|(made, _)| made == var));
+    let mut carried: Vars = late.iter().flat_map(|(_, expr)| expr.free_variables()).collect();
+    let made: Vars = now.iter().map(|(made, _)| *made).collect();
+    carried.retain(|var| !made.contains(var));
     now.extend(carried.into_iter().map(|var| (var, Expr::Variable(var))));
     below.items = now;
     Some(Late::Project(items))
@@ -76,13 +76,13 @@ fn delay_project(below: &mut Project, read: &[Var]) -> Option<Late> {
 
 /// An item may read an item before it, so what waits is decided from the last to the first. Where all wait, `prune_columns` drops
 /// the empty node.
-fn delay_extend(below: &mut Extend, read: &[Var]) -> Option<Late> {
-    let (mut read, mut late, mut now) = (read.to_vec(), Items::new(), Items::new());
+fn delay_extend(below: &mut Extend, read: &Vars) -> Option<Late> {
+    let (mut read, mut late, mut now) = (read.clone(), Items::new(), Items::new());
     for (var, expr) in std::mem::take(&mut below.items).into_iter().rev() {
         if !read.contains(&var) && can_wait(&expr) {
             late.push((var, expr))
         } else {
-            add(&mut read, expr.free_variables());
+            read.extend(expr.free_variables());
             now.push((var, expr))
         }
     }

@@ -9,9 +9,10 @@ use crate::algebra::*;
 use crate::expr::{Expr, UnaryOperator, Var};
 use crate::functions::Function;
 use crate::names::Names;
+use crate::vars::Vars;
 
 /// Replaces lengths in the plan; `kept` are the variables that the statement answers with.
-pub(crate) fn length_only(plan: &mut Plan, kept: &[Var], names: &mut Names<'_>) {
+pub(crate) fn length_only(plan: &mut Plan, kept: &Vars, names: &mut Names<'_>) {
     for path in paths(plan) {
         let exported = |columns: &[Var]| {
             !columns.contains(&path.variable) || path.runs.iter().all(|run| columns.contains(run))
@@ -59,8 +60,8 @@ fn paths(plan: &Plan) -> Vec<MadePath> {
 }
 
 /// Variables of runs.
-fn runs(plan: &Plan) -> Vec<Var> {
-    let mut found = Vec::new();
+fn runs(plan: &Plan) -> Vars {
+    let mut found = Vars::new();
     visit(plan, &mut |node| {
         if let Plan::ExpandPath(node) = node {
             found.extend(node.edges.filter(|_| node.length.is_none()))

@@ -13,7 +13,6 @@ use crate::expr::*;
 use crate::names::Names;
 use crate::pattern::Selector;
 use crate::scope::Scope;
-use crate::walk::add;
 use model::Value;
 
 /// Lifts every sub-query of the plan, those within sub-queries included.
@@ -273,10 +272,10 @@ fn over_elements(
 ) -> Result<Expr, PlanError> {
     let mut imports = list.free_variables();
     let inner = map.free_variables().into_iter().chain(predicate.iter().flat_map(Expr::free_variables));
-    add(&mut imports, inner.filter(|var| *var != variable));
+    imports.extend(inner.filter(|var| *var != variable));
     let (element, column, collected) = (names.fresh("element"), names.fresh("value"), names.fresh("list"));
     let mut plan = Plan::Unwind(Box::new(Unwind {
-        input: Plan::Argument(imports.clone()),
+        input: Plan::Argument(imports.to_vec()),
         list: list.clone(),
         variable: element,
     }));
@@ -294,7 +293,7 @@ fn over_elements(
     *below = Plan::Apply(Box::new(Apply {
         input: below.take(),
         inner: plan,
-        imports,
+        imports: imports.into_vec(),
         kind,
         scope: Scope::default(),
     }));

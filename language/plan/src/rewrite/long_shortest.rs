@@ -17,6 +17,7 @@ use crate::expr::{BinaryOperator, Expr, Var};
 use crate::functions::{AggregateFunction, Function};
 use crate::names::Names;
 use crate::pattern::{PathMode, Selector};
+use crate::vars::Vars;
 
 /// Replaces such searches in the plan.
 pub(crate) fn long_shortest(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> {
@@ -73,12 +74,12 @@ fn listed(mut node: ExpandPath, names: &mut Names<'_>) -> Result<Plan, PlanError
 
 /// What the search reads of its input row.
 fn reads_of_row(node: &ExpandPath) -> Vec<Var> {
-    let mut read = vec![node.from];
-    crate::walk::add(&mut read, node.into.then_some(node.to));
+    let mut read = Vars::from_iter([node.from]);
+    read.extend(node.into.then_some(node.to));
     if let Some((own, predicate)) = &node.edge_predicate {
-        crate::walk::add(&mut read, predicate.free_variables().into_iter().filter(|var| var != own));
+        read.extend(predicate.free_variables().into_iter().filter(|var| var != own));
     }
-    read
+    read.into_vec()
 }
 
 /// One row for each end, with the least length.

@@ -5,7 +5,7 @@
 
 use crate::algebra::*;
 use crate::expr::Var;
-use crate::walk::add;
+use crate::vars::Vars;
 
 /// Replaces optional matches everywhere in the plan (not within expressions; `lift_subqueries` calls this for those).
 pub(crate) fn optional_match(plan: &mut Plan) {
@@ -31,10 +31,9 @@ fn replace(plan: &mut Plan) {
     }
     let input = node.input.take();
     let bound = input.columns();
-    let mut used: Vec<Var> = Vec::new();
-    add(&mut used, plan.makes());
+    let mut used: Vars = plan.makes();
     let new: Vec<Var> = used.iter().copied().filter(|var| !bound.contains(var)).collect();
-    add(&mut used, plan.reads());
+    used.extend(plan.reads());
     let imports: Vec<Var> = used.into_iter().filter(|var| bound.contains(var)).collect();
     if let Plan::Match(node) = plan {
         node.input = Plan::Argument(imports.clone());

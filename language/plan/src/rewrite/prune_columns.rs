@@ -9,11 +9,11 @@ use super::loops::walk_loops_twice;
 use super::substitute::{is_volatile, substitute};
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::walk::add;
+use crate::vars::{Made, Vars};
 
 /// Drops what is not read, given what is read of the plan's rows.
-pub(crate) fn prune_columns(plan: &mut Plan, needed: &[Var]) {
-    let (mut at, mut needed) = (plan, needed.to_vec());
+pub(crate) fn prune_columns(plan: &mut Plan, needed: &Vars) {
+    let (mut at, mut needed) = (plan, needed.clone());
     loop {
         while drop_here(at, &needed) {}
         merge_projects(at);
@@ -32,7 +32,7 @@ pub(crate) fn prune_columns(plan: &mut Plan, needed: &[Var]) {
 }
 
 /// What is read of a node's inputs, if this is read of its rows.
-pub(super) fn needed_below(plan: &Plan, needed: &[Var]) -> Vec<Var> {
+pub(super) fn needed_below(plan: &Plan, needed: &Vars) -> Vars {
     let mut below = plan.reads();
     if matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_)) {
         return below;
@@ -44,20 +44,21 @@ pub(super) fn needed_below(plan: &Plan, needed: &[Var]) -> Vec<Var> {
         Plan::Merge(_) => true,
         _ => false,
     };
-    let made = if rebinds { Vec::new() } else { plan.makes() };
-    add(&mut below, needed.iter().copied().filter(|var| !made.contains(var)));
+    let made = if rebinds { Vars::new() } else { plan.makes() };
+    below.extend(needed.iter().copied().filter(|var| !made.contains(var)));
     below
 }
 
 /// Inputs and bodies of the operators that have two plans below.
-fn prune_both(plan: &mut Plan, below: &[Var]) {
+fn prune_both(plan: &mut Plan, below: &Vars) {
     match plan {
         Plan::Merge(node) => {
-            let all = [node.inner.columns(), node.imports.clone()].concat();
+            let mut all = node.inner.columns();
+            all.extend(node.imports.iter().copied());
             prune_columns(&mut node.inner, &all)
         }
         Plan::ForEach(node) => {
-            let imports = [node.imports.clone(), vec![node.variable]].concat();
+            let imports = node.imports.iter().copied().chain([node.variable]).collect();
             prune_columns(&mut node.body, &imports)
         }
         other => return other.children_mut().into_iter().for_each(|child| prune_columns(child, below)),
@@ -66,7 +67,7 @@ fn prune_both(plan: &mut Plan, below: &[Var]) {
 }
 
 /// Drops what this node makes in vain; true if the node itself went.
-fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
+fn drop_here(plan: &mut Plan, needed: &Vars) -> bool {
     let is_needed = |var: &Var| needed.contains(var);
     if let Plan::Unwind(node) = plan
         && !is_needed(&node.variable)
@@ -80,11 +81,11 @@ fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
         Plan::Project(node) => node.items.retain(|(var, _)| is_needed(var)),
         Plan::Extend(node) => {
             // An item may read an item before it, so the last is dropped first.
-            let mut read = needed.to_vec();
+            let mut read = needed.clone();
             let mut kept: Vec<(Var, Expr)> = Vec::new();
             for (var, expr) in std::mem::take(&mut node.items).into_iter().rev() {
                 if read.contains(&var) {
-                    add(&mut read, expr.free_variables());
+                    read.extend(expr.free_variables());
                     kept.push((var, expr))
                 }
             }
@@ -129,33 +130,27 @@ fn drop_here(plan: &mut Plan, needed: &[Var]) -> bool {
     false
 }
 
-fn prune_apply(node: &mut Apply, needed: &[Var]) {
-    let inner: Vec<Var> = match &node.kind {
-        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.clone(),
-        ApplyKind::Collect { column, .. } => vec![*column],
-        ApplyKind::Repeat(repeat) => vec![repeat.next],
-        _ => Vec::new(),
+fn prune_apply(node: &mut Apply, needed: &Vars) {
+    let inner: Vars = match &node.kind {
+        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.iter().copied().collect(),
+        ApplyKind::Collect { column, .. } => Vars::from_iter([*column]),
+        ApplyKind::Repeat(repeat) => Vars::from_iter([repeat.next]),
+        _ => Vars::new(),
     };
     prune_columns(&mut node.inner, &inner);
-    let mut read = Vec::new();
+    let mut read = Vars::new();
     argument_columns(&node.inner, &mut read);
     node.imports.retain(|var| read.contains(var));
-    let mut input = node.imports.clone();
-    let made = |var: &Var| match &node.kind {
-        ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => columns.contains(var),
-        ApplyKind::Exists(own) | ApplyKind::Count(own) => own == var,
-        ApplyKind::Collect { list, .. } => list == var,
-        ApplyKind::Repeat(repeat) => repeat.to == *var,
-        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => false,
-    };
-    add(&mut input, needed.iter().copied().filter(|var| !made(var)));
+    let mut input: Vars = node.imports.iter().copied().collect();
+    let made = node.kind.makes();
+    input.extend(needed.iter().copied().filter(|var| !made.contains(var)));
     prune_columns(&mut node.input, &input)
 }
 
 /// Columns of the enclosing row that a plan's own `Argument` leaves hold (not those of applies inside it).
-fn argument_columns(plan: &Plan, found: &mut Vec<Var>) {
+fn argument_columns(plan: &Plan, found: &mut Vars) {
     if let Plan::Argument(columns) = plan {
-        add(found, columns.iter().copied())
+        found.extend(columns.iter().copied())
     }
     let inner = matches!(plan, Plan::Apply(_) | Plan::Merge(_) | Plan::ForEach(_));
     let children = plan.children();
@@ -172,8 +167,8 @@ fn merge_projects(plan: &mut Plan) {
         if !renames && !inner.items.iter().all(is_name) {
             return;
         }
-        let value_of =
-            |var: Var| inner.items.iter().find(|(made, _)| *made == var).map(|(_, expr)| expr.clone());
+        let made = Made::new(&inner.items);
+        let value_of = |var: Var| made.get(var).cloned();
         let merged = outer.items.iter().map(|(var, expr)| Some((*var, substitute(expr.clone(), &value_of)?)));
         let Some(items) = merged.collect::<Option<Vec<_>>>() else { return };
         outer.items = items;

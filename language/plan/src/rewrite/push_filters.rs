@@ -8,6 +8,7 @@
 use super::substitute::{is_volatile, substitute};
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
+use crate::vars::Made;
 
 /// Sinks the conjuncts of every filter in the plan.
 pub(crate) fn push_filters(plan: &mut Plan) {
@@ -141,7 +142,8 @@ fn inner_plan(plan: &mut Plan) -> &mut Plan {
 
 /// Below computed columns: cheap ones are written out in the conjunct. `all`: nothing else passes the node.
 fn through(items: &[(Var, Expr)], conjunct: Expr, all: bool) -> Sunk {
-    let item = |var: Var| items.iter().find(|(made, _)| *made == var).map(|(_, expr)| expr);
+    let made = Made::new(items);
+    let item = |var: Var| made.get(var);
     for var in conjunct.free_variables() {
         match item(var) {
             Some(expr) if !is_cheap(expr) => return Sunk::Stays(conjunct),

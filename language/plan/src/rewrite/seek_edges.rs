@@ -14,6 +14,7 @@ use crate::expr::{BinaryOperator, Expr, Name, Var};
 use crate::pattern::{Pattern, PatternEdge};
 use crate::rewrite::substitute::is_volatile;
 use crate::statistics::Planning;
+use crate::vars::Vars;
 
 /// Does so in the whole plan, sub-plans included.
 pub(crate) fn seek_edges(plan: &mut Plan, planning: &dyn Planning) {
@@ -71,7 +72,7 @@ struct Start {
     rows: f64,
 }
 
-fn starts(at: usize, pattern: &Pattern, bound: &[Var], planning: &dyn Planning) -> Vec<Start> {
+fn starts(at: usize, pattern: &Pattern, bound: &Vars, planning: &dyn Planning) -> Vec<Start> {
     let edge = &pattern.edges[at];
     let [edge_type] = &edge.types[..] else { return Vec::new() };
     let runs_apart = pattern.edges.iter().all(|other| other.run.is_none() || !may_be_same(edge, other));

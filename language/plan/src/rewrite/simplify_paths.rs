@@ -7,10 +7,11 @@
 use crate::algebra::Plan;
 use crate::expr::{BinaryOperator, Expr, Var};
 use crate::functions::Function;
+use crate::vars::Vars;
 
 /// Rewrites all expressions of a plan, patterns not yet ordered included.
 pub(crate) fn simplify_paths(plan: &mut Plan) {
-    let mut runs = Vec::new();
+    let mut runs = Vars::new();
     find_runs(plan, &mut runs);
     if !runs.is_empty() {
         each_node(plan, &runs)
@@ -18,19 +19,19 @@ pub(crate) fn simplify_paths(plan: &mut Plan) {
 }
 
 /// Variables that hold runs of edges.
-fn find_runs(plan: &Plan, found: &mut Vec<Var>) {
+fn find_runs(plan: &Plan, found: &mut Vars) {
     if let Plan::Match(node) = plan {
         found.extend(node.pattern.edges.iter().filter(|edge| edge.run.is_some()).map(|edge| edge.variable))
     }
     plan.children().into_iter().for_each(|child| find_runs(child, found))
 }
 
-fn each_node(plan: &mut Plan, runs: &[Var]) {
+fn each_node(plan: &mut Plan, runs: &Vars) {
     plan.expressions_mut(&mut |expr| simplify(expr, runs));
     plan.children_mut().into_iter().for_each(|child| each_node(child, runs))
 }
 
-fn simplify(expr: &mut Expr, runs: &[Var]) {
+fn simplify(expr: &mut Expr, runs: &Vars) {
     expr.children_mut(&mut |child| simplify(child, runs));
     let Expr::Call(function, arguments) = expr else { return };
     let [Expr::PathOf(parts)] = &arguments[..] else { return };
@@ -48,7 +49,7 @@ fn simplify(expr: &mut Expr, runs: &[Var]) {
 }
 
 /// The length of a path made of these parts; none if no run is among them.
-pub(super) fn length(parts: &[Var], runs: &[Var]) -> Option<Expr> {
+pub(super) fn length(parts: &[Var], runs: &Vars) -> Option<Expr> {
     let edges = parts.iter().copied().skip(1).step_by(2);
     let (runs, singles): (Vec<Var>, Vec<Var>) = edges.partition(|edge| runs.contains(edge));
     let sizes = runs.iter().map(|run| Expr::Call(Function::Size, vec![Expr::Variable(*run)]));

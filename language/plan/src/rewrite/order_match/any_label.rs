@@ -11,7 +11,7 @@ use super::starts::{How, Kind, Start, Test, range};
 use crate::algebra::*;
 use crate::cost;
 use crate::expr::{Expr, LabelExpr, Name, Var};
-use crate::walk::add;
+use crate::vars::Vars;
 
 /// Labels looked up in one start. Each is an operator of its own, some ten microseconds; schemas with more labels on one key are
 /// few, and scanned.
@@ -110,14 +110,14 @@ impl AnyLabel {
             return self.union(&Plan::Unit, vertex, tests);
         }
         let columns = input.columns();
-        let mut imports = Vec::new();
-        self.values(&mut |value| add(&mut imports, value.free_variables()));
+        let mut imports = Vars::new();
+        self.values(&mut |value| imports.extend(value.free_variables()));
         imports.retain(|var| columns.contains(var));
-        let inner = self.union(&Plan::Argument(imports.clone()), vertex, tests);
+        let inner = self.union(&Plan::Argument(imports.to_vec()), vertex, tests);
         Plan::Apply(Box::new(Apply {
             input,
             inner,
-            imports,
+            imports: imports.into_vec(),
             kind: ApplyKind::Inner(vec![vertex]),
             scope: Default::default(),
         }))

@@ -9,12 +9,12 @@ use super::starts::How;
 use crate::algebra::*;
 use crate::error::PlanError;
 use crate::expr::{Expr, LabelExpr, Var};
-use crate::walk::add;
+use crate::vars::Vars;
 
 /// A part of the plan under construction.
 struct Built {
     plan: Plan,
-    columns: Vec<Var>,
+    columns: Vars,
     edges: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ fn reach(problem: &Problem<'_>, ways: &Ways, set: Set, input: &mut Option<Plan>)
 }
 
 fn begin_alone() -> Built {
-    Built { plan: Plan::Unit, columns: Vec::new(), edges: Vec::new() }
+    Built { plan: Plan::Unit, columns: Vars::new(), edges: Vec::new() }
 }
 
 /// The input, with the predicates that read nothing else, and the edges between vertices it binds.
@@ -84,8 +84,8 @@ fn filter(input: Plan, predicates: Vec<Expr>) -> Plan {
 /// Adds columns, and the predicates that are complete by them and not answered already.
 fn settle(problem: &Problem<'_>, built: &mut Built, new: &[Var], mut first: Vec<Expr>, answered: &[usize]) {
     let old = built.columns.clone();
-    add(&mut built.columns, new.iter().copied());
-    let complete = |columns: &[Var], free: &[Var]| free.iter().all(|var| columns.contains(var));
+    built.columns.extend(new.iter().copied());
+    let complete = |columns: &Vars, free: &[Var]| free.iter().all(|var| columns.contains(var));
     for (number, test) in problem.predicates.iter().enumerate() {
         let now = complete(&built.columns, &test.free) && !complete(&old, &test.free);
         if now && !test.free.is_empty() && !answered.contains(&number) {

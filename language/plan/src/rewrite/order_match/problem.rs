@@ -12,6 +12,7 @@ use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, UnaryOperator, Var};
 use crate::names::Names;
 use crate::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
 use crate::statistics::Planning;
+use crate::vars::Vars;
 use model::Direction;
 
 /// Bound vertices of a pattern.
@@ -27,7 +28,7 @@ pub(super) struct Problem<'a> {
     pub edges: Vec<Edge>,
     pub predicates: Vec<Predicate>,
     pub forks: Vec<Fork>,
-    pub input_columns: Vec<Var>,
+    pub input_columns: Vars,
     pub known: Known,
     /// May a part be found on its own and hash-joined? Not where the input writes (the part must see it), nor inside an
     /// `Apply` (the part would be found again for each row).
@@ -87,7 +88,7 @@ pub(super) struct OneWay {
 /// A condition to apply.
 pub(super) struct Predicate {
     pub expr: Expr,
-    pub free: Vec<Var>,
+    pub free: Vars,
     pub need: Set,
     pub share: f64,
     /// Of an equality, what each of its sides needs, if each needs something.
@@ -349,7 +350,7 @@ fn reads_argument(input: &Plan) -> bool {
 }
 
 /// A predicate that tests labels of a vertex of the pattern joins the vertex's own labels.
-fn absorb_labels(pattern: &mut Pattern, bound: &[Var]) {
+fn absorb_labels(pattern: &mut Pattern, bound: &Vars) {
     let predicates = std::mem::take(&mut pattern.predicates);
     for predicate in predicates.into_iter().flat_map(Expr::conjuncts) {
         if let Expr::HasLabels(subject, labels) = &predicate
@@ -366,7 +367,7 @@ fn absorb_labels(pattern: &mut Pattern, bound: &[Var]) {
 }
 
 /// Labels of bound vertices become predicates; a bound vertex without edges must at least not be null.
-fn condition_bound_vertices(pattern: &mut Pattern, bound: &[Var]) {
+fn condition_bound_vertices(pattern: &mut Pattern, bound: &Vars) {
     let mut conditions = Vec::new();
     for vertex in pattern.vertices.iter().filter(|vertex| bound.contains(&vertex.variable)) {
         let var = vertex.variable;
@@ -383,7 +384,7 @@ fn condition_bound_vertices(pattern: &mut Pattern, bound: &[Var]) {
 }
 
 /// An edge variable that is already bound is found under a new name and compared.
-fn rename_bound_edges(pattern: &mut Pattern, bound: &[Var], names: &mut Names<'_>) {
+fn rename_bound_edges(pattern: &mut Pattern, bound: &Vars, names: &mut Names<'_>) {
     let mut seen = bound.to_vec();
     for edge in &mut pattern.edges {
         let old = edge.variable;
