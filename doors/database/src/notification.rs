@@ -8,8 +8,8 @@ mod hints;
 
 use plan::expr::{Expr, LabelExpr};
 use plan::pattern::Pattern;
-use plan::{Plan, Statement, StatementKind};
-use std::collections::BTreeSet;
+use plan::{Plan, Statement, StatementKind, Var, Vars};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -124,19 +124,19 @@ fn of_pattern(pattern: &Pattern, input: &Plan, found: &mut BTreeSet<Suspicion>) 
 fn falls_apart(pattern: &Pattern, input: &Plan) -> bool {
     let Some(first) = pattern.vertices.first() else { return false };
     let bound = input.columns();
-    let mut reached = vec![first.variable];
-    reached.extend(pattern.vertices.iter().map(|vertex| vertex.variable).filter(|v| bound.contains(v)));
-    loop {
-        let before = reached.len();
-        for edge in &pattern.edges {
-            if reached.contains(&edge.from) != reached.contains(&edge.to) {
-                reached.push(if reached.contains(&edge.from) { edge.to } else { edge.from });
-            }
-        }
-        if reached.len() == before {
-            return pattern.vertices.iter().any(|vertex| !reached.contains(&vertex.variable));
-        }
+    let mut neighbours: HashMap<Var, Vec<Var>> = HashMap::new();
+    for edge in &pattern.edges {
+        neighbours.entry(edge.from).or_default().push(edge.to);
+        neighbours.entry(edge.to).or_default().push(edge.from);
     }
+    let mut reached = Vars::from_iter([first.variable]);
+    reached.extend(pattern.vertices.iter().map(|vertex| vertex.variable).filter(|v| bound.contains(v)));
+    let mut next = 0;
+    while let Some(vertex) = reached.get(next).copied() {
+        reached.extend(neighbours.get(&vertex).into_iter().flatten().copied());
+        next += 1;
+    }
+    pattern.vertices.iter().any(|vertex| !reached.contains(&vertex.variable))
 }
 
 fn of_labels(labels: &LabelExpr, found: &mut BTreeSet<Suspicion>) {

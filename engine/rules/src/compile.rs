@@ -4,6 +4,7 @@
 //! one of the smallest relation, of which those that nothing was derived for yet count as the largest; a whole relation only where nothing is
 //! bound.
 
+use crate::component::Members;
 use crate::error::RulesError;
 use crate::plan::{Formula, Operand, Plan, Role, Shape, Step};
 use crate::relation::Relation;
@@ -11,6 +12,7 @@ use crate::source::Over;
 use crate::words::Words;
 use datalog::{Atom, Expr, Literal, RelationNo, Rule, Term};
 use model::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where a plan starts.
@@ -30,13 +32,13 @@ pub(crate) struct Surroundings<'a> {
     pub words: &'a mut Words,
     pub parameters: &'a dyn Fn(&str) -> Option<Value>,
     /// Relations of the component.
-    pub own: &'a [RelationNo],
+    pub own: &'a Members,
     /// Is it derived by rules? Then it may be empty only until there is something to derive it from.
     pub is_derived: &'a dyn Fn(RelationNo) -> bool,
     /// Relations of which facts are read where they are asked for, and from whom.
     pub read: &'a dyn Fn(RelationNo) -> Over<'a>,
     /// Relations that are asked as the graph cannot be asked: by a value without an index, or whole inside a rule.
-    pub whole: &'a mut Vec<RelationNo>,
+    pub whole: &'a mut BTreeSet<RelationNo>,
 }
 
 /// A rule on its way.
@@ -164,15 +166,15 @@ impl Making<'_, '_> {
         atoms.iter().min_by_key(|(_, atom)| size(atom)).map(|(place, _)| *place)
     }
     fn need_whole(&mut self, relation: RelationNo) {
-        if (self.around.read)(relation).is_some() && !self.around.whole.contains(&relation) {
-            self.around.whole.push(relation);
+        if (self.around.read)(relation).is_some() {
+            self.around.whole.insert(relation);
         }
     }
     fn size(&self, relation: RelationNo) -> usize {
         match (self.around.read)(relation) {
             Some(source) => source.size(relation),
             None => match self.around.relations[relation].len() {
-                0 if self.around.own.contains(&relation) => usize::MAX,
+                0 if self.around.own.contains(relation) => usize::MAX,
                 facts => facts,
             },
         }
@@ -204,7 +206,7 @@ impl Making<'_, '_> {
     }
     fn role(&self, place: usize, relation: RelationNo) -> Role {
         let is_before = self.start.is_some_and(|start| place < start);
-        match (self.around.own.contains(&relation), is_before) {
+        match (self.around.own.contains(relation), is_before) {
             (false, true) => Role::LowerBefore,
             (false, false) => Role::LowerAfter,
             (true, true) => Role::OwnBefore,

@@ -100,12 +100,14 @@ impl Evaluation<'_> {
         over: Over<'_>,
     ) -> Result<(), RulesError> {
         let mut outs = std::mem::take(&mut self.outs);
+        let mut heads = Vec::new();
         for (relation, row) in block {
             self.relations[*relation].set_state(*row, state::STABLE);
             self.relations[*relation].index(*row);
             let rank = self.relations[*relation].rank(*row);
-            for plan in &part.own[*relation] {
+            for plan in part.own.of(*relation) {
                 let out = &mut outs[plan.head];
+                heads.extend(out.is_empty().then_some(plan.head));
                 self.find(plan, From::Row(*row), rank, FIRST, over, out)?;
                 if out.len() > BLOCK_WORDS {
                     let head = plan.head;
@@ -113,8 +115,10 @@ impl Evaluation<'_> {
                 }
             }
         }
-        for head in &part.relations {
-            self.write_first(*head, &mut outs[*head], queue)?;
+        heads.sort_unstable();
+        heads.dedup();
+        for head in heads {
+            self.write_first(head, &mut outs[head], queue)?;
         }
         self.outs = outs;
         Ok(())

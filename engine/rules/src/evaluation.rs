@@ -2,7 +2,7 @@
 
 use crate::aggregate::Groups;
 use crate::compile::{Start, Surroundings, plan};
-use crate::component::{Lower, Part, RulesPart, Upkeep};
+use crate::component::{Lower, Members, Part, PlansOf, RulesPart, Upkeep};
 use crate::error::RulesError;
 use crate::limits::{LOOK_EVERY, RANK_MAX};
 use crate::plan::Step;
@@ -11,6 +11,7 @@ use crate::source::{Over, Source};
 use crate::words::{Word, Words, out_of_memory};
 use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
 use model::Value;
+use std::collections::BTreeSet;
 
 /// Who is told of the bytes that an evaluation holds, and may end it.
 pub trait Look: Fn(usize) -> Result<(), RulesError> + Send {}
@@ -80,6 +81,8 @@ pub struct Evaluation<'a> {
     /// Bytes of the groups of aggregates.
     group_bytes: usize,
     plan_bytes: usize,
+    /// Bytes of all, while rules are compiled.
+    counted: usize,
     /// Ranks grow, slowly, with changes.
     pub(crate) rank_max: u32,
     ranks_are_high: bool,
@@ -117,6 +120,7 @@ impl<'a> Evaluation<'a> {
             looked_at: 0,
             group_bytes: 0,
             plan_bytes: 0,
+            counted: 0,
             rank_max: RANK_MAX,
             ranks_are_high: false,
         };
@@ -179,7 +183,8 @@ impl<'a> Evaluation<'a> {
         self.answer(Some(graph))
     }
     fn answer(&mut self, over: Over<'_>) -> Result<(), RulesError> {
-        let mut whole = Vec::new();
+        let mut whole = BTreeSet::new();
+        self.counted = self.bytes();
         for at in 0..self.program.components.len() {
             let part = match self.program.components[at].clone() {
                 Component::Aggregate(at) => {
@@ -223,23 +228,40 @@ impl<'a> Evaluation<'a> {
         &mut self,
         rule: usize,
         start: Start,
-        own: &[RelationNo],
+        own: &Members,
         over: Over<'_>,
-        whole: &mut Vec<RelationNo>,
+        whole: &mut BTreeSet<RelationNo>,
     ) -> Result<crate::plan::Plan, RulesError> {
+        let before = self.bytes_around(rule);
         let Evaluation { program, relations, words, parameters, is_read, .. } = self;
         let read = |relation: RelationNo| over.filter(|_| is_read[relation]);
         let is_derived = |relation: RelationNo| program.relations[relation].source == datalog::Source::Rules;
         let (parameters, is_derived, read) = (&**parameters, &is_derived, &read);
         let mut around = Surroundings { relations, words, parameters, own, is_derived, read, whole };
         let plan = plan(&program.rules[rule], start, &mut around)?;
-        // A long rule has a plan from each of its parts.
-        (self.look)(self.bytes())?;
-        self.plan_bytes += plan.steps.len() * size_of::<Step>();
+        // A long rule has a plan from each of its parts, and a plan may want indexes of what it reads.
+        let step_bytes = plan.steps.len() * size_of::<Step>();
+        self.plan_bytes += step_bytes;
+        self.counted += step_bytes + (self.bytes_around(rule) - before);
+        (self.look)(self.counted)?;
         if self.plan_bytes > self.words.bytes_max {
             return Err(out_of_memory(self.words.bytes_max));
         }
         Ok(plan)
+    }
+    /// Bytes of the relations that a rule names. All relations are counted before rules are compiled, then only these are: ten thousand rules are
+    /// not counted ten thousand times.
+    fn bytes_around(&self, rule: usize) -> usize {
+        let rule = &self.program.rules[rule];
+        let atoms = rule.body.iter().filter_map(|literal| match literal {
+            Literal::Holds(atom) | Literal::Absent(atom) => Some(atom.relation),
+            _ => None,
+        });
+        let mut named: Vec<RelationNo> = atoms.collect();
+        named.push(rule.head.relation);
+        named.sort_unstable();
+        named.dedup();
+        named.into_iter().map(|relation| self.relations[relation].bytes()).sum()
     }
     /// Places of a rule's body where a relation is read: its place, the relation, and whether it is negated.
     fn places(&self, rule: usize) -> Vec<(usize, RelationNo, bool)> {
@@ -256,13 +278,14 @@ impl<'a> Evaluation<'a> {
         relations: Vec<RelationNo>,
         rules: Vec<usize>,
         over: Over<'_>,
-        whole: &mut Vec<RelationNo>,
+        whole: &mut BTreeSet<RelationNo>,
     ) -> Result<RulesPart, RulesError> {
-        let mut own = vec![Vec::new(); self.relations.len()];
+        let relations = Members::new(relations);
+        let mut own = PlansOf::default();
         let mut exits = Vec::new();
         for rule in &rules {
             let places = self.places(*rule);
-            let recursive = places.iter().filter(|(_, relation, _)| relations.contains(relation));
+            let recursive = places.iter().filter(|(_, relation, _)| relations.contains(*relation));
             let recursive: Vec<(usize, RelationNo)> =
                 recursive.map(|(at, relation, _)| (*at, *relation)).collect();
             if recursive.is_empty() {
@@ -270,7 +293,7 @@ impl<'a> Evaluation<'a> {
             }
             for (at, relation) in recursive {
                 let plan = self.compile(*rule, Start::Literal(at), &relations, over, whole)?;
-                own[relation].push(plan);
+                own.push(relation, plan);
             }
         }
         Ok(RulesPart { relations, rules, exits, own, upkeep: None })
@@ -290,17 +313,22 @@ impl<'a> Evaluation<'a> {
         self.prepare_upkeep(Some(graph))
     }
     fn prepare_upkeep(&mut self, over: Over<'_>) -> Result<(), RulesError> {
-        let mut whole = Vec::new();
+        let lacks = |part: &Part| matches!(part, Part::Rules(part) if part.upkeep.is_none());
+        if !self.parts.iter().any(lacks) {
+            return Ok(());
+        }
+        self.counted = self.bytes();
+        let mut whole = BTreeSet::new();
         let mut parts = std::mem::take(&mut self.parts);
         for part in &mut parts {
             let Part::Rules(part) = part else { continue };
             if part.upkeep.is_some() {
                 continue;
             }
-            let mut upkeep = Upkeep { lower: Vec::new(), search: vec![Vec::new(); self.relations.len()] };
+            let mut upkeep = Upkeep { lower: Vec::new(), search: PlansOf::default() };
             for rule in &part.rules {
                 for (at, relation, is_negated) in self.places(*rule) {
-                    if !part.relations.contains(&relation) {
+                    if !part.relations.contains(relation) {
                         let plan =
                             self.compile(*rule, Start::Literal(at), &part.relations, over, &mut whole)?;
                         upkeep.lower.push(Lower { relation, is_negated, plan });
@@ -308,7 +336,7 @@ impl<'a> Evaluation<'a> {
                 }
                 let head = self.program.rules[*rule].head.relation;
                 let search = self.compile(*rule, Start::Head, &part.relations, over, &mut whole)?;
-                upkeep.search[head].push(search);
+                upkeep.search.push(head, search);
             }
             part.upkeep = Some(upkeep);
         }

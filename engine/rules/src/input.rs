@@ -7,6 +7,7 @@ use crate::source::Over;
 use crate::words::Word;
 use datalog::{RelationNo, Source, Term};
 use model::Value;
+use std::collections::BTreeSet;
 
 impl Evaluation<'_> {
     /// Gives the facts of the text and of parameters.
@@ -47,7 +48,7 @@ impl Evaluation<'_> {
         }
     }
     /// Takes these relations' facts out of the graph: they are looked up in a way that the graph cannot be asked in.
-    pub(crate) fn copy(&mut self, wanted: Vec<RelationNo>, over: Over<'_>) -> Result<(), RulesError> {
+    pub(crate) fn copy(&mut self, wanted: BTreeSet<RelationNo>, over: Over<'_>) -> Result<(), RulesError> {
         for relation in wanted {
             if over.is_none() || !std::mem::take(&mut self.is_read[relation]) {
                 continue;

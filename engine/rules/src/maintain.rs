@@ -75,7 +75,7 @@ impl Evaluation<'_> {
         while let Some((relation, row)) = affected.get(next).copied() {
             next += 1;
             let rank = self.relations[relation].rank(row);
-            for plan in &part.own[relation] {
+            for plan in part.own.of(relation) {
                 self.find(plan, From::Row(row), rank, OWN_GOES, over, &mut out)?;
                 self.take_back(plan.head, &mut out, &mut affected);
             }
@@ -83,7 +83,7 @@ impl Evaluation<'_> {
         }
         let mut due = Due::new();
         for (relation, row) in &affected {
-            for plan in &upkeep.search[*relation] {
+            for plan in upkeep.search.of(*relation) {
                 self.find(plan, From::Row(*row), 0, LEFT, over, &mut out)?;
             }
             self.bring(*relation, &mut out, &mut due)?;
@@ -110,7 +110,7 @@ impl Evaluation<'_> {
                     found.mark(row, state::ADDED);
                 }
             }
-            for plan in &part.own[relation] {
+            for plan in part.own.of(relation) {
                 self.find(plan, From::Row(row), rank, OWN_COMES, over, &mut out)?;
                 self.bring(plan.head, &mut out, &mut due)?;
             }

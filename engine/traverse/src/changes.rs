@@ -1,11 +1,12 @@
 //! Steps that change the graph: `addV`, `addE`, `property`, `drop`.
 
-use crate::compare::same;
+use crate::compare::{Keyed, same};
 use crate::error::{Outcome, TraverseError};
 use crate::graph::Kept;
 use crate::machine::Machine;
 use crate::step::{EndOf, Given, Name, SetProperty, Step};
 use crate::traverser::Traverser;
+use foldhash::HashSet;
 use gremlin::{Cardinality, Object, Token, VertexProperty};
 use model::VertexId;
 use std::sync::Arc;
@@ -104,13 +105,12 @@ impl Machine {
         let label = label_text(given.or(token_label).filter(|label| *label != Object::Null), "vertex")?;
         let vertex = self.graph.add_vertex(&[label], id.as_ref())?;
         self.write_partition(&Object::Vertex(vertex))?;
-        let mut keys: Vec<Object> = Vec::new();
+        let mut keys: HashSet<Keyed> = HashSet::default();
         for mut setting in settings {
             // a key that is named again has several values
-            if setting.cardinality.is_none() && keys.contains(&setting.key) {
+            if !keys.insert(Keyed(setting.key.clone())) && setting.cardinality.is_none() {
                 setting.cardinality = Some(Cardinality::List);
             }
-            keys.push(setting.key.clone());
             self.put(&Object::Vertex(vertex), setting)?;
         }
         Ok(vertex)

@@ -15,6 +15,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use gremlin::Object;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// What a step remembers.
 #[derive(Default)]
@@ -73,9 +74,19 @@ pub enum Worked {
 }
 
 /// A program with its queues.
+///
+/// A turn touches one step and hands on to the next, so it costs the same in a program of ten steps and of ten thousand: what waits is counted
+/// anew at those two only, and steps outside of `busy` are not looked at.
 pub struct Pipeline {
     program: Body,
-    pub(crate) stages: Vec<Stage>,
+    stages: Vec<Stage>,
+    /// What waits at each step, and at all of them.
+    held: Vec<usize>,
+    held_sum: usize,
+    /// Only steps in this range may have work.
+    busy: Range<usize>,
+    /// Steps before this one have given what they gathered.
+    answered: usize,
     /// Steps before this one have nothing to give any more.
     cut: usize,
     out: Vec<Traverser>,
@@ -85,14 +96,27 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline without traversers.
     pub fn new(program: &Body) -> Pipeline {
-        let stages = program.steps.iter().map(|_| Stage::default()).collect();
-        Pipeline { program: program.clone(), stages, cut: 0, out: Vec::new(), given: false }
+        let stages: Vec<Stage> = program.steps.iter().map(|_| Stage::default()).collect();
+        Pipeline {
+            program: program.clone(),
+            held: vec![0; stages.len()],
+            held_sum: 0,
+            busy: 0..0,
+            answered: 0,
+            stages,
+            cut: 0,
+            out: Vec::new(),
+            given: false,
+        }
     }
     /// Gives a traverser to the first step.
     pub fn push(&mut self, traverser: Traverser) {
         self.given = true;
         match self.stages.first_mut() {
-            Some(first) if self.cut == 0 => first.queue.push_back(traverser),
+            Some(first) if self.cut == 0 => {
+                first.queue.push_back(traverser);
+                self.touched(0);
+            }
             Some(_) => {}
             None => self.out.push(traverser),
         }
@@ -120,7 +144,33 @@ impl Pipeline {
     }
     /// Traversers that wait in its queues, and what its steps remember.
     pub fn waiting(&self) -> usize {
-        self.stages.iter().map(|stage| stage.queue.len() + stage.state.size()).sum()
+        self.held_sum
+    }
+    /// A step was given traversers or has worked.
+    fn touched(&mut self, at: usize) {
+        let Some(stage) = self.stages.get(at) else { return };
+        let held = stage.queue.len() + stage.state.size();
+        self.held_sum = self.held_sum - self.held[at] + held;
+        self.held[at] = held;
+        if self.busy.is_empty() {
+            self.busy = at..at + 1;
+        }
+        self.busy = self.busy.start.min(at)..self.busy.end.max(at + 1);
+    }
+    /// The step whose turn it is: the deepest that has work, those that wait for all before them last.
+    fn busy_step(&mut self) -> Option<usize> {
+        self.busy.start = self.busy.start.max(self.cut);
+        let has_work = |at: &usize| self.stages[*at].has_work();
+        let Some(deepest) = self.busy.clone().rev().find(has_work) else {
+            self.busy = 0..0;
+            return None;
+        };
+        let first = self.busy.clone().find(has_work).unwrap_or(deepest);
+        self.busy = first..deepest + 1;
+        // a repeat whose rounds need all their traversers goes on when nothing before it can give more
+        let waits =
+            |at: &usize| matches!(&self.program.steps[*at], Step::Repeat(repeat) if repeat.body.waits());
+        self.busy.clone().rev().filter(|at| !waits(at)).find(has_work).or(Some(first))
     }
     /// What can be had without gathering: all results so far.
     pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Vec<Traverser>> {
@@ -133,7 +183,7 @@ impl Pipeline {
     }
     /// Has it nothing to do until it is given more?
     pub(crate) fn is_idle(&self) -> bool {
-        self.out.is_empty() && !self.stages.iter().any(Stage::has_work)
+        self.out.is_empty() && !self.stages[self.busy.clone()].iter().any(Stage::has_work)
     }
     /// Forgets how many were counted: each round of a `repeat` counts anew.
     pub(crate) fn count_anew(&mut self) {
@@ -149,13 +199,7 @@ impl Pipeline {
 
     /// One turn of the deepest step that has work; false where none has.
     fn turn(&mut self, machine: &Machine) -> Outcome<bool> {
-        // a repeat whose rounds need all their traversers goes on when nothing before it can give more
-        let waits =
-            |at: &usize| matches!(&self.program.steps[*at], Step::Repeat(repeat) if repeat.body.waits());
-        let has_work = |at: &usize| self.stages[*at].has_work();
-        let deepest = (self.cut..self.stages.len()).rev().filter(|at| !waits(at)).find(has_work);
-        let found = deepest.or_else(|| (self.cut..self.stages.len()).find(has_work));
-        let Some(at) = found else { return Ok(false) };
+        let Some(at) = self.busy_step() else { return Ok(false) };
         machine.keeps(self.waiting());
         machine.pause()?;
         let mut out = Vec::new();
@@ -170,17 +214,19 @@ impl Pipeline {
         };
         self.hand_on(machine, at, out)?;
         if ended {
+            for done in self.cut..=at {
+                self.stages[done] = Stage { flushed: true, ..Stage::default() };
+                self.held_sum -= std::mem::take(&mut self.held[done]);
+            }
             self.cut = at + 1;
-            self.stages[..=at]
-                .iter_mut()
-                .for_each(|stage| *stage = Stage { flushed: true, ..Stage::default() });
         }
         Ok(true)
     }
 
     /// Lets the first step that gathers answer; false where all have.
     fn flush(&mut self, machine: &Machine) -> Outcome<bool> {
-        for at in self.cut..self.stages.len() {
+        for at in self.cut.max(self.answered)..self.stages.len() {
+            self.answered = at + 1;
             if std::mem::replace(&mut self.stages[at].flushed, true) {
                 continue;
             }
@@ -207,6 +253,7 @@ impl Pipeline {
                 extent::check(&traverser.object)?;
             }
         }
+        self.touched(at);
         match self.stages.get_mut(at + 1) {
             Some(next) => {
                 next.queue.extend(out);
@@ -217,6 +264,7 @@ impl Pipeline {
                     let message = format!("more than {TRAVERSERS_MAX} traversers wait for one step");
                     return Err(TraverseError::Limit(message));
                 }
+                self.touched(at + 1);
             }
             None => self.out.extend(out),
         }

@@ -29,10 +29,18 @@ pub struct Traverser {
 pub struct Node {
     /// The object.
     pub object: Object,
-    /// Labels of the step that yielded it.
+    /// Labels of the step that yielded it, in order.
     pub labels: SmallVec<[Name; 1]>,
     /// What was before.
     pub previous: Option<Arc<Node>>,
+}
+
+fn add_labels(node: &mut Node, labels: &[Name]) {
+    for label in labels {
+        if let Err(at) = node.labels.binary_search(label) {
+            node.labels.insert(at, label.clone());
+        }
+    }
 }
 
 impl Drop for Node {
@@ -63,6 +71,10 @@ impl Traverser {
     }
     /// Labels where it stands: the newest object of its path, or, where only what has labels is kept, one more.
     pub fn label(&mut self, labels: &[Name], keeps_path: bool) {
+        // A node that nobody shares is changed where it is: ten thousand labels of one object are not copied ten thousand times.
+        if let Some(node) = self.path.as_mut().filter(|_| keeps_path).and_then(Arc::get_mut) {
+            return add_labels(node, labels);
+        }
         let mut node = match &self.path {
             Some(path) if keeps_path => Node {
                 object: path.object.clone(),
@@ -73,11 +85,7 @@ impl Traverser {
                 Node { object: self.object.clone(), labels: SmallVec::new(), previous: previous.clone() }
             }
         };
-        for label in labels {
-            if !node.labels.contains(label) {
-                node.labels.push(label.clone());
-            }
-        }
+        add_labels(&mut node, labels);
         self.path = Some(Arc::new(node));
     }
     /// Forgets the labels that are not to be kept, and what has none that is.

@@ -200,9 +200,7 @@ impl Plan {
                 read.extend(node.paths.iter().flat_map(|(_, parts)| parts.iter().copied()));
             }
             Plan::Set(node) => read.extend(named(&node.items)),
-            Plan::ForEach(node) => {
-                read.extend(node.imports.iter().copied().filter(|v| *v != node.variable))
-            }
+            Plan::ForEach(node) => read.extend(node.imports.iter().copied().filter(|v| *v != node.variable)),
             _ => {}
         }
         read

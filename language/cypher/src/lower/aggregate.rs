@@ -123,9 +123,7 @@ impl Lowerer<'_> {
 
     /// The column of an aggregate, which equal calls share.
     fn note_call(&mut self, call: AggregateCall) -> Lowered<Var> {
-        let known = self.aggregation.as_ref().and_then(|aggregation| {
-            aggregation.calls.find(&call).copied()
-        });
+        let known = self.aggregation.as_ref().and_then(|aggregation| aggregation.calls.find(&call).copied());
         if let Some(var) = known {
             return Ok(var);
         }

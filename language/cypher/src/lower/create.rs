@@ -3,10 +3,10 @@
 //! One `Create` makes what a clause names, nodes before relationships. Where a property reads something made by the same
 //! clause, the clause is cut there into two.
 
-use plan::{LabelExpr, Plan, Vars};
 use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge, Set, SetItem};
 use plan::expr::{Expr, Name, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
+use plan::{LabelExpr, Plan, Vars};
 
 use super::matching::compute;
 use super::pattern::{already_declared, direction, type_conflict};

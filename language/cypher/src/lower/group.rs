@@ -1,8 +1,8 @@
 //! Projections that aggregate: columns without aggregates are the keys of the groups.
 
 use plan::Plan;
-use plan::algebra::{Aggregate, Project};
 use plan::Vars;
+use plan::algebra::{Aggregate, Project};
 use plan::expr::Expr;
 
 use super::aggregate::{Aggregation, Key};

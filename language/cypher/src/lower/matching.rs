@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use plan::{Plan, Vars};
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
 use plan::pattern::{OrderHint, PathMode, Pattern};
 use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
+use plan::{Plan, Vars};
 
 use super::pattern::{Matched, Names};
 use super::query::Rows;
@@ -214,7 +214,8 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
     let joined: Vars = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
     let by_variable: HashMap<Var, usize> =
         vertices.iter().enumerate().map(|(at, vertex)| (vertex.variable, at)).collect();
-    let alone: Vec<_> = first.vertices.into_iter().filter(|vertex| !joined.contains(&vertex.variable)).collect();
+    let alone: Vec<_> =
+        first.vertices.into_iter().filter(|vertex| !joined.contains(&vertex.variable)).collect();
     if !alone.is_empty() {
         patterns.push(Pattern { vertices: alone, ..Pattern::default() });
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use plan::{Plan, Vars};
 use plan::algebra::{Distinct, Extend, Project};
 use plan::expr::{Expr, Var};
+use plan::{Plan, Vars};
 
 use super::aggregate;
 use super::query::{Column, Rows};

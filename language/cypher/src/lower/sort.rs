@@ -3,9 +3,9 @@
 //! Where the projection neither groups nor removes duplicates, these see the rows before it as well as its columns; else
 //! only its columns, and expressions that are columns.
 
-use plan::{Plan, Vars};
 use plan::algebra::{Filter, KeyOrder, Limit, Skip, Sort, SortKey};
 use plan::expr::{Expr, Var};
+use plan::{Plan, Vars};
 
 use super::aggregate;
 use super::entries::Entries;

@@ -203,7 +203,8 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
                 carry_items(&mut aggregate.keys, imports)
             }
             Plan::Distinct(distinct) => {
-                let columns = std::mem::take(&mut distinct.columns).into_iter().chain(imports.iter().copied());
+                let columns =
+                    std::mem::take(&mut distinct.columns).into_iter().chain(imports.iter().copied());
                 distinct.columns = columns.collect::<Vars>().into_vec();
             }
             _ => {}
