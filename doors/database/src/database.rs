@@ -13,6 +13,7 @@ use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
 use ingest::{ImportOptions, ImportReport};
+use plan::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -127,6 +128,8 @@ impl Database {
     /// # Errors
     /// As [`Database::open`].
     pub fn open_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
+        // From now on planning counts its work as all other loops do.
+        pace::counted_by(|units| execute::watch::spend(units).map_err(|_| pace::Stopped));
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);
@@ -365,18 +368,16 @@ impl Database {
         SnapshotPlanning::with_degrees(snapshot.clone(), self.inner.degrees.clone())
     }
 
+    /// The plan for a text, if it is in the cache.
+    pub(crate) fn known_plan(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
+        self.inner.plans.get(text, snapshot)
+    }
     /// The plan for a text, from the cache or made now.
     pub(crate) fn plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
-        if let Some(planned) = self.inner.plans.get(text, snapshot) {
+        if let Some(planned) = self.known_plan(text, snapshot) {
             return Ok(planned);
         }
-        let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-        let mut notices = crate::notification::Notices::of(&statement, text, snapshot);
-        let statement = plan::optimize(statement, &self.planning(snapshot))?;
-        notices.add_hints(&statement);
-        let writes = statement.writes();
-        let plan = execute::Prepared::new(statement, writes, snapshot);
-        let planned = Arc::new(Planned { plan, notices });
+        let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot))?);
         // A password stays nowhere.
         if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {
             self.inner.plans.put(text, planned.clone());
@@ -459,6 +460,20 @@ pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Bac
 
 /// Bytes of a query's text that lists of running queries show.
 const LABEL_BYTES_MAX: usize = 2_000;
+
+/// The plan for a text, made now.
+pub(crate) fn planned(
+    text: &str,
+    snapshot: &Snapshot,
+    planning: &SnapshotPlanning,
+) -> Result<Planned, Error> {
+    let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
+    let mut notices = crate::notification::Notices::of(&statement, text, snapshot);
+    let statement = plan::optimize(statement, planning)?;
+    notices.add_hints(&statement);
+    let writes = statement.writes();
+    Ok(Planned { plan: execute::Prepared::new(statement, writes, snapshot), notices })
+}
 
 pub(crate) fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(LABEL_BYTES_MAX)]

@@ -11,6 +11,7 @@ mod gremlin;
 pub(crate) mod gremlin_script;
 pub(crate) mod gremlin_text;
 mod in_transactions;
+mod planning;
 mod request;
 mod retry;
 mod statement;

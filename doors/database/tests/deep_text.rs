@@ -219,7 +219,7 @@ fn the_time_of_a_text_grows_as_its_size() {
 }
 
 #[test]
-#[ignore = "soak: sizes up to 320,000 of all productions, some minutes"]
+#[ignore = "soak: sizes up to 160,000 of all productions, some minutes"]
 fn the_time_of_a_wide_text_grows_as_its_size() {
     all(&[GROWTH, LONG]);
 }

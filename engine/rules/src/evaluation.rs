@@ -81,8 +81,10 @@ pub struct Evaluation<'a> {
     /// Bytes of the groups of aggregates.
     group_bytes: usize,
     plan_bytes: usize,
-    /// Bytes of all, while rules are compiled.
+    /// Bytes of all, as counted last: at each look, and beside each rule that is compiled.
     counted: usize,
+    /// Those of the values among them.
+    counted_words: usize,
     /// Ranks grow, slowly, with changes.
     pub(crate) rank_max: u32,
     ranks_are_high: bool,
@@ -121,6 +123,7 @@ impl<'a> Evaluation<'a> {
             group_bytes: 0,
             plan_bytes: 0,
             counted: 0,
+            counted_words: 0,
             rank_max: RANK_MAX,
             ranks_are_high: false,
         };
@@ -184,7 +187,7 @@ impl<'a> Evaluation<'a> {
     }
     fn answer(&mut self, over: Over<'_>) -> Result<(), RulesError> {
         let mut whole = BTreeSet::new();
-        self.counted = self.bytes();
+        self.count();
         for at in 0..self.program.components.len() {
             let part = match self.program.components[at].clone() {
                 Component::Aggregate(at) => {
@@ -317,7 +320,7 @@ impl<'a> Evaluation<'a> {
         if !self.parts.iter().any(lacks) {
             return Ok(());
         }
-        self.counted = self.bytes();
+        self.count();
         let mut whole = BTreeSet::new();
         let mut parts = std::mem::take(&mut self.parts);
         for part in &mut parts {
@@ -527,11 +530,17 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         self.looked_at = self.derived;
+        self.count();
         self.look_around(0)
     }
-    /// Does anybody want an end, and is there room for so many words that were read?
+    fn count(&mut self) {
+        (self.counted, self.counted_words) = (self.bytes(), self.words.bytes());
+    }
+    /// Does anybody want an end, and is there room for so many words that were read? What was derived since all was counted is too little
+    /// to be counted again.
     pub(crate) fn look_around(&self, read: usize) -> Result<(), RulesError> {
-        let bytes = self.bytes() + read * size_of::<Word>();
+        let values = self.words.bytes().saturating_sub(self.counted_words);
+        let bytes = self.counted + values + read * size_of::<Word>();
         (self.look)(bytes)?;
         if bytes > self.words.bytes_max {
             return Err(out_of_memory(self.words.bytes_max));

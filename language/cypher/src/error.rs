@@ -36,6 +36,8 @@ pub enum ErrorKind {
     NotSupported,
     ProcedureNotFound,
     RelationshipUniquenessViolation,
+    /// It was ended before it was read to its end.
+    Stopped,
     RequiresDirectedRelationship,
     /// A value of a known type is used as one of another.
     TypeMismatch,
@@ -52,6 +54,7 @@ impl Coded for ErrorKind {
         match self {
             ErrorKind::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
             ErrorKind::ProcedureNotFound => "Neo.ClientError.Procedure.ProcedureNotFound",
+            ErrorKind::Stopped => "Neo.ClientError.Transaction.Terminated",
             ErrorKind::TypeMismatch => "Neo.ClientError.Statement.TypeError",
             _ => "Neo.ClientError.Statement.SyntaxError",
         }
@@ -60,3 +63,13 @@ impl Coded for ErrorKind {
 
 /// An error in a query text, found before anything runs.
 pub type CypherError = text::TextError<ErrorKind>;
+
+/// Counts reading and lowering of so many tokens or expressions.
+///
+/// # Errors
+/// The work must end.
+pub(crate) fn spend(units: u64) -> Result<(), Box<CypherError>> {
+    plan::pace::spend(units).map_err(|stopped| {
+        Box::new(CypherError::new(ErrorKind::Stopped, stopped.to_string(), text::Span::default()))
+    })
+}

@@ -84,6 +84,7 @@ pub(crate) struct Lexer<'t> {
 
 impl Lexer<'_> {
     fn next(&mut self) -> Result<Token, CypherError> {
+        crate::error::spend(1).map_err(|stopped| *stopped)?;
         self.skip_blanks()?;
         let start = self.at;
         let kind = match self.peek() {

@@ -212,6 +212,7 @@ impl<'t> Parser<'t> {
         if self.depth >= NESTING_DEPTH_MAX {
             return Err(self.too_deep());
         }
+        crate::error::spend(1)?;
         let height_before = std::mem::take(&mut self.height);
         self.depth += 1;
         let result = rule(self);

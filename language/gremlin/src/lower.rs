@@ -28,6 +28,7 @@ use plan::expr::{BinaryOperator, Constant as Literal, Name, Subquery, SubqueryKi
 use plan::scope::{Scope, ScopeHint};
 use plan::statement::Mode;
 use plan::{Expr, Plan, Statement, StatementKind, Var};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A traversal in the algebra.
@@ -180,6 +181,8 @@ struct Lowering<'t> {
     names: Vec<Name>,
     plan: Plan,
     labels: Vec<(Name, At)>,
+    /// Names that `labels` has or had: one that is not among them is new.
+    label_names: HashSet<Name>,
     /// Side effects: a column that is the same in every row.
     sides: Vec<(Name, Var, Shape)>,
     /// The way so far; none where it is no longer known.
@@ -212,6 +215,7 @@ impl<'t> Lowering<'t> {
             names,
             plan,
             labels: Vec::new(),
+            label_names: HashSet::default(),
             sides: Vec::new(),
             way: Some(Vec::new()),
             hops: 0,
@@ -371,6 +375,7 @@ impl<'t> Lowering<'t> {
         inner.hops = self.hops;
         (inner.hint, inner.wide) = (self.hint.clone(), self.wide.clone());
         inner.labels = self.labels.iter().filter(|(name, _)| mentions(steps, name)).cloned().collect();
+        inner.label_names = inner.labels.iter().map(|(name, _)| name.clone()).collect();
         inner.sides = self.sides.iter().filter(|(name, ..)| mentions(steps, name)).cloned().collect();
         (inner.uniform, inner.sure) = (self.uniform.clone(), self.sure.clone());
         inner.way = None;

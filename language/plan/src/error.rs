@@ -5,6 +5,7 @@
 
 use crate::algebra::Plan;
 use crate::expr::Expr;
+use crate::pace::{self, Stopped};
 use std::fmt;
 
 /// Operators on one line from root to leaf, a pattern counting as many as it can become. A clause is one to three operators; the
@@ -43,6 +44,12 @@ impl PlanError {
     }
 }
 
+impl From<Stopped> for PlanError {
+    fn from(stopped: Stopped) -> PlanError {
+        PlanError::new("PlanningStopped", stopped.to_string(), "")
+    }
+}
+
 impl fmt::Display for PlanError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.message)
@@ -61,6 +68,7 @@ enum Part<'a> {
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     let mut open = vec![Part::Plan(plan, 0)];
     while let Some(part) = open.pop() {
+        pace::spend(1)?;
         match part {
             Part::Plan(plan, above) => {
                 let depth = above + operators(plan);

@@ -5,13 +5,10 @@
 
 use crate::algebra::Plan;
 use crate::functions::Function;
+pub use crate::vars::Var;
 use crate::vars::Vars;
 use model::Value;
 use std::sync::Arc;
-
-/// A variable of a statement: an index into [`crate::Statement::variables`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Var(pub u32);
 
 /// A name of a label, edge type or property key.
 pub type Name = Arc<str>;

@@ -8,6 +8,7 @@ use crate::error::{PlanError, check};
 use crate::estimate::Known;
 use crate::labels::Named;
 use crate::names::Names;
+use crate::pace;
 use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
@@ -68,17 +69,27 @@ pub fn normalize(mut statement: Statement) -> Result<Statement, PlanError> {
     Ok(statement)
 }
 
+/// Between two rewrites: must planning end?
+fn look() -> Result<(), PlanError> {
+    /// One rewrite goes through a whole plan.
+    const REWRITE_UNITS: u64 = 1 << 12;
+    Ok(pace::spend(REWRITE_UNITS)?)
+}
+
 /// The rewrites that need to know nothing of the graph.
 fn gather(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> {
     check(plan)?;
     fold_constants(plan);
     // Everything inside expressions must be plan before filters are moved, or a filter would be moved away from its sub-query.
+    look()?;
     optional_match(plan);
     lift_subqueries(plan, names)?;
     check(plan)?;
     // Conditions on a path must speak of its runs before they are tested while walking.
+    look()?;
     simplify_paths(plan);
     // Filters must have reached their patterns before patterns are ordered: they decide where an order starts.
+    look()?;
     push_filters(plan);
     Ok(())
 }
@@ -92,21 +103,26 @@ fn rewrite(
     gather(plan, names)?;
     let planning = &Named::new(planning, plan);
     // What is only counted is taken out before it is ordered: its start is a pattern of one vertex, ordered like any other.
+    look()?;
     count_matches(plan, planning, names);
     // What an index over edges finds is bound before the rest is ordered around it.
     seek_edges(plan, planning);
+    look()?;
     order_match(plan, &Known::one_row(), planning, names)?;
     split_top_k(plan);
     // A path of which only the length is read is dropped before columns are, so that the edges of its runs go with it.
+    look()?;
     length_only(plan, kept, names);
     // What waits above a sort reads columns below it: only then is known which are read.
     late_projection(plan);
+    look()?;
     prune_columns(plan, kept);
     // Whether the ends of a walk are each wanted once is asked of the whole walk.
     join_runs(plan, kept);
     // Both ask which columns are still made, so they come after all others.
     distinct_ends(plan, false);
     dedup_frontier(plan, kept, false, planning);
+    look()?;
     repeat_frontier(plan);
     // It asks which ends are met once.
     if late_distinct(plan, planning) {
@@ -117,6 +133,7 @@ fn rewrite(
     intersect(plan);
     long_shortest(plan, names)?;
     // What is left of sub-queries reads its row, or is run once.
+    look()?;
     once(plan, planning, names);
     // Joins have their inputs by now, and what is still scanned for each row is known.
     join_keys(plan, planning, names);

@@ -5,12 +5,15 @@
 //! Invariant: no variable is in the list twice; the set holds all of the list, or nothing while there are at most [`FEW_MAX`].
 //! Cost: a question takes one hash, or up to [`FEW_MAX`] comparisons.
 
-use crate::expr::{Expr, Var};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use std::ops::Deref;
 
+/// A variable of a statement: an index into [`crate::Statement::variables`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Var(pub u32);
+
 /// So many are compared one by one.
-const FEW_MAX: usize = 16;
+pub(crate) const FEW_MAX: usize = 16;
 
 /// A list of variables without repetition.
 #[derive(Clone, Debug, Default)]
@@ -101,32 +104,6 @@ impl<'a> IntoIterator for &'a Vars {
     type IntoIter = std::slice::Iter<'a, Var>;
     fn into_iter(self) -> Self::IntoIter {
         self.list.iter()
-    }
-}
-
-/// The expression of each column that a node computes.
-pub(crate) struct Made<'a> {
-    items: &'a [(Var, Expr)],
-    /// Where each stands, if they are many.
-    places: HashMap<Var, usize, foldhash::fast::FixedState>,
-}
-
-impl<'a> Made<'a> {
-    pub fn new(items: &'a [(Var, Expr)]) -> Made<'a> {
-        let mut places = HashMap::default();
-        if items.len() > FEW_MAX {
-            // The first counts, as where they are searched.
-            places.extend(items.iter().enumerate().rev().map(|(at, (var, _))| (*var, at)))
-        }
-        Made { items, places }
-    }
-    pub fn get(&self, var: Var) -> Option<&'a Expr> {
-        let item = if self.items.len() <= FEW_MAX {
-            self.items.iter().find(|(made, _)| *made == var)
-        } else {
-            self.places.get(&var).map(|at| &self.items[*at])
-        };
-        item.map(|(_, expr)| expr)
     }
 }
 

@@ -33,7 +33,7 @@ impl Session {
     ) -> Result<QueryResult, Error> {
         failpoint::visit("statement");
         let snapshot = self.view();
-        let planned = self.database.plan(text, &snapshot)?;
+        let planned = self.plan(text, &snapshot, limits, started_ns)?;
         failpoint::visit("statement is planned");
         if reading && (planned.plan.writes || changes_catalogue(&planned.plan.statement.kind)) {
             let code = "Neo.ClientError.Statement.AccessMode";
@@ -51,7 +51,7 @@ impl Session {
         let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
                 let past = as_of::snapshot(&self.database, version, &params, &snapshot)?;
-                let planned = self.database.plan(text, &past)?;
+                let planned = self.plan(text, &past, limits, started_ns)?;
                 (past, planned)
             }
             None => (snapshot, planned),

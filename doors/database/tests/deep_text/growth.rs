@@ -4,12 +4,12 @@
 use super::{Database, Production, ask, database};
 
 /// Sizes, each four times the one before; the short form ends early.
-const SIZES: [usize; 5] = [1_250, 5_000, 20_000, 80_000, 320_000];
-const SIZES_SHORT: usize = 3;
+const SIZES: [usize; 4] = [2_500, 10_000, 40_000, 160_000];
+const SIZES_SHORT: usize = 2;
 /// Four times the size may take so many times the time: 4 is linear, 16 quadratic.
 const GROWTH_MAX: f64 = 8.0;
-/// Less is too little to be measured.
-const LEAST_NS: u64 = 10_000_000;
+/// Less is too little to be measured beside other work.
+const LEAST_NS: u64 = 50_000_000;
 /// A growth that looks too great is measured again: other work on the machine takes a part of the caches.
 const TRIES: usize = 3;
 

@@ -151,6 +151,7 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         clause: &str,
     ) -> Lowered<MadeNode> {
+        crate::error::spend(1)?;
         no_condition(node.condition.as_ref(), clause)?;
         let described = node.labels.is_some() || node.properties.is_some();
         let known = node.variable.as_ref().filter(|variable| scope.get(&variable.text).is_some());

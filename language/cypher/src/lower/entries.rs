@@ -124,11 +124,13 @@ fn hash_plan(expr: &Expr, left: &mut usize, hasher: &mut DefaultHasher) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::Span;
+    use text::Span;
 
     fn sum(depth: usize, seed: usize) -> Expression {
         let kind = match (depth, seed % 4) {
-            (0, 0) => ExpressionKind::Literal(Literal::Float(if seed % 8 == 0 { 0.0 } else { -0.0 })),
+            (0, 0) => {
+                ExpressionKind::Literal(Literal::Float(if seed.is_multiple_of(8) { 0.0 } else { -0.0 }))
+            }
             (0, 1) => ExpressionKind::Literal(Literal::Integer((seed % 3) as i64)),
             (0, _) => ExpressionKind::Variable(format!("x{}", seed % 5)),
             _ => ExpressionKind::List(vec![sum(depth - 1, seed / 3), sum(depth - 1, seed / 7)]),

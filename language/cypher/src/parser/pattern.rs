@@ -135,6 +135,7 @@ impl Parser<'_> {
 
     /// `(variable:labels {properties} WHERE condition)`.
     pub(super) fn node_pattern(&mut self) -> Parsed<NodePattern> {
+        crate::error::spend(1)?;
         let start = self.span();
         self.expect_symbol("(")?;
         let node = self.in_brackets(false, |parser| {

@@ -19,7 +19,8 @@ impl<'t> Lowering<'t> {
         }
         for name in names {
             // a label that stands for several objects of the way
-            if self.labels.iter().any(|(known, _)| *known == name) {
+            let is_new = self.label_names.insert(name.clone());
+            if !is_new && self.labels.iter().any(|(known, _)| *known == name) {
                 return None;
             }
             self.labels.push((name, at.clone()));

@@ -6,10 +6,11 @@
 //! dropped is then not computed. Not in plans that write: a property would be read after a change that must not be seen.
 //! Cost: one walk, times the width of rows.
 
+use super::made::Made;
 use super::substitute::is_volatile;
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::vars::{Made, Vars};
+use crate::vars::Vars;
 
 type Items = Vec<(Var, Expr)>;
 

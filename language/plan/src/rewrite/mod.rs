@@ -15,6 +15,7 @@ pub(crate) mod length_only;
 pub(crate) mod lift_subqueries;
 pub(crate) mod long_shortest;
 pub(crate) mod loops;
+mod made;
 pub(crate) mod once;
 pub(crate) mod optional_match;
 pub(crate) mod order_match;

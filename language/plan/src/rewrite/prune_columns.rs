@@ -6,10 +6,11 @@
 //! Cost: linear, times the width of rows.
 
 use super::loops::walk_loops_twice;
+use super::made::Made;
 use super::substitute::{is_volatile, substitute};
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::vars::{Made, Vars};
+use crate::vars::Vars;
 
 /// Drops what is not read, given what is read of the plan's rows.
 pub(crate) fn prune_columns(plan: &mut Plan, needed: &Vars) {

@@ -5,10 +5,10 @@
 //! LIMIT or procedures, and never if the conjunct is volatile. A conjunct may then meet rows that another would have dropped
 //! first, as Cypher allows. Cost: conjuncts times depth.
 
+use super::made::Made;
 use super::substitute::{is_volatile, substitute};
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::vars::Made;
 
 /// Sinks the conjuncts of every filter in the plan.
 pub(crate) fn push_filters(plan: &mut Plan) {

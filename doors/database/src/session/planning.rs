@@ -1,0 +1,109 @@
+//! From a text to a plan that can be ended: by its timeout, by an interruption, and where it is long by KILL.
+//!
+//! A short text is planned on the thread that asks, where the interrupter and the deadline watch over it. A long one is planned as a job on the
+//! executors, so it is listed like any query, charged to its tenant, and makes way for others. Either way planning counts its work
+//! ([`plan::pace`]).
+
+use super::Session;
+use super::transaction::remaining;
+use crate::cache::Planned;
+use crate::database::{Running, planned};
+use crate::{Error, Interrupter, Limits};
+use execute::job::{Answer, NoAnswer};
+use execute::watch::{self, Stopped, Watch};
+use execute::{Access, ExecuteError, Execution};
+use parking_lot::Mutex;
+use plan::pace;
+use std::sync::Arc;
+use store::Snapshot;
+use world::clock::monotonic_ns;
+
+/// A longer text is planned on the executors: it takes more than some 10 ms.
+pub const PLAN_HERE_TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Watches over planning on the thread that asks.
+struct Asking {
+    deadline_ns: Option<u64>,
+    interrupter: Interrupter,
+}
+
+impl Watch for Asking {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        let is_late = self.deadline_ns.is_some_and(|deadline_ns| now_ns >= deadline_ns);
+        if is_late || self.interrupter.is_in_force() { Err(Stopped::Time) } else { Ok(()) }
+    }
+    fn charge(&self, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+    fn release(&self, _: u64) {}
+}
+
+impl Session {
+    /// The plan for a text, from the cache or made now.
+    pub(super) fn plan(
+        &self,
+        text: &str,
+        snapshot: &Snapshot,
+        limits: &Limits,
+        started_ns: u64,
+    ) -> Result<Arc<Planned>, Error> {
+        if let Some(known) = self.database.known_plan(text, snapshot) {
+            return Ok(known);
+        }
+        let deadline_ns = self.deadline(limits, started_ns);
+        if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
+            return self.plan_on_executors(text, snapshot, limits, deadline_ns);
+        }
+        let _watched = watch::enter(Arc::new(Asking { deadline_ns, interrupter: self.interrupter.clone() }));
+        self.database.plan(text, snapshot).map_err(|error| self.told_to_end(error, deadline_ns))
+    }
+
+    /// Why planning was stopped, in the words that any query is ended with.
+    fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
+        if error.message != pace::Stopped.to_string() {
+            return error;
+        }
+        if deadline_ns.is_some_and(|deadline_ns| monotonic_ns() >= deadline_ns)
+            && let Err(late) = remaining(deadline_ns)
+        {
+            return late;
+        }
+        match self.interrupter.reason() {
+            Some(reason) => ExecuteError::Cancelled(reason.to_string()).into(),
+            None => error,
+        }
+    }
+
+    fn plan_on_executors(
+        &self,
+        text: &str,
+        snapshot: &Snapshot,
+        limits: &Limits,
+        deadline_ns: Option<u64>,
+    ) -> Result<Arc<Planned>, Error> {
+        let running = Running {
+            text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(deadline_ns)?,
+            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+        };
+        let options = self.database.execute_options(&running);
+        // It holds no handle of the database, which must not be closed by one of its executors.
+        let (planning, seen, whole) = (self.database.planning(snapshot), snapshot.clone(), text.to_string());
+        let outcome = Arc::new(Mutex::new(None));
+        let found = outcome.clone();
+        let work = Box::new(move || {
+            let made = planned(&whole, &seen, &planning);
+            *found.lock() = Some(made);
+            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
+        });
+        let access = Access::Read(snapshot.clone());
+        let runtime = self.database.runtime();
+        let mut stream = Execution::start_job(runtime, work, Vec::new().into(), access, options)?;
+        let _ticket = self.ticket(&stream);
+        while self.next_of(&mut stream)?.is_some() {}
+        let made = outcome.lock().take();
+        let lost = || Error::new("Neo.DatabaseError.Statement.ExecutionFailed", "planning has no outcome");
+        made.ok_or_else(lost)?.map(Arc::new)
+    }
+}
