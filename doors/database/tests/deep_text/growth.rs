@@ -14,7 +14,7 @@ const LEAST_NS: u64 = 50_000_000;
 const TRIES: usize = 3;
 
 /// Processor time of all threads of this process so far.
-fn cpu_ns() -> u64 {
+pub fn cpu_ns() -> u64 {
     let threads = std::fs::read_dir("/proc/self/task").unwrap();
     let of = |thread: std::fs::DirEntry| {
         let told = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
