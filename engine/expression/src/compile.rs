@@ -7,15 +7,16 @@
 //! left as it stands: it fails, if ever a row reaches it, when it is evaluated.
 
 use super::error::{ErrorClass, EvalError};
-use super::graph::{Graph, Names, Visit};
+use super::graph::Names;
 use super::interpret::{self, Frame};
 use super::layout::Layout;
+use super::names_only::NamesOnly;
 use super::node::{ConstantSet, Key, Node, ProjectionItem};
 use super::scope::{Parameters, Request, Scope};
 use super::{metered, select, vector};
 use dataflow::watch::{self, Hold, Limited};
 use model::batch::Carried;
-use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use model::{Batch, Column, ColumnBuilder, Value};
 use plan::expr::{BinaryOperator, MapProjectionItem, Name};
 use plan::{Expr, Function, Var};
 use std::cell::RefCell;
@@ -339,7 +340,9 @@ fn fold(node: Node) -> Node {
     }
     static NOTHING: LazyLock<Request> = LazyLock::new(|| Request::fixed(Parameters::new(), 0, 0));
     let unit = Batch::unit();
-    let scope = Scope::new(&EmptyGraph, &NOTHING);
+    static EMPTY: NamesOnly =
+        NamesOnly::none(|| EvalError::internal("a constant expression does not read the graph"));
+    let scope = Scope::new(&EMPTY, &NOTHING);
     let _watched = watch::enter(Limited::new(FOLD_TIME_MAX, FOLD_BYTES_MAX));
     match interpret::value(&node, &mut Frame::new(&unit, 0), &scope) {
         Ok(value) if is_small(&value, &node) => Node::Constant(value),
@@ -422,73 +425,5 @@ fn is_volatile(function: Function, arguments: &[Node]) -> bool {
         | Function::LocalDateTime
         | Function::DateTime => !matches!(arguments, [Node::Constant(Value::String(_))]),
         _ => reads_clock || (name.ends_with("truncate") && arguments.len() < 2),
-    }
-}
-
-/// A graph that holds nothing, for folding.
-pub(super) struct EmptyGraph;
-
-impl Names for EmptyGraph {
-    fn label(&self, _: &str) -> Option<LabelId> {
-        None
-    }
-    fn edge_type(&self, _: &str) -> Option<EdgeTypeId> {
-        None
-    }
-    fn key(&self, _: &str) -> Option<KeyId> {
-        None
-    }
-}
-
-fn holds_nothing<T>() -> Result<T, EvalError> {
-    Err(EvalError::internal("a constant expression does not read the graph"))
-}
-
-impl Graph for EmptyGraph {
-    fn label_name(&self, _: LabelId) -> Arc<str> {
-        "".into()
-    }
-    fn edge_type_name(&self, _: EdgeTypeId) -> Arc<str> {
-        "".into()
-    }
-    fn key_name(&self, _: KeyId) -> Arc<str> {
-        "".into()
-    }
-    fn labels(&self, _: VertexId) -> Result<Vec<LabelId>, EvalError> {
-        holds_nothing()
-    }
-    fn has_label(&self, _: VertexId, _: LabelId) -> Result<bool, EvalError> {
-        holds_nothing()
-    }
-    fn property(&self, _: VertexId, _: KeyId) -> Result<Value, EvalError> {
-        holds_nothing()
-    }
-    fn properties(&self, _: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        holds_nothing()
-    }
-    fn edge_property(&self, _: EdgeId, _: KeyId) -> Result<Value, EvalError> {
-        holds_nothing()
-    }
-    fn edge_exists(&self, _: EdgeRef) -> Result<bool, EvalError> {
-        holds_nothing()
-    }
-    fn edge_properties(&self, _: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        holds_nothing()
-    }
-    fn read_property(
-        &self,
-        _: &mut dyn Iterator<Item = VertexId>,
-        _: KeyId,
-        _: &mut Visit<'_>,
-    ) -> Result<(), EvalError> {
-        holds_nothing()
-    }
-    fn read_edge_property(
-        &self,
-        _: &mut dyn Iterator<Item = Option<EdgeId>>,
-        _: KeyId,
-        _: &mut Visit<'_>,
-    ) -> Result<(), EvalError> {
-        holds_nothing()
     }
 }

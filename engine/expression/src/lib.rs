@@ -24,6 +24,7 @@ pub mod grouping;
 pub mod interpret;
 pub mod layout;
 mod metered;
+mod names_only;
 pub mod node;
 pub mod operators;
 pub mod pattern;
@@ -39,6 +40,7 @@ pub use functions::list::{Counting, counting};
 pub use graph::{Graph, Names};
 pub use grouping::{GroupTable, hash_columns};
 pub use layout::Layout;
+pub use names_only::NamesOnly;
 pub use scope::{Parameters, Request, Scope};
 
 #[cfg(test)]

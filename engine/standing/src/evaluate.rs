@@ -2,9 +2,8 @@
 
 use crate::StandingError;
 use expression::error::ErrorClass;
-use expression::graph::Visit;
-use expression::{Compiled, EvalError, Graph, Layout, Names, Parameters, Request, Scope, compile};
-use model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
+use expression::{Compiled, EvalError, Layout, NamesOnly, Parameters, Request, Scope, compile};
+use model::{Batch, Column, ColumnBuilder, Value};
 use plan::{Expr, Var};
 use std::sync::Arc;
 use store::Snapshot;
@@ -42,7 +41,7 @@ impl Surroundings {
         Ok(Evaluator {
             compiled,
             reads,
-            names: NamesOnly(self.names.names().clone()),
+            names: NamesOnly::of(self.names.names().clone(), refusal),
             request: self.request.clone(),
         })
     }
@@ -96,72 +95,9 @@ impl Evaluator {
     }
 }
 
-/// A graph of which only the names can be asked: all else that expressions read has become columns.
-struct NamesOnly(Arc<store::Names>);
-
-fn refused<T>() -> Result<T, EvalError> {
+/// Only the names of the graph can be asked: all else that expressions read has become columns.
+fn refusal() -> EvalError {
     let why = "a standing query cannot read the properties of a node or relationship that was put into a list, map or path; \
                read them in the clause that matches it";
-    Err(EvalError::new(ErrorClass::Argument, why))
-}
-
-impl Names for NamesOnly {
-    fn label(&self, name: &str) -> Option<LabelId> {
-        self.0.table().label(name)
-    }
-    fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        self.0.table().edge_type(name)
-    }
-    fn key(&self, name: &str) -> Option<KeyId> {
-        self.0.table().key(name)
-    }
-}
-
-impl Graph for NamesOnly {
-    fn label_name(&self, label: LabelId) -> Arc<str> {
-        self.0.table().label_name(label).cloned().unwrap_or_else(|| "".into())
-    }
-    fn edge_type_name(&self, edge_type: EdgeTypeId) -> Arc<str> {
-        self.0.table().edge_type_name(edge_type).cloned().unwrap_or_else(|| "".into())
-    }
-    fn key_name(&self, key: KeyId) -> Arc<str> {
-        self.0.table().key_name(key).cloned().unwrap_or_else(|| "".into())
-    }
-    fn labels(&self, _: VertexId) -> Result<Vec<LabelId>, EvalError> {
-        refused()
-    }
-    fn has_label(&self, _: VertexId, _: LabelId) -> Result<bool, EvalError> {
-        refused()
-    }
-    fn property(&self, _: VertexId, _: KeyId) -> Result<Value, EvalError> {
-        refused()
-    }
-    fn properties(&self, _: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        refused()
-    }
-    fn edge_property(&self, _: EdgeId, _: KeyId) -> Result<Value, EvalError> {
-        refused()
-    }
-    fn edge_exists(&self, _: EdgeRef) -> Result<bool, EvalError> {
-        refused()
-    }
-    fn edge_properties(&self, _: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        refused()
-    }
-    fn read_property(
-        &self,
-        _: &mut dyn Iterator<Item = VertexId>,
-        _: KeyId,
-        _: &mut Visit<'_>,
-    ) -> Result<(), EvalError> {
-        refused()
-    }
-    fn read_edge_property(
-        &self,
-        _: &mut dyn Iterator<Item = Option<EdgeId>>,
-        _: KeyId,
-        _: &mut Visit<'_>,
-    ) -> Result<(), EvalError> {
-        refused()
-    }
+    EvalError::new(ErrorClass::Argument, why)
 }
