@@ -1,8 +1,7 @@
-//! Catalogue commands: CREATE and DROP INDEX and CONSTRAINT; what the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
+//! What the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
-use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, SchemaCounters, settings, users};
-use model::schema::SchemaTarget;
+use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, settings, users};
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
@@ -10,61 +9,9 @@ use plan::procedures::{
     BACKED_UP, LISTED_CURRENT_USER, LISTED_QUERIES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS,
     LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
 };
-use plan::statement::{Mode as StatementMode, Rule as PlanRule, SchemaCommand, Target};
+use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
-
-/// Carries out a catalogue command; returns what it added or removed.
-pub(crate) fn alter(engine: &Engine, command: &SchemaCommand) -> Result<SchemaCounters, Error> {
-    let mut counters = SchemaCounters::default();
-    let (changed, counter) = match command {
-        SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => {
-            let request = IndexRequest {
-                name: name.as_ref().map(|name| name.to_string()),
-                target: resolve(engine, target)?,
-                keys: resolve_keys(engine, keys)?,
-                if_not_exists: *if_not_exists,
-            };
-            (engine.create_index(&request)?, &mut counters.indexes_added)
-        }
-        SchemaCommand::DropIndex { name, if_exists } => {
-            (engine.drop_index(name, *if_exists)?, &mut counters.indexes_removed)
-        }
-        SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
-            let request = ConstraintRequest {
-                name: name.as_ref().map(|name| name.to_string()),
-                target: resolve(engine, target)?,
-                keys: resolve_keys(engine, keys)?,
-                rule: match rule {
-                    PlanRule::Unique => Rule::Unique,
-                    PlanRule::Exists => Rule::Exists,
-                    PlanRule::NodeKey => Rule::NodeKey,
-                    PlanRule::Typed(value_type) => Rule::Typed(*value_type),
-                },
-                if_not_exists: *if_not_exists,
-            };
-            (engine.create_constraint(&request)?, &mut counters.constraints_added)
-        }
-        SchemaCommand::DropConstraint { name, if_exists } => {
-            (engine.drop_constraint(name, *if_exists)?, &mut counters.constraints_removed)
-        }
-    };
-    *counter += u64::from(changed);
-    Ok(counters)
-}
-
-fn resolve(engine: &Engine, target: &Target) -> Result<SchemaTarget, TransactError> {
-    let names = engine.store().names();
-    Ok(match target {
-        Target::Vertices(label) => SchemaTarget::Vertices(names.intern_label(label)?),
-        Target::Edges(edge_type) => SchemaTarget::Edges(names.intern_edge_type(edge_type)?),
-    })
-}
-
-fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<model::KeyId>, TransactError> {
-    Ok(keys.iter().map(|key| engine.store().names().intern_key(key)).collect::<Result<_, _>>()?)
-}
 
 type Table = (Vec<Arc<str>>, Batch);
 

@@ -20,6 +20,7 @@ mod graphson;
 pub mod gremlin;
 mod housekeeping;
 mod interrupt;
+mod job;
 mod notes;
 mod notification;
 mod options;

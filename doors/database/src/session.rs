@@ -14,6 +14,7 @@ mod in_transactions;
 mod planning;
 mod request;
 mod retry;
+mod schema;
 mod statement;
 mod transaction;
 mod writing;

@@ -13,17 +13,15 @@ use crate::database::shortened;
 use crate::entries::{self, SetAside};
 use crate::error::in_text;
 use crate::interrupt::Ticket;
+use crate::job::{self, Ended};
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{
     Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription,
     TurnEnd,
 };
 use attempts::Attempts;
-use execute::job::{Answer, NoAnswer};
 use execute::watch::Stopped;
-use execute::{
-    Access, ExecuteError, ExecuteOptions, Execution, ResultStream, Root, RootHandle, RootStatus, Runtime,
-};
+use execute::{ExecuteOptions, ResultStream, Root, RootHandle, RootStatus, Runtime};
 use installation::Installations;
 use parking_lot::Mutex;
 use plan::StatementKind;
@@ -213,21 +211,15 @@ impl Maker {
         let (name, text) = (definition.name.clone(), definition.text.clone());
         let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
         let label = shortened(&definition.content()).to_string();
-        let (ended, outcome) = self.job(label, creator, move || {
+        let ended = self.job(label, creator, move || {
             let wake = Arc::new(move |at| handle.wake(at));
             keeper.create_within(&name, &text, asked, payer, wake, &bounds)
         })?;
-        match (ended, outcome) {
-            (None, Some(outcome)) => Ok(outcome?),
-            (None, None) => Err(not_run()),
-            (Some(fault), outcome) => {
-                // Who was told to end may have come to its own end first.
-                if outcome.is_some_and(|outcome| outcome.is_ok()) {
-                    let _ = self.keeper.drop_query(&definition.name);
-                }
-                Err(fault.into())
-            }
+        // Who was told to end may have come to its own end first.
+        if ended.why.is_some() && matches!(ended.outcome, Some(Ok(_))) {
+            let _ = self.keeper.drop_query(&definition.name);
         }
+        Ok(ended.outcome()??)
     }
     /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
     fn subscribe(
@@ -239,28 +231,18 @@ impl Maker {
     ) -> Result<Subscription, Error> {
         let (keeper, label) = (self.keeper.clone(), format!("SUBSCRIBE {name}"));
         let name = name.to_string();
-        let (ended, outcome) = self.job(label, creator, move || {
+        let ended = self.job(label, creator, move || {
             keeper.subscribe(&name, &|name| arguments.get(name).cloned(), begin)
         })?;
-        match (ended, outcome) {
-            (Some(fault), _) => Err(fault.into()),
-            (None, outcome) => Ok(outcome.ok_or_else(not_run)??),
-        }
+        Ok(ended.outcome()??)
     }
-    /// Does work on the executors, and waits for its end: why it was ended, if it was, and what it returned, if it was run.
+    /// Does work on the executors, and waits for its end.
     fn job<T: Send + 'static>(
         &self,
         label: String,
         creator: &Creator<'_>,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<(Option<ExecuteError>, Option<T>), Error> {
-        let (tell, told) = std::sync::mpsc::channel();
-        let work = Box::new(move || {
-            // It returns when nothing of it holds the database open any more: whoever waits for its end may close that.
-            let outcome = work();
-            let _ = tell.send(outcome);
-            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
-        });
+    ) -> Result<Ended<T>, Error> {
         let options = ExecuteOptions {
             tenant: creator.payer.tenant,
             user: creator.payer.user,
@@ -269,18 +251,11 @@ impl Maker {
             bytes_max: self.bytes_max,
             ..ExecuteOptions::default()
         };
-        let access = Access::Read(self.engine.snapshot());
-        let mut stream = Execution::start_job(&self.runtime, work, Arc::from([]), access, options)?;
-        let ticket = (creator.started)(&stream);
-        let ended = stream.next().and_then(Result::err);
-        drop((stream, ticket));
-        // The job has told, or was never begun.
-        Ok((ended, told.recv().ok()))
+        job::run(&self.runtime, self.engine.snapshot(), options, work, |stream| {
+            let _ticket = (creator.started)(stream);
+            Ok(stream.next().transpose().map(drop)?)
+        })
     }
-}
-
-fn not_run() -> Error {
-    ExecuteError::Plan("the job was not run".into()).into()
 }
 
 impl Database {

@@ -5,7 +5,7 @@
 
 use crate::algebra::Plan;
 use crate::expr::Expr;
-use crate::pace::{self, Stopped};
+use model::pace::{self, Stopped};
 use std::fmt;
 
 /// Operators on one line from root to leaf, a pattern counting as many as it can become. A clause is one to three operators; the

@@ -25,7 +25,6 @@ mod intersect;
 mod labels;
 mod names;
 mod optimize;
-pub mod pace;
 pub mod pattern;
 pub mod procedures;
 mod rewrite;

@@ -8,7 +8,6 @@ use crate::error::{PlanError, check};
 use crate::estimate::Known;
 use crate::labels::Named;
 use crate::names::Names;
-use crate::pace;
 use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
@@ -36,6 +35,7 @@ use crate::scope::SCOPES_OFF;
 use crate::statement::{InTransactions, Statement, StatementKind};
 use crate::statistics::Planning;
 use crate::vars::Vars;
+use model::pace;
 
 /// Turns a lowered statement into one that `execute` can run: no `Match`, no sub-query in an expression.
 ///

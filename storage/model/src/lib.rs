@@ -4,7 +4,8 @@
 //! This room knows no storage, no query language and no clock; every other room speaks its words.
 //!
 //! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
-//! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel).
+//! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
+//! others can end).
 
 pub mod batch;
 pub mod column;
@@ -12,6 +13,7 @@ pub mod compare;
 pub mod exact_sum;
 pub mod id;
 pub mod nested;
+pub mod pace;
 pub mod point;
 pub mod schema;
 pub mod temporal;

@@ -1,7 +1,7 @@
 //! What can go wrong in the store, as one typed enum.
 
 use model::schema::IndexId;
-use model::{ChunkNo, EdgeId, VertexId};
+use model::{ChunkNo, EdgeId, VertexId, pace};
 use std::fmt;
 
 /// An error of the store. Every one but [`StoreError::NotUnique`] means a fault of the caller or of the medium, not of the user.
@@ -57,6 +57,8 @@ pub enum StoreError {
     Unsupported(&'static str),
     /// A label, edge type or property key has so many bytes, more than [`crate::names::NAME_BYTES_MAX`].
     NameTooLong(usize),
+    /// Who asked for long work was ended meanwhile; nothing of it was taken.
+    Stopped,
     /// What was just encoded does not decode: a fault of this program, found before anything was given up for it.
     NotReadBack(Box<str>),
 }
@@ -88,6 +90,7 @@ impl StoreError {
             StoreError::ChunkMismatch(_) => "store.chunk_mismatch",
             StoreError::Outdated(_) => "store.outdated",
             StoreError::Unsupported(_) => "store.unsupported",
+            StoreError::Stopped => "store.stopped",
             StoreError::NameTooLong(_) => "store.name_too_long",
             StoreError::NotReadBack(_) => "store.not_read_back",
         }
@@ -106,6 +109,7 @@ impl StoreError {
             StoreError::Full(_) => {
                 "keep what differs from one entity to the next in properties, not in names"
             }
+            StoreError::Stopped => "ask again, with more time",
             StoreError::NameTooLong(_) => "names have at most 65,535 bytes; keep long text in a property",
             StoreError::NotReadBack(_) => "nothing is lost: every commit is in the log; report this",
             _ => "the statement met a graph other than the one it was checked against; report this",
@@ -142,8 +146,15 @@ impl fmt::Display for StoreError {
             StoreError::NameTooLong(bytes) => {
                 write!(f, "a label, relationship type or property key of {bytes} bytes is too long")
             }
+            StoreError::Stopped => write!(f, "{}", pace::Stopped),
             StoreError::NotReadBack(what) => write!(f, "what was written could not be read back: {what}"),
         }
+    }
+}
+
+impl From<pace::Stopped> for StoreError {
+    fn from(_: pace::Stopped) -> StoreError {
+        StoreError::Stopped
     }
 }
 

@@ -19,7 +19,7 @@ use crate::index_range::{Found, IndexRange};
 use crate::index_run::{Entry, IndexKey};
 use crate::table::Lane;
 use model::schema::{IndexDefinition, SchemaTarget};
-use model::{ChunkNo, EdgeId, EdgeRef, EdgeTypeId, KeyId, Slot, Value, VertexId};
+use model::{ChunkNo, EdgeId, EdgeRef, EdgeTypeId, KeyId, Slot, Value, VertexId, pace};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -80,9 +80,14 @@ pub(crate) fn collect_edges(
     let (chunk, lane) = (cell.chunk()?, Lane::out(edge_type));
     let table = chunk.base().table(lane).map(|table| &**table);
     for slot in 0..chunk.meta().slot_bound as usize {
+        let mut paced = pace::spend(1);
         merge(table, slot, chunk.list_delta(slot, lane), |packed| {
-            entries.extend(edge_entry(&chunk, edge_at(number, slot, edge_type, packed), keys));
+            if paced.is_ok() {
+                entries.extend(edge_entry(&chunk, edge_at(number, slot, edge_type, packed), keys));
+                paced = pace::spend(1);
+            }
         });
+        paced?;
     }
     Ok(())
 }
@@ -127,6 +132,7 @@ pub(crate) fn changed_edges(
         }
     }
     for (slot, packed) in edges {
+        pace::spend(1)?;
         let edge = edge_at(number, slot, edge_type, packed);
         let was = before.has_edge(slot, lane, packed).then(|| edge_entry(&before, edge, keys)).flatten();
         let is = after.has_edge(slot, lane, packed).then(|| edge_entry(&after, edge, keys)).flatten();

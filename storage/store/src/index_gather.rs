@@ -17,6 +17,7 @@ use crate::index_leaf::{LEAF_ENTRIES, Leaf};
 use crate::index_run::{Entry, IndexRun, RunKnown};
 use crate::page::Page;
 use crate::pager::Pager;
+use model::pace;
 use model::schema::IndexDefinition;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -99,6 +100,7 @@ impl<'a> Gathered<'a> {
     fn close_part(&mut self) -> Result<(), StoreError> {
         let mut entries = std::mem::take(&mut self.open);
         entries.sort();
+        pace::spend(entries.len() as u64)?;
         let mut blocks = Vec::with_capacity(entries.len() / LEAF_ENTRIES + 1);
         let mut entries = entries.into_iter();
         while entries.len() > 0 {
@@ -168,6 +170,7 @@ impl Leaves<'_> {
     }
     /// Makes a leaf of the first entries; the last one stays, since the next may have its key.
     fn close(&mut self, count: usize) -> Result<(), StoreError> {
+        pace::spend(count as u64)?;
         let rest = self.open.split_off(count);
         let entries = std::mem::replace(&mut self.open, rest);
         let first = entries[0].clone();

@@ -11,7 +11,7 @@ use crate::index::Index;
 use crate::index_edges::collect_edges;
 use crate::index_run::{Entry, IndexKey};
 use model::schema::{IndexDefinition, SchemaTarget};
-use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId};
+use model::{ChunkNo, KeyId, LabelSetId, Value, VertexId, pace};
 use std::sync::Arc;
 
 impl Draft<'_> {
@@ -89,6 +89,7 @@ pub(crate) fn collect_entries(
     }
     let chunk = cell.chunk()?;
     for slot in 0..chunk.meta().slot_bound as usize {
+        pace::spend(1)?;
         if chunk.labels(slot).is_some_and(|set| filter.accepts(catalog.labels_of(set)))
             && let Some(key) = index_key(&chunk, slot, &definition.keys)
         {

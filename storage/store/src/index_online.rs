@@ -19,7 +19,7 @@ use crate::index_run::{Entry, IndexKey};
 use crate::pager::Pager;
 use crate::snapshot::{Snapshot, StoreOptions};
 use model::schema::{IndexDefinition, SchemaTarget};
-use model::{ChunkNo, Slot, VertexId};
+use model::{ChunkNo, Slot, VertexId, pace};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -148,6 +148,7 @@ pub(crate) fn changed_entries(
     let before = old.map(|cell| cell.chunk()).transpose()?;
     let after = new.chunk()?;
     for slot in changed_slots(old, new) {
+        pace::spend(1)?;
         let (was, is) = (comparison.key(before.as_ref(), slot), comparison.key(Some(&after), slot));
         if was != is {
             let vertex = VertexId::new(number, slot as Slot).dense();
@@ -176,9 +177,11 @@ impl PreparedIndex {
             }
         }
         for Entry { key, vertex } in gone {
+            pace::spend(1)?;
             self.index.remove(key, vertex, options.index_delta_min)?;
         }
         for Entry { key, vertex } in come {
+            pace::spend(1)?;
             if definition.unique
                 && let Some(other) = self.index.seek_entries(&key.values()[..definition.keys.len()])?.first()
             {

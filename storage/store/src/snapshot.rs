@@ -325,6 +325,15 @@ impl Snapshot {
     pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
         (0..self.root.directory.bound()).filter(|chunk| self.may_hold(*chunk, filter)).collect()
     }
+    /// Those of them in which anything may differ from what they held in an earlier snapshot of this graph.
+    pub fn scan_changed_chunks(&self, filter: &LabelFilter, earlier: &Snapshot) -> Vec<ChunkNo> {
+        let (now, then) = (&self.root.directory, &earlier.root.directory);
+        let is_same = |chunk: ChunkNo| match (now.get(chunk), then.get(chunk)) {
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            _ => false,
+        };
+        self.scan_chunks(filter).into_iter().filter(|chunk| !is_same(*chunk)).collect()
+    }
     /// May this chunk hold vertices that pass the filter? Known without reading it.
     pub(crate) fn may_hold(&self, chunk: ChunkNo, filter: &LabelFilter) -> bool {
         let passes = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));

@@ -7,12 +7,15 @@ use crate::TransactError;
 use crate::footprint::labels;
 use model::compare::OrderKey;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
-use model::{Direction, EdgeRef, Value, VertexId};
+use model::{Direction, EdgeRef, Value, VertexId, pace};
 use std::collections::BTreeSet;
 use store::{Change, LabelFilter, Snapshot, StoreError};
 
 /// Offending rows shown when existing data breaks a new constraint.
 pub const OFFENDERS_SHOWN_MAX: usize = 10;
+
+/// Entities with values that are compared to name those that share them: some 100 MB.
+const COMPARED_MAX: usize = 1 << 20;
 
 /// Checks what `changes` touched in `after`.
 pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), TransactError> {
@@ -163,15 +166,82 @@ fn broken(
     Ok(None)
 }
 
+/// What is looked at: all of a snapshot, or what may differ from an earlier one.
+#[derive(Clone, Copy)]
+pub(crate) struct Looked<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) earlier: Option<&'a Snapshot>,
+}
+
+impl Looked<'_> {
+    /// Calls `found` with every vertex that passes the filter.
+    fn for_each_vertex(
+        self,
+        filter: &LabelFilter,
+        mut found: impl FnMut(VertexId) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut vertices = Vec::new();
+        let chunks = match self.earlier {
+            None => self.snapshot.scan_chunks(filter),
+            Some(earlier) => self.snapshot.scan_changed_chunks(filter, earlier),
+        };
+        for chunk in chunks {
+            vertices.clear();
+            self.snapshot.scan_chunk(chunk, filter, &mut vertices)?;
+            for vertex in &vertices {
+                pace::spend(1)?;
+                found(*vertex)?;
+            }
+        }
+        Ok(())
+    }
+    /// Calls `found` with every edge of a type.
+    fn for_each_edge(
+        self,
+        edge_type: model::EdgeTypeId,
+        mut found: impl FnMut(model::EdgeId) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let view = self.snapshot.adjacency(&[edge_type], Direction::Out);
+        let mut scratch = store::EdgeScratch::default();
+        self.for_each_vertex(&LabelFilter::Any, |vertex| {
+            let (_, edges) = view.edges(vertex.dense(), &mut scratch)?;
+            edges.iter().try_for_each(|edge| {
+                pace::spend(1)?;
+                found(model::EdgeId(*edge))
+            })
+        })
+    }
+}
+
 /// Does the data that exists keep a constraint that is to be created? The error names the first offenders.
 pub(crate) fn check_existing(
     constraint: &ConstraintDefinition,
-    snapshot: &Snapshot,
+    looked: Looked<'_>,
 ) -> Result<(), TransactError> {
-    let (offenders, count) = match constraint.target {
-        SchemaTarget::Vertices(label) => offending_vertices(constraint, label, snapshot)?,
-        SchemaTarget::Edges(edge_type) => offending_edges(constraint, edge_type, snapshot)?,
+    let (mut offenders, mut count) = (Vec::new(), 0);
+    let mut look = |of: &str, number: u64, broken: Option<String>| {
+        if let Some(what) = broken {
+            count += 1;
+            if offenders.len() < OFFENDERS_SHOWN_MAX {
+                offenders.push(format!("{of} {number} {what}"));
+            }
+        }
     };
+    let snapshot = looked.snapshot;
+    match constraint.target {
+        SchemaTarget::Vertices(label) => looked.for_each_vertex(&LabelFilter::Has(label), |vertex| {
+            look("node", vertex.0, broken(constraint, snapshot, |key| snapshot.property(vertex, key))?);
+            Ok(())
+        })?,
+        SchemaTarget::Edges(edge_type) => looked.for_each_edge(edge_type, |edge| {
+            look(
+                "relationship",
+                edge.0,
+                broken(constraint, snapshot, |key| snapshot.edge_property(edge, key))?,
+            );
+            Ok(())
+        })?,
+    }
     if count == 0 {
         return Ok(());
     }
@@ -179,44 +249,38 @@ pub(crate) fn check_existing(
     Err(TransactError::Constraint { name: constraint.name.clone(), what })
 }
 
-/// The first groups of vertices that share the values of `keys`, in words, and how many groups there are.
+/// The first groups of vertices, or of edges, that share the values of `keys`, in words, and how many groups there are. Where there are many
+/// entities with values, only so many are looked at ([`COMPARED_MAX`]).
 pub(crate) fn duplicates(
-    label: model::LabelId,
-    keys: &[model::KeyId],
-    snapshot: &Snapshot,
-) -> Result<(Vec<String>, usize), StoreError> {
-    let filter = LabelFilter::Has(label);
-    let (mut found, mut vertices) = (Vec::<(Vec<OrderKey>, VertexId)>::new(), Vec::new());
-    for chunk in snapshot.scan_chunks(&filter) {
-        vertices.clear();
-        snapshot.scan_chunk(chunk, &filter, &mut vertices)?;
-        for vertex in &vertices {
-            let values = keys.iter().map(|key| snapshot.property(*vertex, *key).map(OrderKey));
-            let values: Vec<OrderKey> = values.collect::<Result<_, _>>()?;
-            if values.iter().all(|value| !value.0.is_null()) {
-                found.push((values, *vertex));
-            }
-        }
-    }
-    Ok(groups("nodes", found.into_iter().map(|(values, vertex)| (values, vertex.0)).collect()))
-}
-
-/// The same for the edges of a type.
-pub(crate) fn duplicate_edges(
-    edge_type: model::EdgeTypeId,
+    target: SchemaTarget,
     keys: &[model::KeyId],
     snapshot: &Snapshot,
 ) -> Result<(Vec<String>, usize), StoreError> {
     let mut found: Vec<(Vec<OrderKey>, u64)> = Vec::new();
-    for_each_edge(edge_type, snapshot, |edge| {
-        let values = keys.iter().map(|key| snapshot.edge_property(edge, *key).map(OrderKey));
-        let values: Vec<OrderKey> = values.collect::<Result<_, _>>()?;
-        if values.iter().all(|value| !value.0.is_null()) {
-            found.push((values, edge.0));
+    let mut look = |number: u64, property: &dyn Fn(model::KeyId) -> Result<Value, StoreError>| {
+        if found.len() < COMPARED_MAX {
+            let values = keys.iter().map(|key| property(*key).map(OrderKey));
+            let values: Vec<OrderKey> = values.collect::<Result<_, _>>()?;
+            if values.iter().all(|value| !value.0.is_null()) {
+                found.push((values, number));
+            }
         }
         Ok(())
-    })?;
-    Ok(groups("relationships", found))
+    };
+    let looked = Looked { snapshot, earlier: None };
+    let of = match target {
+        SchemaTarget::Vertices(label) => {
+            looked.for_each_vertex(&LabelFilter::Has(label), |vertex| {
+                look(vertex.0, &|key| snapshot.property(vertex, key))
+            })?;
+            "nodes"
+        }
+        SchemaTarget::Edges(edge_type) => {
+            looked.for_each_edge(edge_type, |edge| look(edge.0, &|key| snapshot.edge_property(edge, key)))?;
+            "relationships"
+        }
+    };
+    Ok(groups(of, found))
 }
 
 /// The first groups with the same values, in words, and how many there are.
@@ -230,63 +294,4 @@ fn groups(of: &str, mut found: Vec<(Vec<OrderKey>, u64)>) -> (Vec<String>, usize
         format!("{of} {}{more} have the same values", numbers.join(", "))
     };
     (groups().take(OFFENDERS_SHOWN_MAX).map(words).collect(), groups().count())
-}
-
-/// Calls `found` with every edge of a type.
-fn for_each_edge(
-    edge_type: model::EdgeTypeId,
-    snapshot: &Snapshot,
-    mut found: impl FnMut(model::EdgeId) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let view = snapshot.adjacency(&[edge_type], Direction::Out);
-    let (mut vertices, mut scratch) = (Vec::new(), store::EdgeScratch::default());
-    for chunk in snapshot.scan_chunks(&LabelFilter::Any) {
-        vertices.clear();
-        snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
-        for vertex in &vertices {
-            let (_, edges) = view.edges(vertex.dense(), &mut scratch)?;
-            edges.iter().try_for_each(|edge| found(model::EdgeId(*edge)))?;
-        }
-    }
-    Ok(())
-}
-
-fn offending_vertices(
-    constraint: &ConstraintDefinition,
-    label: model::LabelId,
-    snapshot: &Snapshot,
-) -> Result<(Vec<String>, usize), StoreError> {
-    let filter = LabelFilter::Has(label);
-    let (mut offenders, mut count, mut vertices) = (Vec::new(), 0, Vec::new());
-    for chunk in snapshot.scan_chunks(&filter) {
-        vertices.clear();
-        snapshot.scan_chunk(chunk, &filter, &mut vertices)?;
-        for vertex in &vertices {
-            if let Some(what) = broken(constraint, snapshot, |key| snapshot.property(*vertex, key))? {
-                count += 1;
-                if offenders.len() < OFFENDERS_SHOWN_MAX {
-                    offenders.push(format!("node {} {what}", vertex.0));
-                }
-            }
-        }
-    }
-    Ok((offenders, count))
-}
-
-fn offending_edges(
-    constraint: &ConstraintDefinition,
-    edge_type: model::EdgeTypeId,
-    snapshot: &Snapshot,
-) -> Result<(Vec<String>, usize), StoreError> {
-    let (mut offenders, mut count) = (Vec::new(), 0);
-    for_each_edge(edge_type, snapshot, |edge| {
-        if let Some(what) = broken(constraint, snapshot, |key| snapshot.edge_property(edge, key))? {
-            count += 1;
-            if offenders.len() < OFFENDERS_SHOWN_MAX {
-                offenders.push(format!("relationship {} {what}", edge.0));
-            }
-        }
-        Ok(())
-    })?;
-    Ok((offenders, count))
 }

@@ -52,6 +52,6 @@ pub use order::BankCounts;
 pub use past::{ANCHOR_LOG_BYTES, PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX, RETAINED_LOG_BYTES_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
 pub use reserve::{RESERVE_AFTER_REFUSALS, TURN_MAX, TURN_MIN};
-pub use schema::{ConstraintRequest, IndexRequest, Rule};
+pub use schema::{ConstraintRequest, Groundwork, IndexRequest, Rule};
 pub use since::{Since, Stretch};
 pub use transaction::{CHANGES_MAX, Mode, Transaction};

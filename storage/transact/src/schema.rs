@@ -1,10 +1,11 @@
 //! Catalogue commands: indexes and constraints, made from the latest snapshot while no commit can intervene.
 
+use crate::constraints::{self, Looked};
 use crate::error::SchemaClash;
-use crate::{Engine, TransactError, constraints};
+use crate::{Engine, TransactError};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use model::{KeyId, ValueType};
-use store::{Change, Snapshot};
+use store::{Change, Snapshot, StoreError};
 
 /// An index to create.
 #[derive(Clone, Debug)]
@@ -47,37 +48,101 @@ pub enum Rule {
     Typed(ValueType),
 }
 
+/// What was done for a catalogue command beside commits. What was built and not used is forgotten with it.
+pub struct Groundwork {
+    engine: Engine,
+    target: SchemaTarget,
+    keys: Vec<KeyId>,
+    unique: bool,
+    /// Existing data keeps the rule in this snapshot.
+    checked: Snapshot,
+}
+
+impl Drop for Groundwork {
+    fn drop(&mut self) {
+        let definition = self.engine.nameless(self.target, &self.keys, self.unique);
+        self.engine.snapshot().forget_prepared(&definition);
+    }
+}
+
 /// Times a new index is brought up to the latest snapshot before commits have to wait for the rest: each time takes but a part of the time
 /// before, in which only so much was committed.
 const PREPARE_ROUNDS: usize = 4;
 
 impl Engine {
-    /// Builds an index beside commits, so that the one that creates it finds little left to do. Whatever is wrong with it, that commit
+    /// Builds an index beside commits, so that the one that creates it finds little left to do. Whatever else is wrong with it, that commit
     /// will say.
-    fn prepare_index(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> IndexDefinition {
-        let definition = IndexDefinition {
-            id: self.snapshot().catalog().next_index_id(),
-            name: String::new(),
-            target,
-            keys: keys.to_vec(),
-            unique,
-        };
-        for _ in 0..PREPARE_ROUNDS {
-            let current = self.snapshot();
-            if current.catalog().index_for(target, keys).is_some()
-                || current.prepare_index(&definition).is_err()
-            {
-                break;
+    ///
+    /// # Errors
+    /// Who asked was ended ([`model::pace`]).
+    pub fn prepare_index(&self, request: &IndexRequest) -> Result<Groundwork, TransactError> {
+        let groundwork = self.groundwork(request.target, &request.keys, false);
+        match self.build_beside(request.target, &request.keys, false) {
+            Err(StoreError::Stopped) => Err(StoreError::Stopped.into()),
+            _ => Ok(groundwork),
+        }
+    }
+
+    /// Builds what a constraint brings, and looks whether existing data keeps it, beside commits.
+    ///
+    /// # Errors
+    /// Existing data breaks it; who asked was ended.
+    pub fn prepare_constraint(&self, request: &ConstraintRequest) -> Result<Groundwork, TransactError> {
+        let groundwork = self.groundwork(request.target, &request.keys, true);
+        let current = &groundwork.checked;
+        if self.constraint_clash(request, current).is_some() {
+            return Ok(groundwork);
+        }
+        if brings_index(request.rule) {
+            match self.build_beside(request.target, &request.keys, true) {
+                Err(StoreError::Stopped) => return Err(StoreError::Stopped.into()),
+                Err(StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. }) => {
+                    if let Some(error) = self.told_duplicates(request)? {
+                        return Err(error);
+                    }
+                }
+                _ => {}
             }
         }
-        definition
+        self.check_rule(request, Looked { snapshot: current, earlier: None })?;
+        Ok(groundwork)
+    }
+
+    fn groundwork(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> Groundwork {
+        Groundwork { engine: self.clone(), target, keys: keys.to_vec(), unique, checked: self.snapshot() }
+    }
+
+    fn build_beside(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> Result<(), StoreError> {
+        let definition = self.nameless(target, keys, unique);
+        for _ in 0..PREPARE_ROUNDS {
+            let current = self.snapshot();
+            if current.catalog().index_for(target, keys).is_some() {
+                break;
+            }
+            current.prepare_index(&definition)?;
+        }
+        Ok(())
+    }
+
+    /// An index that has no name and no number of its own yet.
+    fn nameless(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> IndexDefinition {
+        let id = self.snapshot().catalog().next_index_id();
+        IndexDefinition { id, name: String::new(), target, keys: keys.to_vec(), unique }
     }
 
     /// Creates an index over what exists; true where it was made, false where it existed and that was allowed.
     pub fn create_index(&self, request: &IndexRequest) -> Result<bool, TransactError> {
+        self.create_index_upon(request, self.prepare_index(request)?)
+    }
+
+    /// Creates an index for which this was prepared: only what changed since is looked at.
+    pub fn create_index_upon(
+        &self,
+        request: &IndexRequest,
+        groundwork: Groundwork,
+    ) -> Result<bool, TransactError> {
         let mut made = false;
-        let prepared = self.prepare_index(request.target, &request.keys, false);
-        let outcome = self.alter(|current| {
+        self.alter(|current| {
             let name = match &request.name {
                 Some(name) => name.clone(),
                 None => self.made_name("index", "", request.target, &request.keys),
@@ -104,9 +169,9 @@ impl Engine {
             let allowed =
                 [SchemaClash::Equivalent, SchemaClash::Index, SchemaClash::IndexName].contains(&clash);
             exists(request.if_not_exists && allowed, clash, &name)
-        });
-        self.snapshot().forget_prepared(&prepared);
-        outcome.map(|_| made)
+        })?;
+        drop(groundwork);
+        Ok(made)
     }
 
     /// Drops an index by name; an index that a constraint needs stays.
@@ -134,82 +199,103 @@ impl Engine {
 
     /// Creates a constraint, after checking that existing data keeps it.
     pub fn create_constraint(&self, request: &ConstraintRequest) -> Result<bool, TransactError> {
-        let mut made = false;
-        let with_index = matches!(request.rule, Rule::Unique | Rule::NodeKey);
-        let prepared = with_index.then(|| self.prepare_index(request.target, &request.keys, true));
-        let outcome = self.alter(|current| {
-            let catalog = current.catalog();
-            let name = self.constraint_name(request);
-            let about =
-                |other: &&ConstraintDefinition| other.target == request.target && other.keys == request.keys;
-            let brings_index = |rule: Rule| matches!(rule, Rule::Unique | Rule::NodeKey);
-            let rival = |other: &&ConstraintDefinition| {
-                let rule = rule_of(&other.rule);
-                about(other) && (rule == request.rule || brings_index(rule) && brings_index(request.rule))
-            };
-            let rivals = || catalog.constraints().iter().filter(rival);
-            let same = rivals().find(|other| rule_of(&other.rule) == request.rule);
-            let clash = match same {
-                Some(same) if same.name == name => SchemaClash::Equivalent,
-                Some(_) => SchemaClash::Constraint,
-                None if catalog.constraint(&name).is_some() => SchemaClash::ConstraintName,
-                None if catalog.index_named(&name).is_some() => SchemaClash::IndexName,
-                None if rivals().next().is_some() => SchemaClash::Constraint,
-                None if brings_index(request.rule)
-                    && catalog.index_for(request.target, &request.keys).is_some() =>
-                {
-                    SchemaClash::Index
-                }
-                None => {
-                    made = true;
-                    return self.constraint_changes(request, name, current);
-                }
-            };
-            let allowed = same.is_some() || clash == SchemaClash::ConstraintName;
-            exists(request.if_not_exists && allowed, clash, &name)
-        });
-        prepared.iter().for_each(|definition| self.snapshot().forget_prepared(definition));
-        outcome.map(|_| made).map_err(|error| self.with_duplicates(request, error))
+        self.create_constraint_upon(request, self.prepare_constraint(request)?)
     }
 
-    /// A unique index is refused at the first pair it meets; whoever has to clear up wants to see more of them.
-    fn with_duplicates(&self, request: &ConstraintRequest, error: TransactError) -> TransactError {
-        let by_index = matches!(request.rule, Rule::Unique | Rule::NodeKey);
-        if !by_index || !matches!(error, TransactError::Constraint { .. }) {
-            return error;
-        }
-        let current = self.snapshot();
-        let (of, found) = match request.target {
-            SchemaTarget::Vertices(label) => {
-                ("nodes", constraints::duplicates(label, &request.keys, &current))
-            }
-            SchemaTarget::Edges(edge_type) => {
-                ("relationships", constraints::duplicate_edges(edge_type, &request.keys, &current))
-            }
-        };
-        match found {
-            Ok((shown, count)) if count > 0 => {
-                let shown = shown.join("; ");
-                let what = format!(
-                    "existing {of} break it (groups of the same values: {count}), the first of them: {shown}"
-                );
-                // Its index was never in the catalogue, so the refusal had no name for it.
-                TransactError::Constraint { name: self.constraint_name(request), what }
-            }
-            _ => error,
-        }
-    }
-
-    fn constraint_changes(
+    /// Creates a constraint for which this was prepared: only what changed since is looked at.
+    pub fn create_constraint_upon(
         &self,
         request: &ConstraintRequest,
-        name: String,
+        groundwork: Groundwork,
+    ) -> Result<bool, TransactError> {
+        let mut made = false;
+        let outcome = self.alter(|current| match self.constraint_clash(request, current) {
+            Some((clash, allowed)) => {
+                exists(request.if_not_exists && allowed, clash, &self.constraint_name(request))
+            }
+            None => {
+                made = true;
+                self.check_rule(request, Looked { snapshot: current, earlier: Some(&groundwork.checked) })?;
+                Ok(self.constraint_changes(request, current))
+            }
+        });
+        match outcome {
+            Ok(_) => Ok(made),
+            // A unique index is refused at the first pair it meets; whoever has to clear up wants to see more of them.
+            Err(error @ TransactError::Constraint { .. }) if brings_index(request.rule) => {
+                Err(self.told_duplicates(request)?.unwrap_or(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What stands in the way of a constraint, and whether `IF NOT EXISTS` takes it.
+    fn constraint_clash(
+        &self,
+        request: &ConstraintRequest,
         current: &Snapshot,
-    ) -> Result<Vec<Change>, TransactError> {
-        let catalog = current.catalog();
+    ) -> Option<(SchemaClash, bool)> {
+        let (catalog, name) = (current.catalog(), self.constraint_name(request));
+        let about =
+            |other: &&ConstraintDefinition| other.target == request.target && other.keys == request.keys;
+        let rival = |other: &&ConstraintDefinition| {
+            let rule = rule_of(&other.rule);
+            about(other) && (rule == request.rule || brings_index(rule) && brings_index(request.rule))
+        };
+        let rivals = || catalog.constraints().iter().filter(rival);
+        let same = rivals().find(|other| rule_of(&other.rule) == request.rule);
+        let clash = match same {
+            Some(same) if same.name == name => SchemaClash::Equivalent,
+            Some(_) => SchemaClash::Constraint,
+            None if catalog.constraint(&name).is_some() => SchemaClash::ConstraintName,
+            None if catalog.index_named(&name).is_some() => SchemaClash::IndexName,
+            None if rivals().next().is_some() => SchemaClash::Constraint,
+            None if brings_index(request.rule)
+                && catalog.index_for(request.target, &request.keys).is_some() =>
+            {
+                SchemaClash::Index
+            }
+            None => return None,
+        };
+        Some((clash, same.is_some() || clash == SchemaClash::ConstraintName))
+    }
+
+    /// The entities that share values which shall be unique, as an error; none where they do not any more.
+    fn told_duplicates(&self, request: &ConstraintRequest) -> Result<Option<TransactError>, TransactError> {
+        let (shown, count) = constraints::duplicates(request.target, &request.keys, &self.snapshot())?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let of = match request.target {
+            SchemaTarget::Vertices(_) => "nodes",
+            SchemaTarget::Edges(_) => "relationships",
+        };
+        let shown = shown.join("; ");
+        let what = format!(
+            "existing {of} break it (groups of the same values: {count}), the first of them: {shown}"
+        );
+        // Its index was never in the catalogue, so the refusal had no name for it.
+        Ok(Some(TransactError::Constraint { name: self.constraint_name(request), what }))
+    }
+
+    /// Does existing data keep the rule, but for uniqueness, of which the index takes care?
+    fn check_rule(&self, request: &ConstraintRequest, looked: Looked<'_>) -> Result<(), TransactError> {
+        let no_index = model::schema::IndexId(0);
+        let rule = match request.rule {
+            Rule::Unique => return Ok(()),
+            Rule::NodeKey => ConstraintRule::NodeKey(no_index),
+            Rule::Exists => ConstraintRule::Exists,
+            Rule::Typed(value_type) => ConstraintRule::Typed(value_type),
+        };
+        let (name, target, keys) = (self.constraint_name(request), request.target, request.keys.clone());
+        constraints::check_existing(&ConstraintDefinition { name, target, keys, rule }, looked)
+    }
+
+    fn constraint_changes(&self, request: &ConstraintRequest, current: &Snapshot) -> Vec<Change> {
+        let name = self.constraint_name(request);
         let mut changes = Vec::new();
         let mut unique_index = || {
-            let id = catalog.next_index_id();
+            let id = current.catalog().next_index_id();
             let (name, target, keys) = (name.clone(), request.target, request.keys.clone());
             changes.push(Change::CreateIndex(IndexDefinition { id, name, target, keys, unique: true }));
             id
@@ -220,11 +306,9 @@ impl Engine {
             Rule::Exists => ConstraintRule::Exists,
             Rule::Typed(value_type) => ConstraintRule::Typed(value_type),
         };
-        let definition =
-            ConstraintDefinition { name, target: request.target, keys: request.keys.clone(), rule };
-        constraints::check_existing(&definition, current)?;
-        changes.push(Change::CreateConstraint(definition));
-        Ok(changes)
+        let (target, keys) = (request.target, request.keys.clone());
+        changes.push(Change::CreateConstraint(ConstraintDefinition { name, target, keys, rule }));
+        changes
     }
 
     /// Drops a constraint by name, and the index it brought.
@@ -241,6 +325,10 @@ impl Engine {
         })?;
         Ok(dropped)
     }
+}
+
+fn brings_index(rule: Rule) -> bool {
+    matches!(rule, Rule::Unique | Rule::NodeKey)
 }
 
 fn absent(allowed: bool, what: String) -> Result<Vec<Change>, TransactError> {

@@ -2,18 +2,16 @@
 //!
 //! A short text is planned on the thread that asks, where the interrupter and the deadline watch over it. A long one is planned as a job on the
 //! executors, so it is listed like any query, charged to its tenant, and makes way for others. Either way planning counts its work
-//! ([`plan::pace`]).
+//! ([`model::pace`]).
 
 use super::Session;
 use super::transaction::remaining;
 use crate::cache::Planned;
 use crate::database::{Running, planned};
-use crate::{Error, Interrupter, Limits};
-use execute::job::{Answer, NoAnswer};
+use crate::{Error, Interrupter, Limits, job};
+use execute::ExecuteError;
 use execute::watch::{self, Stopped, Watch};
-use execute::{Access, ExecuteError, Execution};
-use parking_lot::Mutex;
-use plan::pace;
+use model::pace;
 use std::sync::Arc;
 use store::Snapshot;
 use world::clock::monotonic_ns;
@@ -21,7 +19,7 @@ use world::clock::monotonic_ns;
 /// A longer text is planned on the executors: it takes more than some 10 ms.
 pub const PLAN_HERE_TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Watches over planning on the thread that asks.
+/// Watches over work on the thread that asks.
 struct Asking {
     deadline_ns: Option<u64>,
     interrupter: Interrupter,
@@ -54,12 +52,17 @@ impl Session {
         if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
             return self.plan_on_executors(text, snapshot, limits, deadline_ns);
         }
-        let _watched = watch::enter(Arc::new(Asking { deadline_ns, interrupter: self.interrupter.clone() }));
+        let _watched = watch::enter(self.asking(deadline_ns));
         self.database.plan(text, snapshot).map_err(|error| self.told_to_end(error, deadline_ns))
     }
 
-    /// Why planning was stopped, in the words that any query is ended with.
-    fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
+    /// Watches over work on this thread.
+    pub(super) fn asking(&self, deadline_ns: Option<u64>) -> Arc<dyn Watch> {
+        Arc::new(Asking { deadline_ns, interrupter: self.interrupter.clone() })
+    }
+
+    /// Why work on this thread was stopped, in the words that any query is ended with.
+    pub(super) fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
         if error.message != pace::Stopped.to_string() {
             return error;
         }
@@ -90,20 +93,13 @@ impl Session {
         let options = self.database.execute_options(&running);
         // It holds no handle of the database, which must not be closed by one of its executors.
         let (planning, seen, whole) = (self.database.planning(snapshot), snapshot.clone(), text.to_string());
-        let outcome = Arc::new(Mutex::new(None));
-        let found = outcome.clone();
-        let work = Box::new(move || {
-            let made = planned(&whole, &seen, &planning);
-            *found.lock() = Some(made);
-            Ok(Box::new(NoAnswer) as Box<dyn Answer>)
-        });
-        let access = Access::Read(snapshot.clone());
+        let work = move || planned(&whole, &seen, &planning);
         let runtime = self.database.runtime();
-        let mut stream = Execution::start_job(runtime, work, Vec::new().into(), access, options)?;
-        let _ticket = self.ticket(&stream);
-        while self.next_of(&mut stream)?.is_some() {}
-        let made = outcome.lock().take();
-        let lost = || Error::new("Neo.DatabaseError.Statement.ExecutionFailed", "planning has no outcome");
-        made.ok_or_else(lost)?.map(Arc::new)
+        let ended = job::run(runtime, snapshot.clone(), options, work, |stream| {
+            let _ticket = self.ticket(stream);
+            while self.next_of(stream)?.is_some() {}
+            Ok(())
+        })?;
+        ended.outcome()?.map(Arc::new)
     }
 }

@@ -69,7 +69,10 @@ impl Session {
                 let request = Request { text, params, bytes_max, deadline_ns, plan, notices, started_ns };
                 return self.run_query(&request, snapshot);
             }
-            StatementKind::Schema(command) => return self.run_schema(command, &planned),
+            StatementKind::Schema(command) => {
+                let deadline_ns = self.deadline(limits, started_ns);
+                return self.run_schema(text, command, &planned, (limits, deadline_ns));
+            }
             StatementKind::Account(command) => {
                 let changed = self.database.change_tenants(command)?;
                 said = Some(if changed { "tenants changed" } else { "no tenant changed" }.to_string());
@@ -134,21 +137,6 @@ impl Session {
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }
     }
-    fn run_schema(
-        &self,
-        command: &plan::statement::SchemaCommand,
-        planned: &Planned,
-    ) -> Result<QueryResult, Error> {
-        if self.in_transaction() {
-            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
-            return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
-        }
-        let schema = catalogue::alter(self.database.engine(), command)?;
-        let snapshot = self.database.engine().snapshot();
-        let summary = Summary { schema_changes: schema.total(), schema, ..planned.summary(&snapshot) };
-        Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
-    }
-
     /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
     pub(super) fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
         let timeout = limits.timeout.or(self.database.options().query_timeout);

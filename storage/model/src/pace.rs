@@ -1,8 +1,8 @@
-//! Reading and planning a long text takes a while: it counts its work here, so that a timeout or a kill ends it, and so that it makes way
-//! for others.
+//! Work that takes a while and knows neither clock nor scheduler, such as planning a long text or building an index, counts itself here, so
+//! that a timeout or a kill ends it, and so that it makes way for others.
 //!
-//! The languages and the planner know neither clock nor scheduler. Who carries statements out says once what counts work
-//! ([`counted_by`]); until then nothing is counted. Cost: one call for each token, expression and rewrite.
+//! Who carries statements out says once what counts work ([`counted_by`]); until then nothing is counted. Cost: one call for each token,
+//! expression and rewrite of a text, and for each block of entries of an index.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,13 +13,13 @@ pub struct Stopped;
 
 impl fmt::Display for Stopped {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("the planning of the statement was stopped")
+        out.write_str("the work was stopped")
     }
 }
 
 impl std::error::Error for Stopped {}
 
-/// Counts so many units, each an expression or a token; an error where the work must end.
+/// Counts so many units, each an expression, a token or an entry; an error where the work must end.
 pub type Count = fn(u64) -> Result<(), Stopped>;
 
 static COUNT: OnceLock<Count> = OnceLock::new();

@@ -1,0 +1,129 @@
+//! CREATE and DROP of indexes and constraints.
+//!
+//! What takes long, building an index and looking through existing data, is a job on the executors beside commits: listed, charged and ended
+//! like a query. Then the command itself is committed on the thread that asks; it looks only at what was committed meanwhile.
+
+use super::Session;
+use super::transaction::remaining;
+use crate::cache::Planned;
+use crate::database::Running;
+use crate::{Error, Limits, QueryResult, SchemaCounters, Summary, job};
+use execute::watch;
+use model::KeyId;
+use model::schema::SchemaTarget;
+use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
+use std::sync::Arc;
+use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
+
+impl Session {
+    pub(super) fn run_schema(
+        &self,
+        text: &str,
+        command: &SchemaCommand,
+        planned: &Planned,
+        (limits, deadline_ns): (&Limits, Option<u64>),
+    ) -> Result<QueryResult, Error> {
+        if self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+            return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+        }
+        let running = Running {
+            text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(deadline_ns)?,
+            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+        };
+        let schema = self.alter(command, &running, deadline_ns)?;
+        let snapshot = self.database.engine().snapshot();
+        let summary = Summary { schema_changes: schema.total(), schema, ..planned.summary(&snapshot) };
+        Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
+    }
+
+    /// Carries the command out; what it added or removed.
+    fn alter(
+        &self,
+        command: &SchemaCommand,
+        running: &Running<'_>,
+        deadline_ns: Option<u64>,
+    ) -> Result<SchemaCounters, Error> {
+        let engine = self.database.engine();
+        let mut counters = SchemaCounters::default();
+        let (changed, counter) = match command {
+            SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => {
+                let request = IndexRequest {
+                    name: name.as_ref().map(|name| name.to_string()),
+                    target: resolve(engine, target)?,
+                    keys: resolve_keys(engine, keys)?,
+                    if_not_exists: *if_not_exists,
+                };
+                let (beside, wanted) = (engine.clone(), request.clone());
+                let groundwork = self.beside_commits(running, move || beside.prepare_index(&wanted))?;
+                let create = || engine.create_index_upon(&request, groundwork);
+                (self.watched(deadline_ns, create)?, &mut counters.indexes_added)
+            }
+            SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
+                let request = ConstraintRequest {
+                    name: name.as_ref().map(|name| name.to_string()),
+                    target: resolve(engine, target)?,
+                    keys: resolve_keys(engine, keys)?,
+                    rule: match rule {
+                        PlanRule::Unique => Rule::Unique,
+                        PlanRule::Exists => Rule::Exists,
+                        PlanRule::NodeKey => Rule::NodeKey,
+                        PlanRule::Typed(value_type) => Rule::Typed(*value_type),
+                    },
+                    if_not_exists: *if_not_exists,
+                };
+                let (beside, wanted) = (engine.clone(), request.clone());
+                let groundwork = self.beside_commits(running, move || beside.prepare_constraint(&wanted))?;
+                let create = || engine.create_constraint_upon(&request, groundwork);
+                (self.watched(deadline_ns, create)?, &mut counters.constraints_added)
+            }
+            SchemaCommand::DropIndex { name, if_exists } => {
+                (engine.drop_index(name, *if_exists)?, &mut counters.indexes_removed)
+            }
+            SchemaCommand::DropConstraint { name, if_exists } => {
+                (engine.drop_constraint(name, *if_exists)?, &mut counters.constraints_removed)
+            }
+        };
+        *counter += u64::from(changed);
+        Ok(counters)
+    }
+
+    /// Does the long part of a command on the executors.
+    fn beside_commits<T: Send + 'static>(
+        &self,
+        running: &Running<'_>,
+        work: impl FnOnce() -> Result<T, TransactError> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (runtime, snapshot) = (self.database.runtime(), self.database.engine().snapshot());
+        let ended = job::run(runtime, snapshot, self.database.execute_options(running), work, |stream| {
+            let _ticket = self.ticket(stream);
+            while self.next_of(stream)?.is_some() {}
+            Ok(())
+        })?;
+        Ok(ended.outcome()??)
+    }
+
+    /// Does the rest of it here, where the interrupter and the deadline watch over it.
+    fn watched<T>(
+        &self,
+        deadline_ns: Option<u64>,
+        work: impl FnOnce() -> Result<T, TransactError>,
+    ) -> Result<T, Error> {
+        let _watched = watch::enter(self.asking(deadline_ns));
+        work().map_err(|error| self.told_to_end(error.into(), deadline_ns))
+    }
+}
+
+fn resolve(engine: &Engine, target: &Target) -> Result<SchemaTarget, TransactError> {
+    let names = engine.store().names();
+    Ok(match target {
+        Target::Vertices(label) => SchemaTarget::Vertices(names.intern_label(label)?),
+        Target::Edges(edge_type) => SchemaTarget::Edges(names.intern_edge_type(edge_type)?),
+    })
+}
+
+fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<KeyId>, TransactError> {
+    Ok(keys.iter().map(|key| engine.store().names().intern_key(key)).collect::<Result<_, _>>()?)
+}
