@@ -8,7 +8,7 @@
 use super::asking::{Asking, DEFAULT_SOURCE, Outlet, Part, Refusal, Stop};
 use super::connection::{Manner, Watch};
 use super::graphson::{self as answered, Dialect, JsonWriter};
-use super::message::{self, Format, Request, Status, Wrapping};
+use super::message::{self, Format, JsonSize, Request, Status, Wrapping};
 use super::reading::Room;
 use super::request_head::{Head, decoded_pairs};
 use super::writing::Writer;
@@ -215,7 +215,11 @@ fn of_pairs(query: &str, format: Format) -> Result<Request, Denied> {
     let pairs = decoded_pairs(query).map_err(|error| Denied::new(400, error.to_string()))?;
     for (key, value) in pairs {
         if let Some(name) = key.strip_prefix("bindings.") {
-            // As the reference server does: what reads as JSON is that, anything else is text.
+            // As the reference server does: what reads as JSON is that, anything else is text. What is too deep to be read is neither.
+            let is_json = value.starts_with(['[', '{']);
+            if is_json && JsonSize::of(value.as_bytes()).is_too_deep() {
+                return Err(Denied::new(400, message::too_deep().to_string()));
+            }
             let json: Json = serde_json::from_str(&value).unwrap_or_else(|_| Json::from(value.as_str()));
             let object = graphson::object(&json).map_err(|error| Denied::new(400, error.0))?;
             bindings.push((Object::from(name), object));
@@ -256,9 +260,7 @@ fn of_body(head: &Head, body: &[u8], format: Format, room: &mut Room<'_>) -> Res
     if written == Format::Binary {
         return Request::of_within(written, body, room).map_err(|unread| bad(unread.why.to_string()));
     }
-    room(message::unpacked_bytes(body)).map_err(|why| bad(why.into()))?;
-    let json: Json =
-        serde_json::from_slice(body).map_err(|error| bad(format!("the body is no JSON: {error}")))?;
+    let json = message::json(body, room).map_err(|error| bad(error.to_string()))?;
     if json.get("args").is_some() {
         return Request::of(written, body).map_err(|unread| bad(unread.why.to_string()));
     }

@@ -75,19 +75,61 @@ pub struct Unread {
     pub why: Malformed,
 }
 
-/// Bytes that a text of JSON takes when it is read: its texts, and each value twice, as JSON and as what that means.
-pub(super) fn unpacked_bytes(text: &[u8]) -> usize {
-    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b':' | b'[' | b'{' if !in_text => values += 1,
-            _ => {}
+/// Brackets within one another that a text of JSON may have: its reader recurses once for each.
+pub const JSON_DEPTH_MAX: usize = 127;
+
+/// What reading a text of JSON takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct JsonSize {
+    /// Its texts, and each value twice, as JSON and as what that means.
+    bytes: usize,
+    /// Brackets within one another.
+    depth: usize,
+}
+
+impl JsonSize {
+    pub(super) fn of(text: &[u8]) -> JsonSize {
+        let (mut values, mut open, mut depth) = (1_usize, 0_usize, 0);
+        let (mut in_text, mut escaped) = (false, false);
+        for byte in text {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if in_text => escaped = true,
+                b'"' => in_text = !in_text,
+                _ if in_text => {}
+                b',' | b':' => values += 1,
+                b'[' | b'{' => {
+                    values += 1;
+                    open += 1;
+                    depth = depth.max(open);
+                }
+                b']' | b'}' => open = open.saturating_sub(1),
+                _ => {}
+            }
         }
+        let bytes = text.len().saturating_add(values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES));
+        JsonSize { bytes, depth }
     }
-    text.len().saturating_add(values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES))
+    pub(super) fn is_too_deep(self) -> bool {
+        self.depth > JSON_DEPTH_MAX
+    }
+}
+
+/// Reads a text of JSON; room is asked for what it holds.
+///
+/// # Errors
+/// There is no room, it is nested too deep, or it is no JSON.
+pub(super) fn json(text: &[u8], room: &mut Room<'_>) -> Result<Json, Malformed> {
+    let size = JsonSize::of(text);
+    room(size.bytes).map_err(|why| Malformed(why.into()))?;
+    if size.is_too_deep() {
+        return Err(too_deep());
+    }
+    serde_json::from_slice(text).map_err(|error| Malformed(format!("it is no JSON: {error}")))
+}
+
+pub(super) fn too_deep() -> Malformed {
+    Malformed(format!("it is nested deeper than {JSON_DEPTH_MAX} brackets; flatten it"))
 }
 
 /// Bytes that a value takes as JSON.
@@ -168,14 +210,7 @@ impl Request {
         known: &mut Option<u128>,
         room: &mut Room<'_>,
     ) -> Result<Request, Malformed> {
-        room(unpacked_bytes(message)).map_err(|why| {
-            *known = id_within(message);
-            Malformed(why.into())
-        })?;
-        let json: Json = serde_json::from_slice(message).map_err(|error| {
-            *known = id_within(message);
-            Malformed(format!("it is no JSON, or values are nested too deep: {error}"))
-        })?;
+        let json = json(message, room).inspect_err(|_| *known = id_within(message))?;
         *known = match json.get("requestId") {
             Some(Json::String(id)) => parse_uuid(id),
             Some(typed) => typed["@value"].as_str().and_then(parse_uuid),

@@ -3,8 +3,9 @@
 //! Every length is checked against what is left before anything is made room for, and nesting has a limit: a hostile message costs no
 //! more than its own size.
 
+use gremlin::limits::INSTRUCTIONS_MAX;
 use gremlin::object::{Decimal, Instant, ReferenceKind};
-use gremlin::{Argument, Object, Reference, Strategy, Token, bytecode};
+use gremlin::{Argument, Instruction, Object, Reference, Strategy, Token, bytecode};
 use model::temporal::calendar::days_of;
 use std::fmt;
 use std::sync::Arc;
@@ -33,6 +34,9 @@ pub type Room<'r> = dyn FnMut(usize) -> Result<(), &'static str> + 'r;
 const ROOM_BYTES: usize = 64 << 10;
 /// Bytes that a value takes beside its text: itself, and its part of what it lies in.
 pub(super) const VALUE_BYTES: usize = 2 * size_of::<Argument>();
+
+/// Bytes that an instruction takes, as it is read and as a part of its traversal, beside its arguments.
+const INSTRUCTION_BYTES: usize = size_of::<bytecode::Written<'_>>() + 2 * size_of::<Instruction>();
 
 /// Reads from the front of a message.
 pub struct Reader<'m> {
@@ -248,7 +252,12 @@ impl<'m> Reader<'m> {
     }
     fn instructions(&mut self) -> Result<Vec<bytecode::Written<'m>>, Malformed> {
         let count = self.count()?;
+        // Each becomes many times the bytes that it is sent in.
+        if count > INSTRUCTIONS_MAX {
+            return malformed(format!("a traversal has more than {INSTRUCTIONS_MAX} instructions"));
+        }
         let instruction = |reader: &mut Self| {
+            reader.holds(INSTRUCTION_BYTES)?;
             let name = reader.text()?;
             let count = reader.count()?;
             let arguments = (0..count).map(|_| reader.argument()).collect::<Result<_, _>>()?;
