@@ -218,6 +218,10 @@ impl DemandPort {
     pub(crate) fn piece(&self, made: usize, batch_rows: usize) -> usize {
         self.piece.min(batch_rows).min(made.saturating_add(self.left))
     }
+    /// Rows of its input that are taken up together next: how many of them it takes to make a row that is wanted is not known before.
+    pub(crate) fn input_piece(&self) -> usize {
+        self.piece.max(1)
+    }
     /// Should even fewer rows be handed on, once a slice of work is done? Where each row that is made counts for its outer row, the maker knows
     /// by itself when to stop.
     pub(crate) fn is_eager(&self, batch_rows: usize) -> bool {
@@ -280,5 +284,26 @@ impl DemandPort {
         let rows: Vec<u32> =
             (0..batch.len() as u32).filter(|row| self.wanted(batch, *row as usize) > 0).collect();
         (rows.len() < batch.len()).then_some(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below a limit hardly any row may pass, so how few are wanted must not keep the input's pieces small.
+    #[test]
+    fn pieces_of_the_input_grow_whatever_is_left_to_make() {
+        let mut port = DemandPort::new(Wanted::Most(1), None);
+        for rows in [PIECE_ROWS_FIRST, PIECE_ROWS_FIRST * PIECE_ROWS_GROWTH] {
+            assert_eq!((port.piece(0, 1_000), port.input_piece()), (1, rows));
+            port.handed_on(1_000);
+        }
+        (0..100).for_each(|_| {
+            port.handed_on(1_000);
+        });
+        assert_eq!((port.piece(0, 1_000), port.input_piece()), (1, usize::MAX));
+        assert_eq!(DemandPort::new(Wanted::Most(1), None).one_row_first().input_piece(), 1);
+        assert_eq!(DemandPort::new(Wanted::All, None).input_piece(), usize::MAX);
     }
 }

@@ -202,7 +202,7 @@ impl Intake for ApplyOpen {
                 return Ok(Flow::Waiting);
             }
             let rows_max =
-                self.plan.instance_rows.unwrap_or(usize::MAX).min(self.demand.piece(0, usize::MAX)).max(1);
+                self.plan.instance_rows.unwrap_or(usize::MAX).min(self.demand.input_piece()).max(1);
             let piece = crate::columns::piece(batch, self.place, rows_max.min(batch.len() - self.place));
             self.place += piece.len();
             if self.place == batch.len() {

@@ -109,8 +109,7 @@ impl Inline {
     /// The next piece of the input, if there is one.
     fn begin_piece(&mut self, here: &mut Here) -> Try<()> {
         let Some((input, next)) = &mut self.input else { return Ok(()) };
-        let rows_max =
-            if self.demand.is_by_row() { usize::MAX } else { self.demand.piece(0, usize::MAX).max(1) };
+        let rows_max = if self.demand.is_by_row() { usize::MAX } else { self.demand.input_piece() };
         let mut outer = piece(input, *next, rows_max);
         *next += outer.len();
         if *next >= input.len() {
