@@ -5,42 +5,8 @@
 //! A query runs once before it is measured, so that plans, statistics and ranks are there already.
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicIsize, Ordering};
 use std::time::Duration;
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session};
-
-static HELD: AtomicIsize = AtomicIsize::new(0);
-static MOST: AtomicIsize = AtomicIsize::new(0);
-/// Tests share the allocator, so they take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-struct Counting;
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size() as isize, Ordering::Relaxed) + layout.size() as isize;
-        MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let more = size as isize - layout.size() as isize;
-        MOST.fetch_max(HELD.fetch_add(more, Ordering::Relaxed) + more, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// What may be held without a charge: stacks of operators, plans, messages.
 const UNCHARGED_BYTES: u64 = 64 << 10;
@@ -91,9 +57,9 @@ fn passes(session: &mut Session, text: &str, budget: Option<u64>) -> bool {
 /// Bytes held once executors have given back what the query before left them with.
 fn settled() -> isize {
     loop {
-        let held = HELD.load(Ordering::Relaxed);
+        let held = heap::held();
         world::threads::sleep(Duration::from_millis(2));
-        if HELD.load(Ordering::Relaxed) == held {
+        if heap::held() == held {
             return held;
         }
     }
@@ -102,9 +68,9 @@ fn settled() -> isize {
 /// Most bytes that the allocator gave while it ran, beyond what was there before.
 fn given(session: &mut Session, text: &str) -> u64 {
     let before = settled();
-    MOST.store(before, Ordering::Relaxed);
+    heap::restart_most();
     assert!(passes(session, text, None));
-    u64::try_from(MOST.load(Ordering::Relaxed) - before).unwrap_or(0)
+    u64::try_from(heap::most() - before).unwrap_or(0)
 }
 
 /// The least budget with which it passes, about.
@@ -226,7 +192,7 @@ fn of_graph(part: u64) -> Vec<(&'static str, String)> {
 
 #[test]
 fn what_is_charged_is_what_was_given() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let database = graph();
     let mut faults = Vec::new();
     faults.extend(check(&database, &of_rows(ROWS)));
@@ -238,7 +204,7 @@ fn what_is_charged_is_what_was_given() {
 #[test]
 #[ignore = "soak: finds every charge to a few percent; TANGLEWOOD_CHARGE_ROWS takes one number of rows"]
 fn every_charge() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let database = graph();
     let asked = std::env::var("TANGLEWOOD_CHARGE_ROWS").map(|rows| vec![rows.parse().unwrap()]);
     let sizes = asked.unwrap_or(vec![1_000, 10_000, 100_000, 300_000]);
@@ -260,12 +226,12 @@ fn every_charge() {
 fn kept(make: impl FnOnce()) -> u64 {
     let before = settled();
     make();
-    u64::try_from(HELD.load(Ordering::Relaxed) - before).unwrap_or(0)
+    u64::try_from(heap::held() - before).unwrap_or(0)
 }
 
 #[test]
 fn what_a_standing_query_keeps_is_what_it_says() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let database = graph();
     let mut faults = Vec::new();
     for (name, text) in [

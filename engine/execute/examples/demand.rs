@@ -11,9 +11,8 @@ mod build;
 use build::*;
 use dataflow::{Runtime, RuntimeOptions};
 use model::{Direction, Value};
-use plan::algebra::{ApplyKind, Seek, SeekVertices};
-use plan::statement::Mode;
-use plan::{Plan, Statement, StatementKind, Var};
+use plan::algebra::{ApplyKind, Seek};
+use plan::{Plan, Var};
 use std::sync::Arc;
 use std::time::Instant;
 use tanglewood_execute::{Access, ExecuteOptions, Execution, Parameters, Ready, Rows};
@@ -43,24 +42,12 @@ fn graph() -> Engine {
         transaction.create_edge(source, target, knows, Vec::new()).unwrap();
     }
     transaction.commit().unwrap();
+    index(&engine, model::schema::SchemaTarget::Vertices(label), key);
     engine
-        .create_index(&transact::IndexRequest {
-            name: None,
-            target: model::schema::SchemaTarget::Vertices(label),
-            keys: vec![key],
-            if_not_exists: false,
-        })
-        .unwrap();
-    engine
-}
-
-fn seek(seek: Seek) -> Plan {
-    let (label, keys) = ("P".into(), vec!["x".into()]);
-    Plan::SeekVertices(Box::new(SeekVertices { input: Plan::Unit, vertex: Var(0), label, keys, seek }))
 }
 
 fn at(x: i64) -> Plan {
-    seek(Seek::Equal(vec![int(x)]))
+    seek(Plan::Unit, 0, "P", "x", Seek::Equal(vec![int(x)]))
 }
 
 fn out(input: Plan, from: u32, to: u32) -> Plan {
@@ -102,7 +89,11 @@ fn cases() -> Vec<(&'static str, Plan, u32)> {
             limit(filter(all(), compare(plan::expr::BinaryOperator::Less, int(10), property(0, "x"))), 1),
             0,
         ),
-        ("range-limit-1", limit(seek(Seek::Range(Some((int(5), true)), None)), 1), 0),
+        (
+            "range-limit-1",
+            limit(seek(Plan::Unit, 0, "P", "x", Seek::Range(Some((int(5), true)), None)), 1),
+            0,
+        ),
         ("hub-limit-1", limit(out(at(0), 0, 1), 1), 1),
         ("hub-limit-25", limit(out(at(0), 0, 1), 25), 1),
         ("hub-limit-20000", limit(out(at(0), 0, 1), 20_000), 1),
@@ -173,15 +164,7 @@ fn main() {
     let repeats: usize = arguments.get(1).map_or(200, |text| text.parse().unwrap());
     let is_asked = |name: &str| arguments.first().is_none_or(|asked| asked == name || asked == "all");
     for (name, plan, column) in cases().into_iter().filter(|(name, ..)| is_asked(name)) {
-        let statement = Statement {
-            kind: StatementKind::Query { plan, columns: vec![("c".into(), Var(column))] },
-            variables: (0..16).map(|at| format!("v{at}").into()).collect(),
-            parameters: Vec::new(),
-            mode: Mode::Run,
-            hints: Vec::new(),
-            as_of: None,
-            in_transactions: None,
-        };
+        let statement = statement(plan, &[Var(column)]);
         let (ready, parameters) = (Ready::new(&statement), Arc::new(Parameters::new()));
         let options = ExecuteOptions::default();
         let (mut here, mut rows, mut times) = (0, 0, Vec::new());

@@ -11,8 +11,7 @@ mod build;
 use build::*;
 use dataflow::{Runtime, RuntimeOptions};
 use model::{Direction, Value};
-use plan::statement::Mode;
-use plan::{AggregateFunction, Plan, Statement, StatementKind, Var};
+use plan::{AggregateFunction, Plan, Statement, Var};
 use std::time::Instant;
 use store::Snapshot;
 use tanglewood_execute::{Access, ExecuteOptions, Execution, Parameters, Rows};
@@ -38,15 +37,7 @@ impl Bench {
         rows
     }
     fn time(&self, name: &str, plan: Plan, column: u32, repeats: usize, expected: Option<i64>) {
-        let statement = Statement {
-            kind: StatementKind::Query { plan, columns: vec![("c".into(), Var(column))] },
-            variables: (0..16).map(|at| format!("v{at}").into()).collect(),
-            parameters: Vec::new(),
-            mode: Mode::Run,
-            hints: Vec::new(),
-            as_of: None,
-            in_transactions: None,
-        };
+        let statement = statement(plan, &[Var(column)]);
         let first = self.run(&statement);
         if let Some(expected) = expected {
             assert_eq!(first[0][0].as_int(), Some(expected), "{name}");
@@ -102,39 +93,24 @@ fn main() {
         lists[source].push(target as u32);
     }
     transaction.commit().unwrap();
-    engine
-        .create_index(&transact::IndexRequest {
-            name: None,
-            target: model::schema::SchemaTarget::Vertices(label),
-            keys: vec![key],
-            if_not_exists: false,
-        })
-        .unwrap();
+    index(&engine, model::schema::SchemaTarget::Vertices(label), key);
     let runtime = Runtime::start(RuntimeOptions::default()).unwrap();
     println!("{vertices} vertices, {edges} edges, hub {}, {} executors", lists[0].len(), runtime.executors());
     let bench = Bench { runtime, snapshot: engine.snapshot() };
 
-    let seek = |x: i64| {
-        Plan::SeekVertices(Box::new(plan::algebra::SeekVertices {
-            input: Plan::Unit,
-            vertex: Var(0),
-            label: "P".into(),
-            keys: vec!["x".into()],
-            seek: plan::algebra::Seek::Equal(vec![int(x)]),
-        }))
-    };
+    let at = |x: i64| seek(Plan::Unit, 0, "P", "x", plan::algebra::Seek::Equal(vec![int(x)]));
     let distinct_count = |plan, to| {
         aggregate(plan, Vec::new(), vec![(9, call(AggregateFunction::Count, Some(var(to)), true))])
     };
     bench.time(
         "point look-up, RETURN n.x",
-        project(seek(777), vec![(1, property(0, "x"))]),
+        project(at(777), vec![(1, property(0, "x"))]),
         1,
         5_000,
         Some(777),
     );
     for hops in 1..=3 {
-        let mut node = path(seek(0), 0, 1, Direction::Out, 1, Some(hops));
+        let mut node = path(at(0), 0, 1, Direction::Out, 1, Some(hops));
         node.distinct_ends = true;
         let expected = reach(&lists, 0, hops as usize);
         let plan = distinct_count(Plan::ExpandPath(Box::new(node)), 1);
@@ -146,7 +122,7 @@ fn main() {
             Some(expected),
         );
     }
-    let mut plan = seek(0);
+    let mut plan = at(0);
     let mut expected = 1;
     let mut level: Vec<u64> = vec![0; vertices];
     level[0] = 1;

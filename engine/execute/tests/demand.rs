@@ -19,7 +19,7 @@ use plan::{Expr, LabelExpr, Plan, Var};
 use support::build::*;
 use support::maker::Maker;
 use support::twin::Row;
-use support::{Graph, TwinVertex, drain, engine, random_graph, runtime, same, sorted, statement, twin};
+use support::{Graph, TwinVertex, drain, engine, random_graph, runtime, same, sorted, twin};
 use tanglewood_execute::{Access, ExecuteOptions, Execution, Parameters, Ready};
 use world::chance::Chance;
 
@@ -150,10 +150,7 @@ fn clique() -> Graph {
     transaction.commit().unwrap();
     use model::schema::SchemaTarget;
     for (target, key) in [(SchemaTarget::Vertices(label), x), (SchemaTarget::Edges(knows), w)] {
-        let keys = vec![key];
-        engine
-            .create_index(&transact::IndexRequest { name: None, target, keys, if_not_exists: false })
-            .unwrap();
+        index(&engine, target, key);
     }
     let vertices = ids.into_iter().map(|id| TwinVertex { id, labels: vec!["A"], x: Some(1) }).collect();
     Graph { engine, vertices, edges: Vec::new() }

@@ -335,18 +335,8 @@ fn an_index_is_found_and_followed_in_a_transaction() {
     made(&engine, "A", 50);
     let catalog = engine.snapshot().catalog().clone();
     let target = model::schema::SchemaTarget::Vertices(catalog.label("A").unwrap());
-    let keys = vec![catalog.key("n").unwrap()];
-    let request = transact::IndexRequest { name: None, target, keys, if_not_exists: false };
-    engine.create_index(&request).unwrap();
-    let seek = |input, seek| {
-        Plan::SeekVertices(Box::new(plan::algebra::SeekVertices {
-            input,
-            vertex: Var(1),
-            label: "A".into(),
-            keys: vec!["n".into()],
-            seek,
-        }))
-    };
+    index(&engine, target, catalog.key("n").unwrap());
+    let seek = |input, seek| support::build::seek(input, 1, "A", "n", seek);
     use plan::algebra::Seek;
     let n = |plan| ints(&engine, project(plan, vec![(2, property(1, "n"))]), 2);
     assert_eq!(n(seek(Plan::Unit, Seek::Equal(vec![int(7)]))), [Some(7)]);

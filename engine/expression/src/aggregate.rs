@@ -319,7 +319,7 @@ impl Aggregator {
     pub fn bytes(&self) -> usize {
         let state = match &self.state {
             State::Count(_) => 0,
-            State::Sum(_) => size_of::<Sum>(),
+            State::Sum(sum) => size_of::<Sum>() + sum.floats.heap_bytes(),
             State::Extreme(best) => best.as_ref().map_or(0, Value::heap_bytes),
             State::Values(values) => values.bytes() + self.heap_bytes,
             State::Numbers(numbers) => numbers.capacity() * 8,

@@ -11,38 +11,7 @@ use paths::algorithms::{
 };
 use paths::csr::Csr;
 use paths::{Hops, Keep, Orientation, Progress, Reach, TrailEnds, Turn, Work};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use twins::Chance;
-
-thread_local! {
-    /// Bytes held by this thread; other threads of the harness do not count.
-    static HELD: Cell<isize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-fn count(bytes: isize) {
-    // While a thread ends there is nothing left to count with.
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
-}
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const VERTICES: u32 = 30_000;
 /// What lies beside the tables: queues, locks, readers.
@@ -58,7 +27,7 @@ fn graph() -> (Csr, Csr) {
 
 #[track_caller]
 fn compare(what: &str, says: usize, before: isize) {
-    let given = usize::try_from(HELD.get() - before).unwrap();
+    let given = usize::try_from(heap::held_by_thread() - before).unwrap();
     assert!(says * 5 / 4 + SLACK_BYTES >= given, "{what} holds {given} bytes and says {says}");
     assert!(says <= given * 5 / 4 + SLACK_BYTES, "{what} holds {given} bytes and says {says}");
 }
@@ -96,7 +65,7 @@ fn algorithms_over_all_vertices() {
     for all in [true, false] {
         let members: Vec<u32> = if all { (0..VERTICES).collect() } else { members.clone() };
         let labels: Vec<i64> = members.iter().map(|vertex| i64::from(vertex % 100)).collect();
-        let before = || HELD.get();
+        let before = || heap::held_by_thread();
         let field = || Field::new(&along, &against, Orientation::Directed, members.clone(), all);
         let at = before();
         crew("components", at, Components::new(field()));
@@ -115,14 +84,14 @@ fn algorithms_over_all_vertices() {
 fn searches_from_a_source() {
     let (along, _) = graph();
     for keep in [Keep::Levels, Keep::Ends, Keep::Count] {
-        let before = HELD.get();
+        let before = heap::held_by_thread();
         let mut reach = Reach::new(&along, &[3], Hops::new(0, 30), Orientation::Directed, keep).unwrap();
         while reach.step(&mut Work::new(10_000)).unwrap() == Progress::More {
             compare(&format!("a reach that keeps {keep:?}, on its way"), reach.bytes(), before);
         }
         compare(&format!("a reach that keeps {keep:?}"), reach.bytes(), before);
     }
-    let before = HELD.get();
+    let before = heap::held_by_thread();
     let mut ends = TrailEnds::new(&along, 3, Hops::new(2, 3)).unwrap();
     while ends.step(&mut Work::new(10_000)).unwrap() == Progress::More {}
     compare("the ends of trails", ends.bytes(), before);

@@ -2,38 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use model::Value;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicIsize, Ordering};
 use tanglewood_rules::{Bounds, Change, Evaluation, RulesError};
-
-static HELD: AtomicIsize = AtomicIsize::new(0);
-/// Tests share the allocator, so they take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-struct Counting;
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        HELD.fetch_add(size as isize - layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Of a hundred bytes given so many are said at least, and at most.
 const SAID_PERCENT: std::ops::RangeInclusive<usize> = 85..=125;
@@ -96,14 +65,14 @@ fn begun(text: &str, is_text: bool, count: i64, bytes_max: usize) -> Result<Eval
 
 #[test]
 fn what_is_said_to_be_kept_is_what_was_given() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let mut faults = Vec::new();
     for (name, text, is_text) in programs() {
         for count in [3_000, 20_000, 70_000] {
-            let before = HELD.load(Ordering::Relaxed);
+            let before = heap::held();
             let (outcome, evaluation) = evaluated(&text, is_text, count, usize::MAX);
             outcome.unwrap();
-            let given = (HELD.load(Ordering::Relaxed) - before) as usize;
+            let given = (heap::held() - before) as usize;
             let percent = evaluation.bytes() * 100 / given;
             println!("{name}, {count}: given {given}, said {} ({percent} %)", evaluation.bytes());
             if !SAID_PERCENT.contains(&percent) {
@@ -111,7 +80,7 @@ fn what_is_said_to_be_kept_is_what_was_given() {
             }
             drop(evaluation);
             // The test's own thread tells what it prints.
-            let left = HELD.load(Ordering::Relaxed) - before;
+            let left = heap::held() - before;
             assert!(left < 4_096, "{name}: {left} bytes are not given back");
         }
     }
@@ -121,7 +90,7 @@ fn what_is_said_to_be_kept_is_what_was_given() {
 /// What goes gives back what it kept, as far as tables shrink.
 #[test]
 fn what_comes_and_goes_leaves_what_there_was() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let text = ".input n(1, $n) n(x) :- never(x). never(0) :- n(0), n(1), 1 = 2. p(x, min(y), sum(z)) :- n(y), x = y % 7, z = y / 3.0. ?- p(x, y, z).";
     let (outcome, mut evaluation) = evaluated(text, false, 2_000, usize::MAX);
     outcome.unwrap();
@@ -143,7 +112,7 @@ fn what_comes_and_goes_leaves_what_there_was() {
 
 #[test]
 fn a_limit_holds_at_the_byte() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     for (name, text, is_text) in programs() {
         let (outcome, evaluation) = evaluated(&text, is_text, 5_000, usize::MAX);
         outcome.unwrap();
@@ -157,7 +126,7 @@ fn a_limit_holds_at_the_byte() {
 /// Averages and sums of whole numbers and floats together, while they come and go.
 #[test]
 fn an_average_is_that_of_what_is_there() {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = heap::turn();
     let text = ".input n(2, $n) n(k, x) :- never(k, x). never(0, 0) :- n(0, 0), n(1, 0), 1 = 2. p(avg(x), sum(x)) :- n(k, x). ?- p(a, s).";
     let pair = |key: i64, value: Value| vec![Value::Int(key), value];
     let values = [Value::Int(3), Value::Float(0.5), Value::Float(0.5), Value::Float(2.5), Value::Int(-1)];

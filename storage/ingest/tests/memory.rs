@@ -9,39 +9,14 @@ mod common;
 
 use common::{Files, options};
 use ingest::ImportOptions;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use store::StoreOptions;
 use transact::{Engine, OpenOptions};
 use world::chance::Chance;
 use world::disk::{Disk, RealDisk};
 use world::files::TemporaryFolder;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const MB: usize = 1_000_000;
 const PEOPLE: u64 = 120_000;
@@ -81,11 +56,10 @@ fn edge_list() -> Files {
 fn measured(files: &Files, memory_bytes: Option<u64>) -> (usize, usize) {
     let place = TemporaryFolder::new("ingest-memory").unwrap();
     let engine = open(&place.path().join("db"), memory_bytes);
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    let before = heap::restart_most();
     let options = ImportOptions { memory_bytes, threads: Some(2), ..options(files.folder()) };
     let report = ingest::import(&engine, &options).unwrap();
-    let most = MOST.load(Ordering::Relaxed) - before;
+    let most = usize::try_from(heap::most() - before).unwrap();
     assert_eq!(report.rejected, 0);
     let snapshot = engine.snapshot();
     let statistics = snapshot.statistics();

@@ -38,6 +38,11 @@ impl ExactSum {
         }
     }
 
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.parts.capacity() * size_of::<f64>()
+    }
+
     /// Adds one so many times. Where the product is too large for a float, or about the least one, exact for up to 65,536 times.
     pub fn add_times(&mut self, float: f64, times: u64) {
         const LOOP_MAX: u64 = 1 << 16;

@@ -1,41 +1,10 @@
 //! What a value says that it holds on the heap is what the allocator gave for it.
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use tanglewood_model::temporal::Duration;
 use tanglewood_model::value::{Map, Path, Point};
 use tanglewood_model::{Batch, CHUNK_SLOTS, Column, EdgeId, EdgeRef, Value, VertexId};
-
-thread_local! {
-    /// Bytes held by this thread; other threads of the harness do not count.
-    static HELD: Cell<isize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-fn count(bytes: isize) {
-    // While a thread ends there is nothing left to count with.
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
-}
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Rounding of sizes.
 const SLACK_BYTES: usize = 16;
@@ -47,9 +16,9 @@ fn check(make: impl FnOnce() -> Value) {
 
 #[track_caller]
 fn weigh<T>(make: impl FnOnce() -> T, told: impl Fn(&T) -> (usize, String)) {
-    let before = HELD.get();
+    let before = heap::held_by_thread();
     let made = make();
-    let given = usize::try_from(HELD.get() - before).unwrap();
+    let given = usize::try_from(heap::held_by_thread() - before).unwrap();
     let (says, kind) = told(&made);
     assert!(says + SLACK_BYTES >= given * 9 / 10, "{kind} holds {given} bytes and says {says}");
     assert!(says <= given * 2 + SLACK_BYTES, "{kind} holds {given} bytes and says {says}");

@@ -1,10 +1,11 @@
-//! Short words for plans.
+//! Short words for plans, statements and indexes.
 
 use model::Direction;
 use plan::algebra::*;
 use plan::expr::{BinaryOperator, LabelExpr, Name};
 use plan::pattern::{PathMode, Selector};
-use plan::{AggregateFunction, Expr, Plan, Var};
+use plan::statement::Mode;
+use plan::{AggregateFunction, Expr, Plan, Statement, StatementKind, Var};
 
 pub fn var(number: u32) -> Expr {
     Expr::Variable(Var(number))
@@ -161,4 +162,30 @@ pub fn set(input: Plan, items: Vec<SetItem>) -> Plan {
 }
 pub fn delete(input: Plan, targets: Vec<Expr>, detach: bool) -> Plan {
     Plan::Delete(Box::new(Delete { input, targets, detach }))
+}
+pub fn seek(input: Plan, vertex: u32, label: &str, key: &str, seek: Seek) -> Plan {
+    let (label, keys) = (label.into(), vec![key.into()]);
+    Plan::SeekVertices(Box::new(SeekVertices { input, vertex: Var(vertex), label, keys, seek }))
+}
+
+/// A statement that runs this plan and returns these columns.
+pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
+    Statement {
+        kind: StatementKind::Query {
+            plan,
+            columns: columns.iter().map(|column| (format!("c{}", column.0).into(), *column)).collect(),
+        },
+        variables: (0..64).map(|at| format!("v{at}").into()).collect(),
+        parameters: Vec::new(),
+        mode: Mode::Run,
+        hints: Vec::new(),
+        as_of: None,
+        in_transactions: None,
+    }
+}
+
+/// Makes an index without a name.
+pub fn index(engine: &transact::Engine, target: model::schema::SchemaTarget, key: model::KeyId) {
+    let request = transact::IndexRequest { name: None, target, keys: vec![key], if_not_exists: false };
+    engine.create_index(&request).unwrap();
 }

@@ -5,11 +5,11 @@ pub mod build;
 pub mod maker;
 pub mod twin;
 
+pub use build::statement;
 use dataflow::{Runtime, RuntimeOptions};
 use model::compare::total_order;
 use model::{EdgeRef, Value, VertexId};
-use plan::statement::Mode;
-use plan::{Plan, Statement, StatementKind, Var};
+use plan::{Plan, Var};
 use std::sync::{Arc, OnceLock};
 use tanglewood_execute::{
     Access, Counters, ExecuteError, ExecuteOptions, Execution, Parameters, ResultStream, Rows,
@@ -77,22 +77,6 @@ pub fn runtime(executors: usize) -> &'static Runtime<Rows> {
         let options = RuntimeOptions { executors, pin: false, ..RuntimeOptions::default() };
         Runtime::start(options).unwrap()
     })
-}
-
-/// A statement that runs this plan and returns these columns.
-pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
-    Statement {
-        kind: StatementKind::Query {
-            plan,
-            columns: columns.iter().map(|column| (format!("c{}", column.0).into(), *column)).collect(),
-        },
-        variables: (0..64).map(|at| format!("v{at}").into()).collect(),
-        parameters: Vec::new(),
-        mode: Mode::Run,
-        hints: Vec::new(),
-        as_of: None,
-        in_transactions: None,
-    }
 }
 
 pub fn start(

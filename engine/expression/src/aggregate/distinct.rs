@@ -90,7 +90,8 @@ impl DistinctValues {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.integers.bytes()
+        size_of::<DistinctValues>()
+            + self.integers.bytes()
             + table_bytes(self.vertices.capacity(), size_of::<VertexId>())
             + table_bytes(self.others.capacity(), size_of::<Value>())
             + self.arrived.capacity() * size_of::<Value>()

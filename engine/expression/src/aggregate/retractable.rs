@@ -9,9 +9,6 @@ use crate::EvalError;
 use model::Value;
 use plan::AggregateFunction;
 
-/// Bytes of the parts of a sum of floats, roughly: few numbers need more than eight.
-const FLOAT_PARTS_BYTES: usize = 64;
-
 /// The finite numbers of `sum` and `avg`.
 #[derive(Clone, Debug, Default)]
 pub struct RetractableSum {
@@ -61,6 +58,6 @@ impl RetractableSum {
     }
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        size_of::<RetractableSum>() + if self.float_count > 0 { FLOAT_PARTS_BYTES } else { 0 }
+        size_of::<RetractableSum>() + self.floats.heap_bytes()
     }
 }

@@ -71,8 +71,12 @@ impl Buckets {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let small = if self.buckets.len() == 1 { self.buckets[0].capacity() * 5 } else { 0 };
-        small + self.buckets.len() * size_of::<HashTable<u32>>() + (self.buckets.len() - 1) * ROOM * 6
+        let tables = match self.buckets.as_slice() {
+            [one] => one.capacity() * 6,
+            // The first split gave room to both.
+            many => many.len() * ROOM * 6,
+        };
+        tables + self.buckets.len() * size_of::<HashTable<u32>>()
     }
 }
 

@@ -60,7 +60,7 @@ impl Integers {
         self.in_words + self.sparse.len()
     }
     pub(super) fn bytes(&self) -> usize {
-        self.words.capacity() * 8 + self.sparse.capacity() * 9
+        self.words.capacity() * 8 + super::table_bytes(self.sparse.capacity(), size_of::<i64>())
     }
 }
 
