@@ -254,8 +254,9 @@ fn text_test(a: &Value, b: &Value, test: impl Fn(&str, &str) -> bool) -> Value {
 /// A pattern that does not parse, or that would take too much memory.
 pub fn full_match(pattern: &str) -> Result<Regex, EvalError> {
     metered::elements(REGEX_ELEMENTS)?;
-    let whole = format!("\\A(?:{pattern})\\z");
-    RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).build().map_err(|error| {
+    let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+    // By itself first: `a)|(b` is no pattern, though one stands between the brackets with it.
+    build(pattern).and_then(|_| build(&format!("\\A(?:{pattern})\\z"))).map_err(|error| {
         EvalError::new(ErrorClass::Syntax, format!("Invalid regular expression '{pattern}': {error}"))
             .with_hint("look-around and back-references are not supported")
     })

@@ -2,13 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod aggregates;
+mod functions;
 mod groups;
+mod names;
 mod reader;
 mod rows;
 mod snapshot;
 mod tables;
 mod town;
 mod twin;
+mod work;
 
 use super::{EvalError, Layout, Parameters, Request, Scope, compile};
 use model::{Batch, Value};

@@ -2,16 +2,21 @@
 
 use super::text;
 use crate::error::{EvalError, takes};
+use crate::metered;
 use crate::operators::{TEXT_BYTES_MAX, check_size};
 use model::Value;
 use plan::Function;
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd, is_nfkc, is_nfkd};
+
+/// Looking up the form of a letter takes so many times as long as going through it.
+const WEIGHT: usize = 8;
 
 /// The text in a form, `NFC` unless said.
 pub(super) fn normalize(arguments: &[Value]) -> Result<Value, EvalError> {
     let function = Function::Normalize;
     let Some(whole) = text::text(function, &arguments[0])? else { return Ok(Value::Null) };
     let Some(form) = form(function, arguments)? else { return Ok(Value::Null) };
+    metered::text(WEIGHT * whole.len())?;
     let mut normal = String::with_capacity(whole.len());
     let mut put = |letters: &mut dyn Iterator<Item = char>| -> Result<(), EvalError> {
         for letter in letters {
@@ -34,6 +39,7 @@ pub(super) fn normalize(arguments: &[Value]) -> Result<Value, EvalError> {
 pub(super) fn is_normalized(arguments: &[Value]) -> Result<Value, EvalError> {
     let Value::String(whole) = &arguments[0] else { return Ok(Value::Null) };
     let Some(form) = form(Function::IsNormalized, arguments)? else { return Ok(Value::Null) };
+    metered::text(WEIGHT * whole.len())?;
     Ok(Value::Bool(match &*form {
         "NFD" => is_nfd(whole),
         "NFKC" => is_nfkc(whole),

@@ -2,12 +2,14 @@
 
 use super::text;
 use crate::error::{EvalError, takes};
+use crate::metered;
 use model::Value;
 use plan::Function;
 
 /// Null in, null out; the second argument names the characters, each by itself.
 pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value, EvalError> {
     let Some(whole) = text::text(function, &arguments[0])? else { return Ok(Value::Null) };
+    metered::text(whole.len())?;
     let (front, back) = match function {
         Function::LTrim => (true, false),
         Function::RTrim => (false, true),

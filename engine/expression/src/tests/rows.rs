@@ -15,7 +15,7 @@ pub(super) fn batch() -> Batch {
     Batch::from_rows(4, &rows)
 }
 
-fn row(text: &str, row: usize) -> Result<Value, EvalError> {
+pub(super) fn row(text: &str, row: usize) -> Result<Value, EvalError> {
     let (town, request) = (Town::new(), Request::fixed(Parameters::new(), WALL_US, 1));
     let scope = Scope::new(&town, &request);
     let layout = Layout::new(&[Var(0), Var(1), Var(2), Var(3)]);
