@@ -26,8 +26,10 @@ pub enum KronosError {
     Precondition(String),
     /// An event ordered with itself, a batch that is too large (`INVALID_ARGUMENT`).
     InvalidArgument(String),
-    /// A limit of events, orders, sessions or waiting calls is reached (`RESOURCE_EXHAUSTED`).
+    /// A limit of events, orders or sessions is reached (`RESOURCE_EXHAUSTED` with a reason).
     Exhausted(String),
+    /// Too many calls are waiting; try again later (`RESOURCE_EXHAUSTED` without a reason).
+    Busy(String),
     /// The server asks for a token, and this one is none of its own (`UNAUTHENTICATED`).
     Unauthenticated(String),
     /// The token does not allow this call (`PERMISSION_DENIED`).
@@ -47,7 +49,7 @@ impl KronosError {
             KronosError::NoEvent(_) | KronosError::SessionOver(_) => Code::NotFound,
             KronosError::Contradiction { .. } | KronosError::Precondition(_) => Code::FailedPrecondition,
             KronosError::InvalidArgument(_) | KronosError::Options(_) => Code::InvalidArgument,
-            KronosError::Exhausted(_) => Code::ResourceExhausted,
+            KronosError::Exhausted(_) | KronosError::Busy(_) => Code::ResourceExhausted,
             KronosError::Unauthenticated(_) => Code::Unauthenticated,
             KronosError::Forbidden(_) => Code::PermissionDenied,
             KronosError::Unavailable(_) => Code::Unavailable,
@@ -63,6 +65,7 @@ impl KronosError {
             | KronosError::Precondition(message)
             | KronosError::InvalidArgument(message)
             | KronosError::Exhausted(message)
+            | KronosError::Busy(message)
             | KronosError::Unauthenticated(message)
             | KronosError::Forbidden(message)
             | KronosError::Unavailable(message)
@@ -73,7 +76,8 @@ impl KronosError {
 }
 
 impl KronosError {
-    /// Did the service refuse the call for what it asks, with nothing carried out?
+    /// Did the service refuse the call for what it asks, with nothing carried out? One that has no time for a call now is not asked
+    /// again at once.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             KronosError::NoEvent(_)
@@ -81,7 +85,8 @@ impl KronosError {
             | KronosError::Precondition(_)
             | KronosError::InvalidArgument(_)
             | KronosError::Exhausted(_) => true,
-            KronosError::SessionOver(_)
+            KronosError::Busy(_)
+            | KronosError::SessionOver(_)
             | KronosError::Unauthenticated(_)
             | KronosError::Forbidden(_)
             | KronosError::Unavailable(_)
@@ -103,7 +108,8 @@ impl From<Status> for KronosError {
             }
             (Code::FailedPrecondition, _) => KronosError::Precondition(message),
             (Code::InvalidArgument | Code::OutOfRange, _) => KronosError::InvalidArgument(message),
-            (Code::ResourceExhausted, _) => KronosError::Exhausted(message),
+            (Code::ResourceExhausted, Some(_)) => KronosError::Exhausted(message),
+            (Code::ResourceExhausted, None) => KronosError::Busy(message),
             (Code::Unauthenticated, _) => KronosError::Unauthenticated(message),
             (Code::PermissionDenied, _) => KronosError::Forbidden(message),
             (Code::Unavailable, _) => KronosError::Unavailable(message),

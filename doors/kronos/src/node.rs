@@ -5,7 +5,7 @@
 //! them, so that no call is held up by those behind it. Where steps are slow, since the disk is, the thread makes all of them: the threads that read have
 //! other connections to serve. The thread also ticks.
 //! Invariants: every call that was taken is answered once, also where the replica ends; what lies in the inbox is seen by whoever has the replica, or
-//! by whoever looks after it was given back.
+//! by whoever looks after it was given back. A replica in which a step panicked is never stepped again: it may be half changed.
 //! Cost: one sync of the log for all proposals that came while the last one ran.
 
 use crate::machine::Shared;
@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 use world::chance::Chance;
 use world::clock::{Clock, RealClock, monotonic_ns};
+use world::failpoint;
+use world::panics::caught;
 use world::threads::{self, Signal, Thread};
 
 /// Time between ticks: an election begins after 10 to 19 of them, heartbeats come every 2.
@@ -68,6 +70,7 @@ impl Node {
             outbox,
             inbox: receiver,
             snapshots: Vec::new(),
+            snapshot_due: false,
             next_tick_ns: monotonic_ns(),
         };
         let driver = Mutex::new(Driver { running: Some(running), ended: Ok(()) });
@@ -150,24 +153,27 @@ struct Running {
     outbox: Arc<Outbox>,
     inbox: Receiver<Request>,
     snapshots: Vec<Thread<()>>,
+    /// A snapshot is to be taken, and the system has given no thread for it yet.
+    snapshot_due: bool,
     next_tick_ns: u64,
 }
 
 impl Driver {
     /// One step with all that waits. Is there anything left to do at once, be it only to say how it ended?
     fn step(&mut self, node: &Node) -> bool {
-        let Some(running) = &mut self.running else { return false };
-        match running.step(node) {
-            Ok(true) => !running.inbox.is_empty(),
-            Ok(false) => {
-                self.ended = self.running.take().map_or(Ok(()), |running| running.core.close());
-                true
+        let Some(mut running) = self.running.take() else { return false };
+        let stepped = caught(move || running.step(node).map(|goes_on| (goes_on, running)));
+        self.ended = match stepped {
+            Ok(Ok((true, running))) => {
+                let is_left = !running.inbox.is_empty();
+                self.running = Some(running);
+                return is_left;
             }
-            Err(error) => {
-                (self.running, self.ended) = (None, Err(error));
-                true
-            }
-        }
+            Ok(Ok((false, running))) => running.core.close(),
+            Ok(Err(error)) => Err(error),
+            Err(panicked) => Err(ReplicateError::Panicked(panicked)),
+        };
+        true
     }
 }
 
@@ -184,7 +190,9 @@ impl Running {
             // After a pause of the process one tick stands for all that were missed: the others did not hear from us either.
             self.next_tick_ns = now_ns + TICK.as_nanos() as u64;
             self.snapshots.retain(|one| !one.is_finished());
+            self.take_due_snapshot(node);
         }
+        failpoint::visit("a step of the replica");
         for outward in self.core.step(now_ms(), tick, requests)? {
             self.carry_out(node, outward);
         }
@@ -197,13 +205,25 @@ impl Running {
                 self.outbox.send(node, to, address, bytes, snapshot);
             }
             Outward::TakeSnapshot => {
-                let (machine, node) = (self.machine.clone(), node.clone());
-                let read = move || {
-                    let state = replicate::StateMachine::snapshot(&machine);
-                    node.send_surely(Request::Input(Input::Snapshot(state)));
-                };
-                self.snapshots.push(threads::spawn("kronos-snapshot", read));
+                self.snapshot_due = true;
+                self.take_due_snapshot(node);
             }
+        }
+    }
+
+    /// Takes the snapshot that is due on a thread of its own; where none can be had, the next tick tries again.
+    fn take_due_snapshot(&mut self, node: &Node) {
+        if !self.snapshot_due {
+            return;
+        }
+        let (machine, node) = (self.machine.clone(), node.clone());
+        let read = move || {
+            let state = replicate::StateMachine::snapshot(&machine);
+            node.send_surely(Request::Input(Input::Snapshot(state)));
+        };
+        if let Ok(thread) = threads::try_spawn("kronos-snapshot", read) {
+            self.snapshots.push(thread);
+            self.snapshot_due = false;
         }
     }
 }

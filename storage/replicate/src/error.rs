@@ -3,6 +3,7 @@
 use durable::DurableError;
 use std::fmt;
 use world::disk::DiskError;
+use world::panics::Panicked;
 
 /// Why a replica cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum ReplicateError {
     Foreign(String),
     /// The replication library refused what should be possible.
     Raft(String),
+    /// A step panicked: a fault of this program. The replica may be half changed, and is not stepped again.
+    Panicked(Panicked),
 }
 
 impl fmt::Display for ReplicateError {
@@ -27,6 +30,7 @@ impl fmt::Display for ReplicateError {
             ReplicateError::Damaged(what) => write!(f, "the replica's files are damaged: {what}"),
             ReplicateError::Foreign(what) => write!(f, "{what}"),
             ReplicateError::Raft(what) => write!(f, "replication: {what}"),
+            ReplicateError::Panicked(panicked) => write!(f, "a step of the replica failed: {panicked}"),
         }
     }
 }

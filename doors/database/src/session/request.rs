@@ -25,7 +25,7 @@ pub(super) struct Request<'a> {
 impl<'a> Request<'a> {
     /// The same request, for another part of its statement.
     pub(super) fn again(&self) -> Request<'a> {
-        Request { params: Arc::default(), ..*self }
+        Request { params: Arc::default(), notices: None, ..*self }
     }
     /// What the summary of its answer begins with.
     pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {

@@ -126,7 +126,7 @@ fn right(outcome: Outcome) -> Result<Outcome, String> {
 fn ratio(report: &mut Report, name: &str, ordered: &Outcome, locked: &Outcome, free: &Outcome, paper: f64) {
     for (how, outcome) in [("ordered", ordered), ("with a lock service", locked), ("with free locks", free)] {
         report.note(format!(
-            "{name}: {:.0}/s {how}, {:.2} calls an operation, {} began again",
+            "{name}: {:.0}/s {how}, {:.2} awaited calls an operation, {} began again",
             outcome.per_second(),
             outcome.calls as f64 / outcome.operations as f64,
             outcome.repeated
