@@ -372,11 +372,8 @@ impl Database {
     pub(crate) fn known_plan(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
         self.inner.plans.get(text, snapshot)
     }
-    /// The plan for a text, from the cache or made now.
-    pub(crate) fn plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
-        if let Some(planned) = self.known_plan(text, snapshot) {
-            return Ok(planned);
-        }
+    /// A plan for a text that has none in the cache.
+    pub(crate) fn make_plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
         let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot))?);
         // A password stays nowhere.
         if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {

@@ -12,7 +12,6 @@ use crate::accounts::{Accounts, DEFAULT_TENANT, Payer};
 use crate::database::shortened;
 use crate::entries::{self, SetAside};
 use crate::error::in_text;
-use crate::interrupt::Ticket;
 use crate::job::{self, Ended};
 use crate::{Database, Error, Params, Value, datalog};
 use ::standing::{
@@ -106,6 +105,7 @@ impl Drop for StandingQueries {
 }
 
 /// What an entry of the catalogue says of a query.
+#[derive(Clone)]
 pub(crate) struct Definition {
     name: Name,
     text: Name,
@@ -180,20 +180,22 @@ struct Maker {
     bytes_max: u64,
 }
 
-/// Who makes or reads a query: on whose account that is done, and who is told that it is under way.
+/// Who makes or reads a query: on whose account that is done, and who waits for it.
 pub(crate) struct Creator<'a> {
     pub payer: Payer,
     /// The first answer, or a subscription until it begins, may take so long.
     pub time: Option<Duration>,
-    /// Why whoever asks must not wait any longer, if that is so.
+    /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
     pub interrupted: &'a dyn Fn() -> Option<&'static str>,
-    pub started: &'a dyn Fn(&ResultStream) -> Option<Ticket>,
+    /// Waits for the end of a job.
+    pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
 }
 
 impl Creator<'static> {
     /// The database itself, which nobody interrupts.
     fn itself() -> Creator<'static> {
-        Creator { payer: Payer::default(), time: None, interrupted: &|| None, started: &|_| None }
+        let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
+        Creator { payer: Payer::default(), time: None, interrupted: &|| None, wait }
     }
 }
 
@@ -206,20 +208,20 @@ impl Maker {
         bounds: &Arc<Installing>,
         creator: &Creator<'_>,
     ) -> Result<(), Error> {
-        let snapshot = self.engine.snapshot();
-        let asked = definition.planned(&snapshot)?;
-        let (name, text) = (definition.name.clone(), definition.text.clone());
+        let (snapshot, definition) = (self.engine.snapshot(), definition.clone());
+        let name = definition.name.clone();
         let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
         let label = shortened(&definition.content()).to_string();
         let ended = self.job(label, creator, move || {
+            let asked = definition.planned(&snapshot)?;
             let wake = Arc::new(move |at| handle.wake(at));
-            keeper.create_within(&name, &text, asked, payer, wake, &bounds)
+            Ok(keeper.create_within(&definition.name, &definition.text, asked, payer, wake, &bounds)?)
         })?;
         // Who was told to end may have come to its own end first.
         if ended.why.is_some() && matches!(ended.outcome, Some(Ok(_))) {
-            let _ = self.keeper.drop_query(&definition.name);
+            let _ = self.keeper.drop_query(&name);
         }
-        Ok(ended.outcome()??)
+        ended.outcome()?
     }
     /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
     fn subscribe(
@@ -251,10 +253,7 @@ impl Maker {
             bytes_max: self.bytes_max,
             ..ExecuteOptions::default()
         };
-        job::run(&self.runtime, self.engine.snapshot(), options, work, |stream| {
-            let _ticket = (creator.started)(stream);
-            Ok(stream.next().transpose().map(drop)?)
-        })
+        job::run(&self.runtime, self.engine.snapshot(), options, work, creator.wait)
     }
 }
 
@@ -300,7 +299,6 @@ impl Database {
             // An error of the text itself is told as such, at its place in the text.
             definition.planned(&self.snapshot()).err().unwrap_or(error)
         })?;
-        definition.planned(&self.snapshot())?;
         let text = &*definition.text;
         let reserved = standing.installations.reserve(name, text, payer, || standing.is_kept(name))?;
         // The first answer may take its time; nobody else waits for it.

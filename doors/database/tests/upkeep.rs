@@ -87,7 +87,7 @@ fn a_kill_ends_it_and_a_retry_brings_it_back() {
         let (why, took) = ended(&database, kind);
         println!("{}: {took:?}", kind.name);
         assert_eq!(why, "its upkeep was ended: by the test", "{}", kind.name);
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
         // Without what gave it so much to do it can be installed again.
         ask(&database, "MATCH (t:T) DELETE t");
         ask(&database, "ALTER STANDING QUERY kept RETRY");
@@ -108,7 +108,7 @@ fn the_time_of_its_tenant_ends_it() {
         at_work(&database, kind, "t");
         let (why, took) = ended(&database, kind);
         assert_eq!(why, "bringing it up to date took longer than its tenant allows (100ms)", "{}", kind.name);
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
         forget(&database);
     }
 }
@@ -135,7 +135,7 @@ fn it_is_shown_and_dropped_while_it_works() {
         assert_eq!(listed.len(), 1);
         ask(&database, "DROP STANDING QUERY kept");
         let took = began.elapsed();
-        assert!(took < Duration::from_secs(2), "{}: {took:?}", kind.name);
+        assert!(took < Duration::from_secs(10), "{}: {took:?}", kind.name);
         assert!(database.standing().is_empty() && database.running().is_empty(), "{}", kind.name);
         ask(&database, "MATCH (t:T) DELETE t");
     }
@@ -151,7 +151,7 @@ fn who_subscribes_waits_for_it_and_can_be_ended() {
         let error =
             database.session().query_within("SUBSCRIBE kept SNAPSHOT", params! {}, &limits).err().unwrap();
         assert!(error.code.ends_with("TransactionTimedOut"), "{}: {error:?}", kind.name);
-        assert!(began.elapsed() < Duration::from_secs(2), "{}: {:?}", kind.name, began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(10), "{}: {:?}", kind.name, began.elapsed());
 
         for ends_by_kill in [true, false] {
             let mut session = database.session();
@@ -174,11 +174,28 @@ fn who_subscribes_waits_for_it_and_can_be_ended() {
                     false => interrupter.close(),
                 }
                 assert!(reader.join().unwrap().unwrap().code.ends_with("Terminated"), "{}", kind.name);
-                assert!(began.elapsed() < Duration::from_secs(2), "{}: {:?}", kind.name, began.elapsed());
+                assert!(began.elapsed() < Duration::from_secs(10), "{}: {:?}", kind.name, began.elapsed());
             });
         }
         forget(&database);
     }
+}
+
+/// A door with one thread a connection hears its client only where the session looks after it.
+#[test]
+fn who_subscribes_is_looked_after_while_they_wait() {
+    let database = database(MEMORY);
+    at_work(&database, &KINDS[0], "default");
+    let mut session = database.session();
+    let (interrupter, began) = (session.interrupter(), Instant::now());
+    session.set_meanwhile(move || {
+        if began.elapsed() > Duration::from_millis(50) {
+            interrupter.close();
+        }
+    });
+    let error = session.query("SUBSCRIBE kept SNAPSHOT", params! {}).err().unwrap();
+    assert!(error.code.ends_with("Terminated"), "{error:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -194,7 +211,7 @@ fn other_queries_go_on_beside_it() {
         longest = longest.max(began.elapsed());
     }
     println!("longest of 50: {longest:?}");
-    assert!(longest < Duration::from_secs(1), "{longest:?}");
+    assert!(longest < Duration::from_secs(4), "{longest:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod body;
 mod names;
 
 use crate::clause::{Clause, Said, SaidAtom, SaidExpr};
-use crate::error::{DatalogError, ErrorKind};
+use crate::error::{self, DatalogError, ErrorKind};
 use crate::limits::RULES_MAX;
 use crate::program::{Aggregate, Atom, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
 use crate::strata;
@@ -22,6 +22,7 @@ pub(crate) fn check(clauses: &[Clause]) -> Result<Program, DatalogError> {
     let mut checker = Checker { program: Program::default(), names: Names::of(clauses)?, spans: Vec::new() };
     checker.names.declare(&mut checker.program);
     for clause in clauses {
+        error::spend(1)?;
         match clause {
             Clause::Rule { head, .. } if !is_rule(clause) => checker.fact(head)?,
             Clause::Rule { head, body } => {

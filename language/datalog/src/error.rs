@@ -15,6 +15,8 @@ pub enum ErrorKind {
     Strata,
     /// A named limit is passed.
     Limit,
+    /// Reading it was ended.
+    Stopped,
 }
 
 impl Coded for ErrorKind {
@@ -26,9 +28,19 @@ impl Coded for ErrorKind {
             }
             ErrorKind::Strata => "Neo.ClientError.Statement.SemanticError",
             ErrorKind::Limit => "Neo.ClientError.General.LimitExceeded",
+            ErrorKind::Stopped => "Neo.ClientError.Transaction.Terminated",
         }
     }
 }
 
 /// An error in a program, found before anything runs.
 pub type DatalogError = text::TextError<ErrorKind>;
+
+/// Counts the reading of so many tokens or clauses.
+///
+/// # Errors
+/// The work must end.
+pub(crate) fn spend(units: u64) -> Result<(), DatalogError> {
+    model::pace::spend(units)
+        .map_err(|stopped| DatalogError::new(ErrorKind::Stopped, stopped.to_string(), text::Span::default()))
+}

@@ -1,6 +1,6 @@
 //! Text to tokens.
 
-use crate::error::{DatalogError, ErrorKind};
+use crate::error::{self, DatalogError, ErrorKind};
 use text::Span;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Spanned>, DatalogError> {
     let mut found = Vec::new();
     let mut at = 0;
     loop {
+        error::spend(1)?;
         at = skip(text, at)?;
         let Some(first) = text[at..].chars().next() else {
             found.push(Spanned { token: Token::End, span: Span::new(at, at) });

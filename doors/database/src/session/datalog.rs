@@ -86,9 +86,10 @@ impl Session {
         self.may_ask()?;
         let limits = self.limits.clone();
         self.within_net(|session| {
-            let snapshot = session.database.snapshot();
-            let program = compile(text, text, 0, snapshot.catalog())?;
-            session.answer_rules(text, program, params, &limits, monotonic_ns(), snapshot)
+            let (snapshot, started_ns) = (session.database.snapshot(), monotonic_ns());
+            let deadline_ns = session.deadline(&limits, started_ns);
+            let program = session.watched(deadline_ns, || compile(text, text, 0, snapshot.catalog()))?;
+            session.answer_rules(text, program, params, &limits, started_ns, snapshot)
         })
     }
 
@@ -115,12 +116,14 @@ impl Session {
         let mut snapshot = self.database.snapshot();
         if !wrapped.as_of.is_empty() {
             // Read as in front of any other statement.
-            let planned = self.database.plan(&format!("{} RETURN 1", wrapped.as_of), &snapshot)?;
+            let planned = self.plan(&format!("{} RETURN 1", wrapped.as_of), &snapshot, limits, started_ns)?;
             if let Some(version) = &planned.plan.statement.as_of {
                 snapshot = as_of::snapshot(&self.database, version, params, &snapshot)?;
             }
         }
-        let program = compile(wrapped.program, text, wrapped.offset, snapshot.catalog())?;
+        let deadline_ns = self.deadline(limits, started_ns);
+        let read = || compile(wrapped.program, text, wrapped.offset, snapshot.catalog());
+        let program = self.watched(deadline_ns, read)?;
         self.answer_rules(text, program, params.clone(), limits, started_ns, snapshot)
     }
 

@@ -52,17 +52,22 @@ impl Session {
         if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
             return self.plan_on_executors(text, snapshot, limits, deadline_ns);
         }
-        let _watched = watch::enter(self.asking(deadline_ns));
-        self.database.plan(text, snapshot).map_err(|error| self.told_to_end(error, deadline_ns))
+        self.watched(deadline_ns, || self.database.make_plan(text, snapshot))
     }
 
-    /// Watches over work on this thread.
-    pub(super) fn asking(&self, deadline_ns: Option<u64>) -> Arc<dyn Watch> {
-        Arc::new(Asking { deadline_ns, interrupter: self.interrupter.clone() })
+    /// Does work on this thread, where the interrupter and the deadline watch over it.
+    pub(super) fn watched<T>(
+        &self,
+        deadline_ns: Option<u64>,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let asking = Asking { deadline_ns, interrupter: self.interrupter.clone() };
+        let _watched = watch::enter(Arc::new(asking));
+        work().map_err(|error| self.told_to_end(error, deadline_ns))
     }
 
     /// Why work on this thread was stopped, in the words that any query is ended with.
-    pub(super) fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
+    fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
         if error.message != pace::Stopped.to_string() {
             return error;
         }
@@ -84,8 +89,9 @@ impl Session {
         limits: &Limits,
         deadline_ns: Option<u64>,
     ) -> Result<Arc<Planned>, Error> {
+        // What it says is not known yet, a password perhaps.
         let running = Running {
-            text,
+            text: "planning of a long text",
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(deadline_ns)?,
             bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
@@ -95,11 +101,7 @@ impl Session {
         let (planning, seen, whole) = (self.database.planning(snapshot), snapshot.clone(), text.to_string());
         let work = move || planned(&whole, &seen, &planning);
         let runtime = self.database.runtime();
-        let ended = job::run(runtime, snapshot.clone(), options, work, |stream| {
-            let _ticket = self.ticket(stream);
-            while self.next_of(stream)?.is_some() {}
-            Ok(())
-        })?;
+        let ended = job::run(runtime, snapshot.clone(), options, work, |stream| self.wait(stream))?;
         ended.outcome()?.map(Arc::new)
     }
 }

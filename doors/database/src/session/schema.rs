@@ -8,7 +8,6 @@ use super::transaction::remaining;
 use crate::cache::Planned;
 use crate::database::Running;
 use crate::{Error, Limits, QueryResult, SchemaCounters, Summary, job};
-use execute::watch;
 use model::KeyId;
 use model::schema::SchemaTarget;
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
@@ -58,7 +57,7 @@ impl Session {
                 };
                 let (beside, wanted) = (engine.clone(), request.clone());
                 let groundwork = self.beside_commits(running, move || beside.prepare_index(&wanted))?;
-                let create = || engine.create_index_upon(&request, groundwork);
+                let create = || Ok(engine.create_index_upon(&request, groundwork)?);
                 (self.watched(deadline_ns, create)?, &mut counters.indexes_added)
             }
             SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
@@ -76,7 +75,7 @@ impl Session {
                 };
                 let (beside, wanted) = (engine.clone(), request.clone());
                 let groundwork = self.beside_commits(running, move || beside.prepare_constraint(&wanted))?;
-                let create = || engine.create_constraint_upon(&request, groundwork);
+                let create = || Ok(engine.create_constraint_upon(&request, groundwork)?);
                 (self.watched(deadline_ns, create)?, &mut counters.constraints_added)
             }
             SchemaCommand::DropIndex { name, if_exists } => {
@@ -97,22 +96,9 @@ impl Session {
         work: impl FnOnce() -> Result<T, TransactError> + Send + 'static,
     ) -> Result<T, Error> {
         let (runtime, snapshot) = (self.database.runtime(), self.database.engine().snapshot());
-        let ended = job::run(runtime, snapshot, self.database.execute_options(running), work, |stream| {
-            let _ticket = self.ticket(stream);
-            while self.next_of(stream)?.is_some() {}
-            Ok(())
-        })?;
+        let options = self.database.execute_options(running);
+        let ended = job::run(runtime, snapshot, options, work, |stream| self.wait(stream))?;
         Ok(ended.outcome()??)
-    }
-
-    /// Does the rest of it here, where the interrupter and the deadline watch over it.
-    fn watched<T>(
-        &self,
-        deadline_ns: Option<u64>,
-        work: impl FnOnce() -> Result<T, TransactError>,
-    ) -> Result<T, Error> {
-        let _watched = watch::enter(self.asking(deadline_ns));
-        work().map_err(|error| self.told_to_end(error.into(), deadline_ns))
     }
 }
 

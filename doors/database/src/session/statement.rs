@@ -109,9 +109,11 @@ impl Session {
         time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
         let payer = self.speaker.payer(self.database.accounts());
-        let interrupted = || self.interrupter.reason();
-        let creator =
-            Creator { payer, time, interrupted: &interrupted, started: &|stream| self.ticket(stream) };
+        let interrupted = || {
+            self.meanwhile.iter().for_each(|meanwhile| meanwhile());
+            self.interrupter.reason()
+        };
+        let creator = Creator { payer, time, interrupted: &interrupted, wait: &|stream| self.wait(stream) };
         let said = self.database.will_do(command);
         let told = self.database.carry_out(command, params, &creator)?;
         let summary = Summary { said, ..planned.summary(&snapshot) };
@@ -191,7 +193,7 @@ impl Session {
         }
     }
 
-    /// The next batch of a statement that writes.
+    /// The next batch of a statement that writes, or of a job.
     pub(super) fn next_of(&self, stream: &mut ResultStream) -> Result<Option<model::Batch>, Error> {
         let Some(meanwhile) = &self.meanwhile else { return Ok(stream.next().transpose()?) };
         loop {
@@ -200,6 +202,12 @@ impl Session {
                 None => meanwhile(),
             }
         }
+    }
+    /// Waits for the end of a job, where others can end it.
+    pub(super) fn wait(&self, job: &mut ResultStream) -> Result<(), Error> {
+        let _ticket = self.ticket(job);
+        while self.next_of(job)?.is_some() {}
+        Ok(())
     }
     /// Starts a statement that leaves nothing behind where it is not finished: here, if it is likely to be short, or on executors.
     pub(super) fn start(

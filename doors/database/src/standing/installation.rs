@@ -114,8 +114,9 @@ impl Installations {
     pub fn await_ready(&self, name: &str, asks: &Creator<'_>) -> Result<(), Error> {
         let time = asks.time.map_or(WAIT_TIME_MAX, |time| time.min(WAIT_TIME_MAX));
         let until_ns = monotonic_ns() + time.as_nanos() as u64;
-        let mut names = self.names.lock();
         loop {
+            let interrupted = (asks.interrupted)();
+            let mut names = self.names.lock();
             match names.pending.get(name).map(|pending| &pending.stage) {
                 None => return Ok(()),
                 Some(Stage::SetAside(error)) => {
@@ -125,7 +126,7 @@ impl Installations {
                     )
                     .hint("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again"));
                 }
-                Some(_) if let Some(reason) = (asks.interrupted)() => {
+                Some(_) if let Some(reason) = interrupted => {
                     return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
                 }
                 Some(_) if monotonic_ns() >= until_ns => {
