@@ -9,6 +9,7 @@
 )]
 
 mod circles;
+mod dist;
 mod panics;
 mod rooms;
 mod tidy;
@@ -24,6 +25,7 @@ cargo xtask COMMAND
   check --slow    the same, and the long soak tests
   tidy            only the house rules: import table, sizes, banned words, links
   fmt             formats every file
+  dist wheel      the Python package's wheel, in target/dist/, tested in a fresh environment (needs maturin)
   mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
 ";
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         ["mutants", options @ ..] => {
             cargo(&[&["run", "--quiet", "--package", "tanglewood-mutants", "--"], options].concat())
         }
+        ["dist", "wheel", options @ ..] => dist::wheel(options),
         ["fmt"] => cargo(&["fmt", "--all"]),
         _ => {
             eprint!("{USAGE}");

@@ -78,8 +78,8 @@ impl Interrupter {
         let current = self.current.lock();
         current.interrupted.or(current.closed.then_some(GONE))
     }
-    /// The session took note: what starts from now on runs.
-    pub(crate) fn settle(&self) {
+    /// Takes note of an interruption: what starts from now on runs.
+    pub fn settle(&self) {
         self.current.lock().interrupted = None;
     }
     fn cancel(&self, queries: &[QueryId], reason: &str) {

@@ -41,7 +41,10 @@ pub use error::{Error, ErrorClass};
 pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use files::{Checked, backup, check};
 pub use graphson::GraphsonImport;
-pub use ingest::{ImportOptions, ImportReport};
+pub use ingest::{
+    ExistingPolicy, ImportOptions, ImportReport, Layout as ImportLayout, Progress as ImportProgress,
+    ProgressListener,
+};
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};
 pub use notification::{NOTIFICATIONS_MAX, Notification, Place, Severity};

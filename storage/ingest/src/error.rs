@@ -48,6 +48,8 @@ pub enum ImportError {
         /// What is broken.
         what: String,
     },
+    /// Whoever asked for it wants it no more.
+    Stopped,
     /// The database refused what was read, or could not keep it.
     Database(TransactError),
 }
@@ -63,6 +65,7 @@ impl ImportError {
             ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
             ImportError::Existing { .. } => "Neo.ClientError.Import.Exists",
             ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            ImportError::Stopped => "Neo.ClientError.Transaction.Terminated",
             ImportError::Database(error) => error.code(),
         }
     }
@@ -89,7 +92,7 @@ impl ImportError {
             ImportError::Nothing { layout: Layout::Edges, .. } => {
                 "each line has two integers, separated by tabs, blanks or commas".into()
             }
-            ImportError::Read { .. } => return None,
+            ImportError::Read { .. } | ImportError::Stopped => return None,
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
             ImportError::Existing { .. } => {
@@ -121,6 +124,7 @@ impl fmt::Display for ImportError {
                 write!(f, "{what} is in the database already; nothing was imported")
             }
             ImportError::Constraint { what } => write!(f, "{what}; nothing was imported"),
+            ImportError::Stopped => f.write_str("the import was stopped; nothing was imported"),
             ImportError::Database(error) => write!(f, "{error}; nothing was imported"),
         }
     }

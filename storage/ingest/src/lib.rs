@@ -123,6 +123,7 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
         None => (bulk.build(&given, &base, None, &parallel)?, engine.begin_load()?),
     };
     drop(base);
+    work.check_stop()?;
     work.phase("writing");
     // Before what is new: where a constraint forbids a value, nothing is changed at all.
     updates.commit(engine)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Label that vertices of an edge list get unless another is asked for.
 pub const DEFAULT_VERTEX_LABEL: &str = "Node";
@@ -82,6 +83,8 @@ pub struct ImportOptions {
     /// Bytes of memory that the import may take, beside the ids of the vertices; what does not fit is put aside in a temporary file.
     /// About as much as twice the graph where absent.
     pub memory_bytes: Option<u64>,
+    /// Once it is true, the import ends soon with an error, and has changed nothing.
+    pub stop: Option<Arc<AtomicBool>>,
     /// Where that file is made; where the system keeps temporary files, if absent.
     pub spill_folder: Option<PathBuf>,
 }

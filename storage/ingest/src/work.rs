@@ -104,6 +104,11 @@ impl<'a> Work<'a> {
             ..Work::new(self.files, &[], self.options)
         }
     }
+    /// An error if whoever asked for the import wants it no more.
+    pub fn check_stop(&self) -> Result<(), ImportError> {
+        let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Acquire);
+        if self.options.stop.as_ref().is_some_and(is_stopped) { Err(ImportError::Stopped) } else { Ok(()) }
+    }
     /// An error if a line was rejected and the import is strict.
     pub fn check_strict(&self) -> Result<(), ImportError> {
         match self.rejection.is_stopped() {
@@ -162,7 +167,7 @@ impl<'a> Work<'a> {
         threads::in_parallel("import", self.threads, |_| {
             let mut block = Block::default();
             while !self.rejection.is_stopped() && !belt.is_stopped() && failed.lock().is_none() {
-                let taken = errand().and_then(|()| {
+                let taken = self.check_stop().and_then(|()| errand()).and_then(|()| {
                     self.take_block(jobs, &queues, belt.turn(), &mut block, &|job, count| {
                         belt.end(job, count)
                     })

@@ -34,6 +34,10 @@ impl Nulls {
     pub fn contains(&self, row: usize) -> bool {
         self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
+    /// A bit for each row, set where it is null, from the lowest bit of the first word; rows behind the last word are not null.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
     /// Is no row null?
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -61,6 +65,10 @@ impl Texts {
     pub fn get(&self, row: usize) -> &str {
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.bytes[start..self.ends[row] as usize]
+    }
+    /// All text without separators, and where in it, in bytes, each row ends.
+    pub fn parts(&self) -> (&str, &[u32]) {
+        (&self.bytes, &self.ends)
     }
     /// Rows held.
     pub fn len(&self) -> usize {

@@ -1,0 +1,34 @@
+//! # python: the database as a Python module
+//!
+//! The native part of the package `tanglewood`: databases, sessions and answers over the façade, values of both sides, columns for Arrow.
+//! What needs no Rust is Python beside it, in `tanglewood/`: errors by class, nodes, data frames, transactions, subscriptions, imports.
+//!
+//! Rules of this room: the interpreter's lock is never held while the database works or a lock of ours is waited for; whatever waits looks
+//! for Ctrl-C; nothing is dropped in a process that was forked.
+//!
+//! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (what becomes of values); `arrow`; `patience`
+//! (Ctrl-C), `home` (which database, which process), `imported` (what is asked of the Python side), `errors`.
+
+mod answer;
+mod arrow;
+mod cells;
+mod connection;
+mod errors;
+mod home;
+mod imported;
+mod params;
+mod patience;
+mod session;
+mod temporal;
+mod values;
+
+/// The module, as Python sees it.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::answer::Answer;
+    #[pymodule_export]
+    use super::connection::{Database, open};
+    #[pymodule_export]
+    use super::session::Session;
+}

@@ -1,0 +1,205 @@
+//! One client's conversation: statements of all languages, and the transaction that is open.
+
+use crate::answer::Answer;
+use crate::errors::{closed, misused, raised};
+use crate::home::{Dependents, Ends, Home, Kept};
+use crate::params::params;
+use crate::patience::{CTRL_C, Pressed, patiently};
+use database::gremlin::GremlinOptions;
+use database::{Error, Interrupter, Limits, Mode};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A session, shared by the object and by what runs.
+struct Conversation {
+    session: Mutex<Option<database::Session>>,
+    interrupter: Interrupter,
+}
+
+impl Ends for Conversation {
+    fn end(&self) {
+        self.interrupter.close();
+        let session = self.session.lock().take();
+        drop(session);
+    }
+}
+
+/// A session. Threads may share it: statements run one after the other.
+#[pyclass(frozen, weakref, module = "tanglewood")]
+pub struct Session {
+    shared: Kept<Arc<Conversation>>,
+    dependents: Dependents,
+    interrupter: Interrupter,
+    pressed: Pressed,
+    /// Statements that run now.
+    running: AtomicUsize,
+}
+
+/// A time limit in seconds, as an option.
+pub fn seconds(time: Option<f64>) -> Result<Option<Duration>, Error> {
+    let Some(time) = time else { return Ok(None) };
+    match Duration::try_from_secs_f64(time) {
+        Ok(time) => Ok(Some(time)),
+        Err(_) => Err(misused("a timeout is a number of seconds, not negative", "such as timeout=2.5")),
+    }
+}
+
+impl Session {
+    pub fn new(mut session: database::Session, home: Home, dependents: Dependents) -> Session {
+        let (interrupter, pressed) = (session.interrupter(), Pressed::default());
+        let (seen, ended) = (pressed.clone(), interrupter.clone());
+        session.set_meanwhile(move || seen.look(&ended));
+        let session = Mutex::new(Some(session));
+        let shared = Arc::new(Conversation { session, interrupter: interrupter.clone() });
+        let weak = Arc::downgrade(&shared);
+        dependents.add(weak);
+        let (shared, running) = (Kept::new(shared, home), AtomicUsize::new(0));
+        Session { shared, dependents, interrupter, pressed, running }
+    }
+    /// Does something with the session, without the interpreter.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut database::Session) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let home = self.shared.home();
+        let outcome = py.detach(|| {
+            home.check()?;
+            let shared = self.shared.as_ref().ok_or_else(|| closed("session"))?;
+            let mut open = shared.session.lock();
+            let session = open.as_mut().ok_or_else(|| closed("session"))?;
+            self.running.fetch_add(1, Ordering::AcqRel);
+            let outcome = work(session);
+            self.settle(session);
+            outcome
+        });
+        match self.pressed.take() {
+            Some(signal) => Err(signal),
+            None => outcome.map_err(|error| raised(py, error)),
+        }
+    }
+    /// An interruption ends what ran when it came, and nothing later.
+    fn settle(&self, session: &database::Session) {
+        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            session.settle_interrupt();
+        }
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Runs one statement of Cypher, or a Datalog program in braces, and returns its answer.
+    #[pyo3(signature = (text, params=None, *, timeout=None, memory=None, read_only=false))]
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: PyBackedStr,
+        params: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        memory: Option<u64>,
+        read_only: bool,
+    ) -> PyResult<Answer> {
+        let home = self.shared.home();
+        let params = self::params(params, home)?;
+        let timeout = seconds(timeout).map_err(|error| raised(py, error))?;
+        let limits = Limits { timeout, bytes_max: memory };
+        let result = self.with(py, |session| match read_only {
+            true => session.query_reading(&text, params, &limits),
+            false => session.query_within(&text, params, &limits),
+        })?;
+        Answer::of_query(py, result, home, &self.dependents)
+    }
+    /// Runs a Datalog program, without braces around it, and returns the answer of its question.
+    #[pyo3(signature = (program, params=None, *, timeout=None, memory=None))]
+    fn datalog(
+        &self,
+        py: Python<'_>,
+        program: PyBackedStr,
+        params: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        memory: Option<u64>,
+    ) -> PyResult<Answer> {
+        let home = self.shared.home();
+        let params = self::params(params, home)?;
+        let timeout = seconds(timeout).map_err(|error| raised(py, error))?;
+        let result = self.with(py, |session| {
+            session.set_limits(Limits { timeout, bytes_max: memory });
+            let outcome = session.datalog(&program, params);
+            session.set_limits(Limits::default());
+            outcome
+        })?;
+        Answer::of_query(py, result, home, &self.dependents)
+    }
+    /// Runs a text of Gremlin and returns its objects, as the column `value`.
+    #[pyo3(signature = (text, bindings=None, *, timeout=None))]
+    fn gremlin(
+        &self,
+        py: Python<'_>,
+        text: String,
+        bindings: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Answer> {
+        let home = self.shared.home();
+        home.check().map_err(|error| raised(py, error))?;
+        let params = self::params(bindings, home)?;
+        let timeout = seconds(timeout).map_err(|error| raised(py, error))?;
+        let Some(shared) = self.shared.as_ref().cloned() else { return Err(raised(py, closed("session"))) };
+        self.running.fetch_add(1, Ordering::AcqRel);
+        let work = move || {
+            let mut open = shared.session.lock();
+            let session = open.as_mut().ok_or_else(|| closed("session"))?;
+            session.gremlin_text(&text, &params, &GremlinOptions { timeout, machine_only: false })
+        };
+        let outcome = patiently(py, work, || self.interrupter.interrupt(CTRL_C));
+        py.detach(|| {
+            let open = self.shared.as_ref().map(|shared| shared.session.lock());
+            if let Some(session) = open.as_ref().and_then(|open| open.as_ref()) {
+                self.settle(session);
+            }
+        });
+        let rows = outcome?.map_err(|error| raised(py, error))?;
+        Answer::of_traversal(py, rows, self.interrupter.clone(), home, &self.dependents)
+    }
+    /// Begins a transaction.
+    #[pyo3(signature = (*, read_only=false, timeout=None))]
+    fn begin(&self, py: Python<'_>, read_only: bool, timeout: Option<f64>) -> PyResult<()> {
+        let timeout = seconds(timeout).map_err(|error| raised(py, error))?;
+        let mode = if read_only { Mode::Read } else { Mode::Write };
+        self.with(py, |session| session.begin_within(mode, timeout))
+    }
+    /// Commits the open transaction; returns the number of the commit.
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, database::Session::commit)
+    }
+    /// Forgets the open transaction.
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, database::Session::rollback)
+    }
+    /// Is a transaction open?
+    #[getter]
+    fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |session| Ok(session.in_transaction()))
+    }
+    /// Ends what this session runs now, from another thread; nothing that begins later.
+    fn interrupt(&self) {
+        if self.running.load(Ordering::Acquire) > 0 {
+            self.interrupter.interrupt("interrupted by its session");
+        }
+    }
+    /// Ends what runs, forgets the open transaction, and serves nothing any more.
+    fn close(&self, py: Python<'_>) {
+        if !self.shared.home().is_here() {
+            return;
+        }
+        py.detach(|| self.shared.iter().for_each(|shared| shared.end()));
+    }
+    /// Was it closed?
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.shared.as_ref().is_none_or(|shared| shared.session.lock().is_none()))
+    }
+}

@@ -1,0 +1,28 @@
+"""``connect``: a folder, memory, or a server."""
+
+import os
+
+from . import _native
+from .errors import InterfaceError
+
+
+def connect(path=":memory:", **options):
+    """Opens the database in a folder, or one in memory.
+
+    :param path: a folder (made if it is missing), or ``":memory:"``
+    :param create: make the database if the folder is missing or empty (true if not said)
+    :param threads: executor threads; one a core if not said
+    :param memory: bytes that the graph may hold in memory; no bound if not said
+    :param query_memory: bytes that one query may hold; 2 GiB if not said
+    :param query_timeout: seconds that one query may run; no limit if not said
+    :param import_folder: folder below which LOAD CSV may read
+    :param backup_folder: folder below which ``CALL dbms.backup`` may write
+    """
+    text = os.fspath(path)
+    if isinstance(text, str) and "://" in text:
+        raise InterfaceError(
+            "connect opens folders and :memory:, not %s" % text.split("://")[0] + "://",
+            code="Tanglewood.ClientError.Interface.Scheme",
+            hint="neo4j's driver speaks to a server: neo4j.GraphDatabase.driver(%r)" % text,
+        )
+    return _native.open(path, **options)

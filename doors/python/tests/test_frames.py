@@ -1,0 +1,147 @@
+"""Arrow, pandas, polars, networkx, tensors."""
+
+import datetime as dt
+import random
+
+import pytest
+
+import tanglewood
+
+SOME = "UNWIND range(1, $n) AS x RETURN x, x * 0.5 AS f, toString(x) AS t, x % 2 = 0 AS b, CASE WHEN x % 3 = 0 THEN null ELSE x END AS m"
+
+
+def expected(n):
+    return [(x, x * 0.5, str(x), x % 2 == 0, None if x % 3 == 0 else x) for x in range(1, n + 1)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1024, 5000])
+def test_arrow_and_rows_say_the_same(db, n):
+    pytest.importorskip("pyarrow")
+    result = db.query(SOME, {"n": n})
+    table = result.to_arrow()
+    table.validate(full=True)
+    assert table.column_names == ["x", "f", "t", "b", "m"]
+    assert [tuple(row.values()) for row in table.to_pylist()] == expected(n) == result.rows()
+    if n:
+        assert [str(kind) for kind in table.schema.types] == ["int64", "double", "string", "bool", "int64"]
+
+
+def test_filtered_and_constant_columns(people):
+    pytest.importorskip("pyarrow")
+    text = "MATCH (p:Person) WHERE p.age > 36 RETURN p.name AS name, p.age AS age, 'x' AS c, null AS n, 1 AS one"
+    table = people.query(text).to_arrow()
+    table.validate(full=True)
+    assert table.to_pylist() == [{"name": "Charles", "age": 41, "c": "x", "n": None, "one": 1}]
+
+
+def test_a_result_that_was_begun(db):
+    pytest.importorskip("pyarrow")
+    for begun in (1, 64, 1023, 1024, 1025, 4999, 5000):
+        result = db.query(SOME, {"n": 5000})
+        for _ in range(begun):
+            next(result)
+        table = result.to_arrow()
+        table.validate(full=True)
+        assert [tuple(row.values()) for row in table.to_pylist()] == expected(5000)[begun:]
+
+
+def test_the_columns_outlive_the_result(db):
+    pytest.importorskip("pyarrow")
+    result = db.query(SOME, {"n": 3000})
+    table = result.to_arrow()
+    result.close()
+    del result
+    for _ in range(50):
+        db.query(SOME, {"n": 3000}).rows()
+    assert [tuple(row.values()) for row in table.to_pylist()] == expected(3000)
+
+
+def test_streams_that_nobody_reads_are_given_back(db):
+    for _ in range(100):
+        result = db.query(SOME, {"n": 2000})
+        result.__arrow_c_stream__()
+    pa = pytest.importorskip("pyarrow")
+    reader = pa.RecordBatchReader.from_stream(db.query(SOME, {"n": 5000}))
+    assert next(iter(reader)).num_rows > 0
+    del reader
+
+
+def test_random_columns(db):
+    pytest.importorskip("pyarrow")
+    chance = random.Random(5)
+    for kind in (lambda: chance.randint(-9, 9), lambda: chance.random(), lambda: "é" * chance.randint(0, 5), lambda: chance.random() < 0.5):
+        for nulls in (0, 0.3, 1):
+            values = [None if chance.random() < nulls else kind() for _ in range(chance.randint(0, 3000))]
+            result = db.query("UNWIND $values AS v RETURN v", {"values": values})
+            assert result.to_arrow().column("v").to_pylist() == values == [v for (v,) in result.rows()]
+
+
+def test_other_columns(people):
+    pytest.importorskip("pyarrow")
+    table = people.query(
+        "MATCH (p:Person {name: 'Ada'})-[r]->() RETURN p, r, [1, null] AS l, {a: 1} AS m, date('2024-01-02') AS d,"
+        " datetime('2024-01-02T03:04:05Z') AS z, duration('P1M') AS u, localdatetime('2024-01-01T00:00:00.000000001') AS n"
+    ).to_arrow()
+    (row,) = table.to_pylist()
+    assert row["p"]["_labels"] == ["Person"] and row["p"]["name"] == "Ada" and row["r"]["since"] == 1833
+    assert row["l"] == [1, None] and row["m"] == {"a": 1} and row["d"] == dt.date(2024, 1, 2)
+    assert row["z"] == dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc)
+    assert row["u"]["months"] == 1 and str(table.schema.field("n").type) == "timestamp[ns]"
+    mixed = people.query("UNWIND [1, 'a'] AS x RETURN x")
+    with pytest.raises(tanglewood.DataError, match="column x"):
+        mixed.to_arrow()
+    assert mixed.rows() == [(1,), ("a",)]
+    assert people.query("UNWIND [1, 2.5] AS x RETURN x").to_arrow().column("x").to_pylist() == [1.0, 2.5]
+
+
+def test_pandas(people):
+    pd = pytest.importorskip("pandas")
+    frame = people.query("MATCH (p:Person) RETURN p.name AS name, p.age AS age, p ORDER BY name").to_pandas()
+    assert list(frame.columns) == ["name", "age", "p"] and list(frame["name"]) == ["Ada", "Charles", "Mary"]
+    assert frame["age"].sum() == 77 and pd.isna(frame["age"][2]) and frame["p"][0]["name"] == "Ada"
+    whole = people.query("UNWIND range(1, 3) AS x RETURN x, 'a' AS t").to_pandas()
+    assert str(whole["x"].dtype) == "int64" and len(whole) == 3
+    empty = people.query("MATCH (n:None) RETURN n.x AS x, n").to_pandas()
+    assert list(empty.columns) == ["x", "n"] and len(empty) == 0
+
+
+def test_pandas_without_arrow(people, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    frame = people.query("MATCH (p:Person) RETURN p.name AS name ORDER BY name").to_pandas()
+    assert list(frame["name"]) == ["Ada", "Charles", "Mary"]
+    with pytest.raises(tanglewood.NotSupportedError, match="pyarrow"):
+        people.query("RETURN 1 AS x").to_arrow()
+
+
+def test_polars(people):
+    pl = pytest.importorskip("polars")
+    frame = people.query("MATCH (p:Person) RETURN p.name AS name, p.age AS age ORDER BY name").to_polars()
+    assert frame["name"].to_list() == ["Ada", "Charles", "Mary"] and frame["age"].to_list() == [36, 41, None]
+    assert pl.DataFrame(people.query("UNWIND range(1, 5000) AS x RETURN x"))["x"].sum() == 12_502_500
+    pytest.importorskip("pyarrow")
+    assert people.query("RETURN [1] AS l, date('2024-01-01') AS d").to_polars().rows() == [([1], dt.date(2024, 1, 1))]
+
+
+def test_networkx(people):
+    pytest.importorskip("networkx")
+    graph = people.query("MATCH p = (:Person)-[:KNOWS]->(:Person) RETURN p").to_networkx()
+    assert graph.number_of_nodes() == 3 and graph.number_of_edges() == 2
+    ada = next(id for id, about in graph.nodes(data=True) if about["name"] == "Ada")
+    assert graph.nodes[ada]["labels"] == ["Person"] and graph.in_degree(ada) == 1
+    assert sorted(about["since"] for *_, about in graph.edges(data=True)) == [1833, 1834]
+
+
+def test_edge_index(people):
+    np = pytest.importorskip("numpy")
+    for text in (
+        "MATCH (a)-[r:KNOWS]->(b) RETURN r",
+        "MATCH (a)-[:KNOWS]->(b) RETURN a, b",
+        "MATCH (a)-[:KNOWS]->(b) RETURN id(a), id(b)",
+    ):
+        index, ids = people.query(text).to_edge_index()
+        names = [people.query("MATCH (n) WHERE id(n) = $id RETURN n.name", {"id": int(id)}).value() for id in ids]
+        found = sorted((names[int(a)], names[int(b)]) for a, b in np.asarray(index).T)
+        assert found == [("Ada", "Charles"), ("Mary", "Ada")]
+    index, ids = people.query("MATCH (a)-[r:NONE]->(b) RETURN r").to_edge_index()
+    assert tuple(index.shape) == (2, 0) and len(ids) == 0
