@@ -65,7 +65,8 @@ class Kuzu:
     def __init__(self, people, edges):
         import kuzu
 
-        self.kuzu, self.people, self.edges = kuzu, people, edges
+        # It does not know the texts of pandas 3.
+        self.kuzu, self.people, self.edges = kuzu, people.astype({"name": object}), edges
 
     def open(self):
         self.db = self.kuzu.Database(":memory:")
@@ -88,7 +89,7 @@ class Kuzu:
 
     def table(self, rows):
         return self.session.execute(
-            "UNWIND range(1, $rows) AS x RETURN x, x * 0.5 AS f, CAST(x AS STRING) AS t", {"rows": rows}
+            "UNWIND range(1, %d) AS x RETURN x, CAST(x AS DOUBLE) * 0.5 AS f, CAST(x AS STRING) AS t" % rows
         )
 
     def pandas(self, rows):
@@ -142,7 +143,7 @@ class Duckdb:
         return self.table(rows).df()
 
     def arrow(self, rows):
-        return self.table(rows).fetch_arrow_table()
+        return self.table(rows).to_arrow_table()
 
     def graph_pandas(self):
         return self.db.execute('SELECT "from", "to", since FROM knows').df()

@@ -128,13 +128,14 @@ fn validity(nulls: &Nulls, begin: usize, end: usize) -> (Vec<u64>, i64) {
     if nulls.is_empty() {
         return (Vec::new(), 0);
     }
-    let (mut words, mut count) = (vec![0u64; (end - begin).div_ceil(64)], 0);
-    for row in begin..end {
-        if nulls.contains(row) {
-            count += 1;
-        } else {
-            words[(row - begin) / 64] |= 1 << ((row - begin) % 64);
-        }
+    let (mut words, mut count) = (vec![u64::MAX; (end - begin).div_ceil(64)], 0);
+    let null_rows = nulls.words().iter().enumerate().flat_map(|(at, word)| {
+        let set = (0..64).filter(move |bit| word >> bit & 1 == 1);
+        set.map(move |bit| at * 64 + bit)
+    });
+    for row in null_rows.filter(|row| (begin..end).contains(row)) {
+        words[(row - begin) / 64] &= !(1 << ((row - begin) % 64));
+        count += 1;
     }
     (words, count)
 }

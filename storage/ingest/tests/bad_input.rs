@@ -7,6 +7,7 @@ mod common;
 
 use common::{Files, import, memory, options, refused, rejected, vertex_lines};
 use ingest::{ImportError, ImportOptions, Layout, REJECTED_SHOWN_MAX};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -180,4 +181,25 @@ fn progress_is_told_and_ends_at_the_total() {
     let last = told.last().unwrap();
     assert_eq!((last.phase, last.bytes_done, last.bytes_total), ("done", report.bytes, report.bytes));
     assert_eq!((last.vertices, last.edges), (report.vertices, report.edges));
+}
+
+#[test]
+fn an_import_that_is_stopped_changes_nothing() {
+    let persons: String = (0..50_000).map(|id| format!("{id},person {id}\n")).collect();
+    let files = Files::new(&[("P.csv", &format!("id:ID(P),name\n{persons}"))]);
+    // At the beginning, while files are read, and before anything is written.
+    for phase in ["", "reading vertices", "building"] {
+        let (engine, stop) = (memory(), Arc::new(AtomicBool::new(phase.is_empty())));
+        let pressed = stop.clone();
+        let progress: ingest::ProgressListener =
+            Arc::new(move |told| pressed.store(told.phase == phase, Ordering::Release));
+        let progress = (!phase.is_empty()).then_some(progress);
+        let asked = ImportOptions { stop: Some(stop), progress, ..options(files.folder()) };
+        let error = ingest::import(&engine, &asked).unwrap_err();
+        assert!(matches!(error, ImportError::Stopped), "{phase}: {error}");
+        assert_eq!(error.to_string(), "the import was stopped; nothing was imported");
+        assert_eq!(engine.snapshot().statistics().vertices(), 0);
+        let asked = ImportOptions { stop: Some(Arc::default()), ..options(files.folder()) };
+        assert_eq!(ingest::import(&engine, &asked).unwrap().vertices, 50_000);
+    }
 }

@@ -225,3 +225,15 @@ fn texts_about_the_longest_that_a_buffer_takes() {
     };
     assert!(!texts.is_empty() && Texts::default().is_empty());
 }
+
+#[test]
+fn texts_and_nulls_show_what_they_are_made_of() {
+    let mut texts = Texts::default();
+    assert_eq!(texts.parts(), ("", &[][..]));
+    ["a", "", "bcd"].iter().for_each(|text| texts.push(text));
+    assert_eq!(texts.parts(), ("abcd", &[1, 1, 4][..]));
+    let mut nulls = Nulls::none();
+    assert!(nulls.words().is_empty());
+    [0, 65].iter().for_each(|row| nulls.set(*row));
+    assert_eq!(nulls.words(), [1, 2]);
+}
