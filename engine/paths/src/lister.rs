@@ -125,7 +125,9 @@ impl Lister {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let frames = self.stack.iter().map(|frame| size_of::<Frame>() + frame.candidates.capacity() * 16);
-        frames.sum::<usize>() + self.scratch.bytes()
+        let candidates: usize = self.stack.iter().map(|frame| frame.candidates.capacity()).sum();
+        self.stack.capacity() * size_of::<Frame>()
+            + candidates * size_of::<(u32, u64)>()
+            + self.scratch.bytes()
     }
 }

@@ -65,8 +65,9 @@ impl Family {
         }
         false
     }
+    /// Bytes of its sets.
     fn bytes(&self) -> usize {
-        size_of::<(u32, Family)>() + self.edges.capacity() * 8
+        self.edges.capacity() * 8
     }
 }
 
@@ -194,7 +195,7 @@ impl<A: Adjacency> TrailEnds<A> {
         let size = self.level as usize;
         for set in family.sets(size).filter(|set| !set.contains(&edge)) {
             let met = self.next.entry(far).or_default();
-            let before = if met.count == 0 { 0 } else { met.bytes() };
+            let before = met.bytes();
             self.set.clear();
             self.set.extend_from_slice(set);
             self.set.push(edge);

@@ -56,6 +56,8 @@ pub struct PathPattern {
     pub(super) out: Vec<Vec<Move>>,
     pub(super) into: Vec<Vec<Move>>,
     pub(super) accept: u32,
+    /// Bytes held: they do not change once it is made.
+    bytes: usize,
 }
 
 /// The state before the first part.
@@ -73,6 +75,7 @@ impl PathPattern {
             out: Vec::new(),
             into: Vec::new(),
             accept: START,
+            bytes: 0,
         };
         let mut gate = pattern.state(None)?;
         let (mut first_place, mut first_edge) = (0, 0);
@@ -82,6 +85,7 @@ impl PathPattern {
             first_edge += part.edges;
         }
         (pattern.parts, pattern.accept) = (parts, gate);
+        pattern.bytes = pattern.count_bytes();
         Ok(pattern)
     }
 
@@ -144,6 +148,15 @@ impl PathPattern {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.places.len() * (size_of::<Option<Place>>() + 2 * size_of::<Vec<Move>>() + 3 * size_of::<Move>())
+        self.bytes
+    }
+
+    fn count_bytes(&self) -> usize {
+        let lists = self.out.capacity() + self.into.capacity();
+        let moves: usize = self.out.iter().chain(&self.into).map(Vec::capacity).sum();
+        self.places.capacity() * size_of::<Option<Place>>()
+            + self.parts.capacity() * size_of::<Part>()
+            + lists * size_of::<Vec<Move>>()
+            + moves * size_of::<Move>()
     }
 }
