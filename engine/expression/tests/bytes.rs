@@ -133,6 +133,28 @@ fn sums_that_values_are_taken_from() {
         check(&mut faults, format!("{values:?}"), make, RetractableSum::bytes);
     }
     assert_eq!(faults, [""; 0]);
+    // To the byte.
+    let (mut sum, before) = (RetractableSum::default(), heap::held_by_thread());
+    floats.iter().for_each(|float| assert!(sum.update(float, 1)));
+    let given = size_of::<RetractableSum>() as isize + heap::held_by_thread() - before;
+    assert_eq!(sum.bytes() as isize, given);
+}
+
+/// Keys of one type are bare numbers: half of what they would take as values.
+#[test]
+fn bare_numbers_take_less_than_values() {
+    for kind in [0, 5] {
+        let numbers = || columns(KINDS[kind].1, 20_000).into_iter().map(|column| [column.clone(), column]);
+        let bare = grouped(1, &numbers().collect::<Vec<_>>()).bytes();
+        let mut values = numbers().collect::<Vec<_>>();
+        let text = Carried::new(Column::Any(vec!["a text".into()]));
+        values.push([text.clone(), text]);
+        let general = grouped(1, &values).bytes();
+        assert!(bare + 20_000 * 4 <= general, "{bare} and {general} bytes");
+    }
+    let constant = Carried::new(Column::Constant(Value::Int(7), 5));
+    let bare = grouped(1, &[[constant.clone(), constant]]);
+    assert!(bare.bytes() < size_of::<GroupTable>() + 100);
 }
 
 /// Groups by the first `width` of two keys.

@@ -136,3 +136,193 @@ fn splitting_the_rows_changes_nothing() {
         }
     }
 }
+
+/// The obvious twin: numbers are multiples of a quarter, so that their sums are exact; durations are of seconds.
+fn twin(function: F, distinct: bool, values: &[Value]) -> Value {
+    let mut kept: Vec<Value> = Vec::new();
+    for value in values.iter().filter(|value| !value.is_null()) {
+        if !distinct || !kept.iter().any(|held| model::compare::equivalent(held, value)) {
+            kept.push(value.clone());
+        }
+    }
+    let numbers: Vec<f64> = kept.iter().filter_map(crate::operators::as_float).collect();
+    let count = kept.len();
+    let seconds: i64 =
+        kept.iter().map(|value| if let Value::Duration(held) = value { held.seconds } else { 0 }).sum();
+    let of_seconds = |seconds: f64| {
+        let duration = model::temporal::Duration { seconds: 1, ..Default::default() };
+        Value::from(duration.times(seconds).unwrap())
+    };
+    let has_durations = matches!(kept.first(), Some(Value::Duration(_)));
+    let sum: f64 = numbers.iter().sum();
+    let deviation = |less: f64| {
+        let mean = sum / count as f64;
+        let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+        Value::Float(if count < 2 { 0.0 } else { (squares / (count as f64 - less)).sqrt() })
+    };
+    match function {
+        F::CountRows => Value::Int(values.len() as i64),
+        F::Count => Value::Int(count as i64),
+        F::Sum if has_durations => of_seconds(seconds as f64),
+        F::Sum if kept.iter().any(|value| matches!(value, Value::Float(_))) => Value::Float(sum),
+        F::Sum => Value::Int(sum as i64),
+        F::Average if count == 0 => Value::Null,
+        F::Average if has_durations => of_seconds(seconds as f64 / count as f64),
+        F::Average => Value::Float(sum / count as f64),
+        F::StDev => deviation(1.0),
+        F::StDevP => deviation(0.0),
+        F::Collect => Value::list(kept),
+        F::Min | F::Max => {
+            kept.sort_by(model::compare::total_order);
+            let best = if function == F::Min { kept.first() } else { kept.last() };
+            // Of 1 and 1.0 it is the integer.
+            let is_best = |value: &&Value| best.is_some_and(|best| model::compare::equivalent(best, value));
+            let whole = kept.iter().find(|value| is_best(value) && matches!(value, Value::Int(_)));
+            whole.or(best).cloned().unwrap_or_default()
+        }
+        F::PercentileCont | F::PercentileDisc => unreachable!("they take two arguments"),
+    }
+}
+
+/// Equal, and floats of a deviation nearly so.
+fn is_near(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => (a - b).abs() <= 1e-9 * a.abs().max(1.0),
+        _ => model::compare::equivalent(a, b),
+    }
+}
+
+/// However values come (in columns, the same many times, one by one, as sums that somebody kept, in parts), the answer is the twin's.
+#[test]
+fn every_way_in_gives_the_answer_of_the_twin() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let functions =
+        [F::CountRows, F::Count, F::Sum, F::Average, F::Min, F::Max, F::StDev, F::StDevP, F::Collect];
+    for case in 0..3_000 {
+        let (function, distinct) = (functions[chance.index(functions.len())], chance.happens(0.4));
+        let kind = chance.below(5);
+        let takes_all = matches!(function, F::CountRows | F::Count | F::Min | F::Max | F::Collect);
+        let value = |chance: &mut Chance| match (kind, chance.below(8)) {
+            (_, 0) => Value::Null,
+            (0, _) => Value::Int(chance.below(9) as i64 - 4),
+            (1, _) => Value::Float((chance.below(33) as f64 - 16.0) / 4.0),
+            (2, which) if which < 5 => Value::Int(chance.below(9) as i64 - 4),
+            (2, _) => Value::Float((chance.below(33) as f64 - 16.0) / 4.0),
+            (3, _) if matches!(function, F::Sum | F::Average) || takes_all => {
+                let seconds = chance.below(9) as i64 * 4;
+                Value::from(model::temporal::Duration { seconds, ..Default::default() })
+            }
+            (4, _) if takes_all => ["x", "y", "z"][chance.index(3)].into(),
+            _ => Value::Int(chance.below(9) as i64 - 4),
+        };
+        let mut given = Vec::new();
+        let mut parts: Vec<Aggregator> =
+            (0..1 + chance.index(3)).map(|_| Aggregator::new(function, distinct)).collect();
+        for part in &mut parts {
+            for _ in 0..chance.below(4) {
+                let rows = chance.index(12);
+                match chance.below(4) {
+                    0 => {
+                        let same = value(&mut chance);
+                        let column = Carried::new(Column::Constant(same.clone(), rows));
+                        part.update_all(&argument(function, column), 0..rows).unwrap();
+                        given.extend(std::iter::repeat_n(same, rows));
+                    }
+                    1 if function != F::CountRows && !distinct => {
+                        (0..rows).for_each(|_| {
+                            let value = value(&mut chance);
+                            part.add(value.clone()).unwrap();
+                            given.push(value);
+                        });
+                    }
+                    2 if matches!(function, F::Sum | F::Average) && !distinct && kind < 3 => {
+                        let integers: Vec<i64> = (0..rows).map(|_| chance.below(9) as i64 - 4).collect();
+                        part.add_integers(rows as i64, integers.iter().map(|int| i128::from(*int)).sum())
+                            .unwrap();
+                        given.extend(integers.into_iter().map(Value::Int));
+                        let floats: Vec<f64> =
+                            (0..chance.index(4)).map(|_| chance.below(9) as f64 / 4.0).collect();
+                        let mut sum = crate::ExactSum::default();
+                        floats.iter().for_each(|float| sum.add(*float));
+                        part.add_floats(floats.len() as i64, &sum).unwrap();
+                        given.extend(floats.into_iter().map(Value::Float));
+                    }
+                    which => {
+                        let values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
+                        let column: Column = values.iter().cloned().collect();
+                        let arguments = argument(function, Carried::new(column));
+                        if which == 3 {
+                            part.update_all(&arguments, 0..rows).unwrap();
+                        } else {
+                            (0..rows).for_each(|row| part.update(&arguments, row).unwrap());
+                        }
+                        given.extend(values);
+                    }
+                }
+            }
+        }
+        let expected = twin(function, distinct, &given);
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap();
+        parts.for_each(|part| whole.merge(part).unwrap());
+        let settled = (0..100).position(|_| whole.settle());
+        assert!(settled.is_some(), "seed {seed} case {case}: it is settled at some time");
+        let found = whole.finish().unwrap();
+        let story = format!("seed {seed} case {case}: {function:?} distinct {distinct} of {given:?}");
+        assert!(is_near(&found, &expected), "{story}: {found:?}, not {expected:?}");
+        // With DISTINCT the first of 1 and 1.0 is kept.
+        if !distinct {
+            assert_eq!(found.value_type(), expected.value_type(), "{story}");
+        }
+    }
+}
+
+fn argument(function: F, column: Carried) -> Vec<Carried> {
+    if function == F::CountRows { Vec::new() } else { vec![column] }
+}
+
+#[test]
+fn what_an_aggregate_does_not_take_is_refused() {
+    let sum = crate::ExactSum::default();
+    for function in [F::Count, F::Min, F::Collect, F::StDev] {
+        let mut aggregator = Aggregator::new(function, false);
+        assert!(aggregator.add_integers(1, 1).is_err() && aggregator.add_floats(1, &sum).is_err());
+        assert_eq!(aggregator.add_count(1).is_err(), function != F::Count);
+    }
+    // Durations and numbers do not go together, whichever comes first, here or in another part.
+    let duration = || Value::from(model::temporal::Duration { days: 1, ..Default::default() });
+    for (one, other) in
+        [(duration(), Value::Int(1)), (Value::Int(1), duration()), (Value::Float(0.5), duration())]
+    {
+        let mut aggregator = Aggregator::new(F::Sum, false);
+        aggregator.add(one.clone()).unwrap();
+        let mut part = Aggregator::new(F::Sum, false);
+        part.add(other.clone()).unwrap();
+        assert!(aggregator.clone().merge(part).is_err(), "{one:?} {other:?}");
+        assert!(aggregator.add(other.clone()).is_err(), "{one:?} {other:?}");
+    }
+    // Nothing was added, so nothing is a float.
+    let mut nothing = Aggregator::new(F::Sum, false);
+    nothing.add_floats(0, &sum).unwrap();
+    nothing.add_integers(0, 0).unwrap();
+    same(nothing.finish().unwrap(), 0);
+}
+
+/// A mean is taken away from each value, not from their squares, which would lose all digits.
+#[test]
+fn a_deviation_keeps_its_digits_far_from_zero() {
+    let values: Vec<Value> = [1e17, 1e17 + 16.0, 1e17 + 32.0].map(Value::Float).into();
+    same(aggregate(F::StDev, false, &values), 16.0);
+}
+
+/// A long list is put together a piece at a time, each in a call of its own.
+#[test]
+fn a_long_list_is_settled_in_pieces() {
+    let mut aggregator = Aggregator::new(F::Collect, false);
+    let rows = 5 * crate::segments::SEGMENT;
+    (0..rows).for_each(|n| aggregator.add(Value::Int(n as i64)).unwrap());
+    let settled = (0..100).position(|_| aggregator.settle());
+    assert!(settled.is_some_and(|calls| (4..8).contains(&calls)), "{settled:?}");
+}

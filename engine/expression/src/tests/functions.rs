@@ -427,3 +427,142 @@ fn patterns_stand_for_themselves() {
         assert_eq!(found.unwrap_or("error".into()), expected, "{text}");
     }
 }
+
+#[test]
+fn operators_are_shown_as_they_are_written() {
+    let all = [
+        (B::Or, "OR"),
+        (B::Xor, "XOR"),
+        (B::And, "AND"),
+        (B::Equal, "="),
+        (B::NotEqual, "<>"),
+        (B::Less, "<"),
+        (B::LessEqual, "<="),
+        (B::Greater, ">"),
+        (B::GreaterEqual, ">="),
+        (B::In, "IN"),
+        (B::StartsWith, "STARTS WITH"),
+        (B::EndsWith, "ENDS WITH"),
+        (B::Contains, "CONTAINS"),
+        (B::Matches, "=~"),
+        (B::Add, "+"),
+        (B::Subtract, "-"),
+        (B::Multiply, "*"),
+        (B::Divide, "/"),
+        (B::Modulo, "%"),
+        (B::Power, "^"),
+    ];
+    all.iter().for_each(|(operator, text)| assert_eq!(crate::operators::symbol(*operator), *text));
+}
+
+#[test]
+fn ranges_know_how_many_they_are() {
+    for start in -3..=3_i64 {
+        for end in -3..=3 {
+            for step in [-4, -3, -2, -1, 1, 2, 3, 4] {
+                let arguments = [start, end, step].map(Value::Int);
+                let counting = crate::counting(&arguments).unwrap();
+                let twin: Vec<i64> = (0..7)
+                    .map(|at| start + at * step)
+                    .take_while(|number| if step > 0 { *number <= end } else { *number >= end })
+                    .collect();
+                assert_eq!(counting.len(), twin.len() as i128, "{arguments:?}");
+                assert_eq!(counting.collect::<Vec<_>>(), twin, "{arguments:?}");
+            }
+        }
+    }
+    let whole = crate::counting(&[i64::MIN, i64::MAX].map(Value::Int)).unwrap();
+    assert_eq!(whole.len(), 1 << 64);
+    assert!(crate::counting(&[1, 2, 0].map(Value::Int)).is_err());
+}
+
+/// At the limit it is a question of bytes; above it nobody asks.
+#[test]
+fn limits_hold_below_at_and_above() {
+    use crate::functions::list::RANGE_ELEMENTS_MAX;
+    use crate::operators::check_size;
+    use dataflow::watch::{Limited, enter};
+    let of = |elements: i128| {
+        let _entered = enter(Limited::new(std::time::Duration::MAX, 1 << 20));
+        let text = format!("range(1, {elements})");
+        at_row(&reader::read(&text).unwrap()).map(|_| ()).map_err(|error| error.class)
+    };
+    assert_eq!(of(100), Ok(()));
+    assert_eq!(of(RANGE_ELEMENTS_MAX), Err(ErrorClass::Stopped));
+    assert_eq!(of(RANGE_ELEMENTS_MAX + 1), Err(ErrorClass::Limit));
+    assert_eq!((check_size("a", 2, 3), check_size("a", 3, 3)), (Ok(()), Ok(())));
+    let error = check_size("a List", 4, 3).unwrap_err();
+    assert_eq!(
+        (error.class, &*error.message),
+        (ErrorClass::Limit, "a List would have size 4; the limit is 3")
+    );
+}
+
+#[test]
+fn columns_are_counted() {
+    let layout = Layout::new(&[Var(3), Var(5)]);
+    assert_eq!((layout.len(), layout.is_empty()), (2, false));
+    assert_eq!((Layout::default().len(), Layout::default().is_empty()), (0, true));
+    assert_ne!(layout, Layout::new(&[Var(3)]));
+}
+
+/// What reads the clock or chance is computed for each statement, though its arguments are constants.
+#[test]
+fn what_depends_on_the_statement_is_no_constant() {
+    let town = super::town::Town::new();
+    for function in Function::ALL {
+        let name = function.name();
+        let argument = if name.ends_with("truncate") { "'day'" } else { "" };
+        let is_clock = matches!(
+            function,
+            Function::Date
+                | Function::LocalTime
+                | Function::Time
+                | Function::LocalDateTime
+                | Function::DateTime
+        );
+        let is_read = is_clock
+            || ["transaction", "statement", "truncate", "timestamp", "rand", "randomUUID"]
+                .iter()
+                .any(|end| name.ends_with(end));
+        if !is_read {
+            continue;
+        }
+        let argument =
+            if name == "localtime.truncate" || name == "time.truncate" { "'minute'" } else { argument };
+        let mut texts = vec![format!("{name}({argument})")];
+        if is_clock {
+            texts.push(format!("{name}({{timezone: 'Asia/Tokyo'}})"));
+        }
+        for text in texts {
+            let expr = reader::read(&text).unwrap();
+            let compiled = compile(&expr, &Layout::default(), &town, &parameters()).unwrap();
+            let at = |days: i64| {
+                let hour_us = 3_600_000_000;
+                let request = Request::fixed(parameters(), WALL_US + days * 25 * hour_us, days as u64);
+                let unit = model::Batch::unit();
+                compiled.evaluate_row(&unit, 0, &Scope::new(&town, &request)).unwrap()
+            };
+            assert_ne!(Constant(at(0)), Constant(at(400)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn types_are_asked_by_their_code() {
+    let all =
+        ["true", "1", "1.5", "'a'", "date('2020-01-01')", "duration('P1D')", "{a: 1}", "@0", "@1", "null"];
+    for (code, (name, kind)) in plan::types::PLAIN_TYPES.iter().enumerate() {
+        for not_null in [false, true] {
+            for text in all {
+                let parts = vec![Expr::literal(code as i64), Expr::literal(not_null)];
+                let encoded = Expr::List(vec![Expr::List(parts)]);
+                let value = reader::read(text).unwrap();
+                let held = at_row(&value).unwrap();
+                let expected = if held.is_null() { !not_null } else { held.value_type() == *kind };
+                let found = at_row(&Expr::Call(Function::IsTyped, vec![value, encoded])).unwrap();
+                assert_eq!(found.as_bool(), Some(expected), "{text} is {name}, not null {not_null}");
+            }
+        }
+    }
+}

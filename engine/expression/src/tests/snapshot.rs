@@ -75,3 +75,59 @@ fn what_was_deleted_is_an_error_to_read() {
     assert!(evaluate("type(@1)", &after, &batch).is_ok());
     assert!(evaluate("@0 = @0", &after, &batch).is_ok());
 }
+
+/// Sets of labels, some vertices without any, and a row of null.
+#[test]
+fn labels_are_lists_by_set() {
+    let store = Store::new(Default::default());
+    let (names, allocator) = (store.names(), store.allocator());
+    let label = |name: &str| names.intern_label(name).unwrap();
+    let sets = [vec![label("A")], vec![label("A"), label("B")], Vec::new()];
+    let mut changes = Vec::new();
+    let mut rows = Vec::new();
+    for round in 0..3 {
+        for labels in &sets {
+            let set = names.intern_label_set(labels).unwrap();
+            let id = allocator.vertex(set).unwrap();
+            changes.push(Change::CreateVertex { id, labels: set, properties: Vec::new() });
+            rows.push((vec![id.into()], labels.len(), round));
+        }
+    }
+    let (definitions, _) = names.undurable();
+    let all: Vec<Change> = definitions.into_iter().map(Change::DefineName).chain(changes).collect();
+    let snapshot = store.current().apply(1, &[&all]).unwrap();
+    let batch = |rows: &[Vec<Value>]| Batch::from_rows(1, rows);
+    let size = |value: Value| match value {
+        Value::List(list) => Some(list.len()),
+        Value::Null => None,
+        other => panic!("{other:?}"),
+    };
+    let mut mixed: Vec<Vec<Value>> = rows.iter().map(|(row, ..)| row.clone()).collect();
+    mixed.push(vec![Value::Null]);
+    let request = Request::fixed(Parameters::new(), WALL_US, 1);
+    let scope = Scope::new(&snapshot, &request);
+    let expr = reader::read("labels(@0)").unwrap();
+    let compiled = compile(&expr, &Layout::new(&[Var(0)]), snapshot.catalog(), &request.parameters).unwrap();
+    let found = compiled.evaluate(&batch(&mixed), &scope).unwrap();
+    let sizes: Vec<Option<usize>> = (0..mixed.len()).map(|row| size(found.get(row))).collect();
+    let expected: Vec<Option<usize>> = rows.iter().map(|(_, size, _)| Some(*size)).chain([None]).collect();
+    assert_eq!(sizes, expected);
+    // One set makes one list that all rows share, unless one row has none.
+    let same: Vec<Vec<Value>> = rows.iter().filter(|row| row.1 == 2).map(|row| row.0.clone()).collect();
+    let found = compiled.evaluate(&batch(&same), &scope).unwrap();
+    assert!(matches!(&found, model::Column::Constant(list, 3) if size(list.clone()) == Some(2)), "{found:?}");
+    let with_null = [same, vec![vec![Value::Null]]].concat();
+    let found = compiled.evaluate(&batch(&with_null), &scope).unwrap();
+    assert_eq!((size(found.get(0)), size(found.get(3))), (Some(2), None));
+}
+
+/// One row at a time and all at once.
+#[test]
+fn a_property_is_read_alone_as_among_others() {
+    let (full, _, batch) = graph();
+    for text in ["@0.name", "@0.age", "@1.since", "@0.unheard"] {
+        let alone = evaluate(&format!("[x IN [1] | {text}][0]"), &full, &batch).unwrap();
+        let among = evaluate(text, &full, &batch).unwrap();
+        assert!(alone.iter().zip(&among).all(|(a, b)| model::compare::equivalent(a, b)), "{text}: {alone:?}");
+    }
+}

@@ -189,7 +189,7 @@ fn properties_are_tested_where_they_lie() {
 }
 
 /// Lists and maps of so many elements, and texts of so many bytes: more than one look of the meter each.
-const ELEMENTS: usize = 60_000;
+const ELEMENTS: usize = 70_000;
 const TEXT_BYTES: usize = 512 << 10;
 
 /// Nothing that goes through a value as a whole does so without being counted. What makes an element at a time counts each.
@@ -197,14 +197,18 @@ const TEXT_BYTES: usize = 512 << 10;
 fn what_goes_through_a_long_value_counts_it() {
     let list = || Value::list((0..ELEMENTS as i64).map(Value::Int).collect());
     let text = || Value::string("ab".repeat(TEXT_BYTES / 2));
-    let map = (0..ELEMENTS).map(|n| (Arc::<str>::from(format!("k{n:06}").as_str()), Value::Int(n as i64)));
+    let map = || {
+        let entry = |n: usize| (Arc::<str>::from(format!("k{n:06}").as_str()), Value::Int(n as i64));
+        Value::map((0..ELEMENTS).map(entry))
+    };
     let parameters: Parameters = [
         ("list", list()),
         ("other", list()),
         ("text", text()),
         ("copy", text()),
         ("blank", Value::string(" ".repeat(TEXT_BYTES))),
-        ("map", Value::map(map)),
+        ("map", map()),
+        ("map2", map()),
         ("nested", Value::list(vec![list(), list()])),
     ]
     .into_iter()
@@ -225,21 +229,24 @@ fn what_goes_through_a_long_value_counts_it() {
         "tail($list)",
         "reverse($list)",
         "$list[1..]",
-        "range(1, 60000)",
+        "range(1, 70000)",
         "toIntegerList($list)",
+        "$list = $other",
+        "$list <> $other",
+        "$nested = [$other, $other]",
+        "nullIf($list, $other)",
+        "$map = $map2",
+        "CASE $list WHEN $other THEN 1 END",
     ];
     let at_once = [
         "$list = $other",
         "$list <> $other",
         "$list < $other",
-        "$nested = [$other, $other]",
         "$other IN [$list]",
         "keys($map)",
         "properties($map)",
         "valueType($list)",
         "$map{.*, x: 1}",
-        "nullIf($list, $other)",
-        "CASE $list WHEN $other THEN 1 END",
         "$other IN $nested + [[1]]",
         "$text = $copy",
         "$text < $copy",
@@ -301,5 +308,128 @@ fn what_makes_a_large_value_holds_its_bytes() {
             compile(&reader::read(text).unwrap(), &Layout::default(), &town, &request.parameters).unwrap();
         let (_, most) = measured(|| compiled.evaluate_row(&Batch::unit(), 0, &scope).unwrap());
         assert!((bytes * 9 / 10..bytes * 5).contains(&most), "{text} held {most} bytes, not {bytes}");
+    }
+}
+
+/// Lists and maps that are compared part by part are compared as others are.
+#[test]
+fn long_values_are_equal_as_short_ones_are() {
+    let list =
+        |count: i64, last: Value| Value::list((0..count).map(Value::Int).chain([last]).collect::<Vec<_>>());
+    let map = |count: usize, last: Value| {
+        let entry = |n: usize| (Arc::<str>::from(format!("k{n}").as_str()), Value::Int(n as i64));
+        Value::map((0..count).map(entry).chain([("last".into(), last)]))
+    };
+    for count in [3usize, ELEMENTS] {
+        let lists = |last: Value| list(count as i64, last);
+        let maps = |last: Value| map(count, last);
+        for make in [&lists as &dyn Fn(Value) -> Value, &maps] {
+            let one = make(1.into());
+            for (other, expected) in [
+                (one.clone(), Some(true)),
+                (make(1.0.into()), Some(true)),
+                (make(2.into()), Some(false)),
+                (make(Value::Null), None),
+                (make(f64::NAN.into()), Some(false)),
+            ] {
+                assert_eq!(crate::operators::equal(&one, &other).unwrap(), expected, "{count}");
+                assert_eq!(crate::operators::equal(&other, &one).unwrap(), expected, "{count}");
+            }
+        }
+        let (shorter, longer) = (list(count as i64, 1.into()), list(count as i64 + 1, 1.into()));
+        assert_eq!(crate::operators::equal(&shorter, &longer).unwrap(), Some(false));
+        let (shorter, longer) = (map(count, 1.into()), map(count + 1, 1.into()));
+        assert_eq!(crate::operators::equal(&shorter, &longer).unwrap(), Some(false));
+        assert_eq!(crate::operators::equal(&shorter, &lists(1.into())).unwrap(), Some(false));
+    }
+}
+
+/// What has constants alone is computed before there are rows; what is too large for that, once for a batch.
+#[test]
+fn constants_are_computed_once() {
+    let mut faults = Vec::new();
+    for text in [
+        "2 ^ 3",
+        "[1, 2]",
+        "{a: 1}",
+        "{a: 1}.a",
+        "[1, 2][0]",
+        "[1, 2, 3][1..2]",
+        "[1, 2, 3][1..]",
+        "-(3)",
+        "1 IN [1, 2]",
+        "'a' =~ 'a.*'",
+        "size('abc')",
+        "duration('P1D') + date('2020-01-01')",
+        "toUpper('a') + 'b'",
+        "[size('ab')][0] + 1",
+        "{a: [1 + 1]}.a[0] ^ 2",
+        "range(1, 3)",
+        "size(range(1, 3000))",
+        "[range(1, 3000), 1]",
+        "range(1, 3000)[7]",
+        "date('2020-01-01').year",
+        "coalesce(null, 1)",
+        "null + 1",
+    ] {
+        for batch in batches() {
+            let units = units_of(text, &batch);
+            if units > 4 * UNITS_PER_LOOK + REPEATS * 3_100 {
+                faults.push(format!("{text} counts {units} units for {} rows", ROWS * REPEATS));
+            }
+        }
+    }
+    // One that is too large to be kept with the plan.
+    for (text, expected) in [
+        ("size(range(1, 3000)) + @2", 3_001),
+        ("range(1, 3000)[7] + @2", 9),
+        ("CASE WHEN 2999 IN range(1, 3000) THEN @2 ELSE 0 END", 1),
+        ("size([range(1, 3000), @2])", 2),
+    ] {
+        let (town, request) = (Town::new(), Request::fixed(Parameters::new(), WALL_US, 1));
+        let scope = Scope::new(&town, &request);
+        let layout = Layout::new(&(0..8).map(Var).collect::<Vec<_>>());
+        let compiled = compile(&reader::read(text).unwrap(), &layout, &town, &request.parameters).unwrap();
+        let batch = &batches()[0];
+        assert_eq!(compiled.evaluate(batch, &scope).unwrap().get(0).as_int(), Some(expected), "{text}");
+        assert_eq!(compiled.evaluate_row(batch, 0, &scope).unwrap().as_int(), Some(expected), "{text}");
+        assert_eq!(compiled.evaluate(&batch.select(Vec::new()), &scope).unwrap().len(), 0, "{text}");
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn short_texts_count_little() {
+    let short = || Value::string("ab".repeat(2_048));
+    let (short, other) = (short(), Value::Bytes(vec![7u8; 4_096].into()));
+    for value in [short, other] {
+        let parameters: Parameters = [("value".into(), value)].into_iter().collect();
+        let (town, request) = (Town::new(), Request::fixed(parameters, WALL_US, 1));
+        let scope = Scope::new(&town, &request);
+        let (units, _) = measured(|| {
+            for _ in 0..50 {
+                let expr = reader::read("[x IN [1] | $value < $value]").unwrap();
+                let compiled = compile(&expr, &Layout::default(), &town, &request.parameters).unwrap();
+                compiled.evaluate_row(&Batch::unit(), 0, &scope).unwrap();
+            }
+        });
+        assert!(units <= 3 * UNITS_PER_LOOK, "{units} units");
+    }
+}
+
+/// Columns between two operators are held while the second is computed, and so are texts that are read from the graph.
+#[test]
+fn columns_in_the_making_hold_their_bytes() {
+    let long = "x".repeat(1_000);
+    let parameters: Parameters = [("long".into(), Value::string(long.as_str()))].into_iter().collect();
+    let (town, request) = (Town::new(), Request::fixed(parameters, WALL_US, 1));
+    let scope = Scope::new(&town, &request);
+    let layout = Layout::new(&(0..8).map(Var).collect::<Vec<_>>());
+    for text in ["(@4 + $long) = 'y'", "size(@4 + $long) > 3 AND (@4 + $long) = 'y'"] {
+        let compiled = compile(&reader::read(text).unwrap(), &layout, &town, &request.parameters).unwrap();
+        for batch in batches() {
+            let (_, most) = measured(|| compiled.evaluate(&batch, &scope).unwrap());
+            assert!(most >= ROWS * 1_000, "{text} held {most} bytes");
+        }
     }
 }
