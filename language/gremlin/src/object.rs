@@ -270,6 +270,15 @@ pub fn parse_uuid(text: &str) -> Option<u128> {
     (lengths == [8, 4, 4, 4, 12] && hexadecimal).then(|| u128::from_str_radix(&digits, 16).ok())?
 }
 
+/// A duration in ISO 8601. Its nanoseconds count onwards from its seconds, also where those are negative.
+pub(crate) fn duration_text(seconds: i64, nanos: u32) -> String {
+    let all = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    let (sign, all) = (if all < 0 { "-" } else { "" }, all.unsigned_abs());
+    let (whole, behind) = (all / 1_000_000_000, all % 1_000_000_000);
+    let fraction = if behind > 0 { format!(".{behind:09}") } else { String::new() };
+    format!("PT{sign}{whole}{fraction}S")
+}
+
 /// Writes a UUID the way [`parse_uuid`] reads it.
 pub fn uuid_text(uuid: u128) -> String {
     let digits = format!("{uuid:032x}");

@@ -1,6 +1,6 @@
 //! A [`Traversal`] as gremlin-lang text: for logs, `explain`, and the round trip that tests the parser.
 
-use crate::object::{Object, uuid_text};
+use crate::object::{Object, duration_text, uuid_text};
 use crate::predicate::Predicate;
 use crate::traversal::{Argument, Instruction, Traversal};
 use std::fmt::{Display, Formatter, Result};
@@ -126,7 +126,7 @@ impl Display for Shown<'_> {
                 listed(f, "[", &elements, "]")
             }
             Object::Binary(bytes) => write!(f, "bytes[{}]", bytes.len()),
-            Object::Duration(seconds, nanos) => write!(f, "PT{seconds}.{nanos:09}S"),
+            Object::Duration(seconds, nanos) => f.write_str(&duration_text(*seconds, *nanos)),
             Object::Reference(reference) => write!(f, "{}[{}]", reference.label, reference.id),
             _ => Ok(()),
         }

@@ -2,167 +2,17 @@
 //! `tests/lowered.txt`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use plan::explain::text::Printer;
-use plan::{Expr, Plan, StatementKind};
-use std::fmt::Write;
-use tanglewood_gremlin::{Bindings, Request, Traversal, check, lower, parse};
+mod texts;
 
-const TEXTS: &[&str] = &[
-    "g.V()",
-    "g.V(1)",
-    "g.V(1, 2)",
-    "g.E()",
-    "g.V().hasLabel('a')",
-    "g.V().hasLabel('a', 'b')",
-    "g.V().hasNot('k')",
-    "g.V().has('k')",
-    "g.V().has('k', 1)",
-    "g.V().has('a', 'k', 1)",
-    "g.V().has('k', gt(1))",
-    "g.V().has('k', neq(1))",
-    "g.V().has('k', lte(1).and(gt(5)))",
-    "g.V().has('k', lt(1).or(gte(5)))",
-    "g.V().has('k', between(1, 5))",
-    "g.V().has('k', inside(1, 5))",
-    "g.V().has('k', outside(1, 5))",
-    "g.V().has('k', within(1, 'x'))",
-    "g.V().has('k', without(1, 'x'))",
-    "g.V().has('k', within())",
-    "g.V().has('k', startingWith('x'))",
-    "g.V().has('k', notEndingWith('x'))",
-    "g.V().has('k', containing('x'))",
-    "g.V().has('k', TextP.regex('x'))",
-    "g.V().hasId(1, 2)",
-    "g.V().has(T.label, 'a')",
-    "g.V().has(T.id, 3)",
-    "g.V().out()",
-    "g.V().out('r', 's')",
-    "g.V().in('r')",
-    "g.V().both('r')",
-    "g.V().outE('r')",
-    "g.V().inE().outV()",
-    "g.V().bothE('r').otherV()",
-    "g.V().outE('r').inV()",
-    "g.V().outE('r').has('w', gt(1)).inV()",
-    "g.E().bothV()",
-    "g.E().hasLabel('r').has('w', 1)",
-    "g.V().values('k')",
-    "g.V().values('k', 'l')",
-    "g.V().values()",
-    "g.V().id()",
-    "g.V().label()",
-    "g.V().count()",
-    "g.V().out().count()",
-    "g.V().values('k').sum()",
-    "g.V().values('k').min()",
-    "g.V().values('k').max()",
-    "g.V().values('k').mean()",
-    "g.V().fold()",
-    "g.V().dedup()",
-    "g.V().out().dedup()",
-    "g.V().dedup().by('k')",
-    "g.V().limit(3)",
-    "g.V().skip(2).limit(3)",
-    "g.V().range(2, 5)",
-    "g.V().tail(2)",
-    "g.V().order().by('k')",
-    "g.V().order().by('k', desc).limit(3)",
-    "g.V().order().by(T.id)",
-    "g.V().values('k').order()",
-    "g.V().as('x').out().as('y').select('x', 'y')",
-    "g.V().as('x').out().select('x')",
-    "g.V().as('x').out().as('y').select('x', 'y').by('k')",
-    "g.V().as('x').out().as('y').where('x', neq('y'))",
-    "g.V().as('x').out().where(eq('x'))",
-    "g.V().as('x').out().where(neq('x')).by('k')",
-    "g.V().where(out('r'))",
-    "g.V().where(out('r').count().is(gt(2)))",
-    "g.V().not(out('r'))",
-    "g.V().and(out('r'), in('s'))",
-    "g.V().or(out('r'), has('k', 1))",
-    "g.V().filter(out('r').has('k', 1))",
-    "g.V().values('k').is(3)",
-    "g.V().values('k').is(gt(3))",
-    "g.V().repeat(out('r')).times(3)",
-    "g.V().repeat(out('r')).times(3).emit()",
-    "g.V().emit().repeat(out('r')).times(2)",
-    "g.V().repeat(out('r')).until(has('k', 1))",
-    "g.V().repeat(out('r').has('k', 2)).times(2).count()",
-    "g.V().repeat(both('r')).times(2).dedup()",
-    "g.V().group().by('k')",
-    "g.V().group().by('k').by(count())",
-    "g.V().groupCount().by('k')",
-    "g.V().groupCount().by(label)",
-    "g.V().groupCount()",
-    "g.V().union(out('r'), in('s'))",
-    "g.V().coalesce(out('r'), in('s'))",
-    "g.V().optional(out('r'))",
-    "g.V().choose(has('k', 1), out('r'), in('s'))",
-    "g.V().local(out('r').limit(1))",
-    "g.V().project('a', 'b').by('k').by(out().count())",
-    "g.V().path()",
-    "g.V().out().path().by('k')",
-    "g.V().valueMap()",
-    "g.V().elementMap()",
-    "g.V().values('k').math('_ * 2 + 1')",
-    "g.V().values('k').math('sqrt(_) - 2 ^ 3 / (4 % 3)')",
-    "g.V().as('x').values('k').as('y').math('y + 1')",
-    "g.V().constant(7)",
-    "g.V().identity()",
-    "g.V().none()",
-    "g.V().unfold()",
-    "g.inject(1, 2)",
-    "g.V().sideEffect(out())",
-    "g.V().aggregate('x')",
-    "g.V().property('k', 1)",
-    "g.addV('a')",
-    "g.V().drop()",
-    "g.V().properties('k')",
-    "g.V().match(__.as('x').out('r').as('y'))",
-    "g.V().simplePath()",
-    "g.V().out().in().simplePath()",
-    "g.V().cyclicPath()",
-    "g.with('evaluationTimeout', 100).V().out()",
-    "g.withStrategies(ReadOnlyStrategy).V()",
-    "g.withoutStrategies(ReadOnlyStrategy).V()",
-    "g.V().sample(2)",
-    "g.V().coin(0.5)",
-    "g.V().timeLimit(5)",
-    "g.V().barrier()",
-    "g.V().shortestPath()",
-    "g.V().subgraph('x')",
-    "g.V().values('k').concat('x')",
-    "g.V().values('k').length()",
-    "g.V().values('k').toUpper()",
-    "g.V().values('k').asDate()",
-    "g.V().values('k').filter(gt(1))",
-    "g.V().filter(gt(1))",
-    "g.V().is(gt(1))",
-    "g.V().mean()",
-    "g.V().sum()",
-    "g.V().min()",
-    "g.V().out().count().min()",
-    "g.V().math('_ + 1')",
-    "g.V().values('k').dedup().fold()",
-    "g.V().values('k').dedup().sum()",
-    "g.V().group().by('k').by(values('l').sum())",
-    "g.V().group().by('k').by(values('l').mean())",
-    "g.V().group().by('k').by(values('l').min())",
-    "g.V().group().by('k').by(values('l').dedup().count())",
-    "g.V().group().by('k').by(dedup().count())",
-    "g.V().group().by('k').by(mean())",
-    "g.V().repeat(outE('r').inV()).times(2)",
-    "g.V().repeat(outE('r')).times(2)",
-    "g.V().repeat(values('k')).times(2)",
-    "g.V().repeat(in('r')).times(0)",
-    "g.V().has('k', typeOf(GType.INT))",
-    "g.withStrategies(new SubgraphStrategy(vertices: __.hasLabel('a'))).V()",
-    "g.withStrategies(new SeedStrategy(seed: 3)).V()",
-    "g.with('noSuchOption', 1).V()",
-    "g.V().project('a').by(values('k').is(gt(1)))",
-    "g.V().project('a').by(out().is(gt(1)))",
-    "g.V().project('a').by(values('k').math('_ - 1'))",
-];
+use plan::explain::text::Printer;
+use plan::{Expr, Plan, Statement, StatementKind};
+use std::fmt::Write;
+use tanglewood_gremlin::limits::{FORMULA_OPERATORS_MAX, PLANNED_INSTRUCTIONS_MAX};
+use tanglewood_gremlin::shape::{constants, hash, is_same};
+use tanglewood_gremlin::{
+    Bindings, Footprint, Request, Traversal, check, footprint, lower, lower_with, parse,
+};
+use texts::TEXTS;
 
 fn traversal(text: &str) -> Traversal {
     match parse(text, &Bindings::new()).unwrap_or_else(|error| panic!("{}", error.render(text))).remove(0) {
@@ -171,9 +21,18 @@ fn traversal(text: &str) -> Traversal {
     }
 }
 
-/// Edges and conditions of every pattern, those of sub-queries too.
-fn patterns(plan: &Plan, print: &Printer<'_>, told: &mut Vec<String>) {
-    let mut inner: Vec<Plan> = Vec::new();
+/// A plan in lines, and behind it the edges and conditions of its patterns; then those of its sub-queries.
+fn draw(statement: &Statement, plan: &Plan, indent: &str, told: &mut String) {
+    let print = Printer { variables: &statement.variables };
+    let kind = StatementKind::Query { plan: plan.clone(), columns: Vec::new() };
+    let shown = plan::explain::render(&Statement { kind, ..statement.clone() }, &[], None);
+    for line in shown.lines().skip(1) {
+        let words: Vec<&str> =
+            line.trim().split("  ").map(str::trim).filter(|part| !part.is_empty()).collect();
+        let depth = line.len() - line.trim_start().len();
+        let _ = writeln!(told, "{indent}{}{}", " ".repeat(depth), words.join("  "));
+    }
+    let mut inner = Vec::new();
     plan.any(&mut |node| {
         if let Plan::Match(found) = node {
             for edge in &found.pattern.edges {
@@ -183,50 +42,62 @@ fn patterns(plan: &Plan, print: &Printer<'_>, told: &mut Vec<String>) {
                     .as_ref()
                     .map_or(String::new(), |run| format!(" {}..{:?} {:?}", run.min, run.max, run.mode));
                 let types = edge.types.join("|");
-                told.push(format!("({from}) {:?} [{edge_var}:{types}{run}] ({to})", edge.direction));
+                let way = format!("({from}) {:?} [{edge_var}:{types}{run}] ({to})", edge.direction);
+                let _ = writeln!(told, "{indent}where {way}");
             }
-            told.extend(found.pattern.predicates.iter().map(|predicate| print.expr(predicate)));
+            for predicate in &found.pattern.predicates {
+                let _ = writeln!(told, "{indent}where {}", print.expr(predicate));
+            }
         }
         node.expressions(&mut |expr| {
             expr.any(&mut |part| {
                 if let Expr::Subquery(subquery) = part {
-                    inner.push(subquery.plan.clone());
+                    inner.push((**subquery).clone());
                 }
                 false
             });
         });
         false
     });
-    inner.iter().for_each(|plan| patterns(plan, print, told));
+    for subquery in inner {
+        let imports: Vec<String> = subquery.imports.iter().map(|import| print.var(*import)).collect();
+        let hint = subquery.hint.map_or(String::new(), |hint| format!(" {hint:?}"));
+        let _ = writeln!(told, "{indent}{:?} of {}{hint}", subquery.kind, imports.join(", "));
+        draw(statement, &subquery.plan, &format!("{indent}  "), told);
+    }
 }
 
 #[test]
 fn each_traversal_has_its_plan() {
     let mut told = String::new();
     for text in TEXTS {
-        let traversal = traversal(text);
         let _ = writeln!(told, "{text}");
-        match lower(&traversal) {
-            None => {
-                let refused = check(&traversal).err().map_or(String::new(), |error| format!(": {error}"));
-                let _ = writeln!(told, "    walked step by step{refused}");
+        let traversal = match parse(text, &Bindings::new()) {
+            Ok(_) => traversal(text),
+            Err(error) => {
+                let _ = writeln!(told, "    {error}");
+                continue;
             }
+        };
+        let read = footprint(&traversal);
+        let _ = writeln!(told, "    reads {}", said_of(&read));
+        let kept: Vec<String> =
+            constants(&traversal).iter().map(|one| format!("{:?}", one.value())).collect();
+        if !kept.is_empty() {
+            let _ = writeln!(told, "    asks {}", kept.join(", "));
+        }
+        if let Err(error) = check(&traversal) {
+            let _ = writeln!(told, "    {error}");
+        }
+        match lower(&traversal) {
+            None => told.push_str("    walked step by step\n"),
             Some(lowered) => {
-                let plan = plan::explain::render(&lowered.statement, &[], None);
-                let shown = plan.lines().skip(1).map(|line| {
-                    let words: Vec<&str> =
-                        line.trim().split("  ").map(str::trim).filter(|part| !part.is_empty()).collect();
-                    let indent = line.len() - line.trim_start().len();
-                    format!("    {}{}\n", " ".repeat(indent), words.join("  "))
-                });
-                told.extend(shown);
                 let StatementKind::Query { plan, columns } = &lowered.statement.kind else {
                     panic!("{text} is a query")
                 };
+                draw(&lowered.statement, plan, "    ", &mut told);
                 let print = Printer { variables: &lowered.statement.variables };
-                let mut parts = Vec::new();
-                patterns(plan, &print, &mut parts);
-                told.extend(parts.iter().map(|part| format!("    where {part}\n")));
+                lowered.statement.hints.iter().for_each(|hint| told.push_str(&format!("    hint {hint}\n")));
                 let columns: Vec<String> = columns.iter().map(|(_, var)| print.var(*var)).collect();
                 let _ = writeln!(told, "    {} as {:?}", columns.join(", "), lowered.result);
             }
@@ -243,17 +114,134 @@ fn each_traversal_has_its_plan() {
     assert_eq!(told.lines().count(), expected.lines().count());
 }
 
+/// What is read of the graph, as a line.
+fn said_of(read: &Footprint<'_>) -> String {
+    let mut told = read.names.clone();
+    told.extend(read.every_key.then_some("every key"));
+    told.extend(read.ids.then_some("ids"));
+    if told.is_empty() { "nothing by name".into() } else { told.join(", ") }
+}
+
+/// All texts that are gremlin-lang, as traversals.
+fn traversals() -> Vec<Traversal> {
+    let parsed = |text: &&str| match parse(text, &Bindings::new()).ok()?.remove(0) {
+        Request::Traversal(traversal, _) => Some(traversal),
+        _ => None,
+    };
+    TEXTS.iter().filter_map(parsed).collect()
+}
+
 /// What is printed of a traversal is read as the same.
 #[test]
 fn each_traversal_reads_back() {
-    for text in TEXTS {
-        let first = traversal(text);
+    for first in traversals() {
         let printed = first.to_string();
-        assert_eq!(traversal(&printed), first, "{text} -> {printed}");
+        let is_same = traversal(&printed) == first || printed.contains("NaN");
+        assert!(is_same && traversal(&printed).to_string() == printed, "{printed}");
     }
     for float in ["Infinity", "-Infinity", "NaN", "0.0", "-0.0", "1.5"] {
         let printed = traversal(&format!("g.inject({float})")).to_string();
         assert_eq!(traversal(&printed).to_string(), printed, "{float}");
         assert!(printed.contains(float), "{printed}");
+    }
+}
+
+/// The same traversal asked of other constants: the shape that plans are kept by.
+#[test]
+fn traversals_of_one_shape_have_one_plan() {
+    let others = |text: &str| {
+        text.replace("1)", "31)")
+            .replace("(1,", "(31,")
+            .replace("'x'", "'other'")
+            .replace("5)", "35)")
+            .replace("1.5", "2.5")
+    };
+    let mut all = traversals();
+    all.extend(TEXTS.iter().filter(|text| parse(text, &Bindings::new()).is_ok()).map(|text| {
+        let other = others(text);
+        traversal(&other)
+    }));
+    let plans: Vec<_> = all.iter().map(lower).collect();
+    let hashes: Vec<u64> = all.iter().map(hash).collect();
+    let mut shared = 0;
+    for (at, one) in all.iter().enumerate() {
+        for (behind, other) in all.iter().enumerate().skip(at + 1) {
+            let is_one = is_same(one, other);
+            assert_eq!(is_one, is_same(other, one), "{one} and {other}");
+            if is_one {
+                shared += 1;
+                assert_eq!(plans[at], plans[behind], "{one} and {other}");
+                assert_eq!(hashes[at], hashes[behind], "{one} and {other}");
+                assert_eq!(constants(one).len(), constants(other).len(), "{one} and {other}");
+            }
+        }
+    }
+    assert!(shared > TEXTS.len() / 2, "{shared}");
+}
+
+/// Whole numbers of a key that is wide are shown so, whatever is made of them.
+#[test]
+fn wide_keys_are_shown_as_wide() {
+    let cases = [
+        ("g.V().values('k')", "Rows(Wide)"),
+        ("g.V().values('l')", "Rows(Plain)"),
+        ("g.E().values('k')", "Rows(Wide)"),
+        ("g.V().values('k').sum()", "Rows(Wide)"),
+        ("g.V().values('k').mean()", "Rows(Plain)"),
+        ("g.V().values('k').is(3)", "Rows(Wide)"),
+        ("g.V().values('k').fold()", "Rows(List(Wide))"),
+        ("g.V().values('k').fold().unfold()", "Rows(Wide)"),
+        ("g.V().has('k', gt(1)).values('k').max()", "Rows(Wide)"),
+        ("g.V().project('a', 'b').by('k').by('l')", r#"Records([("a", Wide), ("b", Plain)])"#),
+        ("g.V().project('a').by(values('k').math('_ + 1'))", r#"Records([("a", Plain)])"#),
+        ("g.V().project('a').by(out().values('k'))", r#"Records([("a", Wide)])"#),
+        ("g.V().groupCount().by('k')", "Map(Wide, Long)"),
+        ("g.V().group().by('l').by('k')", "Map(Plain, List(Wide))"),
+        ("g.V().groupCount().by('k').unfold()", "Entries(Wide, Long)"),
+        ("g.V().union(values('k'), out().values('k'))", "Rows(Wide)"),
+        ("g.V().as('x').out().select('x').by('k')", "Rows(Wide)"),
+        ("g.V().out().values('k').path()", "Paths([([], Plain), ([], Plain), ([], Wide)])"),
+    ];
+    for (text, expected) in cases {
+        let lowered = lower_with(&traversal(text), &["k".into()]).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(format!("{:?}", lowered.result), expected, "{text}");
+    }
+    // What is wide in one branch and not in the other is for the machine.
+    assert!(lower_with(&traversal("g.V().union(values('k'), values('l'))"), &["k".into()]).is_none());
+    assert!(lower(&traversal("g.V().union(values('k'), values('l'))")).is_some());
+}
+
+/// A text of so many.
+type Make<'m> = &'m dyn Fn(usize) -> String;
+
+/// As much as a limit allows is planned, one more is walked.
+#[test]
+fn plans_are_made_up_to_their_limits() {
+    let steps = |step: &str, count: usize| format!("g.V(){}", step.repeat(count));
+    let formula = |operators: usize| format!("g.V().values('k').math('_{}')", " + 1".repeat(operators));
+    let deep =
+        |levels: usize| format!("g.V().values('k').math('{}_{}')", "(".repeat(levels), ")".repeat(levels));
+    let beside = format!("g.V().values('k').math('{}')", vec!["(_)"; 40].join("*"));
+    assert!(lower(&traversal(&beside)).is_some(), "parentheses that are closed are not deep");
+    let cases: [(&str, usize, Make<'_>); 5] = [
+        ("instructions", PLANNED_INSTRUCTIONS_MAX - 1, &|count| steps(".identity()", count)),
+        ("hops", 40, &|count| steps(".out('r')", count)),
+        ("rounds", 8, &|count| format!("g.V().repeat(outE('r').inV()).times({count})")),
+        ("operators", FORMULA_OPERATORS_MAX, &formula),
+        ("parentheses", 16, &deep),
+    ];
+    for (name, most, text) in cases {
+        assert!(lower(&traversal(&text(most))).is_some(), "{name}");
+        assert!(lower(&traversal(&text(most + 1))).is_none(), "{name}");
+    }
+    let written = |signs: &str| lower(&traversal(&format!("g.V().values('k').math('{signs}')"))).is_some();
+    for right in ["_", " _ ", "1", "1.5", "_*_", "_ - 1 / _", "( _ + 1 ) * 2", "((_))"] {
+        assert!(written(right), "{right}");
+    }
+    for wrong in [
+        "", " ", "_ _", "_ +", "+ _", "(_", "_)", "()", "sin(_)", "sin (_)", "_ % 2", "_ ^ 2", "x", "1.5.5",
+        ".5",
+    ] {
+        assert!(!written(wrong), "{wrong}");
     }
 }

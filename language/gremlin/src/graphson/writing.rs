@@ -3,7 +3,7 @@
 //! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
 //! a type of their own, 2 writes them as JSON's.
 
-use crate::object::{Path, Property, VertexProperty, uuid_text};
+use crate::object::{Path, Property, VertexProperty, duration_text, uuid_text};
 use crate::{Elements, Object};
 use std::fmt::{self, Display, Write};
 
@@ -182,8 +182,7 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
                 self.quoted("gx:OffsetDateTime", &text)?;
             }
             Object::Duration(seconds, nanos) => {
-                let fraction = if *nanos > 0 { format!(".{nanos:09}") } else { String::new() };
-                self.quoted("gx:Duration", &format!("PT{seconds}{fraction}S"))?;
+                self.quoted("gx:Duration", &duration_text(*seconds, *nanos))?;
             }
             Object::List(elements) => self.collection("g:List", elements.iter(), Self::object)?,
             Object::Set(elements) => self.collection("g:Set", elements.iter(), Self::object)?,
@@ -411,6 +410,13 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
 fn bare(object: &Object) -> String {
     match object {
         Object::String(text) => text.to_string(),
+        Object::Char(letter) => letter.to_string(),
+        Object::BigInt(number) => number.to_string(),
+        Object::Float(number) => number.to_string(),
+        Object::Double(number) => format!("{number:?}"),
+        Object::BigDecimal(decimal) => decimal_text(decimal.unscaled, decimal.scale),
+        Object::Uuid(uuid) => uuid_text(**uuid),
+        Object::DateTime(instant) => model::temporal::text(&instant.to_value()).unwrap_or_default(),
         other => other.as_long().map_or_else(|| other.to_string(), |number| number.to_string()),
     }
 }

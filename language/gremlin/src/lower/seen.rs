@@ -160,14 +160,14 @@ impl<'t> Lowering<'t> {
         };
         match behind {
             [] => Some(seen),
-            [step] if &*step.name == "math" && !seen.vertex => {
+            [step] if &*step.name == "math" => {
                 let text = one_name(&step.arguments)?;
                 let lacks = seen.lacks;
                 let value =
                     super::formula::formula(&text, &mut |name| (name == "_").then(|| seen.expr.clone()))?;
                 Some(Seen::value(value, Shape::Plain, lacks))
             }
-            [is] if &*is.name == "is" && !seen.vertex => {
+            [is] if &*is.name == "is" => {
                 let test = self.holds(&seen.expr, is.arguments.first()?)?;
                 let kept = Expr::Case { operand: None, arms: vec![(test, seen.expr)], otherwise: None };
                 Some(Seen::value(kept, seen.shape, true))

@@ -218,12 +218,16 @@ impl Parser<'_> {
         }
     }
 
-    /// Is the first thing in the parentheses ahead a predicate?
+    /// Is the first thing in the parentheses ahead a predicate? Another `not` is one if it holds one.
     fn holds_predicate(&self) -> bool {
-        match (self.peek_at(1), self.peek_at(2)) {
-            (Lexeme::Name(name), Lexeme::Mark('.')) => matches!(&**name, "P" | "TextP"),
-            (Lexeme::Name(name), Lexeme::Mark('(')) => Predicate::is_name(name),
-            _ => false,
+        let mut ahead = 1;
+        loop {
+            match (self.peek_at(ahead), self.peek_at(ahead + 1)) {
+                (Lexeme::Name(name), Lexeme::Mark('.')) => return matches!(&**name, "P" | "TextP"),
+                (Lexeme::Name(name), Lexeme::Mark('(')) if &**name == "not" => ahead += 2,
+                (Lexeme::Name(name), Lexeme::Mark('(')) => return Predicate::is_name(name),
+                _ => return false,
+            }
         }
     }
 
