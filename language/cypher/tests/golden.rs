@@ -9,9 +9,12 @@
 //! Set `TANGLEWOOD_BLESS=1` to write what is found into the files, and read the difference as code.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod texts;
+
 use std::path::Path;
 
 use tanglewood_cypher as cypher;
+use texts::{FORMS, REFUSED, TAKEN, WITH_A_HINT};
 
 /// How far a query is taken.
 #[derive(Clone, Copy)]
@@ -52,6 +55,18 @@ fn plan_of(statement: &plan::Statement) -> String {
     if let Some(version) = &statement.as_of {
         let printer = plan::explain::text::Printer { variables: &statement.variables };
         lines.push(format!("as of: {}", printer.expr(version)));
+    }
+    lines.extend(statement.hints.iter().map(|hint| format!("hint: {hint}")));
+    if let Some(batches) = &statement.in_transactions {
+        let (size, on_error) = (&batches.size, &batches.on_error);
+        let (reports, continues) = (batches.reports, batches.continues);
+        lines.push(format!(
+            "in transactions: size {size:?}, {on_error:?}, reports {reports}, continues {continues}"
+        ));
+        for part in [&batches.input, &batches.batch] {
+            let plan::StatementKind::Query { plan, .. } = &part.kind else { continue };
+            operators(plan, &part.variables, 1, &mut lines);
+        }
     }
     if statement.mode != plan::statement::Mode::Run {
         lines.push(format!("mode: {:?}", statement.mode));
@@ -131,10 +146,46 @@ fn run(name: &str, stage: Stage) {
         }
     }
     if bless {
-        std::fs::write(&path, blessed.trim_end().to_string() + "\n").unwrap();
+        let blessed = blessed.trim_end().to_string() + "\n";
+        // Another test reads these files meanwhile.
+        if blessed != text {
+            std::fs::write(&path, blessed).unwrap();
+        }
     } else {
         assert!(failures.is_empty(), "{} cases of {name} differ:\n\n{}", failures.len(), failures.join("\n"));
     }
+}
+
+/// Every text of all files and tables, taken as far as a plan. What each is there for is its tree, or that it is refused; here is what becomes
+/// of it, or its error with code and place.
+#[test]
+fn every_text_has_its_plan_or_its_error() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let files = ["expressions.txt", "patterns.txt", "clauses.txt", "schema.txt", "errors.txt"];
+    let mut queries: Vec<String> =
+        files.iter().flat_map(|name| cases(&read(name))).map(|case| case.query).collect();
+    let tables = [FORMS, REFUSED, TAKEN, WITH_A_HINT];
+    queries.extend(tables.iter().flat_map(|table| table.iter()).map(|query| query.to_string()));
+    let mut told = String::new();
+    for query in queries {
+        // What is printed of it is the same statement.
+        if let Ok(statement) = cypher::parse(&query) {
+            tree(&query, &statement);
+        }
+        let shown = cypher::compile(&query).map(|statement| plan_of(&statement)).unwrap_or_else(|error| {
+            format!("{} at {}..{}\n{}", error.code(), error.span.start, error.span.end, error.render(&query))
+        });
+        let trimmed: Vec<&str> = shown.lines().map(str::trim_end).collect();
+        told.push_str(&format!(">>> {query}\n---\n{}\n\n", trimmed.join("\n")));
+    }
+    if std::env::var_os("TANGLEWOOD_BLESS").is_some() {
+        return std::fs::write(folder.join("every.txt"), told).unwrap();
+    }
+    for (found, expected) in cases(&told).iter().zip(cases(&read("every.txt"))) {
+        assert_eq!((&found.query, &found.expected), (&expected.query, &expected.expected));
+    }
+    assert_eq!(told.len(), read("every.txt").len());
 }
 
 #[test]
