@@ -26,18 +26,66 @@ fn check(name: &str, statement: Statement) {
 }
 
 fn check_with(name: &str, figures: &str, statement: Statement) {
-    let figures = Figures::new(figures);
-    let planned = optimize(statement, &figures).unwrap();
-    let StatementKind::Query { plan, .. } = &planned.kind else {
-        unreachable!("only queries are written here")
-    };
-    let told = explain::render(&planned, &estimates(plan, &figures), None);
+    let own = Figures::new(figures);
+    let (planned, known) = planned(statement.clone(), &own);
+    let mut told = explain::render(&planned, &known, None);
+    told.push_str(&sweep(statement, figures, &line(&planned)));
     let file = format!("{}/tests/plans/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var("TANGLEWOOD_BLESS").is_ok() {
         return std::fs::write(file, told).unwrap();
     }
     let expected = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(told == expected, "{name}: expected\n{expected}\ngot\n{told}");
+}
+
+fn planned(statement: Statement, figures: &Figures) -> (Statement, Vec<f64>) {
+    let planned = optimize(statement, figures).unwrap();
+    let StatementKind::Query { plan, .. } = &planned.kind else {
+        unreachable!("only queries are written here")
+    };
+    let known = estimates(plan, figures);
+    (planned, known)
+}
+
+/// A plan in one line, from its end to its start.
+fn line(planned: &Statement) -> String {
+    let told = explain::render(planned, &[], None);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    told.lines().skip(1).map(words).filter(|line| line != "Unit").collect::<Vec<_>>().join(" < ")
+}
+
+/// What each figure is made.
+const TIMES: [f64; 4] = [0.001, 0.1, 10.0, 1_000.0];
+
+/// Where the plan becomes another one: each figure by itself smaller and larger. Behind it all rows that were estimated, on a scale on which small
+/// ones count too: whatever changes in an estimate shows there.
+fn sweep(statement: Statement, figures: &str, usual: &str) -> String {
+    let mut told = String::from("with other figures\n");
+    let (mut rows, mut count) = (0.0, 0);
+    let all: Vec<(&str, f64)> = figures
+        .split(';')
+        .map(|figure| figure.trim().rsplit_once(' ').unwrap())
+        .map(|(name, figure)| (name, figure.parse().unwrap()))
+        .collect();
+    for (at, (name, figure)) in all.iter().enumerate() {
+        let mut others = Vec::new();
+        for times in TIMES {
+            let changed = all.iter().enumerate().map(|(other, (name, figure))| {
+                format!("{name} {}", if other == at { figure * times } else { *figure })
+            });
+            let changed = Figures::new(&changed.collect::<Vec<_>>().join("; "));
+            let (planned, known) = planned(statement.clone(), &changed);
+            rows += known.iter().map(|rows| rows.max(0.0).ln_1p()).sum::<f64>();
+            count += known.len();
+            let line = line(&planned);
+            if line != usual && others.last() != Some(&line) {
+                told.push_str(&format!("  {name} {}: {line}\n", figure * times));
+            }
+            others.push(line);
+        }
+    }
+    told.push_str(&format!("  estimates {count}: {rows:.4}\n"));
+    told
 }
 
 fn named(var: Var, name: &str) -> Expr {
