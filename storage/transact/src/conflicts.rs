@@ -185,6 +185,9 @@ fn is_empty_range(lower: &Bound<OrderKey>, upper: &Bound<OrderKey>) -> bool {
 mod tests {
     use super::*;
     use model::VertexId;
+    use std::collections::BTreeSet;
+    use std::ops::RangeBounds;
+    use world::chance::Chance;
 
     fn writes(vertices: std::ops::Range<u64>) -> Footprint {
         Footprint { keys: vertices.map(|id| Key::vertex(VertexId(id))).collect(), ..Footprint::default() }
@@ -266,5 +269,127 @@ mod tests {
         conflicts.record(2, Footprint { indexes: true, ..Footprint::default() });
         assert!(conflicts.validate(&searched, 1).is_err());
         assert!(conflicts.validate(&reads(7), 1).is_ok(), "who searched no index does not care");
+    }
+
+    /// The obvious memory: every commit as it was made.
+    struct Commit {
+        place: u64,
+        keys: Vec<u64>,
+        values: Vec<(u32, i64)>,
+        indexes: bool,
+    }
+
+    fn bound(chance: &mut Chance) -> Bound<i64> {
+        let value = chance.below(6) as i64;
+        [Bound::Included(value), Bound::Excluded(value), Bound::Unbounded][chance.index(3)]
+    }
+
+    fn ordered(bound: Bound<i64>) -> Bound<OrderKey> {
+        bound.map(|value| OrderKey(value.into()))
+    }
+
+    /// Random commits, some of them large, judged by this memory and by the list of all of them.
+    #[test]
+    fn the_memory_judges_as_the_list_of_all_commits_does() {
+        let large = LARGE_KEYS_MIN as u64;
+        for seed in 0..60 {
+            let mut chance = Chance::seeded(seed);
+            let (mut conflicts, mut twin, mut floor) = (Conflicts::starting_at(0), Vec::<Commit>::new(), 0);
+            for place in 1..20 {
+                let many = if chance.below(5) == 0 { large - 1 + chance.below(3) } else { chance.below(9) };
+                let start = chance.below(12);
+                let keys: Vec<u64> = (start..start + many).collect();
+                let values = (0..chance.below(3)).map(|_| (chance.below(2) as u32, chance.below(6) as i64));
+                let commit = Commit { place, keys, values: values.collect(), indexes: chance.below(9) == 0 };
+                let footprint = Footprint {
+                    keys: commit.keys.iter().map(|key| Key::vertex(VertexId(*key))).collect(),
+                    index_values: commit
+                        .values
+                        .iter()
+                        .map(|(index, value)| (IndexId(*index), OrderKey((*value).into())))
+                        .collect(),
+                    indexes: commit.indexes,
+                };
+                conflicts.record(place, footprint);
+                twin.push(commit);
+                if chance.below(6) == 0 {
+                    let until = chance.below(place + 1);
+                    conflicts.forget_until(until);
+                    floor = floor.max(until);
+                }
+                is_judged_alike(&mut conflicts, &twin, floor, &mut chance);
+            }
+        }
+    }
+
+    fn is_judged_alike(conflicts: &mut Conflicts, twin: &[Commit], floor: u64, chance: &mut Chance) {
+        let large = LARGE_KEYS_MIN;
+        let kept = || twin.iter().filter(|commit| commit.place > floor);
+        // A key counts where its last small commit is remembered; large commits count as they are.
+        let small: BTreeSet<u64> = kept()
+            .filter(|commit| commit.keys.len() < large)
+            .flat_map(|commit| commit.keys.clone())
+            .collect();
+        let apart: usize =
+            kept().filter(|commit| commit.keys.len() >= large).map(|commit| commit.keys.len()).sum();
+        let values: BTreeSet<(u32, i64)> = kept().flat_map(|commit| commit.values.clone()).collect();
+        assert_eq!(conflicts.len(), small.len() + apart + values.len());
+        let last = twin.last().map_or(0, |commit| commit.place);
+        for _ in 0..12 {
+            let start = chance.below(30);
+            let keys: Vec<u64> = (start..start + chance.below(4)).collect();
+            let ranges: Vec<(u32, Bound<i64>, Bound<i64>)> = (0..chance.below(3))
+                .map(|_| (chance.below(3) as u32, bound(chance), bound(chance)))
+                .collect();
+            let base = chance.below(last + 1);
+            let reads = Inner {
+                keys: keys.iter().map(|key| Key::vertex(VertexId(*key))).collect(),
+                ranges: ranges
+                    .iter()
+                    .map(|(index, lower, upper)| IndexRange {
+                        index: IndexId(*index),
+                        lower: ordered(*lower),
+                        upper: ordered(*upper),
+                    })
+                    .collect(),
+                everything: chance.below(20) == 0,
+            };
+            let later = || twin.iter().filter(|commit| commit.place > base);
+            let searched = |value: &(u32, i64)| {
+                ranges
+                    .iter()
+                    .any(|(index, lower, upper)| *index == value.0 && (*lower, *upper).contains(&value.1))
+            };
+            let looked = !keys.is_empty() || !ranges.is_empty();
+            let is_met = later().any(|commit| {
+                commit.keys.iter().any(|key| keys.contains(key))
+                    || commit.indexes && !ranges.is_empty()
+                    || commit.values.iter().any(searched)
+            });
+            let is_too_old = base < floor && looked;
+            let is_valid = base == last || !(reads.everything || is_too_old || is_met);
+            let judged = conflicts.validate(&reads, base);
+            assert_eq!(judged.is_ok(), is_valid, "{keys:?} {ranges:?} since {base}: {judged:?}");
+        }
+    }
+
+    /// Each pair of bounds against each value, as the standard library has it.
+    #[test]
+    fn ranges_hold_what_lies_between_their_bounds() {
+        let all = |value: i64| [Bound::Included(value), Bound::Excluded(value), Bound::Unbounded];
+        for (low, high) in (0..4).flat_map(|low| (0..4).map(move |high| (low, high))) {
+            for (lower, upper) in all(low).into_iter().flat_map(|lower| all(high).map(|upper| (lower, upper)))
+            {
+                let (own_lower, own_upper) = (ordered(lower), ordered(upper));
+                for value in -1..5 {
+                    let is_in = in_range(&OrderKey(value.into()), &own_lower, &own_upper);
+                    assert_eq!(is_in, (lower, upper).contains(&value), "{value} in {lower:?}, {upper:?}");
+                }
+                let some = (-10..10).any(|value| (lower, upper).contains(&value));
+                let between =
+                    matches!((lower, upper), (Bound::Excluded(a), Bound::Excluded(b)) if a + 1 == b);
+                assert!(is_empty_range(&own_lower, &own_upper) != some || between, "{lower:?}, {upper:?}");
+            }
+        }
     }
 }

@@ -162,11 +162,25 @@ mod tests {
         }
     }
 
+    /// No span is so short or so long that it says none or for ever.
+    #[test]
+    fn every_span_has_a_number_of_its_own_kind() {
+        let number = |span| History::Span(span).number();
+        let micros = |micros| Duration::from_micros(micros);
+        assert_eq!([number(Duration::ZERO), number(Duration::from_nanos(999)), number(micros(1))], [1, 1, 1]);
+        assert_eq!([number(micros(2)), number(micros(u64::MAX - 1))], [2, u64::MAX - 1]);
+        assert_eq!([number(micros(u64::MAX)), number(Duration::MAX)], [u64::MAX - 1; 2]);
+    }
+
     #[test]
     fn moments_are_shown_in_words() {
         let point = Point { place: 7, time_micros: 1_500_000 };
         assert_eq!(point.to_string(), "place 7 (1970-01-01T00:00:01.500Z)");
         assert_eq!(Point::default().to_string(), "the beginning (place 0)");
+        assert_eq!(Point { place: 7, time_micros: 0 }.to_string(), "place 7");
+        assert_eq!(Moment::Place(7).to_string(), "place 7");
+        assert_eq!(Moment::Time(86_400_000_001).to_string(), "1970-01-02T00:00:00.000001Z");
+        assert!(!Moment::Place(6).includes(point) && Moment::Time(1_500_000).includes(point));
         assert!(Moment::Place(7).includes(point) && !Moment::Time(1_499_999).includes(point));
     }
 }

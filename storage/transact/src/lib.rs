@@ -41,7 +41,7 @@ pub use checkpoint::CheckpointReport;
 pub use commit::NAMES_BYTES_ENOUGH;
 pub use durable::{BackupReport, Problem, Report};
 pub use engine::{CommitCounts, Engine};
-pub use error::TransactError;
+pub use error::{SchemaClash, TransactError};
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use history::{History, Moment, Point};
 pub use inspect::{backup, check, restore, without_trace};
