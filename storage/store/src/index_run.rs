@@ -190,10 +190,12 @@ impl IndexRun {
             RunKeys::Int(keys) => keys.len() * 8,
             RunKeys::Text(keys) => keys.heap_bytes(),
             RunKeys::Any(keys) => {
-                let one = |key: &IndexKey| {
-                    key.values().iter().map(|value| 24 + value.heap_bytes()).sum::<usize>() + 8
+                let beside = |key: &IndexKey| match key {
+                    IndexKey::One(_) => 0,
+                    IndexKey::Many(values) => size_of_val::<[Value]>(values),
                 };
-                keys.iter().map(one).sum()
+                let held = |key: &IndexKey| key.values().iter().map(Value::heap_bytes).sum::<usize>();
+                keys.iter().map(|key| size_of::<IndexKey>() + beside(key) + held(key)).sum()
             }
         };
         keys + self.vertices.len() * 4

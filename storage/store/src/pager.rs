@@ -207,3 +207,101 @@ impl std::fmt::Debug for Charge {
         write!(f, "Charge({} bytes)", self.bytes.load(Ordering::Relaxed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page that stays as long as it is marked.
+    struct Page {
+        marks: AtomicUsize,
+        pager: Arc<Pager>,
+        bytes: usize,
+    }
+
+    impl Evict for Page {
+        fn turn(&self) -> Turn {
+            if self.marks.load(Ordering::Relaxed) > 0 {
+                self.marks.fetch_sub(1, Ordering::Relaxed);
+                return Turn::Stays;
+            }
+            self.pager.pages.fetch_sub(self.bytes, Ordering::Relaxed);
+            Turn::Left
+        }
+    }
+
+    fn page(pager: &Arc<Pager>, bytes: usize, marks: usize) -> Arc<Page> {
+        pager.pages.fetch_add(bytes, Ordering::Relaxed);
+        let page = Arc::new(Page { marks: AtomicUsize::new(marks), pager: pager.clone(), bytes });
+        let known: Weak<dyn Evict> = Arc::downgrade(&page) as Weak<dyn Evict>;
+        pager.enter(known);
+        page
+    }
+
+    /// Each share of a budget of 800 bytes, at its bound and one byte beyond.
+    #[test]
+    fn shares_of_the_budget_hold_at_their_bounds() {
+        let pager = Pager::new(Some(800));
+        let versions = Charge::new(&pager, 0);
+        assert_eq!((pager.room(), pager.stored()), (800, 0));
+        assert!(pager.may_pin(400) && !pager.may_pin(401));
+        pager.pinned.store(300, Ordering::Relaxed);
+        assert!(pager.may_pin(100) && !pager.may_pin(101));
+        versions.add(200);
+        assert_eq!(pager.room(), 600);
+        assert!(!pager.may_pin(1) && !pager.wants_checkpoint());
+        versions.add(1);
+        assert!(pager.wants_checkpoint());
+        pager.pages.store(199, Ordering::Relaxed);
+        assert!(!pager.is_pressed());
+        pager.pages.store(200, Ordering::Relaxed);
+        assert!(pager.is_pressed());
+        pager.unstored.store(50, Ordering::Relaxed);
+        assert_eq!((pager.room(), pager.stored()), (549, 150));
+        // However much is taken, pages keep an eighth.
+        versions.add(447);
+        assert_eq!(pager.room(), 102);
+        versions.add(3);
+        assert_eq!(pager.room(), 100);
+        let report = pager.report();
+        assert_eq!((report.page_bytes, report.unstored_bytes, report.version_bytes), (200, 50, 651));
+        assert_eq!((report.budget_bytes, report.total_bytes()), (Some(800), 851));
+        drop(versions);
+        assert_eq!(pager.report().version_bytes, 0);
+    }
+
+    #[test]
+    fn without_a_budget_nothing_is_short() {
+        let pager = Pager::new(None);
+        let _versions = Charge::new(&pager, 1 << 40);
+        pager.pages.store(1 << 40, Ordering::Relaxed);
+        assert!(pager.may_pin(1 << 40) && !pager.wants_checkpoint() && !pager.is_pressed());
+        assert_eq!((pager.has_budget(), pager.report().budget_bytes), (false, None));
+    }
+
+    /// The hand takes marks first, then evicts until there is room, and forgets pages that are gone.
+    #[test]
+    fn the_hand_evicts_what_was_not_read() {
+        let pager = Pager::new(Some(1_000));
+        let read = page(&pager, 400, 1);
+        let other = page(&pager, 400, 0);
+        let gone = page(&pager, 100, 0);
+        pager.pages.fetch_sub(100, Ordering::Relaxed);
+        drop(gone);
+        assert_eq!(pager.report().evictions, 0);
+        let last = page(&pager, 400, 1);
+        assert_eq!((pager.report().evictions, pager.stored()), (1, 800));
+        assert_eq!(read.marks.load(Ordering::Relaxed), 0);
+        assert_eq!(pager.clock.lock().ring.iter().filter(|page| page.upgrade().is_some()).count(), 3 - 1);
+        // All are marked: the first round takes the marks, the second evicts.
+        drop(other);
+        [&read, &last].into_iter().for_each(|page| page.marks.store(1, Ordering::Relaxed));
+        let _new = page(&pager, 400, 1);
+        assert_eq!((pager.report().evictions, pager.stored()), (2, 800));
+        // One that is marked ever again stays; the hand gives up after two rounds.
+        let full = Pager::new(Some(100));
+        let stubborn = page(&full, 400, 1_000);
+        assert_eq!((full.report().evictions, full.stored()), (0, 400));
+        assert_eq!(stubborn.marks.load(Ordering::Relaxed), 1_000 - ROUNDS_MAX);
+    }
+}

@@ -257,3 +257,44 @@ impl Aside<'_> {
         Ok(parts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Held(Mutex<Vec<u8>>);
+
+    impl Spill for Held {
+        fn write(&self, bytes: &[u8]) -> Result<u64, StoreError> {
+            let mut held = self.0.lock().unwrap();
+            held.extend_from_slice(bytes);
+            Ok((held.len() - bytes.len()) as u64)
+        }
+        fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, StoreError> {
+            Ok(self.0.lock().unwrap()[at as usize..at as usize + len].to_vec())
+        }
+    }
+
+    /// What waits takes no more than half of its share, since it may lie there twice while it is sorted; and it is put aside no sooner.
+    #[test]
+    fn arrivals_wait_within_their_share() {
+        let spill = Held::default();
+        let room = Room { bytes: 8 * 64 * size_of::<Arrival>(), spill: &spill };
+        let mut arrivals = Arrivals { room, held: Vec::new(), runs: Vec::new() };
+        for number in 0..1_000_usize {
+            arrivals.push(Arrival { target: 7, source: number as u32, slot: 0 }).unwrap();
+            assert_eq!(arrivals.held.len(), (number + 1) % 32);
+            assert_eq!(arrivals.runs.len(), (number + 1) / 32);
+        }
+    }
+
+    #[test]
+    fn edges_are_counted_with_their_columns() {
+        let column = || (KeyId(0), Column::Any(vec![Value::Null; 3]));
+        let batch = |columns| batch_bytes(&EdgeBatch { pairs: vec![(1, 2); 3], columns });
+        assert_eq!([batch(vec![]), batch(vec![column()]), batch(vec![column(), column()])], [24, 72, 120]);
+    }
+}
