@@ -1,23 +1,13 @@
 //! Columns and batches beside lists of values: what was pushed is what is there, in the form of its type.
 #![allow(clippy::unwrap_used)]
 
+mod random;
+
+use random::Random;
 use std::mem::discriminant;
 use tanglewood_model::column::{LONG_TEXT_BYTES, Texts};
 use tanglewood_model::compare::equivalent;
 use tanglewood_model::{Batch, Column, ColumnBuilder, EdgeId, EdgeRef, Nulls, Value, VertexId};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
-}
 
 const FORMS: u64 = 7;
 

@@ -1,23 +1,10 @@
 //! Sums of floats beside sums of whole numbers with as many digits as it takes.
 #![allow(clippy::unwrap_used)]
 
+mod random;
+
+use random::Random;
 use tanglewood_model::ExactSum;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
 
 /// Digits of 32 bits, the least first, in units of the least float: 2^-1074. They carry when the sum is read.
 struct Digits(Vec<i128>);
@@ -192,5 +179,33 @@ fn whole_numbers_of_any_size_are_not_rounded_first() {
             digits.add_shifted(integer, 1_074);
             check(&sum, &digits, round);
         }
+    }
+}
+
+#[test]
+fn sums_with_infinities_are_those_of_adding_one_by_one() {
+    let mut random = Random(13);
+    for _ in 0..2_000 {
+        let pick = |random: &mut Random| match random.below(8) {
+            0 => f64::INFINITY,
+            1 => f64::NEG_INFINITY,
+            2 => f64::NAN,
+            _ => random.below(1_000) as f64 - 500.0,
+        };
+        let floats: Vec<f64> = (0..1 + random.below(6)).map(|_| pick(&mut random)).collect();
+        // Small whole numbers add up without rounding.
+        let naive: f64 = floats.iter().sum();
+        let mut sum = ExactSum::default();
+        floats.iter().for_each(|float| sum.add(*float));
+        let exact = sum.value();
+        assert!(exact == naive || exact.is_nan() && naive.is_nan(), "{floats:?}: {exact} for {naive}");
+        let mut parts = ExactSum::default();
+        for half in floats.chunks(2) {
+            let mut part = ExactSum::default();
+            half.iter().for_each(|float| part.add(*float));
+            parts.merge(&part);
+        }
+        let merged = parts.value();
+        assert!(merged == naive || merged.is_nan() && naive.is_nan(), "{floats:?}: {merged} for {naive}");
     }
 }

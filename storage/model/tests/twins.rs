@@ -1,6 +1,9 @@
-//! Temporal arithmetic, hashes and sums beside obvious twins.
+//! Temporal arithmetic and hashes beside obvious twins.
 #![allow(clippy::unwrap_used)]
 
+mod random;
+
+use random::Random;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use tanglewood_model::compare::{equivalent, hash_value};
@@ -8,23 +11,7 @@ use tanglewood_model::temporal::between::{between, in_days, in_months, in_second
 use tanglewood_model::temporal::build::{from_map, from_text};
 use tanglewood_model::temporal::truncate::truncate;
 use tanglewood_model::temporal::{Date, Duration, Kind, LocalDateTime, add};
-use tanglewood_model::{ExactSum, LabelId, Map, Value, VertexId};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
+use tanglewood_model::{LabelId, Map, Value, VertexId};
 
 const KINDS: [Kind; 5] = [Kind::Date, Kind::LocalTime, Kind::Time, Kind::LocalDateTime, Kind::DateTime];
 const OF_DATES: [&str; 9] =
@@ -167,61 +154,6 @@ fn values_that_differ_are_told_apart_by_their_hashes() {
     }
     assert!(equivalent(&Value::Int(3), &Value::Float(3.0)));
     assert_eq!(hash(&Value::Int(3)), hash(&Value::Float(3.0)));
-}
-
-#[test]
-fn sums_with_infinities_are_those_of_adding_one_by_one() {
-    let mut random = Random(13);
-    for _ in 0..2_000 {
-        let pick = |random: &mut Random| match random.below(8) {
-            0 => f64::INFINITY,
-            1 => f64::NEG_INFINITY,
-            2 => f64::NAN,
-            _ => random.below(1_000) as f64 - 500.0,
-        };
-        let floats: Vec<f64> = (0..1 + random.below(6)).map(|_| pick(&mut random)).collect();
-        // Small whole numbers add up without rounding.
-        let naive: f64 = floats.iter().sum();
-        let mut sum = ExactSum::default();
-        floats.iter().for_each(|float| sum.add(*float));
-        let exact = sum.value();
-        assert!(exact == naive || exact.is_nan() && naive.is_nan(), "{floats:?}: {exact} for {naive}");
-        let mut parts = ExactSum::default();
-        for half in floats.chunks(2) {
-            let mut part = ExactSum::default();
-            half.iter().for_each(|float| part.add(*float));
-            parts.merge(&part);
-        }
-        let merged = parts.value();
-        assert!(merged == naive || merged.is_nan() && naive.is_nan(), "{floats:?}: {merged} for {naive}");
-    }
-}
-
-#[test]
-fn sums_are_rounded_once_from_the_exact_value() {
-    let mut random = Random(17);
-    for round in 0..4_000 {
-        // Multiples of 2^-60 that fit whole numbers of 128 bits; some cancel.
-        let mut exact = 0_i128;
-        let mut sum = ExactSum::default();
-        let mut parts = ExactSum::default();
-        for at in 0..1 + random.below(12) {
-            let shift = random.below(60) as u32;
-            let mantissa = (random.below(1 << 53) as i64 - (1 << 52)) >> random.below(50);
-            let scaled = i128::from(mantissa) << shift;
-            let times = if at % 3 == 0 && exact != 0 { -1 } else { 1 };
-            let float = times as f64 * (mantissa as f64) * 2_f64.powi(shift as i32 - 60);
-            exact += scaled * times;
-            sum.add(float);
-            let mut part = ExactSum::default();
-            part.add(float);
-            parts.merge(&part);
-        }
-        // A conversion of a whole number rounds to the nearest, ties to even; powers of two change nothing.
-        let wanted = exact as f64 * 2_f64.powi(-60);
-        assert_eq!(sum.value().to_bits(), wanted.to_bits(), "round {round}: {} for {wanted}", sum.value());
-        assert_eq!(parts.value().to_bits(), wanted.to_bits(), "round {round}, merged");
-    }
 }
 
 #[test]
