@@ -62,3 +62,71 @@ fn is_whole(message: &Message) -> bool {
             .iter()
             .all(|learner| *learner != INVALID_ID && !voters.contains(learner))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raft::eraftpb::{Entry, Snapshot};
+
+    /// Entries by index and term, behind index 5 of term 3, in a message of term 7.
+    fn appends(entries: &[(u64, u64)]) -> bool {
+        let mut message = Message { index: 5, log_term: 3, term: 7, ..Message::default() };
+        let entry = |(index, term): &(u64, u64)| Entry { index: *index, term: *term, ..Entry::default() };
+        message.entries = entries.iter().map(entry).collect::<Vec<_>>().into();
+        follow_each_other(&message)
+    }
+
+    #[test]
+    fn entries_follow_each_other_in_index_and_term() {
+        for sound in [&[][..], &[(6, 3)], &[(6, 7)], &[(6, 4), (7, 5)], &[(6, 4), (7, 4), (8, 7)]] {
+            assert!(appends(sound), "{sound:?}");
+        }
+        let unsound = [
+            &[(5, 3)][..],
+            &[(7, 3)],
+            &[(6, 2)],
+            &[(6, 8)],
+            &[(6, 5), (7, 4)],
+            &[(6, 4), (8, 5)],
+            &[(6, 4), (6, 5)],
+            &[(6, 3), (7, 8)],
+        ];
+        for entries in unsound {
+            assert!(!appends(entries), "{entries:?}");
+        }
+    }
+
+    /// A sound snapshot but for what is changed in it, in a message of term 7.
+    fn holds(change: impl FnOnce(&mut Snapshot)) -> bool {
+        let mut message = Message { term: 7, ..Message::default() };
+        let mut snapshot = Snapshot::default();
+        let metadata = snapshot.mut_metadata();
+        (metadata.index, metadata.term) = (9, 4);
+        metadata.mut_conf_state().voters = vec![1, 2];
+        metadata.mut_conf_state().learners = vec![3];
+        change(&mut snapshot);
+        message.set_snapshot(snapshot);
+        is_whole(&message)
+    }
+
+    #[test]
+    fn a_snapshot_has_a_place_a_term_and_members() {
+        assert!(holds(|_| {}));
+        for (index, is_sound) in [(0, false), (1, true), (NUMBER_LARGEST, true), (NUMBER_LARGEST + 1, false)]
+        {
+            assert_eq!(holds(|snapshot| snapshot.mut_metadata().index = index), is_sound, "index {index}");
+        }
+        for (term, is_sound) in [(0, false), (1, true), (7, true), (8, false)] {
+            assert_eq!(holds(|snapshot| snapshot.mut_metadata().term = term), is_sound, "term {term}");
+        }
+        let voters =
+            |voters: Vec<u64>| holds(|snapshot| snapshot.mut_metadata().mut_conf_state().voters = voters);
+        assert!(voters(vec![1]) && !voters(vec![]) && !voters(vec![1, INVALID_ID]) && !voters(vec![1, 3]));
+        let learners = |learners: Vec<u64>| {
+            holds(|snapshot| snapshot.mut_metadata().mut_conf_state().learners = learners)
+        };
+        assert!(learners(vec![]) && !learners(vec![INVALID_ID]) && !learners(vec![3, 2]));
+        assert!(!holds(|snapshot| snapshot.mut_metadata().mut_conf_state().voters_outgoing = vec![1]));
+        assert!(!holds(|snapshot| snapshot.mut_metadata().mut_conf_state().learners_next = vec![4]));
+    }
+}
