@@ -275,7 +275,7 @@ fn a_panic_ends_the_request_that_met_it_and_nothing_else() {
     println!("{met:?}");
     for place in [
         "operator",
-        "operator of a line",
+        "operator of a pipeline",
         "command to an executor",
         "turn of a query",
         "round of an executor",

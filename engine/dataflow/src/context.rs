@@ -3,13 +3,14 @@
 use crate::graph::{Crossing, Edge, Placing};
 use crate::level::{Account, Level};
 use crate::limits::{PLACED_MESSAGES_MAX, SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
-use crate::line::Between;
 use crate::links::Command;
 use crate::local::Here;
+use crate::pipeline::{Host, Mail};
 use crate::station::{Head, Opened, Wish};
 use crate::tablets::{NO_TABLET, TabletNo};
 use crate::tree::ROOT;
 use crate::{Failure, Message, OperatorWaker, Route, Tag};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,8 +23,16 @@ pub struct Context<'a, M: Message> {
 enum Seat<'a, M: Message> {
     /// On an executor.
     Executor(Call<'a, M>),
-    /// In a line on the thread that asks, at this place: outside scopes, alone of its kind.
-    Line(&'a mut Between<M>, usize),
+    /// In a pipeline.
+    Pipeline(InPipeline<'a, M>),
+}
+
+/// A call in a pipeline: alone of its kind, without scopes.
+struct InPipeline<'a, M: Message> {
+    mail: &'a mut Mail<M>,
+    place: usize,
+    /// What the pipeline runs in.
+    host: &'a mut dyn Host,
 }
 
 /// A call on an executor.
@@ -37,8 +46,8 @@ impl<'a, M: Message> Context<'a, M> {
     pub(crate) fn new(here: Here<'a, M>, head: &'a mut Head, until_ns: u64) -> Context<'a, M> {
         Context { seat: Seat::Executor(Call { here, head, until_ns }) }
     }
-    pub(crate) fn in_line(between: &'a mut Between<M>, place: usize) -> Context<'a, M> {
-        Context { seat: Seat::Line(between, place) }
+    pub(crate) fn in_pipeline(mail: &'a mut Mail<M>, place: usize, host: &'a mut dyn Host) -> Context<'a, M> {
+        Context { seat: Seat::Pipeline(InPipeline { mail, place, host }) }
     }
 
     /// Sends on output 0 with the current tag.
@@ -55,8 +64,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn send_to(&mut self, output: usize, message: M) {
         match &mut self.seat {
             Seat::Executor(call) => call.send_to(output, message),
-            Seat::Line(between, place) if output == 0 => between.send(*place, message),
-            Seat::Line(..) => {}
+            Seat::Pipeline(call) => call.mail.send(call.place, output, message),
         }
     }
 
@@ -119,7 +127,15 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn tag(&self) -> Tag {
         match &self.seat {
             Seat::Executor(call) => call.head.tag,
-            Seat::Line(..) => Tag::ROOT,
+            Seat::Pipeline(call) => call.host.tag(),
+        }
+    }
+
+    /// What the host of a pipeline within an operator shares with the pipeline's operators, for the input at hand.
+    pub fn shared(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        match &self.seat {
+            Seat::Executor(_) => None,
+            Seat::Pipeline(call) => call.mail.shared(),
         }
     }
 
@@ -129,7 +145,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn should_yield(&self) -> bool {
         match &self.seat {
             Seat::Executor(call) => call.should_yield(),
-            Seat::Line(between, place) => between.should_yield(*place),
+            Seat::Pipeline(call) => call.mail.should_yield(call.place) || call.host.should_yield(),
         }
     }
 
@@ -137,7 +153,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn is_crowded(&self) -> bool {
         match &self.seat {
             Seat::Executor(call) => call.is_crowded(),
-            Seat::Line(..) => false,
+            Seat::Pipeline(_) => false,
         }
     }
 
@@ -145,7 +161,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn executor(&self) -> usize {
         match &self.seat {
             Seat::Executor(call) => call.here.local.me,
-            Seat::Line(..) => 0,
+            Seat::Pipeline(call) => call.host.executor(),
         }
     }
 
@@ -154,7 +170,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn tablet(&self) -> Option<TabletNo> {
         match &self.seat {
             Seat::Executor(call) => (call.head.tablet != NO_TABLET).then_some(call.head.tablet as usize),
-            Seat::Line(..) => None,
+            Seat::Pipeline(call) => call.host.tablet(),
         }
     }
 
@@ -162,15 +178,17 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn tablets(&self) -> usize {
         match &self.seat {
             Seat::Executor(call) if call.here.shared.executors() > 1 => call.here.shared.placement.len(),
-            _ => 0,
+            Seat::Executor(_) => 0,
+            Seat::Pipeline(call) => call.host.tablets(),
         }
     }
 
     /// Says that of this call's work so much, by any measure, was for a tablet. The call's time counts as those tablets' load, each
     /// by its part.
     pub fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
-        if let Seat::Executor(call) = &mut self.seat {
-            call.here.local.tally.worked_on(tablet, amount);
+        match &mut self.seat {
+            Seat::Executor(call) => call.here.local.tally.worked_on(tablet, amount),
+            Seat::Pipeline(call) => call.host.worked_on(tablet, amount),
         }
     }
 
@@ -178,7 +196,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn executors(&self) -> usize {
         match &self.seat {
             Seat::Executor(call) => call.here.shared.executors(),
-            Seat::Line(..) => 1,
+            Seat::Pipeline(call) => call.host.executors(),
         }
     }
 
@@ -186,7 +204,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn is_home(&self) -> bool {
         match &self.seat {
             Seat::Executor(call) => call.here.local.me == call.here.shared.home,
-            Seat::Line(..) => true,
+            Seat::Pipeline(call) => call.host.is_home(),
         }
     }
 
@@ -203,7 +221,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn close_inputs(&mut self) {
         match &mut self.seat {
             Seat::Executor(call) => call.close_inputs(),
-            Seat::Line(between, place) => between.close_inputs(*place),
+            Seat::Pipeline(call) => call.mail.close_inputs(call.place),
         }
     }
 
@@ -212,8 +230,7 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn waker(&mut self) -> OperatorWaker {
         match &mut self.seat {
             Seat::Executor(call) => call.waker(),
-            // A line is not kept waiting: its query begins anew on the executors.
-            Seat::Line(..) => OperatorWaker(None),
+            Seat::Pipeline(call) => call.host.waker(),
         }
     }
 
@@ -224,7 +241,10 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
         match &mut self.seat {
             Seat::Executor(call) => call.charge(bytes),
-            Seat::Line(between, _) => between.charge(bytes),
+            Seat::Pipeline(call) => {
+                call.mail.charged(call.place, bytes);
+                call.host.charge(bytes)
+            }
         }
     }
 
@@ -232,15 +252,57 @@ impl<'a, M: Message> Context<'a, M> {
     pub fn release(&mut self, bytes: usize) {
         match &mut self.seat {
             Seat::Executor(call) => call.release(bytes),
-            Seat::Line(between, _) => between.release(bytes),
+            Seat::Pipeline(call) => {
+                let bytes = call.mail.released(call.place, bytes);
+                call.host.release(bytes);
+            }
         }
     }
 
     fn call_with_scopes(&mut self) -> &mut Call<'a, M> {
         match &mut self.seat {
             Seat::Executor(call) => call,
-            Seat::Line(..) => panic!("a line has no scopes: its graph has no output that leads into one"),
+            Seat::Pipeline(_) => {
+                panic!("a pipeline has no scopes: its graph has no output that leads into one")
+            }
         }
+    }
+}
+
+/// An operator that has a pipeline within it: what the pipeline's operators ask for, it asks for in their place.
+impl<M: Message> Host for Context<'_, M> {
+    fn should_yield(&self) -> bool {
+        Context::should_yield(self)
+    }
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        Context::charge(self, bytes)
+    }
+    fn release(&mut self, bytes: usize) {
+        Context::release(self, bytes);
+    }
+    fn waker(&mut self) -> OperatorWaker {
+        Context::waker(self)
+    }
+    fn tag(&self) -> Tag {
+        Context::tag(self)
+    }
+    fn executor(&self) -> usize {
+        Context::executor(self)
+    }
+    fn executors(&self) -> usize {
+        Context::executors(self)
+    }
+    fn is_home(&self) -> bool {
+        Context::is_home(self)
+    }
+    fn tablet(&self) -> Option<TabletNo> {
+        Context::tablet(self)
+    }
+    fn tablets(&self) -> usize {
+        Context::tablets(self)
+    }
+    fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
+        Context::worked_on(self, tablet, amount);
     }
 }
 

@@ -13,7 +13,7 @@
 //!       └─ root          any other work, one quota a turn     root.rs
 //! ```
 //!
-//! A small query that is a line of operators need not come here at all: the thread that asks it may run it, see `line`.
+//! The same operators run without tasks in the second driver, `pipeline`: a small query on the thread that asks, a sub-query within an operator.
 //!
 //! Reading order: what users write ([`message`], [`operator`], [`policy`], [`graph`], [`context`], [`waker`]), what they hold ([`runtime`],
 //! [`handle`], [`profile`], [`tablets`]), then the machinery: `wiring` (a checked graph), `query` (what executors share), `level` and `progress`
@@ -81,12 +81,12 @@ mod ends;
 mod executor;
 pub mod ledger;
 mod level;
-mod line;
 mod links;
 mod local;
 mod meter;
 mod output;
 mod pace;
+mod pipeline;
 mod progress;
 mod query;
 mod ready;
@@ -110,9 +110,9 @@ pub use graph::{
 };
 pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
 pub use held::Held;
-pub use line::{Line, Tried};
 pub use message::{Message, Tag};
 pub use operator::{Failure, Flow, Operator, Outcome};
+pub use pipeline::{Pipeline, PipelineGraph, Tried};
 pub use policy::{InterPolicy, IntraPolicy, Member};
 pub use profile::{QueryProgress, ScopeProfile, VertexProfile};
 pub use root::{Root, RootHandle, RootStatus};

@@ -86,10 +86,13 @@ pub const LOOKS_APART_NS: u64 = 2_000;
 
 /// Time a query is tried on the thread that asks it, in nanoseconds: some ten times what telling an executor and hearing from it costs,
 /// so a query that is too long for it has lost a tenth of little, and none is out of reach of a kill for long.
-pub const LINE_NS_MAX: u64 = 200_000;
+pub const PIPELINE_NS_MAX: u64 = 200_000;
 
 /// Batches that a query tried on the thread that asks may answer: what waits for a client elsewhere.
-pub const LINE_BATCHES_MAX: usize = OUTPUT_BATCHES_MAX_DEFAULT;
+pub const PIPELINE_BATCHES_MAX: usize = OUTPUT_BATCHES_MAX_DEFAULT;
+
+/// Messages that wait at a port of a pipeline before those who feed it are no longer called: what was made is used while it is in the cache.
+pub const PIPELINE_MESSAGES_MAX: usize = 1;
 
 /// Queries that may wait for room in their accounts; further ones are refused. Each costs a few kilobytes.
 pub const QUERIES_WAITING_MAX: usize = 16_384;

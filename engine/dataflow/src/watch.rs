@@ -11,7 +11,7 @@
 //! Invariant: the bytes charged are at least those held, and at most [`SLACK_BYTES`] more. Cost: a thread-local counter for each
 //! [`spend`], a clock reading for each [`UNITS_PER_LOOK`] units.
 
-use crate::limits::LINE_NS_MAX;
+use crate::limits::PIPELINE_NS_MAX;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
@@ -318,10 +318,10 @@ impl Watch for Tripwire {
     }
 }
 
-/// Tries work on the thread that asks, for the time that a line of operators gets there. None where that or the bytes do not suffice, or
+/// Tries work on the thread that asks, for the time that a pipeline gets there. None where that or the bytes do not suffice, or
 /// where it panics: then it is to be begun anew on the executors, so it must leave nothing behind.
 pub fn try_here<T>(bytes_max: u64, work: impl FnOnce() -> T) -> Option<T> {
-    let wire = Arc::new(Tripwire::until(monotonic_ns() + LINE_NS_MAX, bytes_max));
+    let wire = Arc::new(Tripwire::until(monotonic_ns() + PIPELINE_NS_MAX, bytes_max));
     let _watched = enter(wire.clone());
     let outcome = caught(work).ok();
     outcome.filter(|_| !wire.is_tripped())

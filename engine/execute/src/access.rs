@@ -85,7 +85,7 @@ pub(crate) struct Environment {
     pub(crate) bytes_max: u64,
 }
 
-/// Where operators find what they share: known when they are compiled, or put there before each run of a line.
+/// Where operators find what they share: known when they are compiled, or put there before each run of a kept pipeline.
 #[derive(Clone)]
 pub(crate) struct Home {
     pub(crate) batch_rows: usize,
@@ -96,7 +96,7 @@ pub(crate) struct Home {
 enum HomePlace {
     Fixed(Arc<Environment>),
     /// Full while a run makes its operators and works.
-    Line(Arc<Mutex<Option<Arc<Environment>>>>),
+    Kept(Arc<Mutex<Option<Arc<Environment>>>>),
 }
 
 impl Home {
@@ -104,26 +104,26 @@ impl Home {
     pub(crate) fn fixed(environment: &Arc<Environment>) -> Home {
         Home { batch_rows: environment.batch_rows, place: HomePlace::Fixed(environment.clone()) }
     }
-    /// Of the operators of a line.
-    pub(crate) fn line(batch_rows: usize) -> Home {
-        Home { batch_rows, place: HomePlace::Line(Arc::default()) }
+    /// Of the operators of a kept pipeline.
+    pub(crate) fn kept(batch_rows: usize) -> Home {
+        Home { batch_rows, place: HomePlace::Kept(Arc::default()) }
     }
     /// The environment of the run that makes operators now.
     pub(crate) fn environment(&self) -> Arc<Environment> {
         match &self.place {
             HomePlace::Fixed(environment) => environment.clone(),
-            HomePlace::Line(place) => {
-                place.lock().clone().expect("a line makes operators only while it runs")
+            HomePlace::Kept(place) => {
+                place.lock().clone().expect("a pipeline makes operators only while it runs")
             }
         }
     }
-    /// Of operators that run in many runs?
-    pub(crate) fn is_line(&self) -> bool {
-        matches!(self.place, HomePlace::Line(_))
+    /// Of a pipeline on the asking thread, which is kept for many runs?
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.place, HomePlace::Kept(_))
     }
-    /// Before a run of a line; `None` after it, so that nothing is held between runs.
+    /// Before a run of a kept pipeline; `None` after it, so that nothing is held between runs.
     pub(crate) fn set(&self, environment: Option<Arc<Environment>>) {
-        if let HomePlace::Line(place) = &self.place {
+        if let HomePlace::Kept(place) = &self.place {
             *place.lock() = environment;
         }
     }
@@ -164,10 +164,6 @@ impl Environment {
     /// The graph as the statement sees it now.
     pub(crate) fn view(&self) -> Snapshot {
         self.view.read().clone()
-    }
-    /// Does the view stay as it is?
-    pub(crate) fn is_reading(&self) -> bool {
-        self.transaction.is_none()
     }
     /// Does the statement see one version of the graph from its beginning to its end?
     pub(crate) fn has_one_view(&self) -> bool {

@@ -13,9 +13,9 @@ use crate::operator::{self, apply::ScopeRows};
 use crate::placement;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Fanning, Here, Leaf, Stage, Step, Stepping, fan_stage, step_stage};
+use crate::turn::{FanOut, Fanning, Here, Leaf, Step, Stepping};
 use dataflow::watch::{self, Limited};
-use dataflow::{Graph, GraphBuilder, Operator, Route, ScopeNo, VertexNo, VertexOptions};
+use dataflow::{Graph, GraphBuilder, Operator, PipelineGraph, Route, ScopeNo, VertexNo, VertexOptions};
 use expression::{Binding, Compiled, Layout, Scope, compile_with};
 use model::{Batch, Value};
 use plan::expr::Name;
@@ -53,13 +53,12 @@ pub(crate) fn statement(
         builder: GraphBuilder::new(),
         snapshot: run.view(),
         run: run.clone(),
-        many_runs: home.is_line(),
+        many_runs: home.is_kept(),
         environment: home,
         executors,
         fixed: RefCell::default(),
         this_run_only: Cell::new(false),
         inside: None,
-        stages: None,
         staged: Vec::new(),
         is_profiled,
         variables: variables as u32,
@@ -98,14 +97,11 @@ pub(crate) struct Inside {
     pub(crate) stated: Option<usize>,
 }
 
-/// Makes a stage of a sub-query that runs within one operator, once for each of that operator's copies.
-pub(crate) type StageMaker = Arc<dyn Fn() -> Box<dyn Stage> + Send + Sync>;
-
-/// A plan node that is a stage within another node's vertex.
+/// A plan node whose operator runs in a pipeline within another node's operator.
 pub(crate) struct Staged {
     pub(crate) node: usize,
     pub(crate) name: String,
-    /// Rows that came out of it, in all its copies.
+    /// Rows that came out of it, in all pipelines.
     pub(crate) rows: Arc<AtomicU64>,
 }
 
@@ -136,10 +132,8 @@ pub(crate) struct Compiler {
     fixed: RefCell<BTreeSet<Name>>,
     this_run_only: Cell<bool>,
     pub(crate) inside: Option<Inside>,
-    /// Operators become stages of one that is being put together, instead of vertices.
-    pub(crate) stages: Option<Vec<StageMaker>>,
     staged: Vec<Staged>,
-    /// Stages count their rows, which executors share, only for PROFILE.
+    /// Pipelines within operators count their rows, which executors share, only for PROFILE.
     is_profiled: bool,
     variables: u32,
     /// Set by an operator that only counts the rows of its input, for the node right below it.
@@ -416,14 +410,35 @@ impl Compiler {
         };
         Stream { vertex, output: 0, layout, parallel, ordered, fans_out: false }
     }
-    /// Where a new stage counts its rows, if it does.
-    pub(crate) fn counted(&mut self, name: &str) -> Option<Arc<AtomicU64>> {
-        if !self.is_profiled || self.stages.is_none() {
-            return None;
-        }
-        let rows: Arc<AtomicU64> = Arc::default();
-        self.staged.push(Staged { node: self.current, name: name.to_string(), rows: rows.clone() });
-        Some(rows)
+    /// Compiles an inner plan, from its argument on, into a graph of its own: for a pipeline within the operator of the node that is compiled.
+    pub(crate) fn inner_pipeline(
+        &mut self,
+        (inner, demand): (&Plan, NodeDemand),
+        (row, argument, ordered): (Var, Layout, bool),
+        required: &VarSet,
+    ) -> Result<(PipelineGraph<Rows>, Layout), ExecuteError> {
+        let around = (std::mem::take(&mut self.builder), std::mem::take(&mut self.nodes));
+        let vertex = self.builder.entry();
+        self.nodes.push(self.current);
+        let argument =
+            Stream { vertex, output: 0, layout: argument, parallel: false, ordered, fans_out: false };
+        let rows = Arc::new(ScopeRows::new(0));
+        let inside = Inside { scope: ScopeNo::ROOT, row, argument, rows, stated: None };
+        let outside = self.inside.replace(inside);
+        self.of_side = demand;
+        let stream = self.plan(inner, required);
+        self.inside = outside;
+        let mut builder = std::mem::replace(&mut self.builder, around.0);
+        let nodes = std::mem::replace(&mut self.nodes, around.1);
+        let stream = stream?;
+        builder.output(stream.vertex);
+        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+        let scoped = || ExecuteError::Plan("a scope stands in a pipeline".to_string());
+        let graph = graph.into_pipeline(self.is_profiled).ok_or_else(scoped)?;
+        let staged = graph.counts().zip(nodes).skip(1);
+        let staged = staged.map(|((name, rows), node)| Staged { node, name: name.to_string(), rows });
+        self.staged.extend(staged);
+        Ok((graph, stream.layout))
     }
     /// Puts a [`Step`] behind its feed.
     pub(crate) fn attach_step<S, F>(&mut self, name: &str, feed: &Feed, layout: Layout, make: F) -> Stream
@@ -431,12 +446,6 @@ impl Compiler {
         S: Step + 'static,
         F: Fn() -> S + Send + Sync + 'static,
     {
-        let rows = self.counted(name);
-        if let Some(stages) = &mut self.stages {
-            self.placed_by = None;
-            stages.push(Arc::new(move || step_stage(make(), rows.as_ref())));
-            return stage_stream(feed, layout);
-        }
         let environment = self.environment.clone();
         self.attach(name, feed, layout, move || Stepping { step: make(), here: Here::new(&environment) })
     }
@@ -457,23 +466,9 @@ impl Compiler {
         new.iter().for_each(|variable| {
             layout.push(*variable);
         });
-        let rows = self.counted(name);
         let demand = self.demand_port(&feed.layout());
-        if let Some(stages) = &mut self.stages {
-            self.placed_by = None;
-            stages.push(Arc::new(move || fan_stage(make(), carry.clone(), demand.clone(), rows.as_ref())));
-            return stage_stream(feed, layout);
-        }
         let environment = self.environment.clone();
         let make = move || Fanning::new(make(), Here::new(&environment), carry.clone(), demand.clone());
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
-    }
-}
-
-/// What comes out of a stage: no vertex of its own, but rows of a layout.
-pub(crate) fn stage_stream(feed: &Feed, layout: Layout) -> Stream {
-    match feed {
-        Feed::Rows(stream) => Stream { layout, ..stream.clone() },
-        Feed::Unit => unreachable!("a sub-query within an operator starts from its argument"),
     }
 }

@@ -9,7 +9,8 @@
 //! demand ends an outer row when it has enough. Cost: one look at a counter for each row of input.
 
 use crate::operator::apply::ScopeRows;
-use dataflow::Tag;
+use crate::rows::Rows;
+use dataflow::{Context, Tag};
 use model::{Batch, Column};
 use plan::{Plan, Wanted};
 use std::sync::Arc;
@@ -176,18 +177,18 @@ impl DemandPort {
         }
         self.begin_anew();
     }
-    /// A batch of so many rows begins in a scope instance.
-    pub(crate) fn enter(&mut self, executor: usize, tag: Tag, rows: usize) {
+    /// A batch of so many rows begins.
+    pub(crate) fn enter(&mut self, context: &Context<'_, Rows>, rows: usize) {
         let Some(by_row) = &mut self.by_row else { return };
-        if by_row.demand.is_none() {
-            by_row.demand = by_row.counters.as_ref().map(|counters| counters.of(executor, tag));
+        match &by_row.counters {
+            Some(counters) if by_row.demand.is_none() => {
+                by_row.demand = Some(counters.of(context.executor(), context.tag()));
+            }
+            Some(_) => {}
+            None => {
+                by_row.demand = context.shared().and_then(|shared| shared.clone().downcast().ok());
+            }
         }
-        self.begin_rows(rows);
-    }
-    /// A batch of so many rows begins in a stage, with the counters of its sub-query.
-    pub(crate) fn enter_stage(&mut self, demand: Option<&Arc<RowDemand>>, rows: usize) {
-        let Some(by_row) = &mut self.by_row else { return };
-        by_row.demand = demand.cloned();
         self.begin_rows(rows);
     }
     fn begin_rows(&mut self, rows: usize) {

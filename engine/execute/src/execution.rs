@@ -1,4 +1,4 @@
-//! Starting a statement: bind, compile, submit; or, a small one, run it here by a line kept from before ([`Ready`]).
+//! Starting a statement: bind, compile, submit; or, a small one, run it here by a pipeline kept from before ([`Ready`]).
 
 mod credit;
 mod prepared;

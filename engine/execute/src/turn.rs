@@ -1,17 +1,16 @@
 //! The few shapes that operators have, and what they may ask for while they run.
 //!
 //! A [`Step`] turns one batch into one. A [`FanOut`] turns each row into any number of rows, and can be left and re-entered in the
-//! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape is adapted to the dataflow runtime
-//! once, here; an operator's own file holds only what is its own. The first two can also be a [`Stage`] within another operator.
+//! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape becomes an operator of the dataflow runtime
+//! once, here; an operator's own file holds only what is its own. Which driver calls the operator, nobody here knows.
 
 use crate::access::{Environment, Home};
-use crate::demand::{DemandPort, RowDemand};
+use crate::demand::DemandPort;
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
 use expression::{Compiled, Scope};
 use model::{Batch, Column, Value};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
 
 /// What an operator does may fail in many ways; the result stream sorts them out.
@@ -73,7 +72,7 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
         Ok(Flow::Ready)
     }
     fn recycle(&mut self) -> bool {
-        self.step.is_fresh() && self.here.environment.is_reading()
+        self.step.is_fresh() && self.here.environment.has_one_view()
     }
 }
 
@@ -145,47 +144,34 @@ impl Turn<'_, '_> {
     }
 }
 
-/// A [`FanOut`] at work on a batch: collects the rows that it fills, and what is kept of the input.
-struct Filling<F> {
+/// Runs a [`FanOut`]: collects the rows that it fills, and what is kept of the input.
+pub(crate) struct Fanning<F> {
     fan: F,
+    here: Here,
     carry: Arc<[usize]>,
+    demand: DemandPort,
     current: Option<Batch>,
     rows: Vec<u32>,
 }
 
-impl<F: FanOut> Filling<F> {
-    fn new(fan: F, carry: Arc<[usize]>) -> Filling<F> {
-        Filling { fan, carry, current: None, rows: Vec::new() }
-    }
-    fn begin(&mut self, batch: Batch, here: &mut Here) -> Try<()> {
-        self.fan.begin(&batch, here)?;
-        self.current = Some(batch);
-        Ok(())
-    }
-    /// Forgets what it was at; true if it may then begin again.
-    fn drop_work(&mut self) -> bool {
-        self.current = None;
-        self.rows.clear();
-        self.fan.recycle()
+impl<F: FanOut> Fanning<F> {
+    /// `carry`: the columns of the input that are kept.
+    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, demand: DemandPort) -> Fanning<F> {
+        Fanning { fan, here, carry, demand, current: None, rows: Vec::new() }
     }
     /// A slice of work: rows, once there are as many as are handed on together or no more come, and whether the batch is exhausted.
-    fn slice(
-        &mut self,
-        demand: &mut DemandPort,
-        here: &mut Here,
-        context: &mut Context<'_, Rows>,
-    ) -> Try<(Option<Batch>, Progress)> {
+    fn slice(&mut self, context: &mut Context<'_, Rows>) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
-        let batch_rows = here.environment.batch_rows;
-        let rows_max = demand.piece(self.rows.len(), batch_rows);
-        let progress = if demand.is_over() {
+        let batch_rows = self.here.environment.batch_rows;
+        let rows_max = self.demand.piece(self.rows.len(), batch_rows);
+        let progress = if self.demand.is_over() {
             Progress::Done
         } else {
-            let mut turn = Turn { here, context, demand: Some(&mut *demand) };
+            let mut turn = Turn { here: &mut self.here, context, demand: Some(&mut self.demand) };
             self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?
         };
         let is_whole =
-            self.rows.len() >= rows_max || progress == Progress::Done || demand.is_eager(batch_rows);
+            self.rows.len() >= rows_max || progress == Progress::Done || self.demand.is_eager(batch_rows);
         let output = (is_whole && !self.rows.is_empty()).then(|| {
             let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));
@@ -196,135 +182,10 @@ impl<F: FanOut> Filling<F> {
         }
         Ok((output, progress))
     }
-}
-
-/// An operator of a line that runs within another operator: batches are put in, and slices of work taken out.
-pub(crate) trait Stage: Send {
-    /// A new batch, once the one before is exhausted; in a test, `demand` tells of which outer rows something is wanted.
-    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()>;
-    /// A slice of work: rows, if there are any, and whether the batch is exhausted.
-    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)>;
-    /// Drops what it is at; true if it may then begin again. What [`charged`](Self::charged) falls by, the caller gives back.
-    fn drop_work(&mut self) -> bool;
-    /// Bytes that are charged for what it holds.
-    fn charged(&self) -> usize {
-        0
-    }
-}
-
-/// A [`FanOut`] as a stage.
-struct FanStage<F> {
-    filling: Filling<F>,
-    demand: DemandPort,
-}
-
-impl<F: FanOut> Stage for FanStage<F> {
-    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
-        self.demand.enter_stage(demand, batch.len());
-        self.filling.begin(batch, here)
-    }
-    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        let batch_rows = turn.here.environment.batch_rows;
-        let outcome = self.filling.slice(&mut self.demand, turn.here, turn.context)?;
-        if outcome.0.is_some() {
-            self.demand.handed_on(batch_rows);
-        }
-        Ok(outcome)
-    }
-    fn drop_work(&mut self) -> bool {
-        self.filling.drop_work()
-    }
-    fn charged(&self) -> usize {
-        self.filling.fan.charged()
-    }
-}
-
-/// A stage of rows that fan out; counts them where told to.
-pub(crate) fn fan_stage<F: FanOut + 'static>(
-    fan: F,
-    carry: Arc<[usize]>,
-    demand: DemandPort,
-    rows: Option<&Arc<AtomicU64>>,
-) -> Box<dyn Stage> {
-    counted(FanStage { filling: Filling::new(fan, carry), demand }, rows)
-}
-
-/// The stage, and where it is asked for, that it is counted how many rows come out of it.
-pub(crate) fn counted<S: Stage + 'static>(stage: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
-    match rows {
-        Some(rows) => Box::new(Counted { stage, rows: rows.clone() }),
-        None => Box::new(stage),
-    }
-}
-
-/// A stage of which it is counted how many rows come out.
-struct Counted<S> {
-    stage: S,
-    rows: Arc<AtomicU64>,
-}
-
-impl<S: Stage> Stage for Counted<S> {
-    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
-        self.stage.begin(batch, demand, here)
-    }
-    fn drop_work(&mut self) -> bool {
-        self.stage.drop_work()
-    }
-    fn charged(&self) -> usize {
-        self.stage.charged()
-    }
-    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        let (rows, progress) = self.stage.slice(turn)?;
-        if let Some(rows) = &rows {
-            self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        }
-        Ok((rows, progress))
-    }
-}
-
-/// A [`Step`] as a stage.
-struct StepStage<S> {
-    step: S,
-    waiting: Option<Batch>,
-}
-
-impl<S: Step> Stage for StepStage<S> {
-    fn begin(&mut self, batch: Batch, _: Option<&Arc<RowDemand>>, _: &mut Here) -> Try<()> {
-        self.waiting = Some(batch);
-        Ok(())
-    }
-    fn drop_work(&mut self) -> bool {
-        self.waiting = None;
-        self.step.is_fresh()
-    }
-    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        let Some(batch) = self.waiting.take() else { return Ok((None, Progress::Done)) };
-        let output = self.step.step(0, batch, turn.here)?;
-        Ok(((!output.is_empty()).then_some(output), Progress::Done))
-    }
-}
-
-/// A stage of one batch for one batch, likewise.
-pub(crate) fn step_stage<S: Step + 'static>(step: S, rows: Option<&Arc<AtomicU64>>) -> Box<dyn Stage> {
-    counted(StepStage { step, waiting: None }, rows)
-}
-
-/// Runs a [`FanOut`].
-pub(crate) struct Fanning<F> {
-    filling: Filling<F>,
-    here: Here,
-    demand: DemandPort,
-}
-
-impl<F: FanOut> Fanning<F> {
-    /// `carry`: the columns of the input that are kept.
-    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, demand: DemandPort) -> Fanning<F> {
-        Fanning { filling: Filling::new(fan, carry), here, demand }
-    }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let batch_rows = self.here.environment.batch_rows;
-        while self.filling.current.is_some() {
-            let (output, progress) = self.filling.slice(&mut self.demand, &mut self.here, context)?;
+        while self.current.is_some() {
+            let (output, progress) = self.slice(context)?;
             let mut asks = false;
             if let Some(output) = output {
                 context.send(Rows(output));
@@ -346,8 +207,9 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        self.demand.enter(context.executor(), context.tag(), batch.len());
-        self.filling.begin(batch, &mut self.here)?;
+        self.demand.enter(context, batch.len());
+        self.fan.begin(&batch, &mut self.here)?;
+        self.current = Some(batch);
         self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
@@ -355,9 +217,11 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
     }
     fn recycle(&mut self) -> bool {
         self.demand.recycle();
+        self.current = None;
+        self.rows.clear();
         // All that was charged has been given back: what is kept for later rows would be held without a charge.
-        let serves = self.filling.drop_work() && self.filling.fan.charged() == 0;
-        serves && self.here.environment.is_reading()
+        let serves = self.fan.recycle() && self.fan.charged() == 0;
+        serves && self.here.environment.has_one_view()
     }
 }
 

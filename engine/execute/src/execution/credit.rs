@@ -1,6 +1,6 @@
 //! Is a plan tried on the thread that asks, before executors hear of it?
 //!
-//! Idea: a plan that only follows a line from looked-up vertices is usually over in microseconds, but a hub or a long list may be
+//! Idea: a plan that only walks a few steps from looked-up vertices is usually over in microseconds, but a hub or a long list may be
 //! met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
 //! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
 //! can be rolled back. Cost: one relaxed counter a run.
@@ -38,7 +38,7 @@ impl Credit {
             StatementKind::Query { plan, .. } => {
                 statement.mode != Mode::Profile
                     && statement.in_transactions.is_none()
-                    && is_short_line(plan, false)
+                    && is_short(plan, false)
             }
             _ => false,
         };
@@ -61,47 +61,46 @@ impl Credit {
     }
 }
 
-/// Look-ups, steps and short walks, what is made of their rows and written for them, and sub-queries of that kind; no scan, no join.
+/// Look-ups, steps and short walks, what is made of their rows and written for them, unions and sub-queries of that kind; no scan, no join.
 ///
 /// `few` says that the first rows are usually enough.
-fn is_short_line(plan: &Plan, few: bool) -> bool {
-    let (mut next, mut few) = (Some(plan), few);
-    while let Some(plan) = next {
-        few = match plan {
+fn is_short(plan: &Plan, few: bool) -> bool {
+    let mut left = vec![(plan, few)];
+    while let Some((plan, few)) = left.pop() {
+        let few = match plan {
             Plan::Limit(_) => true,
             // These have seen all rows before they hand on the first.
             Plan::Sort(_) | Plan::Aggregate(_) => false,
             _ => few,
         };
         let hops_max = if few { HOPS_MAX_FEW } else { HOPS_MAX };
-        let is_short = matches!(
-            plan,
+        match plan {
             Plan::Unit
-                | Plan::Argument(_)
-                | Plan::SeekVertices(_)
-                | Plan::SeekEdges(_)
-                | Plan::SeekIds(_)
-                | Plan::Expand(_)
-                | Plan::Filter(_)
-                | Plan::Extend(_)
-                | Plan::Project(_)
-                | Plan::Aggregate(_)
-                | Plan::Distinct(_)
-                | Plan::Sort(_)
-                | Plan::Skip(_)
-                | Plan::Limit(_)
-                | Plan::Unwind(_)
-                | Plan::Create(_)
-                | Plan::Set(_)
-                | Plan::Delete(_)
-        ) || is_listing(plan)
-            || matches!(plan, Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max))
-            || matches!(plan, Plan::Apply(node) if node.is_inline() && is_short_line(&node.inner, is_test(&node.kind)))
-            || matches!(plan, Plan::Merge(node) if node.is_inline() && is_short_line(&node.inner, false));
-        if !is_short {
-            return false;
+            | Plan::Argument(_)
+            | Plan::SeekVertices(_)
+            | Plan::SeekEdges(_)
+            | Plan::SeekIds(_)
+            | Plan::Expand(_)
+            | Plan::Filter(_)
+            | Plan::Extend(_)
+            | Plan::Project(_)
+            | Plan::Aggregate(_)
+            | Plan::Distinct(_)
+            | Plan::Sort(_)
+            | Plan::Skip(_)
+            | Plan::Limit(_)
+            | Plan::Unwind(_)
+            | Plan::Create(_)
+            | Plan::Set(_)
+            | Plan::Delete(_) => {}
+            Plan::CallProcedure(call) if is_listing(&call.name) => {}
+            Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max) => {}
+            Plan::Apply(node) if node.is_inline() => left.push((&node.inner, is_test(&node.kind))),
+            Plan::Merge(node) if node.is_inline() => left.push((&node.inner, false)),
+            Plan::Union(node) => left.extend([(&node.left, few), (&node.right, few)]),
+            _ => return false,
         }
-        next = plan.input();
+        left.extend(plan.input().map(|input| (input, few)));
     }
     true
 }
@@ -112,8 +111,16 @@ fn is_test(kind: &ApplyKind) -> bool {
 }
 
 /// What lists queries and tenants answers also where all the asker's places are taken.
-fn is_listing(plan: &Plan) -> bool {
-    matches!(plan, Plan::CallProcedure(call) if ["show queries", "show standing queries", "show tenants", "show transactions", "show users", "show current user"].contains(&&*call.name))
+fn is_listing(name: &str) -> bool {
+    let listings = [
+        "show queries",
+        "show standing queries",
+        "show tenants",
+        "show transactions",
+        "show users",
+        "show current user",
+    ];
+    listings.contains(&name)
 }
 
 #[cfg(test)]
@@ -129,13 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn only_lines_from_looked_up_vertices_are_tried() {
+    fn only_short_walks_from_looked_up_vertices_are_tried() {
         for text in [
             "RETURN 1",
             "UNWIND [1, 2] AS x RETURN sum(x)",
             "UNWIND [2, 1] AS x RETURN x LIMIT 1",
             "CREATE (n {x: 1})",
             "UNWIND [1, 2] AS x CREATE (n {x: x}) SET n.y = 2 RETURN n",
+            "RETURN 1 AS x UNION RETURN 2 AS x",
+            "CREATE (n) RETURN n.x AS x UNION ALL UNWIND [1, 2] AS x RETURN x",
         ] {
             assert!(credit(text).is_due(), "{text}");
         }
@@ -143,7 +152,7 @@ mod tests {
             "MATCH (n) RETURN n",
             "MERGE (n {x: 1})",
             "PROFILE RETURN 1",
-            "RETURN 1 AS x UNION RETURN 2 AS x",
+            "RETURN 1 AS x UNION MATCH (n) RETURN n AS x",
             "SHOW INDEXES",
         ] {
             assert!(!credit(text).is_due(), "{text}");

@@ -1,11 +1,11 @@
-//! A statement that is asked again and again: its line of operators is compiled once and kept, each run brings its own view, transaction
+//! A statement that is asked again and again: its pipeline is compiled once and kept, each run brings its own view, transaction
 //! and parameters.
 //!
-//! Idea: most of what a small query costs is becoming a graph, not running it. A kept line is bound to names and indexes, so it holds the
+//! Idea: most of what a small query costs is becoming a graph, not running it. A kept pipeline is bound to names and indexes, so it holds the
 //! catalogue it was compiled by; a snapshot with another catalogue compiles anew. Parameters are read at run time, but for the few that
-//! decided what was compiled (a LIMIT, the list of an IN): a line serves only who gives them the same values.
+//! decided what was compiled (a LIMIT, the list of an IN): a pipeline serves only who gives them the same values.
 //!
-//! Invariant: a line is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`LINES_KEPT_MAX`] lines a
+//! Invariant: a pipeline is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`PIPELINES_KEPT_MAX`] pipelines a
 //! statement, one lock to take one and one to put it back.
 
 use super::{Effects, ExecuteOptions, environment};
@@ -14,7 +14,7 @@ use crate::access::{Access, Environment, Home};
 use crate::compile;
 use crate::result::ResultStream;
 use crate::rows::Rows;
-use dataflow::{Line, Tried};
+use dataflow::{Pipeline, Tried};
 use expression::Parameters;
 use model::Value;
 use parking_lot::Mutex;
@@ -23,8 +23,8 @@ use plan::{Plan, Statement, StatementKind};
 use std::sync::Arc;
 use store::{Catalog, Snapshot};
 
-/// Lines kept of one statement: as many threads as may be running it at once on a machine of some size; more compile their own.
-pub const LINES_KEPT_MAX: usize = 32;
+/// Pipelines kept of one statement: as many threads as may be running it at once on a machine of some size; more compile their own.
+pub const PIPELINES_KEPT_MAX: usize = 32;
 
 /// What is known of a statement before it starts.
 pub struct Ready {
@@ -32,12 +32,12 @@ pub struct Ready {
     pub(super) effects: Effects,
     /// How sources of searched paths are shared out, where the text says so; or what it says that is no policy.
     dispatch: Result<Option<paths::DispatchPolicy>, String>,
-    lines: Mutex<Vec<Kept>>,
+    pipelines: Mutex<Vec<Kept>>,
 }
 
-/// A compiled line, and what it is right for.
+/// A compiled pipeline, and what it is right for.
 struct Kept {
-    line: Line<Rows>,
+    pipeline: Pipeline<Rows>,
     home: Home,
     catalog: Catalog,
     /// Parameters that decided what was compiled.
@@ -89,7 +89,7 @@ impl Ready {
         let hint = statement.hints.iter().find_map(|hint| hint.strip_prefix(plan::statement::RECURSIVE));
         let dispatch = hint.map(|policy| policy.parse().map_err(|()| policy.to_string())).transpose();
         let effects = Effects { writes: statement.writes(), deletes };
-        Ready { titles, effects, dispatch, lines: Mutex::default() }
+        Ready { titles, effects, dispatch, pipelines: Mutex::default() }
     }
 
     /// How sources of searched paths are shared out, where the text says so.
@@ -106,7 +106,7 @@ impl Ready {
     }
 
     /// Tries the statement on this thread: right for one that is likely to be over in no time. None if it is not for here: too long, too
-    /// large, or not a line of operators. Of a statement that writes, the caller rolls back the transaction then.
+    /// large, or with scopes. Of a statement that writes, the caller rolls back the transaction then.
     ///
     /// # Errors
     /// As [`Execution::start`](super::Execution::start).
@@ -120,7 +120,7 @@ impl Ready {
         let run = environment(access, parameters.clone(), options, (self.effects, self.dispatch()?));
         let Some(mut kept) = self.take(statement, &run)? else { return Ok(None) };
         kept.home.set(Some(run.clone()));
-        let tried = kept.line.run(options.bytes_max);
+        let tried = kept.pipeline.run(options.bytes_max);
         kept.home.set(None);
         self.put_back(kept);
         let outcome = match tried {
@@ -131,16 +131,16 @@ impl Ready {
         Ok(Some(ResultStream::of_done(outcome, self.titles.clone(), run)))
     }
 
-    /// A line for this run, kept or compiled now.
+    /// A pipeline for this run, kept or compiled now.
     fn take(&self, statement: &Statement, run: &Arc<Environment>) -> Result<Option<Kept>, ExecuteError> {
         let (snapshot, parameters) = (run.view(), &run.request.parameters);
-        let mut lines = self.lines.lock();
-        if let Some(at) = lines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
-            return Ok(Some(lines.swap_remove(at)));
+        let mut pipelines = self.pipelines.lock();
+        if let Some(at) = pipelines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
+            return Ok(Some(pipelines.swap_remove(at)));
         }
-        drop(lines);
+        drop(pipelines);
         let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
-        let home = Home::line(run.batch_rows);
+        let home = Home::kept(run.batch_rows);
         let variables = statement.variables.len();
         let compiled = compile::statement(plan, columns, variables, run, home.clone(), 1, false)?;
         let fixed = compiled.fixed.map(|names| {
@@ -148,19 +148,20 @@ impl Ready {
             values.filter_map(|(name, value)| Some((name, value?))).collect()
         });
         let catalog = snapshot.catalog().clone();
-        let kept =
-            |line| Kept { line, home, catalog, is_kept: fixed.is_some(), fixed: fixed.unwrap_or_default() };
-        Ok(compiled.graph.into_line().map(kept))
+        let Some(graph) = compiled.graph.into_pipeline(false) else { return Ok(None) };
+        let pipeline = Pipeline::new(&Arc::new(graph));
+        let (is_kept, fixed) = (fixed.is_some(), fixed.unwrap_or_default());
+        Ok(Some(Kept { pipeline, home, catalog, fixed, is_kept }))
     }
 
     fn put_back(&self, kept: Kept) {
         if !kept.is_kept {
             return;
         }
-        let mut lines = self.lines.lock();
-        if lines.len() >= LINES_KEPT_MAX {
-            lines.remove(0);
+        let mut pipelines = self.pipelines.lock();
+        if pipelines.len() >= PIPELINES_KEPT_MAX {
+            pipelines.remove(0);
         }
-        lines.push(kept);
+        pipelines.push(kept);
     }
 }

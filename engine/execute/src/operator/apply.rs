@@ -180,7 +180,7 @@ impl ApplyOpen {
 impl Intake for ApplyOpen {
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         if !self.plan.eager {
-            self.demand.enter(context.executor(), context.tag(), batch.len());
+            self.demand.enter(context, batch.len());
             let batch = match self.demand.wanted_rows(&batch) {
                 Some(wanted) if batch.width() > 0 => batch.select(wanted),
                 _ => batch,

@@ -127,10 +127,10 @@ pub(crate) fn compile(
     let new = node.yields.iter().map(|(_, variable)| *variable);
     let read = required.clone().without(new).reading(&node.arguments);
     let mut feed = compiler.feed(&node.input, &read)?;
-    // A line has one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
+    // The asking thread is one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
     let is_alone = compiler.executors == 1
         || compiler.inside.is_some()
-        || compiler.environment.is_line()
+        || compiler.environment.is_kept()
         || matches!(&feed, Feed::Rows(stream) if stream.ordered);
     if let (Feed::Unit, false) = (&feed, is_alone) {
         // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.

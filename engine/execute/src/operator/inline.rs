@@ -1,43 +1,43 @@
-//! Inline: a sub-query that is a line of operators, run within one operator ([`plan::algebra::Apply::is_inline`]).
+//! Inline: a sub-query that is a pipeline, run within one operator ([`plan::algebra::Apply::is_inline`]).
 //!
 //! ```text
-//!   outer batch ─ number its rows ─► stage ─► stage ─► … ─► count by number, join back ─► rows
+//!   outer batch ─ number its rows ─► operator ─► operator ─► … ─► count by number, join back ─► rows
 //! ```
 //!
-//! The stages are the inner plan's own operators ([`stages`]). At the end of an outer batch it is known which of its rows had none: an
-//! OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is over with them once each has its
-//! first inner row: what a scope instance is, without one. It may itself be a stage of a line around it. Invariant: stages keep the order of
+//! The operators are the inner plan's own, driven by a pipeline ([`subquery`]). At the end of an outer batch it is known which of its rows had
+//! none: an OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is over with them once each
+//! has its first inner row: what a scope instance is, without one. It may itself stand in a pipeline. Invariant: a pipeline keeps the order of
 //! rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Rows that give a count, a test or a list the
 //! same are answered once ([`memo`]). Cost: a column of numbers and a counter for each outer row; no scope, no instance.
 
 use crate::ExecuteError;
 use crate::columns::piece;
-use crate::compile::{Compiler, stage_stream};
+use crate::compile::Compiler;
 use crate::demand::{DemandPort, NodeDemand, RowDemand, Stated, number};
 use crate::liveness::VarSet;
 use crate::operator::apply::{added, inner_demand};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Stage, Try, Turn, counted};
-use dataflow::{Context, Flow, Operator, Outcome};
+use crate::turn::{Here, Try};
+use dataflow::{Context, Flow, Operator, Outcome, Pipeline};
 use model::{Batch, Column, Nulls, Value};
 use plan::algebra::{Apply, ApplyKind};
 use std::ops::Range;
 use std::sync::Arc;
 
 mod memo;
-mod stages;
+mod subquery;
 
 use memo::{Answer, Memo};
-pub(crate) use stages::{Line, Stages};
+pub(crate) use subquery::SubQuery;
 
 struct Inlining {
     kind: ApplyKind,
-    line: Line,
+    inner: SubQuery,
     /// Outer columns that are kept.
     carry: Arc<[usize]>,
     /// Inner columns that are added, or the one that is collected.
-    inner: Vec<usize>,
+    columns: Vec<usize>,
     /// Outer rows must come out in their order.
     ordered: bool,
     /// The first inner row of each outer row is enough, and ends the work for it.
@@ -52,15 +52,16 @@ struct Inlining {
 
 struct Inline {
     plan: Arc<Inlining>,
-    stages: Stages,
+    here: Here,
+    pipeline: Pipeline<Rows>,
     /// What came, and how many of its rows were begun: where few may be enough, they are taken in pieces.
     input: Option<(Batch, usize)>,
     outer: Option<Batch>,
-    /// The outer rows that the stages are at: so many from here on; those before have their answers.
+    /// The outer rows that the pipeline is at: so many from here on; those before have their answers.
     at: Range<usize>,
     /// Of those of a test that are taken together, how many have none yet.
     unanswered: usize,
-    /// Of which of them an answer is wanted, for the stages.
+    /// Of which of them an answer is wanted, for the inner operators.
     answers: Option<Arc<RowDemand>>,
     /// The demand for its own rows.
     demand: DemandPort,
@@ -80,9 +81,10 @@ struct Inline {
 }
 
 impl Inline {
-    fn new(plan: Arc<Inlining>, demand: DemandPort) -> Inline {
+    fn new(plan: Arc<Inlining>, here: Here, demand: DemandPort) -> Inline {
         Inline {
-            stages: plan.line.stages(),
+            here,
+            pipeline: plan.inner.pipeline(),
             memo: plan.keeps_answers.then(Memo::default),
             plan,
             input: None,
@@ -101,14 +103,9 @@ impl Inline {
         }
     }
 
-    fn begin(&mut self, input: Batch, here: &mut Here) -> Try<()> {
-        self.input = Some((input, 0));
-        self.begin_piece(here)
-    }
-
     /// The next piece of the input, if there is one.
-    fn begin_piece(&mut self, here: &mut Here) -> Try<()> {
-        let Some((input, next)) = &mut self.input else { return Ok(()) };
+    fn begin_piece(&mut self) {
+        let Some((input, next)) = &mut self.input else { return };
         let rows_max = if self.demand.is_by_row() { usize::MAX } else { self.demand.input_piece() };
         let mut outer = piece(input, *next, rows_max);
         *next += outer.len();
@@ -116,8 +113,8 @@ impl Inline {
             self.input = None;
         }
         // Where the view changes, an answer may change with it.
-        if let Some(memo) = self.memo.as_mut().filter(|_| here.environment.has_one_view())
-            && let Some(asked) = memo.ask(&outer, self.plan.line.imports())
+        if let Some(memo) = self.memo.as_mut().filter(|_| self.here.environment.has_one_view())
+            && let Some(asked) = memo.ask(&outer, self.plan.inner.imports())
             && asked.len() < outer.len()
         {
             outer = select(&outer, asked);
@@ -131,13 +128,14 @@ impl Inline {
             self.lists = vec![Vec::new(); outer.len()];
         }
         self.answers = self.plan.is_test.then(|| Arc::new(RowDemand::new(outer.len(), 1)));
+        self.pipeline.share(self.answers.clone().map(|answers| answers as Arc<_>));
         (self.outer, self.at, self.told, self.next) = (Some(outer), 0..0, 0, 0);
-        self.begin_more(here).map(|_| ())
+        self.begin_more();
     }
 
     /// The next outer rows of the batch; false if there are none.
-    fn begin_more(&mut self, here: &mut Here) -> Try<bool> {
-        let Some(outer) = &self.outer else { return Ok(false) };
+    fn begin_more(&mut self) -> bool {
+        let Some(outer) = &self.outer else { return false };
         let mut start = self.at.end;
         // What was handed on of the rows before may be enough for those that come.
         let is_over = |row: &usize| self.demand.wanted(outer, *row) == 0;
@@ -147,19 +145,18 @@ impl Inline {
         }
         if start >= outer.len() {
             self.at = outer.len()..outer.len();
-            return Ok(false);
+            return false;
         }
         let rows = piece(outer, start, self.plan.together);
         (self.at, self.unanswered) = (start..start + rows.len(), rows.len());
-        let argument = self.plan.line.argument(&rows, start);
-        self.stages.begin(argument, self.answers.clone(), here)?;
-        Ok(true)
+        self.pipeline.feed(self.plan.inner.argument(&rows, start));
+        true
     }
 
-    /// Rows that came out of the last stage; returns what can be handed on at once.
+    /// Rows that came out of the pipeline; returns what can be handed on at once.
     fn take(&mut self, inner: &Batch, context: &mut Context<'_, Rows>) -> Try<Option<Batch>> {
         let numbers: Vec<u32> =
-            (0..inner.len()).map(|row| number(inner, self.plan.line.row, row) as u32).collect();
+            (0..inner.len()).map(|row| number(inner, self.plan.inner.row, row) as u32).collect();
         for number in &numbers {
             let count = &mut self.counts[*number as usize];
             *count += 1;
@@ -172,11 +169,11 @@ impl Inline {
             ApplyKind::Optional(_) if self.plan.ordered => return Ok(Some(self.in_order(inner, &numbers))),
             ApplyKind::Inner(_) | ApplyKind::Optional(_) => {
                 let mut output = select(&self.kept(), numbers);
-                self.plan.inner.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
+                self.plan.columns.iter().for_each(|at| output.push_carried(inner.column(*at).clone()));
                 return Ok(Some(output));
             }
             ApplyKind::Collect { .. } => {
-                let column = inner.column(self.plan.inner[0]);
+                let column = inner.column(self.plan.columns[0]);
                 for (row, number) in numbers.iter().enumerate() {
                     self.lists[*number as usize].push(column.get(row));
                 }
@@ -249,7 +246,7 @@ impl Inline {
                 let bare: Vec<u32> = (self.next as u32..kept.len() as u32).filter(is_bare).collect();
                 let len = bare.len();
                 let mut batch = select(&kept, bare);
-                self.plan.inner.iter().for_each(|_| batch.push(Column::Constant(Value::Null, len)));
+                self.plan.columns.iter().for_each(|_| batch.push(Column::Constant(Value::Null, len)));
                 return batch;
             }
             ApplyKind::Exists(_) => {
@@ -272,13 +269,13 @@ impl Inline {
     fn in_order(&mut self, inner: &Batch, numbers: &[u32]) -> Batch {
         let mut order: Vec<(u32, Option<usize>)> = Vec::with_capacity(numbers.len());
         for (at, number) in numbers.iter().enumerate() {
-            debug_assert!(*number as usize + 1 >= self.next, "stages keep the order of rows");
+            debug_assert!(*number as usize + 1 >= self.next, "a pipeline keeps the order of rows");
             order.extend((self.next as u32..*number).map(|bare| (bare, None)));
             order.push((*number, Some(at)));
             self.next = *number as usize + 1;
         }
         let mut output = select(&self.kept(), order.iter().map(|(row, _)| *row).collect());
-        for at in &self.plan.inner {
+        for at in &self.plan.columns {
             let column = inner.column(*at);
             if order.len() == numbers.len() {
                 output.push_carried(column.clone());
@@ -289,104 +286,66 @@ impl Inline {
         output
     }
 
-    /// A piece of what the end of the batch gave.
-    fn hand_on(&mut self, turn: &mut Turn<'_, '_>) -> (Option<Batch>, Progress) {
-        let Some((output, next)) = &mut self.output else { return (None, Progress::Done) };
-        let rows = piece(output, *next, turn.here.environment.batch_rows);
+    /// A piece of what the end of the batch gave; false once that is all.
+    fn hand_on(&mut self, context: &mut Context<'_, Rows>) -> (Option<Batch>, bool) {
+        let Some((output, next)) = &mut self.output else { return (None, false) };
+        let rows = piece(output, *next, self.here.environment.batch_rows);
         *next += rows.len();
         let is_over = *next >= output.len();
         if is_over {
             self.output = None;
-            turn.context.release(std::mem::take(&mut self.charged));
+            context.release(std::mem::take(&mut self.charged));
         }
-        ((!rows.is_empty()).then_some(rows), if is_over { Progress::Done } else { Progress::More })
+        ((!rows.is_empty()).then_some(rows), !is_over)
     }
 
-    /// A slice of the stages' work.
-    fn work(&mut self, turn: &mut Turn<'_, '_>) -> Try<Option<Batch>> {
-        let (rows, progress) = if self.at.is_empty() {
-            (None, Progress::Done)
-        } else {
-            // They ask by themselves.
-            let mut turn = Turn { here: turn.here, context: turn.context, demand: None };
-            self.stages.slice(&mut turn)?
-        };
-        let output = rows.map_or(Ok(None), |rows| self.take(&rows, turn.context))?;
+    /// A slice of the pipeline's work.
+    fn work(&mut self, context: &mut Context<'_, Rows>) -> Try<(Option<Batch>, Flow)> {
+        let (rows, flow) =
+            if self.at.is_empty() { (None, Flow::Ready) } else { self.pipeline.work(context)? };
+        let output = rows.map_or(Ok(None), |Rows(rows)| self.take(&rows, context))?;
         let is_answered = self.plan.is_test && self.unanswered == 0;
-        if progress == Progress::More && !is_answered {
-            return Ok(output);
+        if flow != Flow::Ready && !is_answered {
+            return Ok((output, flow));
         }
-        if progress == Progress::More {
-            turn.context.release(self.stages.drop_work(&self.plan.line));
+        if flow != Flow::Ready {
+            context.release(self.pipeline.stop());
         }
         let passed = self.plan.hands_on.then(|| self.passed()).filter(|passed| !passed.is_empty());
         if self.demand.is_over() {
             (self.input, self.outer) = (None, None);
-        } else if !self.begin_more(turn.here)? {
-            self.output = Some((self.finish(turn.context)?, 0));
+        } else if !self.begin_more() {
+            self.output = Some((self.finish(context)?, 0));
             self.outer = None;
         }
-        Ok(output.or(passed))
+        Ok((output.or(passed), Flow::Again))
     }
-}
 
-impl Stage for Inline {
-    fn begin(&mut self, batch: Batch, demand: Option<&Arc<RowDemand>>, here: &mut Here) -> Try<()> {
-        self.demand.enter_stage(demand, batch.len());
-        Inline::begin(self, batch, here)
-    }
-    fn slice(&mut self, turn: &mut Turn<'_, '_>) -> Try<(Option<Batch>, Progress)> {
-        match self.outer {
-            Some(_) => Ok((self.work(turn)?, Progress::More)),
-            None => {
-                let (rows, progress) = self.hand_on(turn);
-                if progress == Progress::More || self.input.is_none() {
-                    return Ok((rows, progress));
-                }
-                self.demand.handed_on(usize::MAX);
-                self.begin_piece(turn.here)?;
-                Ok((rows, Progress::More))
-            }
+    /// A slice of all its work; `Ready` once the input is worked off.
+    fn slice(&mut self, context: &mut Context<'_, Rows>) -> Try<(Option<Batch>, Flow)> {
+        if self.outer.is_some() {
+            return self.work(context);
         }
-    }
-    fn drop_work(&mut self) -> bool {
-        if self.outer.take().is_some() && !self.at.is_empty() {
-            self.stages.drop_work(&self.plan.line);
+        let (rows, has_more) = self.hand_on(context);
+        if !has_more && self.input.is_none() {
+            return Ok((rows, Flow::Ready));
         }
-        self.stages.forget(&self.plan.line);
-        (self.input, self.output) = (None, None);
-        self.lists.clear();
-        self.charged = 0;
-        if let Some(memo) = &mut self.memo {
-            memo.forget();
+        if !has_more {
+            self.demand.handed_on(usize::MAX);
+            self.begin_piece();
         }
-        true
+        Ok((rows, Flow::Again))
     }
-    fn charged(&self) -> usize {
-        self.charged + self.memo.as_ref().map_or(0, Memo::bytes) + self.stages.charged()
-    }
-}
 
-/// Runs it as an operator of its own.
-struct Inlined {
-    inline: Inline,
-    here: Here,
-}
-
-impl Inlined {
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         loop {
-            let mut turn = Turn { here: &mut self.here, context, demand: None };
-            let (rows, progress) = self.inline.slice(&mut turn)?;
-            let asks = rows.is_some() && self.inline.demand.is_eager(self.here.environment.batch_rows);
+            let (rows, flow) = self.slice(context)?;
+            let asks = rows.is_some() && self.demand.is_eager(self.here.environment.batch_rows);
             if let Some(rows) = rows {
                 context.send(Rows(rows));
             }
-            if progress == Progress::Done {
-                return Ok(Flow::Ready);
-            }
-            if asks || context.should_yield() {
-                return Ok(Flow::Again);
+            if flow != Flow::Again || asks || context.should_yield() {
+                return Ok(flow);
             }
         }
     }
@@ -396,22 +355,29 @@ fn select(batch: &Batch, rows: Vec<u32>) -> Batch {
     if batch.width() == 0 { Batch::new(Vec::new(), rows.len()) } else { batch.select(rows) }
 }
 
-impl Operator<Rows> for Inlined {
+impl Operator<Rows> for Inline {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if batch.is_empty() {
             return Ok(Flow::Ready);
         }
-        self.inline.demand.enter(context.executor(), context.tag(), batch.len());
-        Inline::begin(&mut self.inline, batch, &mut self.here)?;
+        self.demand.enter(context, batch.len());
+        self.input = Some((batch, 0));
+        self.begin_piece();
         self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
-        self.inline.demand.recycle();
-        // All that was charged has been given back: what stages keep for later rows would be held without a charge.
-        self.inline.drop_work() && self.inline.charged() == 0 && self.here.environment.is_reading()
+        self.demand.recycle();
+        // All that was charged has been given back: what is kept for later rows would be held without a charge.
+        self.pipeline.reset();
+        (self.input, self.outer, self.output, self.charged) = (None, None, None, 0);
+        self.lists.clear();
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
+        self.here.environment.has_one_view()
     }
 }
 
@@ -433,7 +399,7 @@ pub(crate) fn compile(
     } else {
         inner_demand(&node.kind, compiler.demand)
     };
-    let line = Line::compile(compiler, (&node.inner, of_inner), &node.imports, &input, inner_required)?;
+    let inner = SubQuery::compile(compiler, (&node.inner, of_inner), &node.imports, &input, inner_required)?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -442,26 +408,20 @@ pub(crate) fn compile(
     new.iter().for_each(|variable| {
         output.push(*variable);
     });
-    let inner = columns.iter().map(|column| Compiler::position(&line.layout, *column));
+    let columns = columns.iter().map(|column| Compiler::position(&inner.layout, *column));
     let plan = Arc::new(Inlining {
         kind: node.kind.clone(),
         carry,
-        inner: inner.collect::<Result<_, _>>()?,
+        columns: columns.collect::<Result<_, _>>()?,
         ordered: input.ordered,
         is_test,
         together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
         hands_on,
         keeps_answers: !hands_on && !demand.is_by_row() && node.answers_by_imports(),
-        line,
+        inner,
     });
-    let rows = compiler.counted("Inline");
-    if let Some(stages) = &mut compiler.stages {
-        stages.push(Arc::new(move || counted(Inline::new(plan.clone(), demand.clone()), rows.as_ref())));
-        return Ok(stage_stream(&Feed::Rows(input), output));
-    }
     let environment = compiler.environment.clone();
-    let make =
-        move || Inlined { inline: Inline::new(plan.clone(), demand.clone()), here: Here::new(&environment) };
+    let make = move || Inline::new(plan.clone(), Here::new(&environment), demand.clone());
     let fans_out = matches!(node.kind, ApplyKind::Inner(_) | ApplyKind::Optional(_));
     let stream = compiler.attach("Inline", &Feed::Rows(input), output, make);
     Ok(Stream { fans_out, ..stream })

@@ -314,7 +314,7 @@ impl Operator<Rows> for Join {
         if port == BUILD && !self.plan.once {
             return self.built.take(batch, context);
         }
-        self.demand.enter(context.executor(), context.tag(), batch.len());
+        self.demand.enter(context, batch.len());
         self.begin(batch);
         self.run(context)
     }

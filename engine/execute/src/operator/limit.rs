@@ -88,7 +88,7 @@ impl Limit {
             return self.seen.keep(batch, |number| number < count);
         };
         let demand = self.demand.get_or_insert_with(|| below.of(context.executor(), context.tag()));
-        self.above.enter(context.executor(), context.tag(), batch.len());
+        self.above.enter(context, batch.len());
         for row in 0..batch.len() {
             if self.above.wanted(&batch, row) == 0 {
                 demand.end(number(&batch, column, row));

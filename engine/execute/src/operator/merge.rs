@@ -9,8 +9,8 @@
 //! A row must see what earlier rows made. Matching one row at a time would be slow, so where the pattern is simple (one vertex, or one
 //! edge between bound ends) and ON CREATE and ON MATCH leave alone what it matches by, a batch is matched at once: a created vertex or
 //! edge can then only match later rows that mean the same, and those are found by comparing what they ask for. An edge asked for the
-//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row. A pattern that is matched by a line of
-//! operators needs no scope for it: see `inline`.
+//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row. A pattern that is matched by a
+//! pipeline needs no scope for it: see `inline`.
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};

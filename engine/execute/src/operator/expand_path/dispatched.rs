@@ -423,6 +423,6 @@ pub(super) fn attach(
 /// May the rows behind this feed be handed on by any executor?
 pub(super) fn may(compiler: &Compiler, plan: &Expansion, feed: &Feed) -> bool {
     let is_ordered = matches!(feed, Feed::Rows(stream) if stream.ordered);
-    // A line has one executor: the thread that asks.
-    fits(plan) && compiler.inside.is_none() && !is_ordered && !compiler.environment.is_line()
+    // A kept pipeline has one executor: the thread that asks.
+    fits(plan) && compiler.inside.is_none() && !is_ordered && !compiler.environment.is_kept()
 }

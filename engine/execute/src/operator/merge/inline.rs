@@ -1,4 +1,4 @@
-//! Merge of a pattern that is matched by a line of operators: within one operator, so that a small statement with it is a line.
+//! Merge of a pattern that is matched by a pipeline: within one operator, so that a small statement with it is a pipeline, too.
 //!
 //! The same as in a scope: all rows come first, so many are matched at once, then written row by row; the next ones are matched against a
 //! view that has those writes. What was made is held until the last row, and shown before any row is handed on.
@@ -9,24 +9,25 @@ use crate::compile::Compiler;
 use crate::demand::NodeDemand;
 use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
-use crate::operator::inline::{Line, Stages};
+use crate::operator::inline::SubQuery;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Intake, Progress, TakingIn, Try, Turn, charged};
-use dataflow::{Context, Flow, Outcome, VertexOptions};
+use crate::turn::{Here, Intake, TakingIn, Try, charged};
+use dataflow::{Context, Flow, Outcome, Pipeline, VertexOptions};
 use model::Batch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 struct MergeInline {
     close: MergeClose,
-    line: Arc<Line>,
+    inner: Arc<SubQuery>,
+    pipeline: Pipeline<Rows>,
     /// With the bytes charged for each.
     waiting: VecDeque<(Batch, usize)>,
     /// Rows of the first waiting batch that are done.
     place: usize,
-    /// While the rows at hand are matched.
-    stages: Option<Stages>,
+    /// The rows at hand are being matched.
+    is_matching: bool,
     /// Likewise.
     output: VecDeque<(Batch, usize)>,
     /// Something was written that the view does not have.
@@ -46,24 +47,21 @@ impl MergeInline {
         self.close.matches = vec![Vec::new(); rows.len()];
         self.close.made.clear();
         (self.close.dirty, self.close.next) = Default::default();
-        // Operators keep the view that they first met.
-        let mut stages = self.line.stages();
-        stages.begin(self.line.argument(&rows, 0), None, &mut self.close.here)?;
-        (self.stages, self.close.outer) = (Some(stages), Some(rows));
+        self.pipeline.feed(self.inner.argument(&rows, 0));
+        (self.is_matching, self.close.outer) = (true, Some(rows));
         Ok(())
     }
-    fn match_on(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
-        let Some(stages) = &mut self.stages else { return Ok(()) };
-        let mut turn = Turn { here: &mut self.close.here, context, demand: None };
-        let (rows, progress) = stages.slice(&mut turn)?;
-        if let Some(rows) = rows {
+    fn match_on(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        let (rows, flow) = self.pipeline.work(context)?;
+        if let Some(Rows(rows)) = rows {
             self.close.matched(&rows);
         }
-        if progress == Progress::Done {
-            context.release(stages.charged());
-            self.stages = None;
+        if flow == Flow::Ready {
+            // Operators keep the view that they first met: the next rows are for others.
+            context.release(self.pipeline.reset());
+            self.is_matching = false;
         }
-        Ok(())
+        Ok(flow)
     }
     /// Takes what the rows at hand gave; those that must be matched anew come next.
     fn end(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
@@ -103,8 +101,10 @@ impl Intake for MergeInline {
             return Ok(Flow::Ready);
         }
         loop {
-            if self.stages.is_some() {
-                self.match_on(context)?;
+            if self.is_matching {
+                if self.match_on(context)? == Flow::Waiting {
+                    return Ok(Flow::Waiting);
+                }
             } else if self.close.outer.is_some() {
                 if self.close.rows(context)? {
                     self.end(context)?;
@@ -134,18 +134,19 @@ pub(super) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let is_topmost = compiler.current == 0;
     let found: VarSet = pattern(node).into_iter().collect();
-    let line =
-        Arc::new(Line::compile(compiler, (&node.inner, NodeDemand::default()), &node.imports, input, found)?);
+    let inner = (&node.inner, NodeDemand::default());
+    let inner = Arc::new(SubQuery::compile(compiler, inner, &node.imports, input, found)?);
     let rows = Arc::new(ScopeRows::new(compiler.executors));
-    let (plan, layout) = merging(compiler, node, required, &input.layout, (&line.layout, line.row), rows)?;
+    let (plan, layout) = merging(compiler, node, required, &input.layout, (&inner.layout, inner.row), rows)?;
     let (plan, environment) = (Arc::new(plan), compiler.environment.clone());
     let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
     let make = move || MergeInline {
         close: MergeClose::new(plan.clone(), Here::new(&environment)),
-        line: line.clone(),
+        pipeline: inner.pipeline(),
+        inner: inner.clone(),
         waiting: VecDeque::new(),
         place: 0,
-        stages: None,
+        is_matching: false,
         output: VecDeque::new(),
         wrote: false,
         is_topmost,
