@@ -364,8 +364,7 @@ impl<M: Message> Mail<M> {
         if seat.over {
             return None;
         }
-        let is_fed =
-            |edge: &usize| !self.seats[plan.graph.vertices[plan.graph.edges[*edge].from].place].over;
+        let is_fed = |edge: &usize| !self.seats[plan.graph.vertices[plan.graph.edges[*edge].from].place].over;
         let is_over = |port: usize| {
             let mut edges = vertex.in_edges.iter();
             !edges.any(|edge| plan.graph.edges[*edge].port == port && is_fed(edge))

@@ -1,14 +1,14 @@
 //! From plan to dataflow graph: one match leads from each node to the file of its operator.
 //!
-//! The walk goes down with the set of columns that are read above (`required`) and comes back up with a [`Stream`]: the vertex whose
-//! rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
+//! The walk goes down with what is said of each node's rows (the columns that are read above, the demand) and comes back up with a [`Stream`]: the
+//! vertex whose rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
 //! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
 
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
 use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
-use crate::liveness::VarSet;
+use crate::liveness::{self, VarSet};
 use crate::operator::{self, apply::ScopeRows};
 use crate::placement;
 use crate::rows::Rows;
@@ -63,7 +63,6 @@ pub(crate) fn statement(
         is_profiled,
         variables: variables as u32,
         only_count: false,
-        asking: Asking::Nothing,
         demand: NodeDemand::default(),
         of_side: NodeDemand::default(),
         of_input: None,
@@ -105,18 +104,21 @@ pub(crate) struct Staged {
     pub(crate) rows: Arc<AtomicU64>,
 }
 
-/// What an operator's request for its input means at the moment.
-#[derive(Default)]
-enum Asking {
-    /// Compile it.
-    #[default]
-    Nothing,
-    /// It is here.
-    Given(Feed),
-    /// Only tell what is required of it.
-    Required,
-    /// The answer, and whether its rows are only counted.
-    Answered(VarSet, bool),
+/// A node on the way down the plan, with what is said of its rows above it.
+struct Descent<'p> {
+    plan: &'p Plan,
+    /// The columns that are read above.
+    required: VarSet,
+    /// Its rows are only counted.
+    only_count: bool,
+    demand: NodeDemand,
+}
+
+impl Descent<'_> {
+    /// The demand that its operator knows of: what has effects makes all its rows.
+    fn own_demand(&self) -> NodeDemand {
+        if self.plan.has_effects() { NodeDemand::default() } else { self.demand }
+    }
 }
 
 /// The walk's state.
@@ -136,15 +138,14 @@ pub(crate) struct Compiler {
     /// Pipelines within operators count their rows, which executors share, only for PROFILE.
     is_profiled: bool,
     variables: u32,
-    /// Set by an operator that only counts the rows of its input, for the node right below it.
+    /// The rows of the node that is compiled are only counted.
     pub(crate) only_count: bool,
-    asking: Asking,
     /// The demand for the rows of the node that is compiled.
     pub(crate) demand: NodeDemand,
     /// Set by an operator for the next plan that it compiles beside its main input.
     pub(crate) of_side: NodeDemand,
-    /// The demand for the rows of its main input; on the way down where it states that itself.
-    of_input: Option<NodeDemand>,
+    /// The demand for the rows of its main input.
+    pub(crate) of_input: Option<NodeDemand>,
     /// Column of the vertices whose edges the operator reads that is attached next: where its rows are worked on.
     pub(crate) placed_by: Option<usize>,
     /// The scope whose instances span executors, if one is being filled.
@@ -159,102 +160,94 @@ pub(crate) struct Compiler {
 
 impl Compiler {
     /// Compiles one node and all below it. `required` are the columns read above.
+    ///
+    /// The nodes from main input to main input may be many and the stack is not, so they are not walked by recursion: on the way down it is
+    /// worked out what is said of each node's rows, on the way up each operator is given its input.
     pub(crate) fn plan(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
-        match self.feed(plan, required)? {
+        let outer = (self.current, self.only_count, self.demand, self.of_input);
+        let first = self.node_count;
+        let demand = std::mem::take(&mut self.of_side);
+        let mut steps = vec![Descent { plan, required: required.clone(), only_count: false, demand }];
+        while let Some(step) = steps.last()
+            && let Some(input) = step.plan.input()
+        {
+            let below = self.below(step, input)?;
+            steps.push(below);
+        }
+        self.node_count += steps.len();
+        let (mut feed, mut below) = (Feed::Unit, None);
+        for (place, step) in steps.into_iter().enumerate().rev() {
+            self.of_input = below.replace(step.demand);
+            if *step.plan == Plan::Unit && self.inside.is_none() && self.after.is_none() {
+                continue;
+            }
+            (self.current, self.only_count) = (first + place, step.only_count);
+            self.demand = step.own_demand();
+            feed = Feed::Rows(self.node(step.plan, &step.required, feed)?);
+        }
+        let stream = self.rows(feed);
+        // Whose sub-query this was goes on with what is said of itself.
+        (self.current, self.only_count, self.demand, self.of_input) = outer;
+        stream
+    }
+
+    /// What is said of the rows of a node's main input.
+    fn below<'p>(&mut self, step: &Descent<'p>, input: &'p Plan) -> Result<Descent<'p>, ExecuteError> {
+        let only_count = match step.plan {
+            Plan::Aggregate(node) => operator::aggregate::counts_rows_only(node) && self.inside.is_none(),
+            _ => false,
+        };
+        let demand = match step.plan {
+            Plan::Limit(node) => operator::limit::demand(self, node, step.own_demand())?,
+            plan => step.demand.of_input(plan),
+        };
+        let required = liveness::of_input(step.plan, &step.required, self.row());
+        Ok(Descent { plan: input, required, only_count, demand })
+    }
+
+    /// The rows of a feed; of a `Unit`, its one row.
+    pub(crate) fn rows(&mut self, feed: Feed) -> Result<Stream, ExecuteError> {
+        match feed {
             Feed::Rows(stream) => Ok(stream),
             Feed::Unit => operator::unit::compile(self),
         }
     }
 
-    /// As [`Compiler::plan`]; a `Unit` outside scopes makes the operator above it a leaf.
-    ///
-    /// A line of operators may be long and the stack is not, so a line is not walked by recursion: on the way down each operator is
-    /// asked only what it requires of its input ([`Asking`]), on the way up it is given the input.
-    pub(crate) fn feed(&mut self, plan: &Plan, required: &VarSet) -> Result<Feed, ExecuteError> {
-        let only_count = std::mem::take(&mut self.only_count);
-        match std::mem::take(&mut self.asking) {
-            Asking::Nothing => self.line(plan, required, only_count),
-            Asking::Given(feed) => Ok(feed),
-            Asking::Required => {
-                self.asking = Asking::Answered(required.clone(), only_count);
-                Err(ExecuteError::Plan("the answer was all that was asked for".to_string()))
-            }
-            Asking::Answered(..) => Err(ExecuteError::Plan("an operator asked for two inputs".to_string())),
-        }
-    }
-
-    fn line(&mut self, plan: &Plan, required: &VarSet, only_count: bool) -> Result<Feed, ExecuteError> {
-        let outer = (self.current, self.demand, self.of_input);
-        let first = self.node_count;
-        let demand = std::mem::take(&mut self.of_side);
-        let mut line = vec![(plan, required.clone(), only_count, demand)];
-        while let Some((plan, required, only_count, demand)) = line.last()
-            && let Some(input) = plan.input()
-        {
-            self.asking = Asking::Required;
-            self.only_count = *only_count && matches!(plan, Plan::Expand(_));
-            self.of_input = None;
-            let outcome = self.node(plan, required, *demand);
-            let below = self.of_input.take().unwrap_or(demand.of_input(plan));
-            match std::mem::take(&mut self.asking) {
-                Asking::Answered(required, only_count) => line.push((input, required, only_count, below)),
-                _ => return outcome.map(Feed::Rows),
-            }
-        }
-        self.node_count += line.len();
-        let (mut feed, mut below) = (Feed::Unit, None);
-        for (place, (plan, required, only_count, demand)) in line.into_iter().enumerate().rev() {
-            self.of_input = below.replace(demand);
-            if *plan == Plan::Unit && self.inside.is_none() && self.after.is_none() {
-                continue;
-            }
-            self.current = first + place;
-            self.only_count = only_count && matches!(plan, Plan::Expand(_));
-            let has_input = plan.input().is_some();
-            self.asking = if has_input { Asking::Given(feed) } else { Asking::Nothing };
-            feed = Feed::Rows(self.node(plan, &required, demand)?);
-        }
-        // Whose sub-query this was goes on with what is said of itself.
-        (self.current, self.demand, self.of_input) = outer;
-        Ok(feed)
-    }
-
-    fn node(&mut self, plan: &Plan, required: &VarSet, demand: NodeDemand) -> Result<Stream, ExecuteError> {
-        self.demand = if plan.has_effects() { NodeDemand::default() } else { demand };
+    fn node(&mut self, plan: &Plan, required: &VarSet, feed: Feed) -> Result<Stream, ExecuteError> {
         match plan {
             Plan::Unit => operator::unit::compile(self),
             Plan::Argument(variables) => operator::argument::compile(self, variables),
             Plan::Match(_) => {
                 Err(ExecuteError::Plan("a pattern reached execution without having been ordered".to_string()))
             }
-            Plan::ScanVertices(node) => operator::scan_vertices::compile(self, node, required),
-            Plan::SeekVertices(node) => operator::seek_vertices::compile(self, node, required),
-            Plan::SeekEdges(node) => operator::seek_edges::compile(self, node, required),
-            Plan::SeekIds(node) => operator::seek_ids::compile(self, node, required),
-            Plan::Expand(node) => operator::expand::compile(self, node, required),
-            Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required),
-            Plan::ExpandPattern(node) => operator::expand_pattern::compile(self, node, required),
-            Plan::CountMatches(node) => operator::count_matches::compile(self, node, required),
-            Plan::Intersect(node) => operator::intersect::compile(self, node, required),
-            Plan::Filter(node) => operator::filter::compile(self, node, required),
-            Plan::Extend(node) => operator::extend::compile(self, node, required),
-            Plan::Project(node) => operator::project::compile(self, node, required),
-            Plan::Aggregate(node) => operator::aggregate::compile(self, node, required),
-            Plan::Distinct(node) => operator::distinct::compile(self, node, required),
-            Plan::Sort(node) => operator::sort::compile(self, node, required),
-            Plan::Skip(node) => operator::skip::compile(self, node, required),
-            Plan::Limit(node) => operator::limit::compile(self, node, required),
-            Plan::Unwind(node) => operator::unwind::compile(self, node, required),
+            Plan::ScanVertices(node) => operator::scan_vertices::compile(self, node, required, feed),
+            Plan::SeekVertices(node) => operator::seek_vertices::compile(self, node, required, feed),
+            Plan::SeekEdges(node) => operator::seek_edges::compile(self, node, required, feed),
+            Plan::SeekIds(node) => operator::seek_ids::compile(self, node, required, feed),
+            Plan::Expand(node) => operator::expand::compile(self, node, required, feed),
+            Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required, feed),
+            Plan::ExpandPattern(node) => operator::expand_pattern::compile(self, node, required, feed),
+            Plan::CountMatches(node) => operator::count_matches::compile(self, node, required, feed),
+            Plan::Intersect(node) => operator::intersect::compile(self, node, required, feed),
+            Plan::Filter(node) => operator::filter::compile(self, node, required, feed),
+            Plan::Extend(node) => operator::extend::compile(self, node, required, feed),
+            Plan::Project(node) => operator::project::compile(self, node, required, feed),
+            Plan::Aggregate(node) => operator::aggregate::compile(self, node, feed),
+            Plan::Distinct(node) => operator::distinct::compile(self, node, feed),
+            Plan::Sort(node) => operator::sort::compile(self, node, required, feed),
+            Plan::Skip(node) => operator::skip::compile(self, node, feed),
+            Plan::Limit(node) => operator::limit::compile(self, node, feed),
+            Plan::Unwind(node) => operator::unwind::compile(self, node, required, feed),
             Plan::Join(node) => operator::join::compile(self, node, required),
-            Plan::Apply(node) if node.is_inline() => operator::inline::compile(self, node, required),
-            Plan::Apply(node) => operator::apply::compile(self, node, required),
+            Plan::Apply(node) if node.is_inline() => operator::inline::compile(self, node, required, feed),
+            Plan::Apply(node) => operator::apply::compile(self, node, required, feed),
             Plan::Union(node) => operator::union::compile(self, node, required),
-            Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required),
-            Plan::Create(node) => operator::create::compile(self, node, required),
-            Plan::Merge(node) => operator::merge::compile(self, node, required),
-            Plan::Set(node) => operator::set::compile(self, node, required),
-            Plan::Delete(node) => operator::delete::compile(self, node, required),
-            Plan::ForEach(node) => operator::for_each::compile(self, node, required),
+            Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required, feed),
+            Plan::Create(node) => operator::create::compile(self, node, required, feed),
+            Plan::Merge(node) => operator::merge::compile(self, node, required, feed),
+            Plan::Set(node) => operator::set::compile(self, node, feed),
+            Plan::Delete(node) => operator::delete::compile(self, node, feed),
+            Plan::ForEach(node) => operator::for_each::compile(self, node, feed),
         }
     }
 
@@ -262,22 +255,18 @@ impl Compiler {
     pub(crate) fn row(&self) -> Option<Var> {
         self.inside.as_ref().map(|inside| inside.row)
     }
-    /// The node that is compiled wants `wanted` rows of its main input, of each outer row if in a sub-query; returns by which counters it
-    /// says that an outer row has enough.
-    pub(crate) fn state(&mut self, wanted: Wanted) -> Option<Counters> {
-        if matches!(self.asking, Asking::Required) {
-            self.of_input = Some(match (&mut self.inside, wanted) {
-                (None, _) | (_, Wanted::All) => NodeDemand::of_all(wanted),
-                (Some(Inside { stated: Some(count), .. }), _) => {
-                    let number = *count;
-                    *count += 1;
-                    let most = if let Wanted::Most(most) = wanted { most } else { u64::MAX };
-                    NodeDemand { wanted, by_row: Some(Stated { number, most }) }
-                }
-                (Some(_), _) => NodeDemand::of_all(Wanted::Some),
-            });
+    /// A demand for so many rows of a node's main input, of each outer row if in a sub-query.
+    pub(crate) fn stated(&mut self, wanted: Wanted) -> NodeDemand {
+        match (&mut self.inside, wanted) {
+            (None, _) | (_, Wanted::All) => NodeDemand::of_all(wanted),
+            (Some(Inside { stated: Some(count), .. }), _) => {
+                let number = *count;
+                *count += 1;
+                let most = if let Wanted::Most(most) = wanted { most } else { u64::MAX };
+                NodeDemand { wanted, by_row: Some(Stated { number, most }) }
+            }
+            (Some(_), _) => NodeDemand::of_all(Wanted::Some),
         }
-        self.counters(self.of_input?)
     }
     /// The counters of a demand of each outer row, where the scope has instances.
     pub(crate) fn counters(&self, demand: NodeDemand) -> Option<Counters> {

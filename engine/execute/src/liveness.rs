@@ -1,6 +1,6 @@
 //! Which columns are still read: sets of variables, passed down the plan so that no operator carries a dead column.
 
-use plan::{Expr, Var};
+use plan::{Expr, Plan, Var};
 
 /// A set of variables; a bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,27 @@ impl VarSet {
     /// The same and what these expressions read.
     pub(crate) fn reading<'a>(self, expressions: impl IntoIterator<Item = &'a Expr>) -> VarSet {
         expressions.into_iter().fold(self, |set, expression| set.with(expression.free_variables()))
+    }
+}
+
+/// The columns of a node's main input that are read by the node or above it; `row` is the hidden column of a sub-query, which is read throughout.
+pub(crate) fn of_input(plan: &Plan, required: &VarSet, row: Option<Var>) -> VarSet {
+    match plan {
+        // What nobody reads is not made.
+        Plan::Project(node) => {
+            let wanted = node.items.iter().filter(|(variable, _)| required.contains(*variable));
+            VarSet::new().reading(wanted.map(|(_, expression)| expression)).with(row)
+        }
+        Plan::Aggregate(_) | Plan::Distinct(_) => VarSet::new().with(plan.reads().into_vec()).with(row),
+        // These read what they make themselves.
+        Plan::Extend(_) | Plan::Create(_) => {
+            required.clone().with(plan.reads().into_vec()).without(plan.makes().into_vec())
+        }
+        Plan::Merge(node) => {
+            let outer = required.clone().with(plan.reads().into_vec()).without(plan.makes().into_vec());
+            outer.with(node.imports.iter().copied())
+        }
+        _ => required.clone().without(plan.makes().into_vec()).with(plan.reads().into_vec()),
     }
 }
 

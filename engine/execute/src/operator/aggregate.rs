@@ -6,11 +6,10 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::operator::distinct::{VertexSet, plain_vertices};
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;
 use expression::{Aggregator, Compiled, GroupTable, Layout};
@@ -386,7 +385,7 @@ impl Breaker for Final {
     }
 }
 
-fn counts_rows_only(node: &plan::algebra::Aggregate) -> bool {
+pub(crate) fn counts_rows_only(node: &plan::algebra::Aggregate) -> bool {
     let is_row_count = |call: &AggregateCall| call.function == AggregateFunction::CountRows;
     node.keys.is_empty() && node.aggregates.iter().all(|(_, call)| is_row_count(call))
 }
@@ -426,12 +425,9 @@ fn expressions(node: &plan::algebra::Aggregate) -> impl Iterator<Item = &plan::E
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Aggregate,
-    _: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = compiler.with_row(VarSet::new().reading(expressions(node)));
-    compiler.only_count = counts_rows_only(node) && compiler.inside.is_none();
-    let mut input = compiler.plan(&node.input, &below)?;
-    compiler.only_count = false;
+    let mut input = compiler.rows(feed)?;
     // Grouping costs less than sharing rows out, unless they are shared out already.
     input.fans_out &= input.parallel;
     let mut layout = Layout::default();

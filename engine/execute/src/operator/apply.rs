@@ -18,7 +18,7 @@ use crate::limits::APPLY_INSTANCES_MAX;
 use crate::liveness::VarSet;
 use crate::operator::hold;
 use crate::rows::Rows;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, Tag, VertexOptions};
 use expression::{Compiled, Layout};
@@ -380,16 +380,13 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Apply,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     if let ApplyKind::Repeat(repeat) = &node.kind {
-        return super::repeat::compile(compiler, node, repeat, required);
+        return super::repeat::compile(compiler, node, repeat, required, feed);
     }
     let (new, inner_required) = added(&node.kind, required);
-    let mut below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
-    if let InstanceOrder::By(value, _) = &node.scope.order {
-        below = below.with(value.free_variables());
-    }
-    let input = compiler.plan(&node.input, &below)?;
+    let input = compiler.rows(feed)?;
     let ordered = input.ordered;
     let writes = writes(&node.inner);
     let is_test = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));

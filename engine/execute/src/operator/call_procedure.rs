@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::liveness::VarSet;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::Compiled;
 use model::{Batch, Column, ColumnBuilder, Value};
@@ -52,15 +52,16 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::CallProcedure,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     if &*node.name == plan::procedures::LOAD_CSV {
-        return super::load_csv::compile(compiler, node, required);
+        return super::load_csv::compile(compiler, node, required, feed);
     }
     if let Some(question) = Question::of(&node.name) {
-        return super::graph_procedure::compile(compiler, node, question, required);
+        return super::graph_procedure::compile(compiler, node, question, required, feed);
     }
     if &*node.name == cheapest_path::NAME {
-        return super::cheapest_path::compile(compiler, node, required);
+        return super::cheapest_path::compile(compiler, node, required, feed);
     }
     let unknown = || ExecuteError::NoProcedure(node.name.to_string());
     let (procedure, run) = by_name(&node.name).ok_or_else(unknown)?;
@@ -73,8 +74,6 @@ pub(crate) fn compile(
         );
         return Err(ExecuteError::ProcedureCall(message));
     }
-    let new = node.yields.iter().map(|(_, variable)| *variable);
-    let feed = compiler.feed(&node.input, &required.clone().without(new).reading(&node.arguments))?;
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);

@@ -96,8 +96,9 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &algebra::CountMatches,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let mut feed = compiler.feed(&node.input, &required.clone().without([node.count]).with([node.start]))?;
+    let mut feed = feed;
     // A vertex may be a lot of work: rows are shared out.
     if let Feed::Rows(stream) = &mut feed {
         stream.fans_out = true;

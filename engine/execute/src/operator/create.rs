@@ -7,7 +7,7 @@ use crate::liveness::VarSet;
 use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
 use model::{Batch, Column, EdgeTypeId, LabelId, Value, VertexId};
@@ -241,14 +241,10 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Create,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let vertices = node.vertices.iter().map(|vertex| vertex.variable);
     let new: Vec<Var> = vertices.chain(node.edges.iter().map(|edge| edge.variable)).collect();
-    let maps = node.vertices.iter().map(|vertex| &vertex.properties);
-    let maps = maps.chain(node.edges.iter().map(|edge| &edge.properties)).flatten();
-    let ends = node.edges.iter().flat_map(|edge| [edge.source, edge.target]);
-    let below = required.clone().reading(maps).with(ends).without(new.iter().copied());
-    let feed = compiler.feed(&node.input, &below)?;
     let mut layout = feed.layout();
     let creation = Arc::new(Creation::new(compiler, &node.vertices, &node.edges, &layout)?);
     let keep: Arc<[usize]> = (0..new.len()).filter(|at| required.contains(new[*at])).collect();

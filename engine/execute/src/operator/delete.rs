@@ -6,10 +6,9 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::operator::write::{self, RowWriter};
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try};
 use expression::Compiled;
 use foldhash::fast::FixedState;
@@ -156,9 +155,8 @@ impl RowWriter for Delete {
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Delete,
-    required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let feed = compiler.feed(&node.input, &required.clone().reading(&node.targets))?;
     let layout = feed.layout();
     let targets = node.targets.iter().map(|target| compiler.expression(target, &layout));
     let plan = Arc::new(Deleting {

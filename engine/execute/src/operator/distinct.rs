@@ -224,11 +224,10 @@ impl crate::turn::Step for Narrow {
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Distinct,
-    _: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let kept = [node.columns.as_slice(), &node.carried].concat();
-    let below = compiler.with_row(kept.iter().copied().collect());
-    let input = compiler.plan(&node.input, &below)?;
+    let input = compiler.rows(feed)?;
     let input = narrow(compiler, input, &kept)?;
     let row = compiler.row();
     let keys = row.iter().chain(&node.columns).map(|key| Compiler::position(&input.layout, *key));

@@ -474,11 +474,9 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Expand,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let only_count = std::mem::take(&mut compiler.only_count);
-    let new = node.edge.into_iter().chain((!node.into).then_some(node.to));
-    let below = required.clone().without(new).with([node.from]).with(node.into.then_some(node.to));
-    let feed = compiler.feed(&node.input, &below)?;
+    let only_count = compiler.only_count;
     let layout = feed.layout();
     let plan = Arc::new(Plan {
         from: Compiler::position(&layout, node.from)?,

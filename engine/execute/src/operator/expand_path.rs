@@ -321,13 +321,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::ExpandPath,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let new = node.edges.into_iter().chain(node.length).chain((!node.into).then_some(node.to));
-    let mut below = required.clone().without(new).with([node.from]).with(node.into.then_some(node.to));
-    if let Some((edge, predicate)) = &node.edge_predicate {
-        below = below.reading([predicate]).without([*edge]);
-    }
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let predicate = match &node.edge_predicate {
         Some((edge, predicate)) => {

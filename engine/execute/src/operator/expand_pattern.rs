@@ -10,7 +10,7 @@ use crate::labels::LabelCheck;
 use crate::liveness::VarSet;
 use crate::operator::expand::edge_types;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use conditions::{Legs, Tests};
 use expression::{Compiled, Layout};
@@ -244,12 +244,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::ExpandPattern,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let tests = || node.parts.iter().filter_map(|part| part.predicate.as_ref()).chain(&node.predicate);
-    let made = [node.edges, node.rounds].into_iter().chain((!node.into).then_some(node.to));
-    let below = required.clone().without(made).reading(tests()).without(node.local());
-    let below = below.with([node.from]).with(node.into.then_some(node.to));
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let round = |part: &PatternPart| {
         let vertices = part.vertices.iter().map(|vertex| vertex.variable);

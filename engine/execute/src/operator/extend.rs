@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use expression::Compiled;
 use model::Batch;
@@ -35,11 +35,9 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Extend,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let expressions = || node.items.iter().map(|(_, expression)| expression);
-    let above = required.clone().reading(expressions());
-    let feed =
-        compiler.feed(&node.input, &above.without(node.items.iter().map(|(variable, _)| *variable)))?;
     let mut layout = feed.layout();
     let reads = Arc::new(EntityReads::of(expressions(), &layout));
     let mut items = Vec::new();

@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use expression::Compiled;
 use model::Batch;
@@ -37,8 +37,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Filter,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let feed = compiler.feed(&node.input, &required.clone().reading([&node.predicate]))?;
     let layout = feed.layout();
     let (carry, kept) = compiler.carry(&layout, required);
     let predicate = Arc::new(compiler.expression(&node.predicate, &layout)?);

@@ -39,13 +39,10 @@ fn is_single(body: &Plan) -> bool {
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::ForEach,
-    required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     compiler.transaction()?;
-    let below =
-        required.clone().with(node.imports.iter().copied()).reading([&node.list]).without([node.variable]);
-    let below = below.with(node.imports.iter().copied().filter(|variable| *variable != node.variable));
-    let input = compiler.plan(&node.input, &below)?;
+    let input = compiler.rows(feed)?;
     let tee = compiler.vertex("ForEach", compiler.options(1), || Tee);
     compiler.gather(&input, tee, 0);
     let rows = Stream { vertex: tee, output: 0, parallel: false, fans_out: false, ..input };

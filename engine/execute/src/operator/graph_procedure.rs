@@ -123,10 +123,9 @@ pub(crate) fn compile(
     node: &plan::algebra::CallProcedure,
     question: Question,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let new = node.yields.iter().map(|(_, variable)| *variable);
-    let read = required.clone().without(new).reading(&node.arguments);
-    let mut feed = compiler.feed(&node.input, &read)?;
+    let mut feed = feed;
     // The asking thread is one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
     let is_alone = compiler.executors == 1
         || compiler.inside.is_some()

@@ -385,10 +385,10 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &Apply,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let (new, inner_required) = added(&node.kind, required);
-    let below = required.clone().without(new.iter().copied()).with(node.imports.iter().copied());
-    let input = compiler.plan(&node.input, &below)?;
+    let input = compiler.rows(feed)?;
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
     let demand = compiler.demand_port(&input.layout);

@@ -15,7 +15,7 @@ use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::liveness::VarSet;
 use crate::operator::count_matches::lists::Lists;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use held::Held;
 use model::{Batch, Column, EdgeId, Nulls, VertexId};
@@ -305,9 +305,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &algebra::Intersect,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = required.clone().without([node.to]).with(node.arms.iter().map(|arm| arm.from));
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let places = node.arms.iter().map(|arm| Compiler::position(&layout, arm.from));
     let from: Arc<[usize]> = places.collect::<Result<Vec<_>, _>>()?.into();

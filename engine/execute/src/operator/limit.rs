@@ -5,10 +5,9 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::demand::{Counters, DemandPort, RowDemand, number};
-use crate::liveness::VarSet;
+use crate::demand::{Counters, DemandPort, NodeDemand, RowDemand, number};
 use crate::rows::Rows;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use dataflow::{Context, Flow, Operator, Outcome};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -119,20 +118,31 @@ impl Operator<Rows> for Limit {
     }
 }
 
-pub(crate) fn compile(
+/// The demand for the rows of its input, below a demand for its own.
+pub(crate) fn demand(
     compiler: &mut Compiler,
     node: &plan::algebra::Limit,
-    required: &VarSet,
-) -> Result<Stream, ExecuteError> {
-    let count = row_count(compiler, &node.count, "LIMIT")?;
+    above: NodeDemand,
+) -> Result<NodeDemand, ExecuteError> {
     let wanted = match node.count {
         _ if !node.scope.early => Wanted::All,
-        Expr::Literal(_) | Expr::Parameter(_) => compiler.demand.wanted.at_most(count),
+        Expr::Literal(_) | Expr::Parameter(_) => {
+            above.wanted.at_most(row_count(compiler, &node.count, "LIMIT")?)
+        }
         // It may be another each time that it is computed.
         _ => Wanted::Some,
     };
-    let below = compiler.state(wanted);
-    let input = compiler.plan(&node.input, required)?;
+    Ok(compiler.stated(wanted))
+}
+
+pub(crate) fn compile(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Limit,
+    feed: Feed,
+) -> Result<Stream, ExecuteError> {
+    let count = row_count(compiler, &node.count, "LIMIT")?;
+    let below = compiler.of_input.and_then(|demand| compiler.counters(demand));
+    let input = compiler.rows(feed)?;
     let row = compiler.row().map(|row| Compiler::position(&input.layout, row)).transpose()?;
     let above = compiler.demand_port(&input.layout);
     let vertex = compiler.vertex("Limit", compiler.options(1), move || Limit {

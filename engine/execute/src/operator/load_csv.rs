@@ -8,7 +8,7 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::{Compiled, EvalError};
 use flate2::read::MultiGzDecoder;
@@ -193,9 +193,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::CallProcedure,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let new = node.yields.iter().map(|(_, variable)| *variable);
-    let feed = compiler.feed(&node.input, &required.clone().without(new.clone()).reading(&node.arguments))?;
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);

@@ -20,10 +20,10 @@ use crate::liveness::VarSet;
 use crate::operator::apply::{self, ScopeRows};
 use crate::operator::create::{Created, Creation, Shape};
 use crate::operator::hold;
-use crate::operator::set::{self, Changes};
+use crate::operator::set::Changes;
 use crate::operator::write::Dirty;
 use crate::rows::Rows;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
 use expression::{Compiled, EvalError, Layout};
@@ -325,27 +325,14 @@ fn pattern(node: &plan::algebra::Merge) -> Vec<Var> {
     vertices.chain(node.edges.iter().map(|edge| edge.variable)).collect()
 }
 
-/// What must come from below.
-fn below(node: &plan::algebra::Merge, required: &VarSet) -> VarSet {
-    let maps = node.vertices.iter().map(|vertex| &vertex.properties);
-    let maps = maps.chain(node.edges.iter().map(|edge| &edge.properties)).flatten();
-    let items = || node.on_create.iter().chain(&node.on_match).cloned().collect::<Vec<_>>();
-    let all = items();
-    let ends = node.edges.iter().flat_map(|edge| [edge.source, edge.target]);
-    let parts = node.paths.iter().flat_map(|(_, parts)| parts.iter().copied());
-    let set = required.clone().reading(maps).reading(set::expressions(&all)).with(set::subjects(&all));
-    let set =
-        set.with(ends).with(parts).without(pattern(node)).without(node.paths.iter().map(|(path, _)| *path));
-    set.with(node.imports.iter().copied())
-}
-
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Merge,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     compiler.transaction()?;
-    let input = compiler.plan(&node.input, &below(node, required))?;
+    let input = compiler.rows(feed)?;
     if node.is_inline() {
         return inline::compile(compiler, node, required, &input);
     }

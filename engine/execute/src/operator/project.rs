@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::liveness::VarSet;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use dataflow::watch::Hold;
 use expression::{Compiled, Layout};
@@ -44,10 +44,9 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Project,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let wanted: Vec<_> = node.items.iter().filter(|(variable, _)| required.contains(*variable)).collect();
-    let below = VarSet::new().reading(wanted.iter().map(|(_, expression)| expression));
-    let feed = compiler.feed(&node.input, &compiler.with_row(below))?;
     let layout = feed.layout();
     let mut kept = Layout::default();
     let mut items = Vec::new();

@@ -24,7 +24,7 @@ use crate::demand::number;
 use crate::liveness::VarSet;
 use crate::operator::apply::{ScopeRows, inner_demand};
 use crate::rows::Rows;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome, Route, ScopeKind, ScopeOptions, Tag};
 use expression::Layout;
@@ -327,9 +327,10 @@ pub(crate) fn compile(
     node: &Apply,
     repeat: &Repeat,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let outer = required.clone().without([repeat.to]).with(node.imports.iter().copied());
-    let input = compiler.plan(&node.input, &outer)?;
+    let input = compiler.rows(feed)?;
     // A loop row: what is read above and inside, then the vertex.
     let (picks, mut layout) = compiler.carry(&input.layout, &outer.clone().without([repeat.at]));
     let carry: Arc<[usize]> =

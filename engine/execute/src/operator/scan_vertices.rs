@@ -183,8 +183,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::ScanVertices,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let feed = compiler.feed(&node.input, &required.clone().without([node.vertex]))?;
     let keep = required.contains(node.vertex);
     let new: Vec<_> = keep.then_some(node.vertex).into_iter().collect();
     let labels = node.labels.clone();

@@ -8,7 +8,7 @@ use crate::drawing::{Draw, Drawing};
 use crate::liveness::VarSet;
 use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Direction, EdgeRef, Nulls, VertexId};
@@ -110,10 +110,9 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &algebra::SeekEdges,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let made = [node.edge, node.from, node.to];
-    let below = required.clone().without(made).reading(expressions(&node.seek));
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let keep = made.map(|variable| required.contains(variable));
     let plan = Arc::new(Seeking {

@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::liveness::VarSet;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::Compiled;
 use model::batch::Carried;
@@ -69,9 +69,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::SeekIds,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = required.clone().without([node.vertex]).reading([&node.ids]);
-    let feed = compiler.feed(&node.input, &below)?;
     let ids = Arc::new(compiler.expression(&node.ids, &feed.layout())?);
     let keep = required.contains(node.vertex);
     let make = move || Drawing::new(SeekIds { ids: ids.clone(), keep, values: None, vertices: Vec::new() });

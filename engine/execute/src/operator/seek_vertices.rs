@@ -8,7 +8,7 @@ use crate::drawing::{Draw, Drawing};
 use crate::liveness::VarSet;
 use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Nulls, VertexId};
@@ -83,9 +83,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::SeekVertices,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = required.clone().without([node.vertex]).reading(expressions(&node.seek));
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let keep = required.contains(node.vertex);
     let plan = Arc::new(Seeking {

@@ -3,10 +3,9 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::operator::write::{self, Dirty, RowWriter, storable};
 use crate::reads::{Entities, EntityReads};
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
 use model::{Batch, EdgeRef, KeyId, LabelId, Value, VertexId};
@@ -38,7 +37,7 @@ enum Entity {
 }
 
 /// The expressions of changes, for what they read.
-pub(crate) fn expressions(items: &[SetItem]) -> Vec<&Expr> {
+fn expressions(items: &[SetItem]) -> Vec<&Expr> {
     items
         .iter()
         .flat_map(|item| match item {
@@ -49,17 +48,6 @@ pub(crate) fn expressions(items: &[SetItem]) -> Vec<&Expr> {
             SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
         })
         .collect()
-}
-
-/// The variables that changes name directly.
-pub(crate) fn subjects(items: &[SetItem]) -> impl Iterator<Item = plan::Var> + '_ {
-    items.iter().filter_map(|item| match item {
-        SetItem::Properties { variable, .. }
-        | SetItem::DynamicLabels { variable, .. }
-        | SetItem::AddLabels(variable, _)
-        | SetItem::RemoveLabels(variable, _) => Some(*variable),
-        _ => None,
-    })
 }
 
 impl Changes {
@@ -311,10 +299,8 @@ impl RowWriter for Set {
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Set,
-    required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = required.clone().reading(expressions(&node.items)).with(subjects(&node.items));
-    let feed = compiler.feed(&node.input, &below)?;
     let layout = feed.layout();
     let changes = Arc::new(Changes::new(compiler, &node.items, &layout)?);
     write::attach(compiler, "Set", feed, layout, move || Set {

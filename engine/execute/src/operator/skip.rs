@@ -2,9 +2,8 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::operator::limit::{Counted, row_count};
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Stepping, Try};
 use model::Batch;
 
@@ -23,10 +22,10 @@ impl Step for Skip {
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Skip,
-    required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let count = row_count(compiler, &node.count, "SKIP")?;
-    let input = compiler.plan(&node.input, required)?;
+    let input = compiler.rows(feed)?;
     let row = compiler.row().map(|row| Compiler::position(&input.layout, row)).transpose()?;
     let environment = compiler.environment.clone();
     let vertex = compiler.vertex("Skip", compiler.options(1), move || Stepping {

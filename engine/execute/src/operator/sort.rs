@@ -11,7 +11,7 @@ use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::liveness::VarSet;
 use crate::operator::limit::row_count;
 use crate::reads::EntityReads;
-use crate::stream::Stream;
+use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::functions::type_place;
 use expression::{Compiled, Layout};
@@ -298,12 +298,13 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Sort,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let expressions = || node.keys.iter().map(|key| &key.expr);
     let limit = node.limit.as_ref().map(|limit| row_count(compiler, limit, "LIMIT")).transpose()?;
     let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX / 4).min(usize::MAX / 4));
     let below = required.clone().reading(expressions());
-    let mut input = compiler.plan(&node.input, &below)?;
+    let mut input = compiler.rows(feed)?;
     let partial = limit.is_some_and(|limit| limit <= TOP_PARTIAL_ROWS_MAX)
         && compiler.inside.is_none()
         && input.parallel;

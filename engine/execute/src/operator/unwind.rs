@@ -82,9 +82,8 @@ pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::Unwind,
     required: &VarSet,
+    feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let below = required.clone().without([node.variable]).reading([&node.list]);
-    let feed = compiler.feed(&node.input, &below)?;
     attach(compiler, &feed, &node.list, node.variable, required)
 }
 
