@@ -172,9 +172,10 @@ impl Groups {
             group.shown = Some(row);
         }
         if group.bindings == 0 {
-            // Nothing is bound, so nothing is kept.
-            self.groups.remove(&key);
-            self.behind -= self.group_bytes();
+            // Nothing is bound, so nothing is kept. A sum keeps the room of the floats that are gone.
+            let kept = self.groups.remove(&key).map_or(Vec::new(), |group| group.kept);
+            let calls: usize = kept.iter().map(|kept| size_of::<Kept>() + kept.bytes()).sum();
+            self.behind -= size_of::<Word>() * self.aggregate.group + calls;
         }
         Ok(())
     }

@@ -159,3 +159,25 @@ fn an_average_is_that_of_what_is_there() {
         assert_eq!(found, [[sum / kept.len() as f64, sum]], "{there:?}");
     }
 }
+
+/// A group that goes takes all its bytes along, also those that its sum has room for.
+#[test]
+fn groups_that_come_and_go_leave_nothing() {
+    let _turn = heap::turn();
+    let text = ".input n(1, $n) n(x) :- never(x). never(0) :- n(0), n(1), 1 = 2. p(x, min(x), sum(z), avg(x), count()) :- n(x), z = x / 3.0. ?- p(x, a, b, c, d).";
+    let (outcome, mut evaluation) = evaluated(text, false, 1, usize::MAX);
+    outcome.unwrap();
+    evaluation.prepare().unwrap();
+    let relation = evaluation.program().relation("n@input").unwrap();
+    let mut before = None;
+    for round in 0..6 {
+        for comes in [true, false] {
+            let change = |at: i64| Change { relation, fact: vec![Value::Int(at)], comes };
+            evaluation.change(&(1..2_000).map(change).collect::<Vec<_>>()).unwrap();
+            evaluation.settle().unwrap();
+        }
+        let bytes = evaluation.bytes();
+        assert!(before.is_none_or(|before| bytes <= before), "round {round}: {bytes}, not {before:?}");
+        before = Some(bytes);
+    }
+}

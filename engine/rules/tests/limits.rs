@@ -2,6 +2,8 @@
 
 use model::Value;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use tanglewood_rules::{Bounds, Evaluation, RulesError, Source, Word, Words};
 
 /// Outcome of a program with these facts of `n`, how often it was looked at, and the most bytes of its tables.
@@ -126,5 +128,106 @@ fn reading_in_vain_can_be_ended() {
             assert!(is_full != matches!(found, Err(RulesError::Cancelled(_))), "{text}: {found:?}");
             assert_eq!(is_full, bytes_max < usize::MAX, "{text}: {found:?}");
         }
+    }
+}
+
+/// How often a program with these facts of `n` was looked at, and the most bytes that were told then.
+fn looked(text: &str, facts: Vec<Value>, source: Option<&dyn Source>) -> (u64, usize, usize) {
+    let program = datalog::compile(text).expect("a program");
+    let seen = Arc::new(Mutex::new((0, 0)));
+    let note = seen.clone();
+    let look = move |bytes: usize| {
+        let mut seen = note.lock().expect("nobody panicked");
+        *seen = (seen.0 + 1, bytes.max(seen.1));
+        Ok(())
+    };
+    let bounds = Bounds { bytes_max: usize::MAX, look: Box::new(look) };
+    let mut evaluation =
+        Evaluation::new(program, move |_| Some(Value::list(facts.clone())), bounds).expect("it starts");
+    match source {
+        Some(source) => evaluation.evaluate_over(source),
+        None => evaluation.evaluate(),
+    }
+    .expect("it is evaluated");
+    let (looks, most) = *seen.lock().expect("nobody panicked");
+    (looks, most, evaluation.bytes())
+}
+
+/// Nothing is gone through without a look at least once in so many steps, and what is told then is what is held.
+#[test]
+fn work_is_looked_at_as_it_grows() {
+    // As many as are looked at once; the room's own limit is below that.
+    const STEPS: u64 = 1 << 14;
+    let numbers = |count: i64| (0..count).map(Value::Int).collect::<Vec<_>>();
+    let product = format!("{N} q(x, y) :- n(x), n(y), x + y = -1. ?- q(x, y).");
+    let (looks, ..) = looked(&product, numbers(600), None);
+    assert!(looks >= 360_000 / STEPS, "{looks} looks");
+    // Reading that finds nothing counts beside the facts that it is for.
+    let read = format!("{N} p(x, y) :- n(x), E(x, y). ?- p(x, y).");
+    let plain = format!("{N} p(x) :- n(x), x < 0. ?- p(x).");
+    let (with, ..) = looked(&read, numbers(200_000), Some(&Nothing));
+    let (without, ..) = looked(&plain, numbers(200_000), Some(&Nothing));
+    assert!(with >= without + 200_000 / STEPS - 1, "{with} looks, {without} without reading");
+    // A text that is made counts as it is long.
+    let long = "a".repeat(1 << 16);
+    let made = format!("{N} s('{long}'). p(y) :- s(x), n(y), x + x = 'b'. ?- p(y).");
+    let (looks, ..) = looked(&made, numbers(1_000), None);
+    let least = 1_000 * (2 << 16) / 64 / STEPS;
+    assert!((least..least * 3).contains(&looks), "{looks} looks, not {least}");
+    // Texts that the facts are made of are part of what is told.
+    let texts = (0..1_000).map(|at| Value::string(format!("{at:02000}"))).collect();
+    let (_, most, bytes) = looked(&product, texts, None);
+    assert!(most >= 2_000_000 && most <= bytes * 3 / 2, "{most} bytes were told, {bytes} are held");
+}
+
+/// Nothing to read: every look-up is in vain.
+struct Nothing;
+
+impl Source for Nothing {
+    fn serves(&self, _: usize, column: usize) -> bool {
+        column == 0
+    }
+    fn size(&self, _: usize) -> usize {
+        1 << 30
+    }
+    fn keys(&self, _: usize, _: u64, _: &mut Words, _: &mut Vec<Word>) -> Result<Option<u64>, RulesError> {
+        Ok(None)
+    }
+    fn read(&self, _: usize, _: (usize, Word), _: &mut Words, _: &mut Vec<Word>) -> Result<(), RulesError> {
+        Ok(())
+    }
+}
+
+/// One group that keeps many values ends at the limit, not beyond; and a change of few facts is charged once.
+#[test]
+fn a_group_ends_at_the_limit() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let started = |bytes_max: usize| {
+        let note = most.clone();
+        let look = move |bytes: usize| {
+            note.fetch_max(bytes, Relaxed);
+            Ok(())
+        };
+        let program = datalog::compile(&format!("{N} p(min(x), max(x), sum(x)) :- n(x). ?- p(x, y, z)."));
+        let facts = Value::list((0..60_000).map(Value::Int).collect());
+        let bounds = Bounds { bytes_max, look: Box::new(look) };
+        Evaluation::new(program.expect("a program"), move |_| Some(facts.clone()), bounds).expect("it starts")
+    };
+    let mut whole = started(usize::MAX);
+    whole.evaluate().expect("it is evaluated");
+    let bytes = whole.bytes();
+    most.store(0, Relaxed);
+    let limit = bytes * 3 / 4;
+    let found = started(limit).evaluate();
+    assert!(is_too_large(&found, limit), "{found:?}");
+    assert!(most.load(Relaxed) < bytes, "{} bytes were told before the end, of {bytes}", most.load(Relaxed));
+    let mut enough = started(bytes * 3 / 2);
+    enough.evaluate().expect("it is evaluated");
+    enough.prepare().expect("it is prepared");
+    let relation = enough.program().relation("n@input").expect("it is there");
+    for at in 0..20 {
+        let change = tanglewood_rules::Change { relation, fact: vec![Value::Int(at)], comes: false };
+        enough.change(&[change]).expect("it has room");
+        enough.settle().expect("it has room");
     }
 }
