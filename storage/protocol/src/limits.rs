@@ -1,0 +1,51 @@
+//! Every bound of the protocol, with its reason, and its times.
+
+/// Transactions of a group: one transaction in truth stays short.
+pub const GROUP_MAX: usize = 256;
+/// Commits that wait at a gate for their group; one more is refused, to be tried again.
+pub const WAITING_MAX: usize = 4_096;
+/// Reads that are open at a gate; each holds back what may be forgotten.
+pub const READS_MAX: usize = 4_096;
+/// Items of a channel that its shard has not acknowledged; beyond it commits to that shard are refused, and questions for NOPs wait.
+pub const CHANNEL_MAX: usize = 1 << 14;
+/// Items that are sent again at once when a shard says that some are missing.
+pub const RESEND_MAX: usize = 256;
+/// Items that a shard keeps of a channel while an earlier one is missing; what is beyond is asked for again.
+pub const AHEAD_MAX: usize = 1_024;
+/// Reads that wait at a shard; one more is dropped, and its gate sends it again.
+pub const PINS_MAX: usize = 4_096;
+/// Executed records that reads may still be concurrent with; at the limit a shard waits until the frontier moves.
+pub const RECENT_MAX: usize = 1 << 16;
+/// Pairs of one question to the oracle.
+pub const PAIRS_MAX: usize = 4_096;
+/// Records of one report of a shard to the scribe.
+pub const REPORT_MAX: usize = 1_024;
+/// Records that the scribe holds without a place; at the limit it takes no report until some have one.
+pub const UNPLACED_MAX: usize = 1 << 17;
+/// Places that are written at once.
+pub const PLACES_MAX: usize = 1_024;
+/// Records that are read from truth at once.
+pub const LOG_PAGE: usize = 1_024;
+/// Times that a transaction is stamped anew before its client is told to try again.
+pub const LATE_TRIES_MAX: u32 = 16;
+/// Keys that one transaction reads, as rows of truth.
+pub const READ_KEYS_MAX: usize = 1_024;
+/// Chunk numbers that a gate leases at once.
+pub const CHUNKS_LEASED: u32 = 64;
+
+/// Times of a cluster, in microseconds of each process's own clock. They decide how soon things happen, never whether they are right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// A process tells the keeper so often that it lives.
+    pub heartbeat_us: u64,
+    /// A process that was silent for so long is lost.
+    pub lease_us: u64,
+    /// A message without an answer is sent again after so long.
+    pub resend_us: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Timing {
+        Timing { heartbeat_us: 1_000_000, lease_us: 3_000_000, resend_us: 20_000 }
+    }
+}

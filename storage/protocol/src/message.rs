@@ -1,0 +1,288 @@
+//! What processes say to each other, what happens to a process, and what it wants done.
+
+use crate::channel::Item;
+use crate::record::{Bytes, CommitId, Record};
+use crate::truth::{Call, Reply, Unknown};
+use order::Stamp;
+use std::sync::Arc;
+
+/// A process by its role.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Node {
+    /// A gate, by its number in the cluster; a seat in an epoch is another number.
+    Gate(u16),
+    /// A shard.
+    Shard(u16),
+    /// The oracle, however many replicas it has.
+    Oracle,
+    /// The scribe.
+    Scribe,
+    /// The keeper of the epoch.
+    Keeper,
+}
+
+/// Who takes part in an epoch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Members {
+    /// The epoch.
+    pub epoch: u64,
+    /// Its gates; the position of one is its seat.
+    pub gates: Vec<u16>,
+    /// How many shards there are.
+    pub shards: u16,
+    /// Everything up to this cluster place is of earlier epochs.
+    pub first_place: u64,
+}
+
+impl Members {
+    /// The seat of a gate in this epoch.
+    pub fn seat(&self, gate: u16) -> Option<usize> {
+        self.gates.iter().position(|other| *other == gate)
+    }
+}
+
+/// A message. One of another epoch than the receiver's is passed over, except between processes and their keeper.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The sender's epoch.
+    pub epoch: u64,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Gate to gate: my clock.
+    Announce(Box<[u64]>),
+    /// Gate to gate: I know so many of your stamps.
+    Heard(u64),
+    /// Gate to shard: the next item of the channel.
+    Item(Item),
+    /// Gate to shard: pin a snapshot for this stamp, and answer the query from it.
+    Pin {
+        /// The stamp of the read.
+        read: Stamp,
+        /// The gate's number for it.
+        request: u64,
+        /// For the store.
+        query: Bytes,
+    },
+    /// Shard to gate: I have all items before this one.
+    Received {
+        /// The item that is wanted next.
+        next: u64,
+        /// Some after it are here.
+        gap: bool,
+        /// Questions to the oracle since the last one of these.
+        questions: u64,
+    },
+    /// Shard to gate: send me something that is after this clock. Scribe to shard: see that your frontier is.
+    Want(Box<[u64]>),
+    /// Shard to gate: the answer to a pinned query.
+    Pinned {
+        /// The gate's number for the read.
+        request: u64,
+        /// What the store answered.
+        answer: Bytes,
+    },
+    /// To the oracle: which of each two comes first? The one that is named first is preferred.
+    Ask {
+        /// The asker's number for it.
+        question: u64,
+        /// The pairs.
+        pairs: Vec<(Stamp, Stamp)>,
+    },
+    /// The oracle's answer: is the first of each pair before the second? Or the position of a pair that it has forgotten.
+    Told {
+        /// The asker's number.
+        question: u64,
+        /// One for each pair.
+        answer: Result<Vec<bool>, usize>,
+    },
+    /// Keeper to oracle: the epoch of this message has so many gates.
+    Order(usize),
+    /// Oracle to keeper: it has begun.
+    Ordering,
+    /// Shard to scribe: what was executed, and how far each chain is taken.
+    Executed {
+        /// The number of the first of these records, from 0 in each epoch.
+        from: u64,
+        /// Stamps and shards of records.
+        records: Vec<(Stamp, Box<[u16]>)>,
+        /// Of each chain the last item taken; only where these are all records.
+        taken: Option<Vec<Option<Stamp>>>,
+    },
+    /// Scribe to shard: I have so many of your records; all up to this place are written; nobody asks about these counters any more.
+    Settled {
+        /// Records had.
+        next: u64,
+        /// The last place written.
+        place: u64,
+        /// What all stamps know that may still be compared.
+        frontier: Option<Box<[u64]>>,
+    },
+    /// Gate to scribe: all my reads and stamps from now on know this.
+    Low(Box<[u64]>),
+    /// Scribe to oracle: nobody asks about these counters any more.
+    Forget(Box<[u64]>),
+    /// To the keeper: I live.
+    Alive {
+        /// Which life of this process.
+        incarnation: u64,
+        /// It has done what begins the epoch of this message.
+        ready: bool,
+    },
+    /// Keeper to a process: leave the epoch that you are in, and make ready for this one.
+    Begin {
+        /// The life that is meant.
+        incarnation: u64,
+        /// Who takes part.
+        members: Arc<Members>,
+    },
+    /// Keeper to a process: all are ready, the epoch of this message is open.
+    Open {
+        /// The life that is meant.
+        incarnation: u64,
+    },
+}
+
+/// Why a transaction or a read did not happen. It may be tried again at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// What it read was written meanwhile.
+    Conflict,
+    /// A chunk that it touches was moved.
+    Moved,
+    /// The epoch has changed, or none is open.
+    Epoch,
+    /// Too much is waiting.
+    Busy,
+    /// It reads or writes more than one transaction may.
+    TooLarge,
+}
+
+/// How a request to a gate ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It is committed, for good.
+    Committed(Stamp),
+    /// Nothing of it happened, or ever will.
+    Refused(Refusal),
+}
+
+/// A transaction that a client commits.
+#[derive(Clone, Debug, Default)]
+pub struct Commit {
+    /// The read whose snapshot it saw, still open.
+    pub base: Option<u64>,
+    /// Keys that it read.
+    pub reads: Vec<u64>,
+    /// Keys that it writes.
+    pub writes: Vec<u64>,
+    /// Chunks that it touches, with the version of their place.
+    pub routes: Vec<(u32, u64)>,
+    /// Chunks that it moves.
+    pub moves: Vec<(u32, u16)>,
+    /// Changes by shard, ascending.
+    pub parts: Vec<(u16, Bytes)>,
+}
+
+/// What happens to a process.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Some time has passed.
+    Tick,
+    /// A message came.
+    Message {
+        /// From whom.
+        from: Node,
+        /// The message.
+        message: Message,
+    },
+    /// A call to truth is over.
+    Answer {
+        /// The call's.
+        token: u64,
+        /// What it answers.
+        answer: Result<Reply, Unknown>,
+    },
+    /// To a gate: answer these queries of shards, all from one snapshot; from that of an open read with this number, if there is one.
+    Read {
+        /// The client's number; the read stays open until it is closed or committed.
+        request: u64,
+        /// Queries by shard, each shard once.
+        queries: Vec<(u16, Bytes)>,
+    },
+    /// To a gate: the read is over.
+    Close(u64),
+    /// To a gate: commit this.
+    Commit {
+        /// The client's number.
+        request: u64,
+        /// What.
+        commit: Commit,
+    },
+}
+
+/// What a process wants done.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// A message; it may be lost, doubled and reordered.
+    Send {
+        /// To whom.
+        to: Node,
+        /// The message.
+        message: Message,
+    },
+    /// A call to truth, answered by [`Input::Answer`].
+    Call {
+        /// The caller's.
+        token: u64,
+        /// The call.
+        call: Call,
+    },
+    /// Of a gate: a read's answers.
+    Answered {
+        /// The client's number.
+        request: u64,
+        /// By shard.
+        answers: Vec<(u16, Bytes)>,
+    },
+    /// Of a gate: how a request ended.
+    Ended {
+        /// The client's number.
+        request: u64,
+        /// How.
+        end: End,
+    },
+    /// Of a shard: forget all content; records of all shards follow from the first on.
+    Reset,
+    /// Of a shard: execute this at the next local place.
+    Apply {
+        /// The local place.
+        place: u64,
+        /// The record.
+        record: Arc<Record>,
+    },
+    /// Of a shard: answer the query as of this place, by [`Body::Pinned`] to the gate.
+    Query {
+        /// The gate.
+        gate: u16,
+        /// Its stamp.
+        read: Stamp,
+        /// Its number for the read.
+        request: u64,
+        /// The snapshot.
+        place: u64,
+        /// For the store.
+        query: Bytes,
+    },
+    /// Of the scribe: this commit is the next of the cluster's sequence.
+    Publish {
+        /// Its place.
+        place: u64,
+        /// Which commit.
+        commit: CommitId,
+    },
+}

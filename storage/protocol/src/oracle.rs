@@ -1,0 +1,95 @@
+//! The oracle of a cluster: Kronos' machine behind messages. Replicas of the real one apply the same commands from one log.
+
+use crate::message::{Body, Input, Message, Node, Output};
+use crate::rules::Rules;
+use order::Stamp;
+use order::kronos::{
+    Answer, Command, Direction, Entry, Failure, GraphLimits, Machine, SHARED_SESSION, StampConstraint,
+    StampError, Strength,
+};
+
+/// Questions after which an oracle that forgets on purpose has forgotten everything.
+const FORGETS_AFTER: u64 = 5;
+
+/// The machine, and what was asked of it.
+#[derive(Debug)]
+pub struct Oracle {
+    rules: Rules,
+    machine: Machine,
+    epoch: u64,
+    gates: usize,
+    questions: u64,
+    pairs: u64,
+}
+
+impl Oracle {
+    /// One that has ordered nothing.
+    pub fn new(rules: Rules) -> Oracle {
+        let machine = Machine::new(GraphLimits::default());
+        Oracle { rules, machine, epoch: 0, gates: 0, questions: 0, pairs: 0 }
+    }
+    /// Questions, and pairs in them.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.questions, self.pairs)
+    }
+    /// The machine, to be looked at.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Takes one message and answers it; ticks and answers of truth mean nothing to it.
+    pub fn step(&mut self, input: Input) -> Option<Output> {
+        let Input::Message { from, message: Message { epoch, body } } = input else { return None };
+        let body = match body {
+            Body::Ask { question, pairs } => {
+                let answer = self.assign(&pairs)?;
+                Body::Told { question, answer }
+            }
+            Body::Order(gates) => {
+                self.begin(epoch, gates)?;
+                Body::Ordering
+            }
+            Body::Forget(frontier) => {
+                let _ = self.apply(Command::ForgetStamps { epoch, frontier: frontier.into() });
+                return None;
+            }
+            _ => return None,
+        };
+        let is_keepers = from == Node::Keeper;
+        debug_assert!(is_keepers || self.epoch == epoch || matches!(body, Body::Told { .. }));
+        Some(Output::Send { to: from, message: Message { epoch, body } })
+    }
+
+    fn begin(&mut self, epoch: u64, gates: usize) -> Option<()> {
+        self.apply(Command::BeginEpoch { epoch, gatekeepers: gates as u32 }).ok()?;
+        (self.epoch, self.gates) = (epoch, gates);
+        Some(())
+    }
+
+    /// Nothing where these stamps are not ordered here now: who asks will hear of a new epoch.
+    fn assign(&mut self, pairs: &[(Stamp, Stamp)]) -> Option<Result<Vec<bool>, usize>> {
+        self.questions += 1;
+        self.pairs += pairs.len() as u64;
+        if !self.rules.oracle_remembers && self.questions.is_multiple_of(FORGETS_AFTER) {
+            self.machine = Machine::new(GraphLimits::default());
+            self.begin(self.epoch, self.gates)?;
+        }
+        let constraint = |(this, that): &(Stamp, Stamp)| StampConstraint {
+            this: this.clone(),
+            direction: Direction::Before,
+            that: that.clone(),
+            strength: Strength::Prefer,
+        };
+        match self.apply(Command::AssignStamps(pairs.iter().map(constraint).collect())) {
+            Ok(Answer::Assigned(all)) => {
+                Some(Ok(all.iter().map(|one| one.order == Direction::Before).collect()))
+            }
+            Err(Failure::Stamps(StampError::Forgotten(at))) => Some(Err(at)),
+            _ => None,
+        }
+    }
+
+    fn apply(&mut self, command: Command) -> Result<Answer, Failure> {
+        self.machine.apply(Entry { now_ms: 0, session: SHARED_SESSION, request: 0, command })
+    }
+}

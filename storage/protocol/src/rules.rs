@@ -1,0 +1,46 @@
+//! The rules that make the order strict, each with a switch. Tests turn one off and must see the checker find it out; nobody else does.
+
+/// All rules hold by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// A commit is acknowledged only when every gate has heard its stamp (rule B).
+    pub heard_by_all: bool,
+    /// A snapshot is pinned only when everything still to come is after its stamp.
+    pub reads_wait_for_heads: bool,
+    /// Items of a channel are taken in the order of their numbers.
+    pub channels_in_order: bool,
+    /// A gate sends no NOP to a shard while a group in truth may still send it an earlier record.
+    pub nops_behind_groups: bool,
+    /// The oracle keeps what it decided until nobody can ask again.
+    pub oracle_remembers: bool,
+    /// Keys that were read are rows of truth.
+    pub reads_are_rows: bool,
+    /// Each commit reads the row of the epoch.
+    pub commits_read_epoch: bool,
+    /// A chunk that moved is answered for by whoever owns it at the stamp that is asked for.
+    pub moves_are_forwarded: bool,
+    /// The scribe tells a place only after it is written.
+    pub places_before_publishing: bool,
+    /// A chunk number is leased once.
+    pub leases_are_exclusive: bool,
+    /// The scribe asks the oracle about concurrent commits, also where they share no shard.
+    pub scribe_asks: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            heard_by_all: true,
+            reads_wait_for_heads: true,
+            channels_in_order: true,
+            nops_behind_groups: true,
+            oracle_remembers: true,
+            reads_are_rows: true,
+            commits_read_epoch: true,
+            moves_are_forwarded: true,
+            places_before_publishing: true,
+            leases_are_exclusive: true,
+            scribe_asks: true,
+        }
+    }
+}

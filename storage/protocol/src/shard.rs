@@ -1,0 +1,550 @@
+//! A shard: takes records from one channel a gate, executes them in one order, pins snapshots for reads.
+//!
+//! ```text
+//!   channel of gate 0 ──> [record][NOP][record] ─┐   choose the next record ──> Apply at place 1, 2, 3, …
+//!   channel of gate 1 ──> [NOP]                  ├─> (vectors, or the oracle)
+//!   channel of gate 2 ──> [record]              ─┘   all to come is after P ──> Query at the last place before P
+//! ```
+//!
+//! Invariant (the *prefix law*): of two records the one with the lower place is before the other in the order. So the records that a stamp
+//! sees are a prefix of the places, and one number is a snapshot.
+//! Where a chain is silent its gate is asked for a NOP, one question at a time.
+//! When an epoch ends, what was not executed comes from truth, in the order that the keeper has written.
+
+use crate::channel::{Incoming, Item};
+use crate::choose::{Choice, Decided, Head, choose};
+use crate::limits::{LOG_PAGE, PAIRS_MAX, PINS_MAX, RECENT_MAX, REPORT_MAX, Timing};
+use crate::member::Member;
+use crate::message::{Body, Input, Members, Message, Node, Output};
+use crate::record::{Bytes, Record};
+use crate::rules::Rules;
+use crate::truth::{Call, Reply, Unknown};
+use order::Stamp;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// What was done so far, for `SHOW ORDER`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ShardCounts {
+    /// Records executed.
+    pub executed: u64,
+    /// Snapshots pinned.
+    pub pinned: u64,
+    /// Questions to the oracle.
+    pub questions: u64,
+    /// Pairs in them.
+    pub pairs: u64,
+    /// Of these, pairs of a record and a read.
+    pub read_pairs: u64,
+    /// Questions for NOPs.
+    pub wants: u64,
+}
+
+/// One shard.
+#[derive(Debug)]
+pub struct Shard {
+    number: u16,
+    rules: Rules,
+    member: Member,
+    now_us: u64,
+    /// The last local place.
+    place: u64,
+    /// Every record up to this cluster place that touches this shard is executed.
+    settled: u64,
+    /// It has no content: all of the log must be read.
+    fresh: bool,
+    part: Option<Part>,
+    joining: Option<Joining>,
+    next_question: u64,
+    counts: ShardCounts,
+}
+
+/// The next epoch, until what the last one left is executed.
+#[derive(Debug)]
+struct Joining {
+    members: Arc<Members>,
+    token: Option<u64>,
+    /// The epoch that was left, and how far each of its chains was taken.
+    left: Option<(u64, Vec<u64>)>,
+}
+
+/// A shard's part in one epoch.
+#[derive(Debug)]
+struct Part {
+    members: Arc<Members>,
+    chains: Vec<Chain>,
+    decided: Decided,
+    arrivals: u64,
+    pins: BTreeMap<(usize, u64), Pin>,
+    /// Executed in this epoch, with places; those that every stamp to come knows are dropped.
+    recent: VecDeque<(u64, Stamp)>,
+    asking: Option<Asking>,
+    /// Executed and not had by the scribe.
+    unreported: VecDeque<(Stamp, Box<[u16]>)>,
+    reported: u64,
+    told_us: u64,
+    /// What the scribe wants all frontiers to know.
+    wanted: Box<[u64]>,
+    /// What every stamp knows that may still be compared. A read below it is over: its message came late.
+    frontier: Box<[u64]>,
+}
+
+#[derive(Debug, Default)]
+struct Chain {
+    incoming: Incoming,
+    queue: VecDeque<(Item, u64)>,
+    /// The last item that was taken.
+    taken: Option<Stamp>,
+    wanted_us: Option<u64>,
+    received_us: u64,
+    acknowledged: u64,
+    questions: u64,
+}
+
+#[derive(Debug)]
+struct Pin {
+    gate: u16,
+    read: Stamp,
+    query: Bytes,
+    /// The last place before it, once the oracle has said so.
+    place: Option<u64>,
+    /// The oracle has said that all from this place on are after it.
+    below: u64,
+}
+
+#[derive(Debug)]
+struct Asking {
+    question: u64,
+    pairs: Vec<(Stamp, Stamp)>,
+    /// The pins that pairs are about, with the places of their records; nothing for pairs of two records.
+    about: Vec<Option<((usize, u64), u64)>>,
+    sent_us: u64,
+}
+
+impl Shard {
+    /// A process that has just started, without content.
+    pub fn new(number: u16, incarnation: u64, timing: Timing, rules: Rules) -> Shard {
+        Shard {
+            number,
+            rules,
+            member: Member::new(incarnation, timing),
+            now_us: 0,
+            place: 0,
+            settled: 0,
+            fresh: true,
+            part: None,
+            joining: None,
+            next_question: 0,
+            counts: ShardCounts::default(),
+        }
+    }
+    /// What was done so far.
+    pub fn counts(&self) -> ShardCounts {
+        self.counts
+    }
+    /// Has it executed all that earlier epochs left?
+    pub fn is_ready(&self) -> bool {
+        self.part.is_some()
+    }
+    /// The content is lost, or parts of it: the next epoch begins with all of the log.
+    pub fn lose_content(&mut self) {
+        self.fresh = true;
+    }
+
+    /// Takes inputs, and says what is to be done.
+    pub fn step(&mut self, now_us: u64, inputs: impl IntoIterator<Item = Input>) -> Vec<Output> {
+        self.now_us = now_us;
+        for input in inputs {
+            match input {
+                Input::Tick => self.tick(),
+                Input::Message { from, message } => self.hear(from, message),
+                Input::Answer { token, answer } => self.joined(token, answer),
+                Input::Read { .. } | Input::Close(_) | Input::Commit { .. } => {}
+            }
+        }
+        self.work();
+        std::mem::take(&mut self.member.outputs)
+    }
+
+    fn tick(&mut self) {
+        let epoch = self.part.as_ref().map_or(0, |part| part.members.epoch);
+        self.member.beat(self.now_us, epoch, self.part.is_some());
+        if self.joining.as_ref().is_some_and(|joining| joining.token.is_none()) {
+            self.read_log();
+        }
+        let Some(part) = &mut self.part else { return };
+        let (epoch, resend) = (part.members.epoch, self.member.timing.resend_us);
+        if let Some(asking) = &mut part.asking
+            && self.now_us.saturating_sub(asking.sent_us) >= resend
+        {
+            asking.sent_us = self.now_us;
+            let body = Body::Ask { question: asking.question, pairs: asking.pairs.clone() };
+            self.member.send(Node::Oracle, epoch, body);
+        }
+        for (at, chain) in part.chains.iter_mut().enumerate() {
+            let (next, gap) = (chain.incoming.next(), chain.incoming.has_gap());
+            let due = self.now_us.saturating_sub(chain.received_us) >= resend / 2;
+            if (next > chain.acknowledged || gap) && due {
+                chain.received_us = self.now_us;
+                chain.acknowledged = next;
+                let questions = std::mem::take(&mut chain.questions);
+                let to = Node::Gate(part.members.gates[at]);
+                self.member.send(to, epoch, Body::Received { next, gap, questions });
+            }
+        }
+        self.report();
+    }
+
+    fn report(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        if self.now_us.saturating_sub(part.told_us) < self.member.timing.resend_us / 2 {
+            return;
+        }
+        part.told_us = self.now_us;
+        let records: Vec<_> = part.unreported.iter().take(REPORT_MAX).cloned().collect();
+        let all = records.len() == part.unreported.len();
+        let taken = all.then(|| part.chains.iter().map(|chain| chain.taken.clone()).collect());
+        let body = Body::Executed { from: part.reported, records, taken };
+        self.member.send(Node::Scribe, part.members.epoch, body);
+    }
+
+    fn hear(&mut self, from: Node, message: Message) {
+        let Message { epoch, body } = message;
+        if let Body::Begin { incarnation, members } = body {
+            if incarnation == self.member.incarnation {
+                self.begin(members);
+            }
+            return;
+        }
+        let Some(part) = self.part.as_mut().filter(|part| part.members.epoch == epoch) else { return };
+        match (from, body) {
+            (Node::Gate(gate), Body::Item(item)) => {
+                let Some(at) = part.members.seat(gate) else { return };
+                part.receive(at, item, self.rules.channels_in_order);
+            }
+            (Node::Gate(gate), Body::Pin { read, request, query }) => {
+                let Some(at) = part.members.seat(gate) else { return };
+                if part.pins.len() < PINS_MAX && knows(&read, &part.frontier) {
+                    let pin = Pin { gate, read, query, place: None, below: u64::MAX };
+                    part.pins.entry((at, request)).or_insert(pin);
+                }
+            }
+            (Node::Scribe, Body::Want(clock)) => part.wanted = clock,
+            (Node::Scribe, Body::Settled { next, place, frontier }) => {
+                self.settled = self.settled.max(place);
+                part.settle(next, frontier);
+            }
+            (Node::Oracle, Body::Told { question, answer }) => part.told(question, answer),
+            _ => {}
+        }
+    }
+
+    /// Leaves the epoch that it is in, and reads what it left unfinished.
+    fn begin(&mut self, members: Arc<Members>) {
+        let present = self.part.as_ref().map(|part| part.members.epoch);
+        let next = self.joining.as_ref().map(|joining| joining.members.epoch);
+        if present.max(next).is_some_and(|epoch| epoch >= members.epoch) {
+            return;
+        }
+        let left = self.part.take().map(|part| {
+            let taken = part.chains.iter().map(|chain| chain.taken.as_ref().map_or(0, Stamp::counter));
+            (part.members.epoch, taken.collect())
+        });
+        let left = left.or_else(|| self.joining.take().and_then(|joining| joining.left));
+        if self.fresh {
+            (self.place, self.settled) = (0, 0);
+            self.member.outputs.push(Output::Reset);
+        }
+        let left = left.filter(|_| !self.fresh);
+        self.joining = Some(Joining { members, token: None, left });
+        self.read_log();
+    }
+
+    fn read_log(&mut self) {
+        let shard = (!self.fresh).then_some(self.number);
+        let token = self.member.call(Call::Log { shard, after: self.settled, limit: LOG_PAGE });
+        if let Some(joining) = &mut self.joining {
+            joining.token = Some(token);
+        }
+    }
+
+    fn joined(&mut self, token: u64, answer: Result<Reply, Unknown>) {
+        let Some(joining) = self.joining.as_mut().filter(|joining| joining.token == Some(token)) else {
+            return;
+        };
+        joining.token = None;
+        let Ok(Reply::Log(page)) = answer else { return };
+        let beyond = |(place, _): &(u64, Arc<Record>)| *place >= joining.members.first_place;
+        let last = page.len() < LOG_PAGE || page.last().is_some_and(beyond);
+        for (place, record) in page {
+            let stamp = &record.stamp;
+            let had = joining.left.as_ref().is_some_and(|(epoch, taken)| {
+                *epoch == stamp.epoch() && stamp.counter() <= taken[stamp.gatekeeper()]
+            });
+            if place > joining.members.first_place {
+                continue;
+            }
+            self.settled = place;
+            if !had {
+                self.place += 1;
+                self.counts.executed += 1;
+                self.member.outputs.push(Output::Apply { place: self.place, record });
+            }
+        }
+        if !last {
+            self.read_log();
+        } else if let Some(joining) = self.joining.take() {
+            self.fresh = false;
+            self.settled = joining.members.first_place;
+            self.member.tell_keeper(self.now_us, joining.members.epoch, true);
+            self.part = Some(Part::new(joining.members));
+        }
+    }
+
+    /// Pins and executes until something is missing.
+    fn work(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        let mut pairs = Vec::new();
+        loop {
+            part.skip_nops();
+            match part.choose() {
+                Choice::Take(at) if part.recent.len() < RECENT_MAX => {
+                    let Some(record) = part.take(at, self.place + 1) else { break };
+                    self.place += 1;
+                    self.counts.executed += 1;
+                    self.member.outputs.push(Output::Apply { place: self.place, record });
+                }
+                Choice::Ask(wanted) => {
+                    pairs = wanted;
+                    break;
+                }
+                Choice::Take(_) | Choice::Wait | Choice::Empty => break,
+            }
+        }
+        self.serve();
+        self.ask(pairs);
+        self.want();
+    }
+
+    /// Snapshots of reads that nothing can come before any more.
+    fn serve(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        if part.pins.is_empty() {
+            return;
+        }
+        let waits = self.rules.reads_wait_for_heads;
+        let served: Vec<((usize, u64), u64)> = part
+            .pins
+            .iter()
+            .filter(|(_, pin)| !waits || part.is_ready(&pin.read))
+            .filter_map(|(key, pin)| Some((*key, pin.place.or_else(|| part.place_of(pin, self.place))?)))
+            .collect();
+        for (key, place) in served {
+            let Some(Pin { gate, read, query, .. }) = part.pins.remove(&key) else { continue };
+            self.counts.pinned += 1;
+            self.member.outputs.push(Output::Query { gate, read, request: key.1, place, query });
+        }
+    }
+
+    /// One question at a time: first records that are concurrent, then reads.
+    fn ask(&mut self, records: Vec<(Stamp, Stamp)>) {
+        let Some(part) = self.part.as_mut().filter(|part| part.asking.is_none()) else { return };
+        let mut about = vec![None; records.len()];
+        let mut pairs = records;
+        let waits = self.rules.reads_wait_for_heads;
+        let ready = part.pins.iter().filter(|(_, pin)| !waits || part.is_ready(&pin.read));
+        for (key, pin) in ready {
+            for (place, record) in part.concurrent_with(pin) {
+                if pairs.len() == PAIRS_MAX {
+                    break;
+                }
+                about.push(Some((*key, place)));
+                pairs.push((record.clone(), pin.read.clone()));
+                self.counts.read_pairs += 1;
+            }
+        }
+        if pairs.is_empty() {
+            return;
+        }
+        self.counts.questions += 1;
+        self.counts.pairs += pairs.len() as u64;
+        for (this, that) in &pairs {
+            part.chains[this.gatekeeper()].questions += 1;
+            part.chains[that.gatekeeper()].questions += 1;
+        }
+        self.next_question += 1;
+        let question = self.next_question;
+        self.member.send(Node::Oracle, part.members.epoch, Body::Ask { question, pairs: pairs.clone() });
+        part.asking = Some(Asking { question, pairs, about, sent_us: self.now_us });
+    }
+
+    /// Gates whose chains hold others up are asked for something later.
+    fn want(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        let mut clock = part.wanted.clone();
+        let last = part.chains.iter().filter_map(|chain| chain.queue.back().map(|(item, _)| &item.stamp));
+        let mut waits = clock.iter().any(|counter| *counter > 0);
+        for stamp in part.pins.values().map(|pin| &pin.read).chain(last) {
+            waits = true;
+            clock.iter_mut().zip(stamp.vector()).for_each(|(own, other)| *own = (*own).max(*other));
+        }
+        if !waits {
+            return;
+        }
+        let (epoch, resend) = (part.members.epoch, self.member.timing.resend_us);
+        for (at, chain) in part.chains.iter_mut().enumerate() {
+            let newest = chain.queue.back().map(|(item, _)| &item.stamp).or(chain.taken.as_ref());
+            let vector = newest.map_or(&[][..], Stamp::vector);
+            let known = |(at, counter): (usize, &u64)| vector.get(at).copied().unwrap_or(0) >= *counter;
+            let quiet = !clock.iter().enumerate().all(known) && chain.queue.is_empty();
+            let asked = chain.wanted_us.is_some_and(|then| self.now_us.saturating_sub(then) < resend);
+            if quiet && !asked {
+                chain.wanted_us = Some(self.now_us);
+                self.counts.wants += 1;
+                self.member.send(Node::Gate(part.members.gates[at]), epoch, Body::Want(clock.clone()));
+            }
+        }
+    }
+}
+
+impl Part {
+    fn new(members: Arc<Members>) -> Part {
+        let gates = members.gates.len();
+        Part {
+            chains: (0..gates).map(|_| Chain::default()).collect(),
+            decided: Decided::default(),
+            arrivals: 0,
+            pins: BTreeMap::new(),
+            recent: VecDeque::new(),
+            asking: None,
+            unreported: VecDeque::new(),
+            reported: 0,
+            told_us: 0,
+            wanted: vec![0; gates].into(),
+            frontier: vec![0; gates].into(),
+            members,
+        }
+    }
+
+    fn receive(&mut self, at: usize, item: Item, in_order: bool) {
+        let chain = &mut self.chains[at];
+        for item in chain.incoming.take(item, in_order) {
+            self.arrivals += 1;
+            chain.wanted_us = None;
+            chain.queue.push_back((item, self.arrivals));
+        }
+    }
+
+    /// A NOP that is first says only that all to come is after it.
+    fn skip_nops(&mut self) {
+        for chain in &mut self.chains {
+            while let Some((nop, _)) = chain.queue.pop_front_if(|(item, _)| item.record.is_none()) {
+                chain.taken = Some(nop.stamp);
+            }
+        }
+    }
+
+    fn choose(&self) -> Choice {
+        if self.chains.iter().all(|chain| chain.queue.is_empty()) {
+            return Choice::Empty;
+        }
+        let heads: Vec<Head> = self
+            .chains
+            .iter()
+            .map(|chain| match chain.queue.front() {
+                Some((item, arrival)) => Head::Record(&item.stamp, *arrival),
+                None => Head::Frontier(chain.taken.as_ref()),
+            })
+            .collect();
+        choose(&heads, &self.decided)
+    }
+
+    fn take(&mut self, at: usize, place: u64) -> Option<Arc<Record>> {
+        let chain = &mut self.chains[at];
+        let (item, _) = chain.queue.pop_front()?;
+        chain.taken = Some(item.stamp.clone());
+        let record = item.record?;
+        self.decided.drop(&item.stamp);
+        let shards = record.parts.iter().map(|(shard, _)| *shard).collect();
+        self.unreported.push_back((item.stamp.clone(), shards));
+        self.recent.push_back((place, item.stamp));
+        Some(record)
+    }
+
+    /// Is everything still to come after the read?
+    fn is_ready(&self, read: &Stamp) -> bool {
+        self.chains.iter().all(|chain| {
+            let next = chain.queue.front().map(|(item, _)| &item.stamp).or(chain.taken.as_ref());
+            next.is_some_and(|next| read.precedes(next))
+        })
+    }
+
+    /// The last place before a read, where vectors and what the oracle has said tell.
+    fn place_of(&self, pin: &Pin, last: u64) -> Option<u64> {
+        let mut place = last.min(pin.below.saturating_sub(1));
+        for (at, record) in self.recent.iter().rev().filter(|(at, _)| *at < pin.below) {
+            if record.precedes(&pin.read) {
+                return Some(*at);
+            } else if !pin.read.precedes(record) {
+                return None;
+            }
+            place = at - 1;
+        }
+        Some(place)
+    }
+
+    /// The records that only the oracle can compare with a read, the last one first.
+    fn concurrent_with<'a>(&'a self, pin: &'a Pin) -> impl Iterator<Item = (u64, &'a Stamp)> {
+        let left = self.recent.iter().rev().filter(|(place, _)| *place < pin.below);
+        let rest = left.take_while(|(_, record)| !record.precedes(&pin.read));
+        rest.filter(|(_, record)| !pin.read.precedes(record)).map(|(place, record)| (*place, record))
+    }
+
+    fn told(&mut self, question: u64, answer: Result<Vec<bool>, usize>) {
+        let Some(asking) = self.asking.take_if(|asking| asking.question == question) else { return };
+        let before = match answer {
+            Ok(before) => before,
+            Err(at) => {
+                // Only a read that is over can ask about what was forgotten: its message came late.
+                if let Some(Some((key, _))) = asking.about.get(at) {
+                    self.pins.remove(key);
+                }
+                return;
+            }
+        };
+        for (((this, that), about), before) in asking.pairs.iter().zip(&asking.about).zip(before) {
+            match about {
+                None => self.decided.learn(this, that, before),
+                Some((key, place)) => {
+                    let Some(pin) = self.pins.get_mut(key).filter(|pin| pin.place.is_none()) else {
+                        continue;
+                    };
+                    if before {
+                        pin.place = Some(*place);
+                    } else {
+                        pin.below = *place;
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle(&mut self, next: u64, frontier: Option<Box<[u64]>>) {
+        while self.reported < next && self.unreported.pop_front().is_some() {
+            self.reported += 1;
+        }
+        if let Some(frontier) = frontier {
+            let known = |(_, stamp): &mut (u64, Stamp)| stamp.counter() <= frontier[stamp.gatekeeper()];
+            while self.recent.pop_front_if(known).is_some() {}
+            self.pins.retain(|_, pin| knows(&pin.read, &frontier));
+            for (own, other) in self.frontier.iter_mut().zip(&frontier) {
+                *own = (*own).max(*other);
+            }
+        }
+    }
+}
+
+/// Does a stamp know all that a vector counts?
+fn knows(stamp: &Stamp, vector: &[u64]) -> bool {
+    stamp.vector().iter().zip(vector).all(|(own, other)| own >= other)
+}

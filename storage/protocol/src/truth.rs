@@ -1,0 +1,167 @@
+//! Truth: the durable, transactional store that all processes of a cluster share, as a trait; and its calls as data, since steps do no I/O.
+//!
+//! A call's outcome may be unknown: it was carried out, will be, or never will. Every call may be made again: a commit by the number of its group,
+//! places by the number of their first, a bump by the epoch that it ends.
+
+use crate::record::{CommitId, Proposed, Record, Verdict};
+use order::Stamp;
+use std::sync::Arc;
+
+/// Nobody knows what became of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unknown;
+
+/// Where a chunk is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// The chunk.
+    pub chunk: u32,
+    /// Its shard.
+    pub owner: u16,
+    /// How often it was moved.
+    pub version: u64,
+}
+
+/// Durable, serializable, shared by all gates, the scribe and the keeper.
+pub trait Truth {
+    /// The epoch, and the last cluster place.
+    fn state(&mut self) -> Result<(u64, u64), Unknown>;
+    /// One transaction for a whole group of one gate. Groups of a gate and epoch are numbered from 1; a number that was carried out is not carried out again.
+    fn commit(
+        &mut self,
+        epoch: u64,
+        seat: usize,
+        group: u64,
+        proposed: &[Proposed],
+    ) -> Result<Vec<Verdict>, Unknown>;
+    /// Begins the epoch after `from`, if that is the present one; no commit of `from` succeeds any more. Answers the present epoch.
+    fn bump(&mut self, from: u64) -> Result<u64, Unknown>;
+    /// The last cluster place, and the commits of closed epochs without one, at most `limit` of each gate, by gate and counter.
+    fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
+    /// Gives commits the places from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their places.
+    fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
+    /// Commits with places above `after`, of one shard or of all, in order.
+    fn log(
+        &mut self,
+        shard: Option<u16>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Arc<Record>)>, Unknown>;
+    /// The first of `count` new chunk numbers, which belong to this shard.
+    fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown>;
+    /// Where all chunks are.
+    fn placement(&mut self) -> Result<Vec<Route>, Unknown>;
+    /// Every base still to come in this epoch knows these counters: keys last touched before need no rows.
+    fn forget(&mut self, epoch: u64, frontier: &[u64]) -> Result<(), Unknown>;
+}
+
+/// A call of [`Truth`], to be made by a driver.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// See [`Truth::state`].
+    State,
+    /// See [`Truth::commit`].
+    Commit {
+        /// The group's epoch.
+        epoch: u64,
+        /// The gate's seat.
+        seat: usize,
+        /// The group's number.
+        group: u64,
+        /// The transactions.
+        proposed: Arc<Vec<Proposed>>,
+    },
+    /// See [`Truth::bump`].
+    Bump {
+        /// The epoch that ends.
+        from: u64,
+    },
+    /// See [`Truth::unplaced`].
+    Unplaced {
+        /// Of each gate.
+        limit: usize,
+    },
+    /// See [`Truth::place`].
+    Place {
+        /// The epoch of the writer.
+        epoch: u64,
+        /// The first place.
+        first: u64,
+        /// What gets them.
+        commits: Vec<CommitId>,
+    },
+    /// See [`Truth::log`].
+    Log {
+        /// One shard, or all.
+        shard: Option<u16>,
+        /// Places above this one.
+        after: u64,
+        /// So many.
+        limit: usize,
+    },
+    /// See [`Truth::lease`].
+    Lease {
+        /// Who will hold them.
+        shard: u16,
+        /// How many.
+        count: u32,
+    },
+    /// See [`Truth::placement`].
+    Placement,
+    /// See [`Truth::forget`].
+    Forget {
+        /// The epoch meant.
+        epoch: u64,
+        /// A counter for each seat.
+        frontier: Box<[u64]>,
+    },
+}
+
+/// What a call answers.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// The epoch and the last place.
+    State(u64, u64),
+    /// One for each transaction of the group.
+    Verdicts(Vec<Verdict>),
+    /// The present epoch.
+    Epoch(u64),
+    /// The last place, and stamps without one.
+    Unplaced(u64, Vec<Stamp>),
+    /// Whether the commits have these places.
+    Placed(bool),
+    /// Places and their records.
+    Log(Vec<(u64, Arc<Record>)>),
+    /// The first chunk number, how many, and whose they are.
+    Leased(u32, u32, u16),
+    /// Where chunks are.
+    Placement(Vec<Route>),
+    /// It is done.
+    Done,
+}
+
+/// Makes a call.
+pub fn perform(truth: &mut dyn Truth, call: &Call) -> Result<Reply, Unknown> {
+    Ok(match call {
+        Call::State => {
+            let (epoch, place) = truth.state()?;
+            Reply::State(epoch, place)
+        }
+        Call::Commit { epoch, seat, group, proposed } => {
+            Reply::Verdicts(truth.commit(*epoch, *seat, *group, proposed)?)
+        }
+        Call::Bump { from } => Reply::Epoch(truth.bump(*from)?),
+        Call::Unplaced { limit } => {
+            let (place, stamps) = truth.unplaced(*limit)?;
+            Reply::Unplaced(place, stamps)
+        }
+        Call::Place { epoch, first, commits } => Reply::Placed(truth.place(*epoch, *first, commits)?),
+        Call::Log { shard, after, limit } => Reply::Log(truth.log(*shard, *after, *limit)?),
+        Call::Lease { shard, count } => Reply::Leased(truth.lease(*shard, *count)?, *count, *shard),
+        Call::Placement => Reply::Placement(truth.placement()?),
+        Call::Forget { epoch, frontier } => {
+            truth.forget(*epoch, frontier)?;
+            Reply::Done
+        }
+    })
+}
