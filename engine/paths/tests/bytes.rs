@@ -1,4 +1,4 @@
-//! The bytes that a search says it holds are those that the allocator gave it.
+//! The bytes that a search says it holds are those that the allocator gave it, and no step does more than its quota.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
@@ -150,7 +150,14 @@ fn stepped<S>(
     let mut search = make();
     compare(&format!("{what}, at first"), bytes(&search), before);
     let mut steps = 0;
-    while step(&mut search, &mut Work::new(4_500)) {
+    loop {
+        let mut work = Work::new(QUOTA_EDGES);
+        let is_more = step(&mut search, &mut work);
+        let visited = work.edges_visited();
+        assert!(visited <= 2 * QUOTA_EDGES + 64, "{what}: {visited} edges are booked in a step");
+        if !is_more {
+            break;
+        }
         compare(&format!("{what}, on its way"), bytes(&search), before);
         steps += 1;
         if steps == STEPS_MAX {
@@ -161,6 +168,8 @@ fn stepped<S>(
     compare_beside(what, bytes(&search), before, 4 * VERTICES as usize);
 }
 
+/// Edges that a step may visit; it may pass that by a vertex and its sets.
+const QUOTA_EDGES: u64 = 4_500;
 /// A search that is not done then is deep enough.
 const STEPS_MAX: usize = 12;
 
@@ -169,14 +178,17 @@ fn searches_from_a_source() {
     let _turn = heap::turn();
     for both_ways in [false, true] {
         for keep in [Keep::Levels, Keep::Ends, Keep::Count] {
-            for sources in [&[3][..], &[3, 4, 5]] {
+            for sources in [&[3][..], &(0..3_000).collect::<Vec<_>>()] {
                 let (along, against) = graph();
                 let make = || {
                     let reach =
                         Reach::new(&along, sources, Hops::new(1, 30), Orientation::Directed, keep).unwrap();
                     if both_ways { reach.both_ways(&against) } else { reach }
                 };
-                let what = format!("a reach that keeps {keep:?}, both ways {both_ways}, from {sources:?}");
+                let what = format!(
+                    "a reach that keeps {keep:?}, both ways {both_ways}, from {} sources",
+                    sources.len()
+                );
                 stepped(&what, make, |reach, work| reach.step(work).unwrap() == Progress::More, Reach::bytes);
             }
         }
@@ -349,5 +361,41 @@ fn plain_paths_and_lists() {
         let mut scratch = EdgeScratch::default();
         scratch.extend(&vertices()[1..], &edges());
         assert_eq!(scratch.bytes() as isize, heap::held_by_thread() - before);
+    }
+}
+
+/// What lists the paths to one end beside the search.
+#[test]
+fn lists_of_paths() {
+    let _turn = heap::turn();
+    for name in ["a line", "a star", "a star with a line"] {
+        let (along, against) = form(name);
+        let hops = Hops::new(1, Hops::UNBOUNDED);
+        let mut search =
+            ShortestFrom::new(&along, &against, 0, Targets::All, hops, Orientation::Directed).unwrap();
+        while search.step(&mut Work::unlimited()).unwrap() == Progress::More {}
+        let before = heap::held_by_thread();
+        let mut list = search.paths_to(VERTICES - 1).unwrap().unwrap();
+        let listed = search.next_path(&mut list, &mut Work::unlimited()).unwrap();
+        assert!(matches!(&listed, Listing::Path(path) if path.vertices.last() == Some(&(VERTICES - 1))));
+        drop(listed);
+        compare(&format!("paths to an end of {name}"), list.bytes(), before);
+    }
+}
+
+#[test]
+fn lists_of_a_graph_are_as_long_as_they_say() {
+    let edges = [(0, 1), (0, 2), (0, 2), (1, 1), (2, 0)];
+    for (graph, degrees) in [
+        (Csr::outgoing(4, &edges), [3, 1, 1, 0]),
+        (Csr::incoming(4, &edges), [1, 2, 2, 0]),
+        (Csr::undirected(4, &edges), [4, 2, 3, 0]),
+    ] {
+        let (mut scratch, mut both) = (Vec::new(), EdgeScratch::default());
+        for (vertex, degree) in (0..4).zip(degrees) {
+            assert_eq!(graph.degree(vertex), degree, "{vertex}");
+            assert_eq!(graph.neighbours(vertex, &mut scratch).len(), degree as usize);
+            assert_eq!(graph.edges(vertex, &mut both).1.len(), degree as usize);
+        }
     }
 }

@@ -53,6 +53,7 @@ fn groups_agree_with_a_linear_search() {
                 kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
             let mut groups = vec![77];
             table.assign(&keys, rows, &mut groups);
+            assert_eq!(groups.len(), rows, "seed {seed}");
             for (row, group) in groups.iter().enumerate() {
                 let key: Vec<Value> = keys.iter().map(|key| key.get(row)).collect();
                 let same = |held: &Vec<Value>| held.iter().zip(&key).all(|(a, b)| equivalent(a, b));

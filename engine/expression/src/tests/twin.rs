@@ -19,8 +19,12 @@ fn random_value(column: u32, chance: &mut Chance) -> Value {
         return Value::Null;
     }
     match column {
-        0 => *chance.choose(&[0, 1, 2, 3, -1, 7, i64::MAX, i64::MIN]).unwrap(),
-        1 => return [0.0, 1.0, 2.5, -1.0, f64::NAN, f64::INFINITY][chance.index(6)].into(),
+        // Around 2^53 integers and floats part.
+        0 => *chance.choose(&[0, 1, 2, 3, -1, 7, i64::MAX, i64::MIN, (1 << 53) + 1, -(1 << 53)]).unwrap(),
+        1 => {
+            let floats = [0.0, 1.0, 2.5, -1.0, f64::NAN, f64::INFINITY, 9_007_199_254_740_992.0, 2.0];
+            return floats[chance.index(floats.len())].into();
+        }
         2 => return ["", "a", "Ann", "Bo", "Cy", "Anna"][chance.index(6)].into(),
         3 => return chance.happens(0.5).into(),
         4 => return VertexId(chance.below(PEOPLE)).into(),
@@ -59,6 +63,25 @@ fn random_leaf(chance: &mut Chance) -> Expr {
     }
 }
 
+/// An operator between two operands of one type, or of two types of numbers: what has a loop of its own.
+fn random_pair(chance: &mut Chance) -> Expr {
+    const COMPARE: [B; 6] = [B::Equal, B::NotEqual, B::Less, B::LessEqual, B::Greater, B::GreaterEqual];
+    const TEXTS: [B; 3] = [B::StartsWith, B::EndsWith, B::Contains];
+    const NUMBERS: [B; 5] = [B::Add, B::Subtract, B::Multiply, B::Divide, B::Modulo];
+    let kind = chance.below(6) as u32;
+    let leaf = |chance: &mut Chance| {
+        let kind = if kind < 2 { chance.below(2) as u32 } else { kind };
+        match chance.below(3) {
+            0 if kind < 4 => Expr::literal(random_value(kind, chance)),
+            _ => Expr::Variable(Var(kind)),
+        }
+    };
+    let all = [&COMPARE[..], [&NUMBERS[..], &NUMBERS, &TEXTS, &COMPARE, &COMPARE, &COMPARE][kind as usize]]
+        .concat();
+    let operator = all[chance.index(all.len())];
+    Expr::Binary(operator, Box::new(leaf(chance)), Box::new(leaf(chance)))
+}
+
 fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
     const OPERATORS: [B; 18] = [
         B::Or,
@@ -85,7 +108,8 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         return random_leaf(chance);
     }
     let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
-    match chance.below(10) {
+    match chance.below(13) {
+        10 | 11 => random_pair(chance),
         0 => {
             let key = ["name", "age", "weight", "since", "unheard"][chance.index(5)];
             Expr::property(Var(4 + chance.below(2) as u32), key)
