@@ -228,6 +228,7 @@ impl Compiler {
             Plan::ExpandPath(node) => operator::expand_path::compile(self, node, required, feed),
             Plan::ExpandPattern(node) => operator::expand_pattern::compile(self, node, required, feed),
             Plan::CountMatches(node) => operator::count_matches::compile(self, node, required, feed),
+            Plan::CountStored(node) => operator::count_stored::compile(self, node, required, feed),
             Plan::Intersect(node) => operator::intersect::compile(self, node, required, feed),
             Plan::Filter(node) => operator::filter::compile(self, node, required, feed),
             Plan::Extend(node) => operator::extend::compile(self, node, required, feed),

@@ -13,6 +13,7 @@ pub(crate) mod seek_vertices;
 pub(crate) mod call_procedure;
 pub(crate) mod cheapest_path;
 pub(crate) mod count_matches;
+pub(crate) mod count_stored;
 pub(crate) mod expand;
 pub(crate) mod expand_path;
 pub(crate) mod expand_pattern;

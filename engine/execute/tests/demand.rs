@@ -190,6 +190,7 @@ fn makes_rows(plan: &Plan) -> Option<&'static str> {
         | Plan::Argument(_)
         | Plan::Match(_)
         | Plan::CountMatches(_)
+        | Plan::CountStored(_)
         | Plan::Filter(_)
         | Plan::Extend(_)
         | Plan::Project(_)

@@ -4,7 +4,7 @@
 //! says otherwise ([`Project`], [`Aggregate`], [`Union`]). `Match` is the unordered form that languages produce; the rewrite
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
-pub use crate::counting::{CountArm, CountMatches, CountStep, CountTree};
+pub use crate::counting::{CountArm, CountMatches, CountStep, CountStored, CountTree, Counted};
 pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
@@ -30,6 +30,7 @@ pub enum Plan {
     ExpandPath(Box<ExpandPath>),
     ExpandPattern(Box<ExpandPattern>),
     CountMatches(Box<CountMatches>),
+    CountStored(Box<CountStored>),
     Intersect(Box<Intersect>),
     Filter(Box<Filter>),
     Extend(Box<Extend>),

@@ -9,6 +9,33 @@ use crate::algebra::Plan;
 use crate::expr::{LabelExpr, Name, Var};
 use model::Direction;
 
+/// For each input row, how many of these there are, as every commit keeps count of them: one new column. Nothing is gone through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountStored {
+    /// Rows to extend.
+    pub input: Plan,
+    /// What is counted.
+    pub counted: Counted,
+    /// New column: how many.
+    pub count: Var,
+}
+
+/// What the store keeps count of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Counted {
+    /// Vertices with these labels.
+    Vertices(LabelExpr),
+    /// Edges at vertices with these labels.
+    Edges {
+        /// Admitted types, each once; empty admits all.
+        types: Vec<Name>,
+        /// Of the vertex at one end.
+        labels: LabelExpr,
+        /// Out or in, seen from that vertex.
+        direction: Direction,
+    },
+}
+
 /// For each input row, in how many ways the pattern goes on from it: one new column. Rows without any way are dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountMatches {

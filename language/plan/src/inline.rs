@@ -75,6 +75,7 @@ fn is_line(plan: &Plan) -> bool {
             | Plan::ExpandPattern(_)
             | Plan::Intersect(_)
             | Plan::CountMatches(_)
+            | Plan::CountStored(_)
             | Plan::Unwind(_) => true,
             Plan::Apply(node) => node.is_inline(),
             _ => false,

@@ -9,6 +9,7 @@ use crate::estimate::Known;
 use crate::labels::Named;
 use crate::names::Names;
 use crate::rewrite::count_matches::count_matches;
+use crate::rewrite::count_stored::count_stored;
 use crate::rewrite::dedup_frontier::dedup_frontier;
 use crate::rewrite::distinct_ends::distinct_ends;
 use crate::rewrite::fold_constants::fold_constants;
@@ -135,6 +136,8 @@ fn rewrite(
     // What is left of sub-queries reads its row, or is run once.
     look()?;
     once(plan, planning, names);
+    // It asks which labels the ends of an edge must carry, and what is run once.
+    count_stored(plan, names);
     // Joins have their inputs by now, and what is still scanned for each row is known.
     join_keys(plan, planning, names);
     check(plan)

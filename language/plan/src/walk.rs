@@ -22,6 +22,7 @@ macro_rules! main_input {
             Plan::ExpandPath(node) => Some($($borrow)+ node.input),
             Plan::ExpandPattern(node) => Some($($borrow)+ node.input),
             Plan::CountMatches(node) => Some($($borrow)+ node.input),
+            Plan::CountStored(node) => Some($($borrow)+ node.input),
             Plan::Intersect(node) => Some($($borrow)+ node.input),
             Plan::Filter(node) => Some($($borrow)+ node.input),
             Plan::Extend(node) => Some($($borrow)+ node.input),
@@ -133,6 +134,7 @@ impl Plan {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }
             Plan::CountMatches(node) => of(&[node.count]),
+            Plan::CountStored(node) => of(&[node.count]),
             Plan::Intersect(node) => of(&[node.to]),
             Plan::ExpandPattern(node) => of(&node.makes()),
             Plan::Extend(node) => node.items.iter().map(|(var, _)| *var).collect(),
@@ -302,7 +304,7 @@ macro_rules! each_expression {
             Plan::Delete(node) => node.targets.$iter().for_each(&mut *$visit),
             Plan::ForEach(node) => $visit($($borrow)+ node.list),
             Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) => {}
-            Plan::CountMatches(_) | Plan::Intersect(_) => {}
+            Plan::CountMatches(_) | Plan::CountStored(_) | Plan::Intersect(_) => {}
             Plan::Apply(node) => {
                 if let InstanceOrder::By(expr, _) = $($borrow)+ node.scope.order {
                     $visit(expr)

@@ -52,7 +52,7 @@ impl Plan {
             Plan::Limit(node) => node.wanted_of_input(wanted),
             _ if !wanted.is_few() || self.has_effects() => Wanted::All,
             // At least one row of each row.
-            Plan::Project(_) | Plan::Extend(_) => wanted,
+            Plan::Project(_) | Plan::Extend(_) | Plan::CountStored(_) => wanted,
             Plan::Apply(node) => node.wanted_of_input(wanted),
             Plan::Distinct(_) => wanted.of_distinct(),
             Plan::Match(_)

@@ -284,7 +284,17 @@ fn counts() -> Vec<Plan> {
         to: var("w"),
         labels: label("Person"),
     };
-    vec![node(vec![], true), node(vec![step], false), Plan::Intersect(Box::new(meet))]
+    let stored =
+        |counted| Plan::CountStored(Box::new(CountStored { input: Plan::Unit, counted, count: var("v") }));
+    vec![
+        stored(Counted::Vertices(LabelExpr::Any)),
+        stored(Counted::Vertices(label("Person"))),
+        stored(Counted::Edges { types: types(&["KNOWS", "LIVES"]), labels: label("City"), direction: In }),
+        stored(Counted::Edges { types: types(&[]), labels: LabelExpr::Any, direction: Out }),
+        node(vec![], true),
+        node(vec![step], false),
+        Plan::Intersect(Box::new(meet)),
+    ]
 }
 
 fn lines() -> Vec<Plan> {

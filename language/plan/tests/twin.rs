@@ -425,6 +425,7 @@ fn note(plan: &Plan, rows: bool, reached: &mut Vec<&'static str>) {
     mark(matches!(plan, Plan::ExpandPath(node) if node.distinct_ends), "distinct ends");
     mark(matches!(plan, Plan::ExpandPath(node) if node.length.is_some()), "length");
     mark(matches!(plan, Plan::Apply(_)), "apply");
+    mark(matches!(plan, Plan::CountStored(_)), "count of all");
     mark(matches!(plan, Plan::CountMatches(_)), "count");
     mark(matches!(plan, Plan::CountMatches(node) if node.negative), "count less");
     mark(matches!(plan, Plan::CountMatches(node) if !node.steps.is_empty()), "count core");

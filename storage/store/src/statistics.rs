@@ -71,20 +71,22 @@ impl Statistics {
     }
     /// Edges of this type met when all vertices with `near` (or all vertices) are expanded this way. Both counts each way.
     pub fn edges_near(&self, edge_type: EdgeTypeId, direction: Direction, near: Option<LabelId>) -> u64 {
+        self.edges_matching(edge_type, direction, &near.map_or(LabelFilter::Any, LabelFilter::Has))
+    }
+    /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact. Both counts each way.
+    pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
         let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
         let range = match direction {
             Direction::Out => Counter::Out(edge_type, first)..=Counter::Out(edge_type, last),
             Direction::In => Counter::In(edge_type, first)..=Counter::In(edge_type, last),
             Direction::Both => {
-                let one_way = |direction| self.edges_near(edge_type, direction, near);
+                let one_way = |direction| self.edges_matching(edge_type, direction, near);
                 return one_way(Direction::Out) + one_way(Direction::In);
             }
         };
-        let counts = self.counts.range(range).filter(|(counter, _)| match (near, counter) {
-            (Some(label), Counter::Out(_, set) | Counter::In(_, set)) => {
-                self.labels(*set).binary_search(&label).is_ok()
-            }
-            _ => true,
+        let counts = self.counts.range(range).filter(|(counter, _)| match counter {
+            Counter::Out(_, set) | Counter::In(_, set) => near.accepts(self.labels(*set)),
+            Counter::Vertices(_) => false,
         });
         counts.map(|(_, count)| count).sum()
     }

@@ -203,6 +203,10 @@ impl ReadSet {
     pub fn catalogue(&self) {
         self.extend([Key::catalogue()]);
     }
+    /// Something was read that any commit may change, such as the number of all edges.
+    pub fn everything(&self) {
+        *self.inner.lock() = Inner { everything: true, ..Inner::default() };
+    }
     /// Number of keys and ranges recorded.
     pub fn len(&self) -> usize {
         let inner = self.inner.lock();

@@ -80,6 +80,7 @@ fn is_short(plan: &Plan, few: bool) -> bool {
             | Plan::SeekVertices(_)
             | Plan::SeekEdges(_)
             | Plan::SeekIds(_)
+            | Plan::CountStored(_)
             | Plan::Expand(_)
             | Plan::Filter(_)
             | Plan::Extend(_)

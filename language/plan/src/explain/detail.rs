@@ -40,6 +40,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::ExpandPath(node) => expand_path(node, print),
         Plan::ExpandPattern(node) => super::path_pattern::detail(node, print),
         Plan::CountMatches(node) => count_matches(node, print),
+        Plan::CountStored(node) => count_stored(node, print),
         Plan::Intersect(node) => intersect(node, print),
         Plan::Filter(node) => print.expr(&node.predicate),
         Plan::Extend(node) => items(&node.items, print),
@@ -136,6 +137,20 @@ fn count_matches(node: &CountMatches, print: &Printer<'_>) -> String {
         step.differs.iter().for_each(|other| text += &format!(" <> {}", print.var(*other)));
     }
     text
+}
+
+fn count_stored(node: &CountStored, print: &Printer<'_>) -> String {
+    let vertex = |carried: &LabelExpr| {
+        let colon = if carried.is_any() { "" } else { ":" };
+        format!("({colon}{})", labels(carried))
+    };
+    let what = match &node.counted {
+        Counted::Vertices(carried) => vertex(carried),
+        Counted::Edges { types, labels, direction } => {
+            format!("{}{}()", vertex(labels), arrow(*direction, typed(String::new(), types)))
+        }
+    };
+    format!("{what} AS {}", print.var(node.count))
 }
 
 fn trees(all: &[CountTree]) -> String {

@@ -137,6 +137,7 @@ pub fn name(plan: &Plan) -> &'static str {
         Plan::ExpandPath(_) => "ExpandPath",
         Plan::ExpandPattern(_) => "ExpandPattern",
         Plan::CountMatches(_) => "CountMatches",
+        Plan::CountStored(_) => "CountStored",
         Plan::Intersect(_) => "Intersect",
         Plan::Filter(_) => "Filter",
         Plan::Extend(_) => "Extend",

@@ -2,6 +2,7 @@
 //! and what it costs.
 
 pub(crate) mod count_matches;
+pub(crate) mod count_stored;
 pub(crate) mod dedup_frontier;
 pub(crate) mod distinct_ends;
 pub(crate) mod fold_constants;

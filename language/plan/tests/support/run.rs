@@ -113,6 +113,16 @@ fn one_input(graph: &Graph, plan: &Plan, rows: Vec<Row>, outer: &Row) -> Vec<Row
         Plan::Expand(node) => rows.iter().flat_map(|row| expand(graph, node, row)).collect(),
         Plan::ExpandPath(node) => rows.iter().flat_map(|row| expand_path(graph, node, row)).collect(),
         Plan::Intersect(node) => rows.iter().flat_map(|row| intersect(graph, node, row)).collect(),
+        Plan::CountStored(node) => {
+            let count = match &node.counted {
+                Counted::Vertices(labels) => all().filter(|vertex| graph.has(*vertex, labels)).count(),
+                Counted::Edges { types, labels, direction } => {
+                    let near = all().filter(|vertex| graph.has(*vertex, labels));
+                    near.map(|vertex| graph.at(vertex, types, *direction).len()).sum()
+                }
+            };
+            rows.iter().map(|row| with(row, node.count, Value::Int(count as i64))).collect()
+        }
         Plan::CountMatches(node) => {
             rows.iter().filter_map(|row| super::counting::count_matches(graph, node, row)).collect()
         }
