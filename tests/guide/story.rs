@@ -435,7 +435,7 @@ fn free_port() -> String {
 }
 
 fn within<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
-    let until = world::clock::monotonic_ns() + SERVER_TIME.as_nanos() as u64;
+    let until = world::clock::after_ns(SERVER_TIME);
     while world::clock::monotonic_ns() < until {
         if let Some(found) = found() {
             return Some(found);

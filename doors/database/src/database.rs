@@ -128,7 +128,7 @@ impl Database {
     /// # Errors
     /// As [`Database::open`].
     pub fn open_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
-        // From now on planning counts its work as all other loops do.
+        model::walk::ended_by(execute::watch::is_over);
         pace::counted_by(|units| execute::watch::spend(units).map_err(|_| pace::Stopped));
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());

@@ -128,8 +128,8 @@ impl From<TraverseError> for Error {
         let message = error.to_string();
         match error {
             TraverseError::Request(error) => error.into(),
-            TraverseError::Graph { code, message, retryable } => {
-                Error { retryable, ..Error::new(&code, message) }
+            TraverseError::Graph { code, message, hint, retryable } => {
+                Error { retryable, hint, ..Error::new(&code, message) }
             }
             TraverseError::Failed(_) => Error::new("Tanglewood.ClientError.Gremlin.Fail", message),
             TraverseError::Limit(_) => Error::new("Neo.ClientError.General.LimitExceeded", message),

@@ -71,6 +71,41 @@ fn elements_are_written_with_the_ids_that_clients_know() {
     assert_eq!(ask(&mut session, "g.V('a').fold().asString()"), ["[v[a]]"]);
 }
 
+/// An edge was made with an id that another edge had: `E(id)` then found one of the two.
+#[test]
+fn an_id_of_an_edge_is_given_once() {
+    let mut session = database().session();
+    ask(&mut session, "g.addV('A').property(T.id, 'a')");
+    let add = |kind: &str, id: &str| {
+        format!(
+            "g.V('a').as('x').addE('{kind}').from('x').to('x').property(T.id, {id}).property('of', '{kind}')"
+        )
+    };
+    for id in ["1", "'e'", "'2'", "3L", "4.5d", "UUID('5e2b43f0-5a2c-4bd8-8d3e-3f1f8e1b2c7d')"] {
+        for kind in ["R", "S"] {
+            let outcome = try_ask(&mut session, &add(kind, id));
+            assert_eq!(outcome.is_ok(), kind == "R", "{id} of {kind}: {outcome:?}");
+            if let Err(why) = outcome {
+                assert!(why.contains("Edge with id already exists"), "{why}");
+            }
+        }
+        assert_eq!(ask(&mut session, &format!("g.E({id}).values('of')")), ["R"], "{id}");
+    }
+    // A vertex may have the id of an edge, and an edge that of one which is gone.
+    ask(&mut session, "g.addV('A').property(T.id, 'e')");
+    ask(&mut session, "g.E('e').drop()");
+    ask(&mut session, &add("S", "'e'"));
+    assert_eq!(ask(&mut session, "g.E('e').values('of')"), ["S"]);
+    // In a transaction, and in one traversal.
+    session.begin(Mode::Write).unwrap();
+    ask(&mut session, &add("T", "'t'"));
+    assert!(try_ask(&mut session, &add("S", "'t'")).is_err());
+    session.rollback().unwrap();
+    let twice = "g.V('a').as('x').addE('R').from('x').to('x').property(T.id, 'u').V('a').addE('S').from('x').to('x').property(T.id, 'u')";
+    assert!(try_ask(&mut session, twice).is_err());
+    assert_eq!(ask(&mut session, "g.E('u', 't').count()"), ["0l"]);
+}
+
 /// Uncommitted ids, those of a transaction that is rolled back, and those after a restart.
 #[test]
 fn ids_are_found_in_transactions_and_after_a_restart() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, params};
 
 /// Expressions that would take minutes, each in another loop.
-const ENDLESS: [&str; 14] = [
+const ENDLESS: [&str; 22] = [
     "RETURN size([x IN range(1,1000) | size([y IN range(1,1000000) | x*y])])",
     "RETURN reduce(s=0, x IN range(1,10000) | s + size([y IN range(1,1000000) | x*y]))",
     "RETURN all(x IN range(1,10000) WHERE size([y IN range(1,1000000) | x*y]) > 0)",
@@ -19,6 +19,15 @@ const ENDLESS: [&str; 14] = [
     "WITH reduce(s='ab', i IN range(1,20) | s+s) AS s UNWIND range(1,100000) AS x RETURN count(s CONTAINS ('c' + x))",
     "WITH range(1,1000000) AS l UNWIND range(1,100000) AS x RETURN count(l = (l[1..] + x))",
     "WITH range(1,1000000) AS l UNWIND range(1,100000) AS x RETURN count((x+0.5) IN reverse(l))",
+    // A tree of sixteen million lists, in the memory of 24.
+    "UNWIND [1,1] AS x RETURN DISTINCT size(reduce(m=[x], i IN range(1,24) | [m,m])), reduce(m=[x], i IN range(1,24) | [m,m]) AS m",
+    "UNWIND [1,1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m RETURN count(DISTINCT m)",
+    "UNWIND [1,1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m RETURN m, count(*)",
+    "UNWIND [1,1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m WITH m ORDER BY m RETURN size(m)",
+    "UNWIND [1,1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m RETURN size(max(m))",
+    "UNWIND [1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m, reduce(m=[x], i IN range(1,24) | [m,m]) AS n RETURN m < n",
+    "UNWIND [1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m, reduce(m=[x], i IN range(1,24) | [m,m]) AS n RETURN m IN [n]",
+    "UNWIND [1] AS x WITH reduce(m=[x], i IN range(1,24) | [m,m]) AS m, reduce(m=[x], i IN range(1,24) | [m,m]) AS n RETURN m = n",
     "MATCH (n) WHERE size([y IN range(1,100000000) WHERE y = n.x | y]) > 0 OR size([y IN range(1,10000) | size(range(1,1000000))]) > 0 RETURN n",
 ];
 
@@ -33,7 +42,8 @@ fn database() -> Database {
 fn a_timeout_ends_every_loop_inside_an_expression() {
     let database = database();
     for text in ENDLESS {
-        let limits = Limits { timeout: Some(Duration::from_millis(100)), bytes_max: None };
+        // What is shared counts each time it is met: a tree counts as gigabytes, and takes none.
+        let limits = Limits { timeout: Some(Duration::from_millis(100)), bytes_max: Some(64 << 30) };
         let began = Instant::now();
         let outcome =
             database.session().query_within(text, params! {}, &limits).and_then(|found| found.rows());

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 use world::chance::Chance;
-use world::clock::{Clock, RealClock, monotonic_ns};
+use world::clock::{Clock, RealClock, monotonic_ns, span_ns};
 use world::failpoint;
 use world::panics::caught;
 use world::threads::{self, Signal, Thread};
@@ -188,7 +188,7 @@ impl Running {
         let tick = now_ns >= self.next_tick_ns;
         if tick {
             // After a pause of the process one tick stands for all that were missed: the others did not hear from us either.
-            self.next_tick_ns = now_ns + TICK.as_nanos() as u64;
+            self.next_tick_ns = now_ns + span_ns(TICK);
             self.snapshots.retain(|one| !one.is_finished());
             self.take_due_snapshot(node);
         }

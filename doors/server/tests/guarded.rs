@@ -17,6 +17,24 @@ fn database() -> Database {
     Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
 }
 
+/// A server whose users are these, by name and password.
+fn guarded(users: &[(&str, &str)]) -> (Database, Server) {
+    let database = database();
+    let known = database.users();
+    users.iter().for_each(|(name, password)| known.add(name, password).unwrap());
+    let options = ServeOptions { gate: Gate::of(known), ..ServeOptions::at("127.0.0.1:0") };
+    let server = Server::start(database.clone(), &options).unwrap();
+    (database, server)
+}
+
+/// A client that has logged on.
+fn enter(server: &Server, name: &str, password: &str) -> Client {
+    let mut client = Client::shaken(server.address());
+    client.send(&[request(HELLO, &[none()]), request(LOGON, &[token(name, password)])]);
+    assert!((0..2).all(|_| client.next().is_success()));
+    client
+}
+
 fn token(name: &str, password: &str) -> Value {
     Value::map([("scheme", "basic".into()), ("principal", name.into()), ("credentials", password.into())])
 }
@@ -66,12 +84,7 @@ fn users_come_in_with_their_passwords_and_who_guesses_waits() {
 
 #[test]
 fn users_are_made_in_cypher_too() {
-    let database = database();
-    let users = database.users();
-    users.add("ada", "correct horse").unwrap();
-    let gate = Gate::of(users);
-    let server =
-        Server::start(database.clone(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
+    let (database, server) = guarded(&[("ada", "correct horse")]);
     let mut session = database.session();
     let mut run = |text: &str| session.query(text, database::Params::new()).and_then(|result| result.rows());
     run("CREATE USER bob SET PASSWORD 'long enough'").unwrap();
@@ -89,18 +102,8 @@ fn users_are_made_in_cypher_too() {
 /// Whoever logged on changes its own password, if it knows it, and goes on; its other sessions have to log on again.
 #[test]
 fn users_change_their_own_passwords() {
-    let database = database();
-    let users = database.users();
-    users.add("ada", "correct horse").unwrap();
-    let gate = Gate::of(users);
-    let server =
-        Server::start(database.clone(), &ServeOptions { gate, ..ServeOptions::at("127.0.0.1:0") }).unwrap();
-    let enter = || {
-        let mut client = Client::shaken(server.address());
-        client.send(&[request(HELLO, &[none()]), request(LOGON, &[token("ada", "correct horse")])]);
-        assert!((0..2).all(|_| client.next().is_success()));
-        client
-    };
+    let (database, server) = guarded(&[("ada", "correct horse")]);
+    let enter = || enter(&server, "ada", "correct horse");
     let ask = |client: &mut Client, text: &str| {
         client.send(&[run(text), pull(-1)]);
         let ran = client.next();
@@ -174,18 +177,10 @@ fn settings_are_those_of_this_server() {
 
 #[test]
 fn a_user_pays_for_what_it_asks() {
-    let database = database();
-    let users = database.users();
-    users.add("ada", "correct horse").unwrap();
-    let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("127.0.0.1:0") };
-    let server = Server::start(database.clone(), &options).unwrap();
-    let mut client = Client::shaken(server.address());
-    client.send(&[
-        request(HELLO, &[none()]),
-        request(LOGON, &[token("ada", "correct horse")]),
-        run("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000000) AS j RETURN sum(i * j)"),
-    ]);
-    assert!((0..3).all(|_| client.next().is_success()));
+    let (database, server) = guarded(&[("ada", "correct horse")]);
+    let mut client = enter(&server, "ada", "correct horse");
+    client.send(&[run("UNWIND range(1, 1000000) AS i UNWIND range(1, 1000000) AS j RETURN sum(i * j)")]);
+    assert!(client.next().is_success());
     assert_eq!(database.running()[0].tenant, "ada");
 }
 
@@ -221,18 +216,8 @@ fn sessions_end_with_their_users() {
     for change in
         ["DROP USER bob", "ALTER USER bob SET PASSWORD 'another one'", "ALTER USER bob SET STATUS SUSPENDED"]
     {
-        let database = database();
-        let users = database.users();
-        users.add("ada", "correct horse").unwrap();
-        users.add("bob", "battery staple").unwrap();
-        let options = ServeOptions { gate: Gate::of(users), ..ServeOptions::at("127.0.0.1:0") };
-        let server = Server::start(database.clone(), &options).unwrap();
-        let enter = |name: &str, password: &str| {
-            let mut client = Client::shaken(server.address());
-            client.send(&[request(HELLO, &[none()]), request(LOGON, &[token(name, password)])]);
-            assert!((0..2).all(|_| client.next().is_success()));
-            client
-        };
+        let (database, server) = guarded(&[("ada", "correct horse"), ("bob", "battery staple")]);
+        let enter = |name: &str, password: &str| enter(&server, name, password);
         let say = |client: &mut Client, text: &str| {
             client.send(&[run(text), pull(-1)]);
             let first = client.next();

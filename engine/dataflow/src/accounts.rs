@@ -92,7 +92,7 @@ impl Account {
         }
     }
     fn set(&self, options: &AccountOptions) {
-        let time_ns = options.time_max.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let time_ns = options.time_max.map(world::clock::span_ns);
         self.queries_max.store(options.queries_max.unwrap_or(u64::MAX).max(1), Relaxed);
         self.bytes_max.store(options.bytes_max.unwrap_or(u64::MAX), Relaxed);
         self.time_max_ns.store(time_ns.unwrap_or(u64::MAX), Relaxed);

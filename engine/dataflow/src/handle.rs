@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 
 /// A query's number, unique in its runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,7 +133,7 @@ impl<M: Message> QueryHandle<M> {
 
     /// As [`try_next`](Self::try_next), after waiting at most this long.
     pub fn next_timeout(&mut self, timeout: Duration) -> Option<Option<Result<M, Fault>>> {
-        let until_ns = monotonic_ns().saturating_add(timeout.as_nanos() as u64);
+        let until_ns = after_ns(timeout);
         self.spin(until_ns);
         let look = self.shared.output.wait(Some(until_ns));
         self.found(look)

@@ -17,7 +17,7 @@ use crate::watch::{Stopped, Watch};
 use crate::{Fault, Message, QueryInfo, Route, TenantNo, UserNo, handle::QueryId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 pub(crate) struct QueryShared<M: Message> {
     pub(crate) id: u64,
@@ -74,7 +74,7 @@ impl<M: Message> QueryShared<M> {
         let executors = links.executors();
         let started_ns = monotonic_ns();
         let accounts = links.admission.accounts(options.tenant, options.user);
-        let own_ns = options.deadline.map_or(u64::MAX, |deadline| deadline.as_nanos() as u64);
+        let own_ns = options.deadline.map_or(u64::MAX, span_ns);
         let time_max_ns = own_ns.min(accounts.time_max_ns());
         let flags = || (0..executors).map(|_| AtomicBool::new(false)).collect::<Vec<_>>();
         let cpus = if executors > 1 { graph.vertices.len() * executors } else { 0 };
@@ -298,6 +298,9 @@ impl<M: Message> Watch for QueryShared<M> {
     }
     fn release(&self, bytes: u64) {
         self.ledger.release_inside(bytes);
+    }
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.look(now_ns).is_err()
     }
 }
 

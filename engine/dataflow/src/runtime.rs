@@ -97,7 +97,7 @@ impl<M: Message> Runtime<M> {
     /// # Errors
     /// When the system refuses threads.
     pub fn start(options: RuntimeOptions) -> std::io::Result<Runtime<M>> {
-        let quota_ns = (options.quota.as_nanos() as u64).max(1);
+        let quota_ns = world::clock::span_ns(options.quota).max(1);
         let worker_options =
             WorkerOptions { threads: options.executors, name: options.name, pin: options.pin };
         let executors = options.executors.clamp(1, WORKERS_MAX);

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use world::clock::{monotonic_ns, thread_cpu_ns};
+use world::clock::{after_ns, monotonic_ns, thread_cpu_ns};
 use world::fiber;
 use world::panics::caught;
 
@@ -58,6 +58,10 @@ pub trait Watch {
     fn charge(&self, bytes: u64) -> Result<(), Stopped>;
     /// Gives bytes back.
     fn release(&self, bytes: u64);
+    /// Is the work over, and nothing of what it finds from now on used?
+    fn is_over(&self, _: u64) -> bool {
+        false
+    }
 }
 
 thread_local! {
@@ -149,6 +153,11 @@ pub fn spend(units: u64) -> Result<(), Stopped> {
         units < left
     });
     if is_early { Ok(()) } else { look() }
+}
+
+/// Is the work over? For a walk over a value (`model::walk`), which may stand under a lock: it does not pause.
+pub fn is_over() -> bool {
+    WATCH.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.is_over(monotonic_ns())))
 }
 
 /// Looks at the clock and the query, and pauses where the time of the turn is over.
@@ -267,7 +276,7 @@ pub struct Limited {
 impl Limited {
     /// From now on so long, and so many bytes.
     pub fn new(time: Duration, bytes_max: u64) -> Arc<Limited> {
-        let until_ns = monotonic_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let until_ns = after_ns(time);
         Arc::new(Limited::until(until_ns, bytes_max))
     }
     fn until(until_ns: u64, bytes_max: u64) -> Limited {
@@ -315,6 +324,9 @@ impl Watch for Tripwire {
     }
     fn release(&self, bytes: u64) {
         self.limits.release(bytes);
+    }
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.look(now_ns).is_err()
     }
 }
 

@@ -10,7 +10,7 @@ use dataflow::Held;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 
 /// Rows after which memory is asked for again: not for each block.
 const ROWS_ASKED_AT: u64 = 8_192;
@@ -34,7 +34,7 @@ struct Rows {
 impl Installing {
     /// One that may take so long.
     pub fn within(time: Duration) -> Installing {
-        let until_ns = monotonic_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let until_ns = after_ns(time);
         Installing { until_ns: Some(until_ns), ..Installing::default() }
     }
     /// Ends it, for this reason.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use transact::{Engine, Waker};
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 use world::fiber;
 use world::panics::caught;
@@ -320,7 +320,7 @@ impl Keeper {
         from: Resume,
         missed: Missed,
     ) -> Result<Subscription, StandingError> {
-        let until_ns = monotonic_ns() + RESUME_WAIT_MAX.as_nanos() as u64;
+        let until_ns = after_ns(RESUME_WAIT_MAX);
         let _one_at_a_time = lock_until(&self.resuming, until_ns)?.ok_or(StandingError::Busy)?;
         self.look_up(name, argument, from, missed)
     }

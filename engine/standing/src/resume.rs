@@ -25,7 +25,7 @@ use crate::view::{Tick, View};
 use dataflow::Held;
 use std::sync::Arc;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 
 /// What a reader goes on after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Resuming {
     /// # Errors
     /// That is not kept any more, or was no commit of this database; the answer cannot be made.
     pub fn begin(engine: &Engine, from: Resume, missed: Missed) -> Result<Resuming, StandingError> {
-        let until_ns = monotonic_ns().saturating_add(RESUME_TIME_MAX.as_nanos() as u64);
+        let until_ns = after_ns(RESUME_TIME_MAX);
         let since = engine.since(from.place()).map_err(not_kept)?;
         if !from.fits(since.at()) {
             return Err(StandingError::ForeignMark);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use transact::Point;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 /// What a subscriber is told.
 #[derive(Clone, Debug)]
@@ -274,7 +274,7 @@ impl Subscription {
             !state.events.is_empty() || state.end.is_some() || state.is_behind(self.pulse.reached())
         };
         if !is_due(&state) && !timeout.is_zero() {
-            let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+            let timeout_ns = span_ns(timeout);
             let until_ns = monotonic_ns().saturating_add(timeout_ns);
             self.pulse.waiting.fetch_add(1, Ordering::SeqCst);
             // Whoever made progress before it saw the line above is seen here; and what woke the reader may have been read already.

@@ -6,9 +6,10 @@
 //! NaN. *Sameness*, which `dedup`, sets and the keys of maps use, is equality except that NaN is the same as itself.
 
 use crate::number::Number;
+use foldhash::HashMap;
 use gremlin::{Compare, Object, Predicate, TextTest, Token};
 use std::cmp::Ordering;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 /// True, false, or an error that cannot be told.
 pub type Truth = Option<bool>;
@@ -31,16 +32,12 @@ fn alike(a: &Object, b: &Object, nan: bool) -> bool {
         |a: &[Object], b: &[Object]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| alike(x, y, nan));
     match (a, b) {
         (Object::List(a), Object::List(b)) => all(a, b),
-        (Object::Set(a), Object::Set(b)) => {
-            a.len() == b.len() && a.iter().all(|x| b.iter().any(|y| alike(x, y, nan)))
-        }
+        (Object::Set(a), Object::Set(b)) => are_among(a, b, |x| x, |x, y| alike(x, y, nan)),
         (Object::Bulk(a), Object::Bulk(b)) => {
-            a.len() == b.len() && a.iter().all(|(x, n)| b.iter().any(|(y, m)| n == m && alike(x, y, nan)))
+            are_among(a, b, |x| &x.0, |(x, n), (y, m)| n == m && alike(x, y, nan))
         }
         (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => {
-            let has =
-                |x: &(Object, Object)| b.iter().any(|y| alike(&x.0, &y.0, nan) && alike(&x.1, &y.1, nan));
-            a.len() == b.len() && a.iter().all(has)
+            are_among(a, b, |x| &x.0, |x, y| alike(&x.0, &y.0, nan) && alike(&x.1, &y.1, nan))
         }
         (Object::Entry(a), Object::Entry(b)) => alike(&a.0, &b.0, nan) && alike(&a.1, &b.1, nan),
         (Object::VertexProperty(a), Object::VertexProperty(b)) => {
@@ -52,6 +49,45 @@ fn alike(a: &Object, b: &Object, nan: bool) -> bool {
         (Object::Edge(a), Object::Edge(b)) => a.id == b.id,
         _ => a == b,
     }
+}
+
+/// Collections of so few elements are compared element by element.
+const FEW: usize = 8;
+
+/// Are there as many in both, and is each of `a` one of `b`, in whatever order? Elements that are alike have keys that hash alike, so each is
+/// looked for among few.
+fn are_among<T>(a: &[T], b: &[T], key: fn(&T) -> &Object, is_alike: impl Fn(&T, &T) -> bool) -> bool {
+    if a.len() != b.len() || must_end() {
+        return false;
+    }
+    if a.len() <= FEW && a.iter().all(|x| is_flat(key(x))) {
+        return a.iter().all(|x| b.iter().any(|y| is_alike(x, y)));
+    }
+    let mut places: HashMap<u64, Vec<&T>> = HashMap::default();
+    for y in b {
+        places.entry(hash_of(key(y))).or_default().push(y);
+    }
+    a.iter().all(|x| {
+        let some = places.get(&hash_of(key(x)));
+        some.is_some_and(|some| some.iter().any(|y| is_alike(x, y)))
+    })
+}
+
+/// Is it no collection? Collections within one another would be compared by each pair at each level.
+fn is_flat(object: &Object) -> bool {
+    use Object::{Bulk, Entry, List, Map, Path, Property, Set, Tree};
+    !matches!(object, List(_) | Set(_) | Bulk(_) | Map(_) | Entry(_) | Property(_) | Path(_) | Tree(_))
+}
+
+fn hash_of(object: &Object) -> u64 {
+    let mut state = foldhash::fast::FixedState::default().build_hasher();
+    hash(object, &mut state);
+    state.finish()
+}
+
+/// Is the traversal over, so that nobody asks any more what is compared? Asked once for each collection.
+fn must_end() -> bool {
+    execute::watch::is_over()
 }
 
 /// An object as an element of a set or a key of a map.
@@ -85,26 +121,65 @@ fn hash<H: Hasher>(object: &Object, state: &mut H) {
         })
         .hash(state);
     }
-    std::mem::discriminant(object).hash(state);
+    match object {
+        // A tree is the same as a map of the same pairs.
+        Object::Map(_) | Object::Tree(_) => b'm'.hash(state),
+        object => std::mem::discriminant(object).hash(state),
+    }
     match object {
         Object::Bool(truth) => truth.hash(state),
         Object::String(text) => text.hash(state),
+        Object::Char(letter) => letter.hash(state),
+        Object::Binary(bytes) => bytes.hash(state),
+        Object::Duration(seconds, nanos) => (seconds, nanos).hash(state),
         Object::Uuid(uuid) => uuid.hash(state),
         Object::DateTime(instant) => (instant.seconds, instant.nanos).hash(state),
-        Object::List(elements) => elements.iter().for_each(|element| hash(element, state)),
-        Object::Set(elements) => elements.len().hash(state),
-        Object::Bulk(elements) => elements.len().hash(state),
-        Object::Path(path) => path.objects.iter().for_each(|element| hash(element, state)),
+        Object::List(elements) => hash_sequence(elements, state),
+        Object::Set(elements) => hash_any_order(elements.iter().map(hash_of), state),
+        Object::Bulk(elements) => hash_any_order(elements.iter().map(|(element, _)| hash_of(element)), state),
+        Object::Path(path) => hash_sequence(&path.objects, state),
         Object::Vertex(vertex) => vertex.hash(state),
         Object::Edge(edge) => edge.id.hash(state),
         Object::VertexProperty(property) => (property.vertex, &property.key, property.place).hash(state),
-        Object::Property(property) => property.key.hash(state),
+        Object::Property(property) => {
+            property.key.hash(state);
+            hash(&property.value, state);
+        }
         Object::Token(token) => token.hash(state),
-        Object::Entry(entry) => hash(&entry.0, state),
-        // maps and trees differ in discriminant but not in sameness to each other only if both are maps: lengths suffice
-        Object::Map(pairs) | Object::Tree(pairs) => pairs.len().hash(state),
+        Object::Entry(entry) => {
+            hash(&entry.0, state);
+            hash(&entry.1, state);
+        }
+        Object::Map(pairs) | Object::Tree(pairs) => {
+            let one = |(key, value): &(Object, Object)| hash_of(key).rotate_left(1) ^ hash_of(value);
+            hash_any_order(pairs.iter().map(one), state);
+        }
         _ => {}
     }
+}
+
+fn hash_sequence<H: Hasher>(elements: &[Object], state: &mut H) {
+    for (at, element) in elements.iter().enumerate() {
+        if at % PIECE == 0 && must_end() {
+            return;
+        }
+        hash(element, state);
+    }
+}
+
+/// Elements are looked at in pieces of so many.
+const PIECE: usize = 1_024;
+
+fn hash_any_order<H: Hasher>(hashes: impl Iterator<Item = u64>, state: &mut H) {
+    let (mut sum, mut count) = (0_u64, 0_usize);
+    for hash in hashes {
+        if count % PIECE == 0 && must_end() {
+            return;
+        }
+        sum = sum.wrapping_add(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        count += 1;
+    }
+    (sum, count).hash(state);
 }
 
 /// Compares two objects of one type; none where that is not defined.
@@ -143,7 +218,10 @@ pub fn comparable(a: &Object, b: &Object) -> Option<Ordering> {
 }
 
 fn sequences(a: &[Object], b: &[Object], by: fn(&Object, &Object) -> Option<Ordering>) -> Option<Ordering> {
-    for (x, y) in a.iter().zip(b) {
+    for (at, (x, y)) in a.iter().zip(b).enumerate() {
+        if at % PIECE == 0 && must_end() {
+            return None;
+        }
         match by(x, y)? {
             Ordering::Equal => {}
             order => return Some(order),
@@ -334,3 +412,6 @@ pub fn is_of_type(object: &Object, kind: &Object) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 mod branch;
 mod call;
+mod carried;
 mod change;
 mod collect;
 mod liveness;
@@ -11,6 +12,7 @@ mod pattern;
 mod source;
 mod walk;
 
+use carried::{Carried, Expiry};
 use liveness::{Around, Mentions};
 pub(crate) use pattern::named;
 pub use source::Setting;
@@ -98,7 +100,7 @@ struct Compiler {
     /// The lists of instructions around the one that is compiled.
     around: RefCell<Vec<Around>>,
     /// Labels that a traverser may have here.
-    carried: RefCell<Vec<Name>>,
+    carried: RefCell<Carried>,
     labels_max: Cell<usize>,
     /// May labels be forgotten here: on the way itself, not in a traversal that only asks?
     forgets: Cell<bool>,
@@ -171,7 +173,7 @@ impl Compiler {
     }
     fn steps(&self, instructions: &[Instruction]) -> Outcome<(Program, Vec<Range<usize>>)> {
         let mentions = Rc::new(Mentions::of(instructions));
-        let mut reader = Reader { instructions, at: 0 };
+        let (mut reader, mut expiry) = (Reader { instructions, at: 0 }, Expiry::default());
         let (mut steps, mut origins) = (Vec::new(), Vec::new());
         loop {
             let from = reader.at;
@@ -181,46 +183,43 @@ impl Compiler {
             self.around.borrow_mut().pop();
             outcome?;
             if &*instruction.name == "match" {
-                liveness::bound_by(instruction, &mut self.carried.borrow_mut());
+                let mut bound = Vec::new();
+                liveness::bound_by(instruction, &mut bound);
+                self.carried.borrow_mut().extend(bound);
             }
-            self.forget(&mentions, reader.at, &mut steps);
+            self.forget(&mut expiry, &mentions, reader.at, &mut steps);
             origins.resize(steps.len(), from..reader.at);
         }
         Ok((program_of(steps), origins))
     }
-    /// Is a label read from an instruction of a list on, or around the list?
-    fn is_read(&self, label: &Name, mentions: &Mentions, from: usize) -> bool {
-        mentions.reads_from(label, from)
-            || self.around.borrow().iter().any(|(around, at)| around.reads_from(label, *at))
+    /// Is a label read from where the lists stand that are compiled now, innermost last?
+    fn is_read(&self, label: &Name) -> bool {
+        self.around.borrow().iter().any(|(around, at)| around.reads_from(label, *at))
     }
-    /// Forgets the labels that nothing reads from here on.
-    fn forget(&self, mentions: &Mentions, from: usize, steps: &mut Vec<Step>) {
+    /// Forgets the labels that nothing reads from an instruction of a list on.
+    fn forget(&self, expiry: &mut Expiry, mentions: &Mentions, from: usize, steps: &mut Vec<Step>) {
         let mut carried = self.carried.borrow_mut();
         self.labels_max.set(self.labels_max.get().max(carried.len()));
-        if !self.forgets.get() || carried.iter().all(|label| self.is_read(label, mentions, from)) {
+        if !self.forgets.get() {
             return;
         }
-        carried.retain(|label| self.is_read(label, mentions, from));
-        carried.dedup();
-        steps.push(Step::Keep(carried.clone()));
+        let last = |label: &Name| if self.is_read(label) { None } else { Some(mentions.last(label)) };
+        let forgotten = expiry.advance(&mut carried, from, last);
+        if !forgotten.is_empty() {
+            steps.push(Step::Forget(forgotten));
+        }
     }
     /// `as`: the labels that are read later, all where paths are read.
-    fn labels(&self, instruction: &Instruction, reader: &Reader<'_>, steps: &mut Vec<Step>) -> Outcome<Step> {
+    fn labels(&self, instruction: &Instruction, steps: &mut Vec<Step>) -> Outcome<Step> {
         let mut labels = texts(instruction, 0)?;
         if !self.keeps_path {
-            let mentions = Mentions::of(&reader.instructions[reader.at..]);
-            labels.retain(|label| self.is_read(label, &mentions, 0));
+            labels.retain(|label| self.is_read(label));
         }
         // what a label stood for in an earlier round
         if self.forgets.get() && !self.reads_older && self.around.borrow().len() > 1 && !labels.is_empty() {
             steps.push(Step::Forget(labels.clone()));
         }
-        let mut carried = self.carried.borrow_mut();
-        for label in &labels {
-            if !carried.contains(label) {
-                carried.push(label.clone());
-            }
-        }
+        self.carried.borrow_mut().extend(labels.iter().cloned());
         Ok(if labels.is_empty() { Step::Identity } else { Step::As(labels) })
     }
 

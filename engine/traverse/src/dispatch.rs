@@ -77,11 +77,6 @@ impl Machine {
                 traverser.label(labels, self.keeps_path);
                 out.push(traverser);
             }
-            Step::Keep(labels) => {
-                let mut traverser = traverser;
-                traverser.keep_labels(|label| labels.contains(label));
-                out.push(traverser);
-            }
             Step::Forget(labels) => {
                 let mut traverser = traverser;
                 traverser.keep_labels(|label| !labels.contains(label));

@@ -25,6 +25,8 @@ pub enum TraverseError {
         code: String,
         /// What is wrong.
         message: String,
+        /// What may be done about it.
+        hint: Option<String>,
         /// May the same succeed when tried again?
         retryable: bool,
     },

@@ -49,7 +49,7 @@ impl Number {
         match self {
             Number::Whole(number, _) => number as f64,
             Number::Float(number, _) => number,
-            Number::Decimal(number) => number.unscaled as f64 / 10f64.powi(number.scale),
+            Number::Decimal(number) => decimal_as_f64(number),
         }
     }
     /// Is it not a number?
@@ -79,6 +79,20 @@ impl Number {
             Number::Decimal(number) => Some(number),
             Number::Float(number, _) => gremlin::parser::decimal(&number.to_string()),
         }
+    }
+}
+
+/// The same for decimals that are equal, and for a whole number and a decimal that are: what is whole goes by way of a whole number.
+fn decimal_as_f64(number: Decimal) -> f64 {
+    let (mut unscaled, mut scale) = (number.unscaled, number.scale);
+    while scale > 0 && unscaled % 10 == 0 {
+        (unscaled, scale) = (unscaled / 10, scale - 1);
+    }
+    let power = u32::try_from(-i64::from(scale)).ok().and_then(|digits| 10_i128.checked_pow(digits));
+    match power.and_then(|power| unscaled.checked_mul(power)) {
+        Some(whole) => whole as f64,
+        None if scale < 0 => unscaled as f64 * 10f64.powi(scale.saturating_neg()),
+        None => unscaled as f64 / 10f64.powi(scale),
     }
 }
 

@@ -301,7 +301,6 @@ fn makes_values(step: &Step) -> bool {
         step,
         Step::Identity
             | Step::As(_)
-            | Step::Keep(_)
             | Step::Forget(_)
             | Step::Is(_)
             | Step::Where(_)

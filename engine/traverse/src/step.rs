@@ -251,7 +251,7 @@ pub struct Convert {
 #[derive(Clone, Debug)]
 #[allow(
     missing_docs,
-    reason = "each is the step of its name, with its arguments and modulators; Keep forgets all other labels, Forget these"
+    reason = "each is the step of its name, with its arguments and modulators; Forget forgets these labels"
 )]
 pub enum Step {
     // where traversers come from
@@ -327,7 +327,6 @@ pub enum Step {
     Barrier { normalise_sacks: bool },
     // side effects
     As(Vec<Name>),
-    Keep(Vec<Name>),
     Forget(Vec<Name>),
     Aggregate { side: Name, by: By, eager: bool },
     SideEffect(Body),

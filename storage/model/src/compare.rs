@@ -4,8 +4,12 @@
 //! Three relations that must not be confused: [`equals`] is ternary (null in, null out; used by `=`), [`total_order`] puts all
 //! values in one line (used by ORDER BY, min, max and indexes), [`equivalent`] and [`hash_value`] group (used by DISTINCT and
 //! aggregation: null groups with null, NaN with NaN, 1 with 1.0).
+//!
+//! Walks over lists and maps count their work ([`crate::walk`]), so that the end of a query ends them. A walk that was told to end gives any
+//! answer; who let it be told so asks nothing of it any more.
 
-use crate::value::{Value, ValueType};
+use crate::value::{Map, Value, ValueType};
+use crate::walk::{self, PIECE};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
@@ -17,8 +21,7 @@ pub fn equals(a: &Value, b: &Value) -> Option<bool> {
         (Value::Map(x), Value::Map(y)) if x.is_same(y) && x.extent().equals_itself => Some(true),
         (Value::List(x), Value::List(y)) => equals_all(x.len() == y.len(), x.iter().zip(y.iter())),
         (Value::Map(x), Value::Map(y)) => {
-            let same_keys = x.len() == y.len() && x.keys().eq(y.keys());
-            equals_all(same_keys, x.values().zip(y.values()))
+            equals_all(x.len() == y.len() && order_keys(x, y).is_eq(), x.values().zip(y.values()))
         }
         (Value::Float(x), Value::Float(y)) => Some(x == y),
         (Value::Point(x), Value::Point(y)) => Some(x == y),
@@ -30,8 +33,11 @@ fn equals_all<'a>(same_shape: bool, pairs: impl Iterator<Item = (&'a Value, &'a 
     if !same_shape {
         return Some(false);
     }
-    let mut answer = Some(true);
+    let (mut answer, mut steps) = (Some(true), walk::Steps::default());
     for (x, y) in pairs {
+        if steps.must_end() {
+            return Some(false);
+        }
         match equals(x, y) {
             Some(false) => return Some(false),
             None => answer = None,
@@ -54,7 +60,11 @@ pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
 }
 
 fn compare_lists(x: &[Value], y: &[Value]) -> Option<Ordering> {
+    let mut steps = walk::Steps::default();
     for (a, b) in x.iter().zip(y.iter()) {
+        if steps.must_end() {
+            return None;
+        }
         match compare(a, b)? {
             Ordering::Equal => {}
             other => return Some(other),
@@ -131,13 +141,7 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
         (Value::List(x), Value::List(y)) if x.is_same(y) => Ordering::Equal,
         (Value::Map(x), Value::Map(y)) if x.is_same(y) => Ordering::Equal,
         (Value::List(x), Value::List(y)) => order_lists(x, y),
-        (Value::Map(x), Value::Map(y)) => x.keys().cmp(y.keys()).then_with(|| {
-            x.values()
-                .zip(y.values())
-                .map(|(a, b)| total_order(a, b))
-                .find(|o| o.is_ne())
-                .unwrap_or(Ordering::Equal)
-        }),
+        (Value::Map(x), Value::Map(y)) => order_maps(x, y),
         (Value::Vertex(x), Value::Vertex(y)) => x.cmp(y),
         (Value::Edge(x), Value::Edge(y)) => x.id.cmp(&y.id),
         (Value::Path(x), Value::Path(y)) => x.cmp(y),
@@ -146,11 +150,32 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
 }
 
 fn order_lists(x: &[Value], y: &[Value]) -> Ordering {
-    x.iter()
-        .zip(y.iter())
-        .map(|(a, b)| total_order(a, b))
-        .find(|order| order.is_ne())
-        .unwrap_or_else(|| x.len().cmp(&y.len()))
+    order_all(x.iter().zip(y.iter())).unwrap_or_else(|| x.len().cmp(&y.len()))
+}
+
+fn order_maps(x: &Map, y: &Map) -> Ordering {
+    order_keys(x, y).then_with(|| order_all(x.values().zip(y.values())).unwrap_or(Ordering::Equal))
+}
+
+fn order_keys(x: &Map, y: &Map) -> Ordering {
+    let mut steps = walk::Steps::default();
+    let mut orders = x.keys().zip(y.keys()).map_while(|(a, b)| (!steps.must_end()).then(|| a.cmp(b)));
+    orders.find(|order| order.is_ne()).unwrap_or_else(|| x.len().cmp(&y.len()))
+}
+
+/// The order of the first two that differ.
+fn order_all<'v>(pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> Option<Ordering> {
+    let mut steps = walk::Steps::default();
+    for (a, b) in pairs {
+        if steps.must_end() {
+            return Some(Ordering::Equal);
+        }
+        let order = total_order(a, b);
+        if order.is_ne() {
+            return Some(order);
+        }
+    }
+    None
 }
 
 fn order_floats(x: f64, y: f64) -> Ordering {
@@ -197,12 +222,23 @@ pub fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
         }
         Value::List(list) => {
             list.len().hash(state);
-            list.iter().for_each(|value| hash_value(value, state));
+            for piece in list.chunks(PIECE) {
+                if walk::must_end(piece.len()) {
+                    return;
+                }
+                piece.iter().for_each(|value| hash_value(value, state));
+            }
         }
-        Value::Map(map) => map.iter().for_each(|(key, value)| {
-            key.hash(state);
-            hash_value(value, state);
-        }),
+        Value::Map(map) => {
+            let mut steps = walk::Steps::default();
+            for (key, value) in map.iter() {
+                if steps.must_end() {
+                    return;
+                }
+                key.hash(state);
+                hash_value(value, state);
+            }
+        }
         Value::Vertex(x) => x.hash(state),
         Value::Edge(x) => x.id.hash(state),
         Value::Path(x) => x.hash(state),
@@ -286,6 +322,52 @@ mod tests {
         assert_eq!(equals(&with_null, &Value::list(vec![1.into(), 2.into()])), None);
         assert_eq!(equals(&with_null, &Value::list(vec![2.into(), 2.into()])), Some(false));
         assert_eq!(total_order(&Value::Null, &Value::Int(5)), Ordering::Greater);
+    }
+
+    /// A tree of two to the `height` leaves, in the memory of one for each level.
+    fn tree(height: usize, leaf: i64) -> Value {
+        (0..height).fold(Value::list(vec![leaf.into()]), |tree, _| Value::list(vec![tree.clone(), tree]))
+    }
+
+    #[test]
+    fn walks_end_when_they_are_told_to() {
+        use std::cell::Cell;
+        thread_local! {
+            static CALLS: Cell<Option<u64>> = const { Cell::new(None) };
+        }
+        // Told to end at the third call, where this test asks; others are not counted.
+        walk::ended_by(|| {
+            CALLS.with(|calls| {
+                let count = calls.get().map(|count| count + 1);
+                calls.set(count);
+                count.is_some_and(|count| count >= 3)
+            })
+        });
+        let wide = |last: i64| Value::list((0..2_000_000).map(|at| Value::Int(at.min(last))).collect());
+        let map = || Value::map((0..300_000).map(|at| (format!("{at}"), Value::Int(at))));
+        for (a, b) in [(tree(20, 1), tree(20, 1)), (wide(i64::MAX), wide(i64::MAX)), (map(), map())] {
+            let all: [(&str, &dyn Fn()); 4] = [
+                ("hash", &|| {
+                    hash_value(&a, &mut std::collections::hash_map::DefaultHasher::new());
+                }),
+                ("order", &|| _ = total_order(&a, &b)),
+                ("equality", &|| _ = equals(&a, &b)),
+                ("comparison", &|| _ = compare(&a, &b)),
+            ];
+            for (name, walked) in all {
+                if name == "comparison" && matches!(a, Value::Map(_)) {
+                    continue;
+                }
+                CALLS.set(Some(0));
+                walked();
+                let calls = CALLS.replace(None);
+                // Once told, each level on the way out may be told again.
+                assert!((3..200).contains(&calls.unwrap_or(0)), "{name}: {calls:?} calls");
+                // And whoever asks next is answered in full.
+                assert_eq!(total_order(&a, &b), Ordering::Equal, "{name}");
+                assert_eq!(equals(&a, &b), Some(true), "{name}");
+            }
+        }
     }
 
     #[test]

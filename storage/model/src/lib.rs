@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
 //! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
-//! others can end).
+//! others can end), [`walk`] (walks over values, which do not wait for others).
 
 pub mod batch;
 pub mod column;
@@ -18,6 +18,7 @@ pub mod point;
 pub mod schema;
 pub mod temporal;
 pub mod value;
+pub mod walk;
 
 pub use batch::Batch;
 pub use column::{Column, ColumnBuilder, Nulls};

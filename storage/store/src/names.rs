@@ -29,6 +29,19 @@ pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
 /// Bytes a name may have. Longer ones that earlier versions wrote are read.
 pub const NAME_BYTES_MAX: usize = 65_535;
 
+/// The limits above, as who passes one is told.
+const LABELS: &str = "a graph has at most 65,536 labels";
+const EDGE_TYPES: &str = "a graph has at most 16,384 relationship types";
+const KEYS: &str = "a graph has at most 16,777,216 property keys";
+const LABEL_SETS: &str = "a graph has at most 1,048,576 different sets of labels";
+const _: () = assert!(
+    LABEL_COUNT_MAX == 65_536
+        && EDGE_TYPE_COUNT_MAX == 16_384
+        && KEY_COUNT_MAX == 16_777_216
+        && LABEL_SET_COUNT_MAX == 1_048_576,
+    "the texts above say these"
+);
+
 /// Names looked for in vain that are noted one by one; beyond these, every name counts as looked for.
 const MISSED_MAX: usize = 1 << 16;
 
@@ -356,7 +369,7 @@ impl Names {
     pub fn intern_label(&self, name: &str) -> Result<LabelId, StoreError> {
         check_length(name)?;
         let number =
-            self.intern(|table| &mut table.labels, |table| &table.labels, name, LABEL_COUNT_MAX, "labels")?;
+            self.intern(|table| &mut table.labels, |table| &table.labels, name, LABEL_COUNT_MAX, LABELS)?;
         Ok(LabelId(number as u16))
     }
     /// Number of an edge type, handed out on first use.
@@ -364,14 +377,13 @@ impl Names {
         check_length(name)?;
         let max = EDGE_TYPE_COUNT_MAX;
         let number =
-            self.intern(|table| &mut table.edge_types, |table| &table.edge_types, name, max, "edge types")?;
+            self.intern(|table| &mut table.edge_types, |table| &table.edge_types, name, max, EDGE_TYPES)?;
         Ok(EdgeTypeId(number as u16))
     }
     /// Number of a property key, handed out on first use.
     pub fn intern_key(&self, name: &str) -> Result<KeyId, StoreError> {
         check_length(name)?;
-        let number =
-            self.intern(|table| &mut table.keys, |table| &table.keys, name, KEY_COUNT_MAX, "property keys")?;
+        let number = self.intern(|table| &mut table.keys, |table| &table.keys, name, KEY_COUNT_MAX, KEYS)?;
         Ok(KeyId(number))
     }
     /// Number of a set of labels, handed out on first use; `labels` in any order, repetition allowed.
@@ -385,7 +397,7 @@ impl Names {
             |table| &table.label_sets,
             sorted.as_slice(),
             max,
-            "label sets",
+            LABEL_SETS,
         )?;
         Ok(LabelSetId(number))
     }

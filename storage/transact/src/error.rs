@@ -115,6 +115,7 @@ impl TransactError {
             TransactError::Store(StoreError::EntryRefused(_) | StoreError::NameTooLong(_)) => {
                 "Neo.ClientError.Statement.ArgumentError"
             }
+            TransactError::Store(StoreError::Full(_)) => "Neo.ClientError.General.LimitExceeded",
             TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
             TransactError::Durable(DurableError::AlreadyOpen { .. }) => {
                 "Tanglewood.ClientError.Database.AlreadyOpen"

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 /// Refusals after which a transaction that is begun again gets a turn.
 pub const RESERVE_AFTER_REFUSALS: u32 = 3;
@@ -73,7 +73,7 @@ impl Drop for Held<'_> {
 impl Turns {
     /// Waits for the turn before to end, then begins one that reserves this.
     pub fn take(&self, reserved: Reads, attempt_ns: u64) -> u64 {
-        let length_ns = (2 * attempt_ns).clamp(TURN_MIN.as_nanos() as u64, TURN_MAX.as_nanos() as u64);
+        let length_ns = (2 * attempt_ns).clamp(span_ns(TURN_MIN), span_ns(TURN_MAX));
         let mut state = self.state.lock();
         state.last_in_line += 1;
         let place = state.last_in_line;
@@ -139,7 +139,7 @@ impl Turns {
         self.ended.notify_all();
     }
     fn wait(&self, state: &mut parking_lot::MutexGuard<'_, State>) {
-        let patience_ns = HELD_PATIENCE.as_nanos() as u64;
+        let patience_ns = span_ns(HELD_PATIENCE);
         let until_ns = state.holder.as_ref().map_or(monotonic_ns() + patience_ns, |holder| holder.until_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         self.ended.wait_for(state, left);
@@ -148,7 +148,7 @@ impl Turns {
 
 /// Do commits that were held back by the last turn still wait to be judged? Not for ever.
 fn is_crowded(state: &State) -> bool {
-    state.held > 0 && monotonic_ns() < state.ended_ns + HELD_PATIENCE.as_nanos() as u64
+    state.held > 0 && monotonic_ns() < state.ended_ns + span_ns(HELD_PATIENCE)
 }
 
 /// Would this write change what was read?
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn turns_are_taken_one_after_the_other() {
         let turns = Arc::new(Turns::default());
-        let first = turns.take(reads(1), TURN_MAX.as_nanos() as u64);
+        let first = turns.take(reads(1), span_ns(TURN_MAX));
         let other = turns.clone();
         let waiting = spawn("second", move || other.take(reads(2), 0));
         sleep(Duration::from_millis(20));

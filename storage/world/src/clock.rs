@@ -9,13 +9,24 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds since the first reading in this process; never goes back.
 pub fn monotonic_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
     elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
+}
+
+/// A span of time in nanoseconds; one of more than 64 bits, some 584 years, is as long as 64 bits can tell.
+pub const fn span_ns(span: Duration) -> u64 {
+    let whole = span.as_nanos();
+    if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 }
+}
+
+/// What [`monotonic_ns`] will tell a span from now; a time that never comes where that is beyond 64 bits.
+pub fn after_ns(span: Duration) -> u64 {
+    monotonic_ns().saturating_add(span_ns(span))
 }
 
 /// Nanoseconds of processor time the calling thread has had: what passed while others had its core is not in it. A system call, some
@@ -91,6 +102,17 @@ mod tests {
         assert!(slept_ns >= 20_000_000 && thread_cpu_ns() - cpu_ns < slept_ns / 2);
         let cpu_ns = thread_cpu_ns();
         while thread_cpu_ns() - cpu_ns < 1_000_000 {}
+    }
+
+    #[test]
+    fn a_span_beyond_64_bits_is_as_long_as_they_can_tell() {
+        assert_eq!(span_ns(Duration::ZERO), 0);
+        assert_eq!(span_ns(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
+        assert_eq!(span_ns(Duration::from_nanos(u64::MAX)), u64::MAX);
+        assert_eq!(span_ns(Duration::from_nanos(u64::MAX) + Duration::from_nanos(1)), u64::MAX);
+        assert_eq!(span_ns(Duration::MAX), u64::MAX);
+        assert_eq!(after_ns(Duration::MAX), u64::MAX);
+        assert!(after_ns(Duration::from_secs(60)) > monotonic_ns() + 50_000_000_000);
     }
 
     #[test]

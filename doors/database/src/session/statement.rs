@@ -142,7 +142,7 @@ impl Session {
     /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
     pub(super) fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
         let timeout = limits.timeout.or(self.database.options().query_timeout);
-        let own = timeout.map(|timeout| started_ns.saturating_add(timeout.as_nanos() as u64));
+        let own = timeout.map(|timeout| started_ns.saturating_add(world::clock::span_ns(timeout)));
         let transaction = self.transaction.as_ref().and_then(|open| open.deadline_ns);
         own.into_iter().chain(transaction).min()
     }

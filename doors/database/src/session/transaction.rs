@@ -6,7 +6,7 @@ use crate::clients::Listed;
 use std::sync::Arc;
 use std::time::Duration;
 use transact::{Mode, Transaction};
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 
 /// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
@@ -135,7 +135,7 @@ impl Session {
 }
 
 pub(super) fn deadline_after(timeout: Duration) -> u64 {
-    monotonic_ns().saturating_add(timeout.as_nanos() as u64)
+    after_ns(timeout)
 }
 
 /// Time left until the deadline, if there is one.

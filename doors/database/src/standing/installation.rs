@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Entries, EntryKind};
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 use world::panics::caught;
 use world::threads::Thread;
@@ -113,7 +113,7 @@ impl Installations {
     /// It is not ready in time, or set aside; whoever asks was interrupted.
     pub fn await_ready(&self, name: &str, asks: &Creator<'_>) -> Result<(), Error> {
         let time = asks.time.map_or(WAIT_TIME_MAX, |time| time.min(WAIT_TIME_MAX));
-        let until_ns = monotonic_ns() + time.as_nanos() as u64;
+        let until_ns = after_ns(time);
         loop {
             let interrupted = (asks.interrupted)();
             let mut names = self.names.lock();
@@ -216,7 +216,7 @@ impl Installations {
     }
     /// Waits until nothing is installed any more, or for so long.
     pub fn await_rest(&self, time: Duration) {
-        let until_ns = monotonic_ns() + time.as_nanos() as u64;
+        let until_ns = after_ns(time);
         let mut names = self.names.lock();
         while names.is_busy && monotonic_ns() < until_ns {
             self.changed.wait_for(&mut names, Duration::from_nanos(LOOK_EVERY_NS));

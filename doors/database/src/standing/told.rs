@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
 use transact::Point;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 /// A subscription as rows. Columns in front of those of the query: the commit's place and time, how many times the row came (positive)
 /// or went (negative), and the mark. Behind the last row of a commit, and of the snapshot, comes a row with difference 0 and the mark to
@@ -177,7 +177,7 @@ impl Told {
 }
 
 fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+    span_ns(time)
 }
 
 /// The query's columns of a row.

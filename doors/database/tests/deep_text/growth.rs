@@ -9,7 +9,7 @@ const SIZES_SHORT: usize = 2;
 /// Four times the size may take so many times the time: 4 is linear, 16 quadratic.
 const GROWTH_MAX: f64 = 8.0;
 /// Less is too little to be measured beside other work.
-const LEAST_NS: u64 = 50_000_000;
+const LEAST_NS: u64 = 10_000_000;
 /// A growth that looks too great is measured again: other work on the machine takes a part of the caches.
 const TRIES: usize = 3;
 

@@ -415,8 +415,7 @@ impl Connection {
 
     /// What a client tells of what it begins: what it is, and how long it may take.
     fn note(&mut self, extra: &Map) -> Result<(), Error> {
-        let deadline =
-            |timeout: Duration| world::clock::monotonic_ns().saturating_add(timeout.as_nanos() as u64);
+        let deadline = |timeout: Duration| world::clock::after_ns(timeout);
         self.client_deadline_ns = timeout(extra).map(deadline);
         let metadata = extra.get("tx_metadata").filter(|told| matches!(told, Value::Map(_))).cloned();
         self.session.set_metadata(metadata)
@@ -430,7 +429,7 @@ impl Connection {
         }
         check_database(extra)?;
         let place = bookmark::latest(extra)?;
-        let until_ns = world::clock::monotonic_ns() + self.bookmark_timeout.as_nanos() as u64;
+        let until_ns = world::clock::after_ns(self.bookmark_timeout);
         while place > 0 && self.session.database().snapshot().place() < place {
             if world::clock::monotonic_ns() >= until_ns || self.interrupt.is_raised() {
                 let code = "Neo.TransientError.Transaction.BookmarkTimeout";

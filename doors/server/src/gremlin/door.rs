@@ -22,7 +22,7 @@ use std::time::Duration;
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode};
 use tungstenite::{Error as SocketError, Message, WebSocket};
-use world::clock::monotonic_ns;
+use world::clock::after_ns;
 use world::memory::Pages;
 use world::threads::Thread;
 
@@ -133,7 +133,7 @@ impl Drop for GremlinServer {
 fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
     let limits = &shared.options.limits;
     let pace = Pace::new(limits, guest.crowd.account(guest.origin));
-    pace.next_until(Some(monotonic_ns() + limits.greeting_timeout.as_nanos() as u64));
+    pace.next_until(Some(after_ns(limits.greeting_timeout)));
     let paced = Paced::new(guest.socket.clone(), pace.clone(), limits)?;
     let peer = guest.socket.peer_addr()?.ip();
     let (watched, socket, number) = (shared.clone(), guest.socket.clone(), guest.number);
@@ -176,7 +176,7 @@ struct Visit<'v> {
 }
 
 fn later(wait: Duration) -> Option<u64> {
-    Some(monotonic_ns() + wait.as_nanos() as u64)
+    Some(after_ns(wait))
 }
 
 impl Visit<'_> {

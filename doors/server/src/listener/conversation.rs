@@ -10,7 +10,7 @@ use database::Interrupter;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::after_ns;
 
 /// Talks with a client until one of them has enough.
 pub(super) fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
@@ -127,7 +127,7 @@ fn refuse(connection: &mut Connection, why: &str, sink: &mut WireSink) -> io::Re
 }
 
 fn after(time: Duration) -> u64 {
-    monotonic_ns() + time.as_nanos() as u64
+    after_ns(time)
 }
 
 fn next_word(

@@ -103,7 +103,7 @@ impl Drop for Doorway {
         let _ = socket2::SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         drop(self.accepting.take());
         self.lobby.open.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
-        let until_ns = world::clock::monotonic_ns() + FAREWELL.as_nanos() as u64;
+        let until_ns = world::clock::after_ns(FAREWELL);
         while self.connections() > 0 && world::clock::monotonic_ns() < until_ns {
             world::threads::sleep(Duration::from_millis(1));
         }
@@ -177,7 +177,7 @@ impl Guest {
     pub(crate) fn bid_farewell(&self, time: Duration) {
         let time = if self.stranger.is_some() { time.min(FAREWELL_SILENCE) } else { time };
         let _ = self.socket.shutdown(Shutdown::Write);
-        let until_ns = world::clock::monotonic_ns() + time.as_nanos() as u64;
+        let until_ns = world::clock::after_ns(time);
         let mut waste = [0; FAREWELL_READ_BYTES];
         loop {
             let left = Duration::from_nanos(until_ns.saturating_sub(world::clock::monotonic_ns()));

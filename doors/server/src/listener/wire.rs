@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 16 << 10;
@@ -163,7 +163,7 @@ impl Wire {
         let outcome = state.read_now().and_then(|()| state.settle());
         state.gone |= outcome.is_err();
         let silent_ns = monotonic_ns() - state.said_ns;
-        if !state.gone && silent_ns > self.keep_alive.as_nanos() as u64 {
+        if !state.gone && silent_ns > span_ns(self.keep_alive) {
             state.gone = state.write_all(&[0, 0]).is_err();
         }
         state.tell();
@@ -178,7 +178,7 @@ impl Wire {
 /// Time that a message may take of which so much came: some for nothing, and more for what came.
 pub(crate) fn patience_ns(patience: Duration, came: usize, bytes_per_second_min: usize) -> u64 {
     let more_ns = came as u128 * 1_000_000_000 / bytes_per_second_min.max(1) as u128;
-    patience.as_nanos() as u64 + more_ns as u64
+    span_ns(patience).saturating_add(more_ns as u64)
 }
 
 fn left_until(until_ns: u64) -> Duration {
@@ -272,7 +272,7 @@ impl State {
                     moved_ns = monotonic_ns();
                 }
                 Err(error) if is_wait(&error) => {
-                    if monotonic_ns() - moved_ns > self.write_timeout.as_nanos() as u64 {
+                    if monotonic_ns() - moved_ns > span_ns(self.write_timeout) {
                         return Err(ErrorKind::TimedOut.into());
                     }
                     self.read_now()?;

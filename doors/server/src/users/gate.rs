@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 /// Wrong passwords in a row before a pair of name and address has to wait.
 pub const ATTEMPTS_MAX: u32 = 3;
@@ -87,7 +87,7 @@ impl Gate {
     fn check_patience(&self, pair: &(String, IpAddr)) -> Result<(), Error> {
         let mut failures = self.failures.lock();
         let Some(known) = failures.get(pair) else { return Ok(()) };
-        if monotonic_ns() - known.last_ns >= self.lock_time.as_nanos() as u64 {
+        if monotonic_ns() - known.last_ns >= span_ns(self.lock_time) {
             failures.remove(pair);
         } else if known.count >= ATTEMPTS_MAX {
             let code = "Neo.ClientError.Security.AuthenticationRateLimit";

@@ -113,7 +113,12 @@ mod tests {
         let told = |error: ExecuteError| {
             let found = Found::default();
             let (code, message) = ("Neo.TransientError.Transaction.Terminated", "the traversal was ended");
-            let own = TraverseError::Graph { code: code.into(), message: message.into(), retryable: false };
+            let own = TraverseError::Graph {
+                code: code.into(),
+                message: message.into(),
+                hint: None,
+                retryable: false,
+            };
             found.shared.lock().1 = Some(own);
             why(error, &found)
         };

@@ -73,6 +73,7 @@ fn refused(error: TransactError) -> TraverseError {
     TraverseError::Graph {
         code: error.code().into(),
         message: error.to_string(),
+        hint: error.hint(),
         retryable: error.is_retryable(),
     }
 }
@@ -82,7 +83,7 @@ fn unread(error: StoreError) -> TraverseError {
 }
 
 fn fault(code: &str, message: impl Into<String>) -> TraverseError {
-    TraverseError::Graph { code: code.into(), message: message.into(), retryable: false }
+    TraverseError::Graph { code: code.into(), message: message.into(), hint: None, retryable: false }
 }
 
 impl Walked {
@@ -515,6 +516,10 @@ impl Graph for Walked {
     ) -> Outcome<EdgeRef> {
         let mut properties = Vec::new();
         if let Some(id) = id {
+            if self.edge_by_id(id)?.is_some() {
+                let message = format!("Edge with id already exists: {id}");
+                return Err(TraverseError::step("addE", message));
+            }
             properties.push(self.own_id(id, OF_TYPE, std::iter::once(kind))?);
         }
         let transaction = self.writing()?;

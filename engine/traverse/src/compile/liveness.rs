@@ -1,14 +1,14 @@
 //! Which labels a traverser still needs, and which steps before a count need not be run.
 //!
 //! Traversers are put together where they differ in nothing. A label that nothing later reads must not keep them apart, so `as` keeps only
-//! labels that are read later, and [`Step::Keep`](crate::step::Step::Keep) forgets one behind its last reader. What counts as reading is
+//! labels that are read later, and [`Step::Forget`](crate::step::Step::Forget) forgets one behind its last reader. What counts as reading is
 //! generous: any text that equals the label in a later step, in a modulator, in an enclosing traversal, or anywhere in a loop around it.
 //! Where a step reads whole paths ([`reads_paths`]), all labels stay. A count needs only how many traversers arrive: steps before it that
 //! give one for each ([`counted`]) are left out.
 
 use crate::step::Name;
 use gremlin::{Argument, Instruction, Object, Token};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Where in a list of instructions each name is read last.
@@ -33,6 +33,10 @@ impl Mentions {
     /// Is a name read from this instruction on?
     pub(super) fn reads_from(&self, name: &Name, at: usize) -> bool {
         self.any.is_some_and(|any| any >= at) || self.last.get(name).is_some_and(|last| *last >= at)
+    }
+    /// The last instruction that reads a name.
+    pub(super) fn last(&self, name: &Name) -> Option<usize> {
+        self.any.max(self.last.get(name).copied())
     }
     fn add(&mut self, instruction: &Instruction, at: usize, in_filter: bool) {
         let name = &*instruction.name;
@@ -111,22 +115,22 @@ pub(super) fn reads_paths(instructions: &[Instruction]) -> bool {
 }
 
 /// The instructions before a count that give one result for each traverser, whatever it is: it is counted as well without them.
-pub(super) fn counted(instructions: &[Instruction]) -> Vec<usize> {
-    let mut left_out = Vec::new();
-    for (at, _) in instructions.iter().enumerate().filter(|(_, one)| is_count(one)) {
-        for before in (0..at).rev() {
-            let one = &instructions[before];
-            let gives_one = match &*one.name {
-                "path" | "identity" => one.arguments.is_empty(),
-                "order" | "constant" => true,
-                "select" => selects_sure(&instructions[..before], one),
-                _ => false,
-            };
-            if !gives_one {
-                break;
-            }
-            left_out.push(before);
+pub(super) fn counted(instructions: &[Instruction]) -> HashSet<usize> {
+    let (mut sure, mut left_out) = (Sure::default(), HashSet::new());
+    // How many instructions before this one give one result each.
+    let mut run = 0;
+    for (at, one) in instructions.iter().enumerate() {
+        if is_count(one) {
+            left_out.extend(at - run..at);
         }
+        let gives_one = match &*one.name {
+            "path" | "identity" => one.arguments.is_empty(),
+            "order" | "constant" => true,
+            "select" => sure.selects(one),
+            _ => false,
+        };
+        run = if gives_one { run + 1 } else { 0 };
+        sure.pass(at, one);
     }
     left_out
 }
@@ -135,22 +139,35 @@ fn is_count(instruction: &Instruction) -> bool {
     &*instruction.name == "count" && instruction.arguments.is_empty()
 }
 
-/// Does it select labels, each of which every traverser has that comes this way?
-fn selects_sure(before: &[Instruction], select: &Instruction) -> bool {
-    let labels = select.arguments.iter().filter_map(|label| match label {
-        Argument::Value(Object::Token(token)) if token.class() == "Pop" => None,
-        Argument::Value(Object::String(label)) => Some(Some(label)),
-        _ => Some(None),
-    });
-    let is_sure = |label: Option<&Name>| {
-        let Some(label) = label else { return false };
-        let behind = before.iter().rposition(|one| {
-            let names = one.arguments.iter().filter_map(Argument::value).filter_map(Object::as_str);
-            &*one.name == "as" && names.into_iter().any(|name| *name == **label)
-        });
-        behind.is_some_and(|behind| before[behind..].iter().all(keeps_labels))
-    };
-    labels.into_iter().all(is_sure)
+/// The labels that every traverser has that comes this way.
+#[derive(Default)]
+struct Sure<'i> {
+    /// Where each label was given last.
+    given: HashMap<&'i str, usize>,
+    /// The last instruction behind which a traverser may lack labels.
+    lost: Option<usize>,
+}
+
+impl<'i> Sure<'i> {
+    /// Does it select labels, each of which every traverser has that comes here?
+    fn selects(&self, select: &Instruction) -> bool {
+        select.arguments.iter().all(|label| match label {
+            Argument::Value(Object::Token(token)) if token.class() == "Pop" => true,
+            Argument::Value(Object::String(label)) => {
+                self.given.get(&**label).is_some_and(|given| self.lost.is_none_or(|lost| lost < *given))
+            }
+            _ => false,
+        })
+    }
+    fn pass(&mut self, at: usize, instruction: &'i Instruction) {
+        if &*instruction.name == "as" {
+            let names = instruction.arguments.iter().filter_map(Argument::value).filter_map(Object::as_str);
+            self.given.extend(names.map(|name| (name, at)));
+        }
+        if !keeps_labels(instruction) {
+            self.lost = Some(at);
+        }
+    }
 }
 
 /// Does every traverser that goes on behind it have all labels that it had before?

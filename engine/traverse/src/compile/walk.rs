@@ -57,7 +57,7 @@ impl Compiler {
             "simplePath" | "cyclicPath" => {
                 Step::SimplePath { part: self.path_part(reader)?, simple: &*instruction.name == "simplePath" }
             }
-            "as" => self.labels(instruction, reader, steps)?,
+            "as" => self.labels(instruction, steps)?,
             "select" => self.select(instruction, reader)?,
             "project" => Step::Project { keys: distinct_texts(instruction)?, by: self.bys(reader)? },
             "math" => {

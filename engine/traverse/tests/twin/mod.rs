@@ -66,7 +66,12 @@ pub struct Walked {
 }
 
 fn missing(what: &str) -> TraverseError {
-    TraverseError::Graph { code: "missing".into(), message: format!("no such {what}"), retryable: false }
+    TraverseError::Graph {
+        code: "missing".into(),
+        message: format!("no such {what}"),
+        hint: None,
+        retryable: false,
+    }
 }
 
 impl Walked {

@@ -8,7 +8,7 @@ use crate::timing::shown_ms;
 use database::{Database, params};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 use world::threads::{sleep, spawn};
 
 /// Work without end, or nearly, of each kind of operator.
@@ -50,7 +50,7 @@ fn watched(database: &Database, text: &str) -> BTreeMap<String, f64> {
     let (begin_ns, mut longest) = (monotonic_ns(), BTreeMap::new());
     loop {
         sleep(Duration::from_millis(5));
-        let is_over = monotonic_ns() - begin_ns > WATCHED.as_nanos() as u64;
+        let is_over = monotonic_ns() - begin_ns > span_ns(WATCHED);
         for query in database.running().into_iter().filter(|query| query.tenant == "watched") {
             for operator in database.progress(&query.id) {
                 let most = longest.entry(operator.name).or_insert(0.0_f64);

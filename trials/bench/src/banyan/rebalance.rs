@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
 use database::{Database, Session, Value, params};
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns, span_ns};
 use world::threads::sleep;
 
 /// How long each state of the placement is watched.
@@ -50,12 +50,12 @@ impl Client<'_> {
             return Err("another answer after tablets were moved".into());
         }
         self.asked += 1;
-        let left_ns = (begin_ns + EVERY.as_nanos() as u64).saturating_sub(monotonic_ns());
+        let left_ns = (begin_ns + span_ns(EVERY)).saturating_sub(monotonic_ns());
         sleep(Duration::from_nanos(left_ns));
         Ok(time_ms)
     }
     fn watch(&mut self) -> Result<Samples, String> {
-        let (end_ns, mut samples) = (monotonic_ns() + WATCHED.as_nanos() as u64, Samples::default());
+        let (end_ns, mut samples) = (after_ns(WATCHED), Samples::default());
         while monotonic_ns() < end_ns {
             samples.push(self.ask()?);
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use world::chance::Chance;
-use world::clock::monotonic_ns;
+use world::clock::{monotonic_ns, span_ns};
 
 const ASKING: u64 = 32;
 const WRITING: u64 = 8;
@@ -101,7 +101,7 @@ async fn drive(group: &mut Group, counts: &Arc<Counts>) -> Result<Vec<[u64; 2]>,
         } else if bucket == BACK_AT {
             group.restart(killed)?;
         }
-        let end_ns = began_ns + BUCKET.as_nanos() as u64 * (bucket as u64 + 1);
+        let end_ns = began_ns + span_ns(BUCKET) * (bucket as u64 + 1);
         tokio::time::sleep(Duration::from_nanos(end_ns.saturating_sub(monotonic_ns()))).await;
         let now = [counts.questions.load(Ordering::Relaxed), counts.writes.load(Ordering::Relaxed)];
         buckets.push([now[0] - before[0], now[1] - before[1]]);

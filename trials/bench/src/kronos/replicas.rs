@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use world::chance::Chance;
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 
 const CLIENTS: u64 = 64;
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ async fn measure(group: &Group) -> Result<Measured, String> {
     let kronos = connect(group.addresses()).await?;
     let preloaded = Arc::new(Preloaded::load(&kronos).await?);
     let asked = Arc::new(AtomicU64::new(0));
-    let end_ns = monotonic_ns() + (WARM_UP + MEASURED).as_nanos() as u64;
+    let end_ns = after_ns(WARM_UP + MEASURED);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
             let (kronos, preloaded, asked) = (kronos.clone(), preloaded.clone(), asked.clone());

@@ -11,7 +11,7 @@ use crate::bolt::{Version, answer, chunks};
 use database::{Error, QueryResult};
 use model::{Batch, Column, Map, Value};
 use std::time::Duration;
-use world::clock::monotonic_ns;
+use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 
 /// Output is handed on whenever so much has gathered.
@@ -121,7 +121,7 @@ impl Connection {
         patience: Option<Duration>,
         sink: &mut dyn Sink,
     ) -> std::io::Result<Result<Waited, Error>> {
-        let until_ns = patience.map(|patience| monotonic_ns() + patience.as_nanos() as u64);
+        let until_ns = patience.map(after_ns);
         loop {
             match result
                 .next_batch_timeout(patience.map_or(FLUSH_AFTER, |patience| patience.min(FLUSH_AFTER)))

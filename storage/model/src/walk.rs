@@ -1,0 +1,75 @@
+//! A walk over a large value takes seconds: it counts its work here, so that the end of a query ends it.
+//!
+//! Other work may pause where it counts itself ([`crate::pace`]); a walk may not, since who compares values may hold a lock. Who runs queries
+//! says once what tells of their end ([`ended_by`]); until then no walk is ended. A walk that is told to end answers at once, with anything: its query is over, and nobody uses what it finds. Who tells may only say so where
+//! that is true.
+//!
+//! Cost: a thread-local counter for each [`PIECE`] of a list or a map, and a call for each [`LOOK_EVERY`] values.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// Values that are gone through without a look at the counter.
+pub(crate) const PIECE: usize = 256;
+
+/// Values between two questions whether the work is over.
+const LOOK_EVERY: usize = 4_096;
+
+/// Is the work of this thread over, and nothing of what it finds used?
+pub type IsOver = fn() -> bool;
+
+static IS_OVER: OnceLock<IsOver> = OnceLock::new();
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(LOOK_EVERY) };
+}
+
+/// From now on `is_over` tells, in all threads; the first who says so stays.
+pub fn ended_by(is_over: IsOver) {
+    let _ = IS_OVER.set(is_over);
+}
+
+/// Counts values of a walk; true where it is to end.
+#[inline]
+pub(crate) fn must_end(values: usize) -> bool {
+    LEFT.with(|left| match left.get().checked_sub(values) {
+        Some(rest) => {
+            left.set(rest);
+            false
+        }
+        None => look(left),
+    })
+}
+
+#[cold]
+fn look(left: &Cell<usize>) -> bool {
+    let ends = IS_OVER.get().is_some_and(|is_over| is_over());
+    // Who was told once is told at each step from then on, until it is done.
+    left.set(if ends { 0 } else { LOOK_EVERY });
+    ends
+}
+
+/// Counts a walk whose parts come one by one: its first at once, so that small values within one another count too.
+#[derive(Default)]
+pub(crate) struct Steps {
+    left: usize,
+}
+
+impl Steps {
+    #[inline]
+    pub(crate) fn must_end(&mut self) -> bool {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                false
+            }
+            None => {
+                self.left = PIECE - 1;
+                must_end(PIECE_BEGUN)
+            }
+        }
+    }
+}
+
+/// What a piece counts whose length is not known: few lists are long.
+const PIECE_BEGUN: usize = 16;
