@@ -113,6 +113,8 @@ pub(crate) struct Running<'a> {
     pub payer: Payer,
     pub timeout: Option<Duration>,
     pub bytes_max: u64,
+    /// The query that it is a part of.
+    pub part_of: Option<execute::QueryId>,
 }
 
 impl Database {
@@ -394,6 +396,7 @@ impl Database {
             label: shortened(running.text).into(),
             deadline: running.timeout,
             bytes_max: running.bytes_max,
+            part_of: running.part_of,
             import_folder: self.options().import_folder.as_deref().map(Arc::from),
             ..ExecuteOptions::default()
         }

@@ -1,7 +1,10 @@
 //! `CALL { … } IN TRANSACTIONS`: what is committed, what is kept, what is told.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
-use database::{Database, MEMORY, Mode, Options, Params, Session, Value, params};
+use database::{Database, Error, Limits, MEMORY, Mode, Options, Params, Session, Value, params};
+use std::collections::BTreeSet;
+use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant};
 use tanglewood_database as database;
 
 fn session() -> Session {
@@ -65,4 +68,154 @@ fn inside_a_transaction_it_is_refused_and_reading_sessions_cannot() {
     assert_eq!(refused.code, "Neo.ClientError.Transaction.TransactionStartFailed");
     session.rollback().unwrap();
     assert_eq!(count(&mut session), 0);
+}
+
+/// Longer than this, and it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Endless, and most of its time no transaction is under way.
+const ENDLESS: &str =
+    "UNWIND range(1, 100000000) AS i CALL (i) { CREATE (:A {i: i}) } IN TRANSACTIONS OF $size ROWS";
+
+fn database(executors: usize) -> Database {
+    Database::open(MEMORY, Options { executors: Some(executors), ..Options::default() }).unwrap()
+}
+
+/// Runs it in a session of its own.
+fn started(database: &Database, tenant: &str, size: i64, limits: Limits) -> JoinHandle<Result<(), Error>> {
+    let mut session = database.session();
+    session.set_tenant(tenant);
+    spawn(move || {
+        session
+            .query_within(ENDLESS, params! { "size" => size }, &limits)
+            .and_then(|found| found.finish())
+            .map(drop)
+    })
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn made(database: &Database) -> i64 {
+    count(&mut database.session())
+}
+
+/// The error says how many rows were committed, and so many are there.
+fn check_told(database: &Database, outcome: Result<(), Error>, code: &str) {
+    let error = outcome.unwrap_err();
+    assert!(error.code.ends_with(code), "{error:?}");
+    let rows = made(database);
+    let told = if rows == 1 { "staying: 1 row in".into() } else { format!("staying: {rows} rows in") };
+    // What ended before its first row was read may have ended while it was planned.
+    assert!(rows == 0 || error.message.contains(&told), "{rows} rows, and: {}", error.message);
+}
+
+/// Between its batches nothing was listed, and each batch was another query.
+#[test]
+fn it_is_one_query_from_beginning_to_end() {
+    for (executors, size) in [(1, 1), (2, 1), (2, 1_000)] {
+        let database = database(executors);
+        let running = started(&database, "t", size, Limits::default());
+        until("it is listed", || !database.running().is_empty());
+        let (mut ids, mut cpu_ms, mut looks) = (BTreeSet::new(), 0, 0);
+        let began = Instant::now();
+        while looks < 2_000 || made(&database) < 5_000 {
+            assert!(began.elapsed() < PATIENCE && !running.is_finished());
+            let listed = database.running();
+            // What asks how many there are may be listed too.
+            let of_it: Vec<_> =
+                listed.iter().filter(|query| query.text.contains("IN TRANSACTIONS")).collect();
+            assert_eq!(of_it.len(), 1, "{listed:?}");
+            ids.insert(of_it[0].id.clone());
+            assert!(of_it[0].cpu_ms >= cpu_ms, "what its parts took is not forgotten");
+            (cpu_ms, looks) = (of_it[0].cpu_ms, looks + 1);
+        }
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        let transactions = rows(&mut database.session(), "SHOW TRANSACTIONS YIELD currentQuery");
+        let shown = transactions.iter().filter(|row| format!("{row:?}").contains("100000000")).count();
+        assert_eq!(shown, 1, "{transactions:?}");
+        assert!(database.kill(ids.first().unwrap(), "enough").unwrap());
+        check_told(&database, running.join().unwrap(), "Transaction.Terminated");
+        until("it is in no list", || database.running().is_empty());
+    }
+}
+
+/// Every way in which a query ends ends it at any moment, and what was committed stays.
+#[test]
+fn it_is_ended_as_any_query_is() {
+    for (size, after) in [(1, 0), (1, 300), (50, 1_000), (100_000_000, 0)] {
+        let limits = Limits { bytes_max: Some(4 << 30), ..Limits::default() };
+        let one = database(2);
+        let running = started(&one, "t", size, limits.clone());
+        until("it has begun", || !one.running().is_empty() && made(&one) >= after);
+        assert!(one.kill(&one.running()[0].id, "enough").unwrap());
+        check_told(&one, running.join().unwrap(), "Transaction.Terminated");
+
+        let one = database(2);
+        let timeout = Some(Duration::from_millis(300));
+        let running = started(&one, "t", size, Limits { timeout, ..limits.clone() });
+        check_told(&one, running.join().unwrap(), "Transaction.TransactionTimedOut");
+
+        let one = database(2);
+        rows(&mut one.session(), "CREATE TENANT t SET TIME '300ms'");
+        let running = started(&one, "t", size, limits.clone());
+        check_told(&one, running.join().unwrap(), "Transaction.TransactionTimedOut");
+
+        // Its client is gone.
+        let one = database(2);
+        let mut session = one.session();
+        let interrupter = session.interrupter();
+        let own = limits.clone();
+        let running = spawn(move || {
+            session
+                .query_within(ENDLESS, params! { "size" => size }, &own)
+                .and_then(|found| found.finish())
+                .map(drop)
+        });
+        until("it has begun", || !one.running().is_empty() && made(&one) >= after);
+        interrupter.close();
+        check_told(&one, running.join().unwrap(), "Transaction.Terminated");
+    }
+}
+
+/// Its parts take no place of their own: one place is enough.
+#[test]
+fn it_takes_one_place_of_its_tenant() {
+    let database = database(2);
+    rows(&mut database.session(), "CREATE TENANT t SET CONCURRENT 1");
+    let mut session = database.session();
+    session.set_tenant("t");
+    let text = "UNWIND range(1, 400) AS i CALL (i) { CREATE (a:A {i: i}) RETURN a.i AS x } IN TRANSACTIONS OF 3 ROWS RETURN sum(x)";
+    assert_eq!(rows(&mut session, text)[0][0].as_int(), Some(400 * 401 / 2));
+    rows(&mut session, "MATCH (n) DELETE n");
+    // Who waits for the place waits for the whole.
+    let running = started(&database, "t", 10, Limits::default());
+    until("it has begun", || made(&database) > 500);
+    let waiting = spawn(move || rows(&mut session, "PROFILE MATCH (n:A) RETURN count(n)"));
+    until("the other waits", || database.running().iter().any(|query| !query.running));
+    let whole = database.running().into_iter().find(|query| query.running).unwrap();
+    assert!(database.kill(&whole.id, "enough").unwrap());
+    check_told(&database, running.join().unwrap(), "Transaction.Terminated");
+    assert!(waiting.join().unwrap()[0][0].as_int().unwrap() > 500);
+}
+
+/// Rows that wait for their batch, or for what follows, are on the account of the statement.
+#[test]
+fn what_it_keeps_is_charged_between_batches() {
+    let database = database(2);
+    rows(&mut database.session(), "CREATE TENANT t SET MEMORY '8MB'");
+    let mut session = database.session();
+    session.set_tenant("t");
+    let kept = "UNWIND range(1, 100000) AS i CALL (i) { RETURN 'a text of some length ' + i AS x } IN TRANSACTIONS OF 100 ROWS RETURN count(x)";
+    let error = session.query(kept, Params::new()).and_then(|found| found.rows()).unwrap_err();
+    assert!(error.code.contains("Memory"), "{error:?}");
+    assert!(database.running().is_empty());
+    assert_eq!(rows(&mut session, "RETURN 7")[0][0].as_int(), Some(7), "and all of it is given back");
+    let fits = kept.replace("100000", "1000");
+    assert_eq!(rows(&mut session, &fits)[0][0].as_int(), Some(1_000));
 }

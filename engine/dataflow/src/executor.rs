@@ -312,7 +312,8 @@ impl<M: Message> Executor<M> {
             self.timers.push(Reverse((query.deadline_ns, Timer::Deadline(query.id))));
         }
         let mut local = LocalQuery::new(query.clone(), self.me);
-        if self.me == query.home {
+        // Rules look at the whole.
+        if self.me == query.home && query.whole.is_none() {
             local.rules = query.accounts.rules();
             if !local.rules.is_empty() {
                 self.timers.push(Reverse((monotonic_ns() + RULES_CHECK_NS, Timer::Rules(query.id))));

@@ -3,6 +3,7 @@
 use crate::limits::CLIENT_SPIN_NS;
 use crate::links::Shared;
 use crate::output::Look;
+use crate::watch::Watch;
 use crate::{Failure, Level, Message, QueryProgress, TenantNo, UserNo, VertexProfile};
 use std::fmt;
 use std::sync::Arc;
@@ -50,6 +51,13 @@ pub enum Fault {
         /// The panic's message.
         message: String,
     },
+}
+
+impl Fault {
+    /// Why a part ends whose whole is over.
+    pub(crate) fn whole_ended() -> Fault {
+        Fault::Cancelled { reason: "the statement that it is a part of has ended".into() }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -148,6 +156,16 @@ impl<M: Message> QueryHandle<M> {
     /// Cancels the query: it ends with `Fault::Cancelled` unless it ended before.
     pub fn cancel(&self, reason: &str) {
         self.shared.stop(Some(Fault::Cancelled { reason: reason.to_string() }));
+    }
+
+    /// Holds so many bytes more on the query's account, outside of its graph; false where that ends it, since they are too many.
+    pub fn hold(&self, bytes: u64) -> bool {
+        self.shared.hold(bytes)
+    }
+
+    /// Gives bytes back that were held outside of its graph.
+    pub fn release(&self, bytes: u64) {
+        Watch::release(&*self.shared, bytes);
     }
 
     /// Tells from any thread whether the query has ended, for an operator whose one call may take long.

@@ -86,6 +86,7 @@ mod local;
 mod meter;
 mod output;
 mod pace;
+mod parts;
 mod pipeline;
 mod progress;
 mod query;

@@ -7,6 +7,7 @@ use crate::level::Level;
 use crate::limits::MAILBOX_MESSAGES_MAX;
 use crate::links::{Command, Links};
 use crate::output::Output;
+use crate::parts::{Parts, Past};
 use crate::rules::{Action, Rule, Taken};
 use crate::runtime::QueryOptions;
 use crate::stride::SHARE_DEFAULT;
@@ -52,6 +53,10 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) scope_stats: Vec<ScopeStats>,
     /// A message was shared out with an executor that had nothing to do: it has begun to work on several.
     pub(crate) is_shared_out: AtomicBool,
+    /// The query that it is a part of.
+    pub(crate) whole: Option<Arc<QueryShared<M>>>,
+    /// What it has of parts.
+    pub(crate) parts: Parts<QueryShared<M>>,
     /// Set once the query ended, well or badly.
     stopped: AtomicBool,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
@@ -68,7 +73,7 @@ impl<M: Message> QueryShared<M> {
         id: u64,
         home: usize,
         graph: Graph<M>,
-        options: QueryOptions,
+        (options, whole): (QueryOptions, Option<Arc<QueryShared<M>>>),
         links: Arc<Links<M>>,
     ) -> Self {
         let executors = links.executors();
@@ -83,7 +88,7 @@ impl<M: Message> QueryShared<M> {
             tenant: options.tenant,
             user: options.user,
             admitted: AtomicBool::new(false),
-            payer: AtomicU32::new(options.tenant),
+            payer: AtomicU32::new(whole.as_ref().map_or(options.tenant, |whole| whole.owner().tenant)),
             weight_max: AtomicU32::new(SHARE_DEFAULT),
             label: options.label,
             home,
@@ -99,6 +104,8 @@ impl<M: Message> QueryShared<M> {
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
             scope_stats: graph.scopes.iter().map(|_| ScopeStats::default()).collect(),
             is_shared_out: AtomicBool::new(false),
+            whole,
+            parts: Parts::default(),
             stopped: AtomicBool::new(false),
             queued: (0..graph.ports() * executors).map(|_| AtomicUsize::new(0)).collect(),
             touched: flags(),
@@ -127,6 +134,7 @@ impl<M: Message> QueryShared<M> {
         // Off the books before the client hears of it, so that who has seen the end finds the query in no list.
         self.links.inboxes[self.home].homes.fetch_sub(1, Ordering::Relaxed);
         let registered = self.links.registry.lock().remove(&self.id);
+        self.end_parts(fault.as_ref());
         self.output.end(fault);
         for executor in 0..self.executors() {
             if self.touched[executor].load(Ordering::SeqCst) {
@@ -157,19 +165,51 @@ impl<M: Message> QueryShared<M> {
 
     /// What it weighs beside others of its user after so much time on one executor.
     pub(crate) fn weight(&self, used_ns: u64) -> u32 {
-        weight(used_ns).min(self.weight_max.load(Ordering::Relaxed))
+        let of_whole =
+            self.whole.as_ref().map_or(SHARE_DEFAULT, |whole| whole.weight_max.load(Ordering::Relaxed));
+        weight(used_ns).min(self.weight_max.load(Ordering::Relaxed)).min(of_whole)
     }
 
     pub(crate) fn taken(&self, now_ns: u64) -> Taken {
         let sum = |counter: fn(&VertexStats) -> &AtomicU64| {
             self.stats.iter().map(|stats| counter(stats).load(Ordering::Relaxed)).sum()
         };
-        Taken {
+        let own = Taken {
             age_ns: now_ns.saturating_sub(self.started_ns),
             cpu_ns: sum(|stats| &stats.cpu_ns),
             bytes: self.ledger.total(),
             rows: sum(|stats| &stats.rows_out),
+        };
+        let (parts, past) = self.parts.now();
+        let parts = parts.iter().map(|part| part.taken(now_ns));
+        parts.fold(
+            Taken { cpu_ns: own.cpu_ns + past.cpu_ns, rows: own.rows + past.rows, ..own },
+            |sum, part| Taken {
+                age_ns: sum.age_ns,
+                cpu_ns: sum.cpu_ns + part.cpu_ns,
+                bytes: sum.bytes + part.bytes,
+                rows: sum.rows + part.rows,
+            },
+        )
+    }
+
+    /// It has ended: so do its parts, before that is seen; and its whole takes over what it took.
+    fn end_parts(&self, fault: Option<&Fault>) {
+        for part in self.parts.take() {
+            part.stop(Some(match fault {
+                Some(Fault::Cancelled { reason }) => Fault::Cancelled { reason: reason.clone() },
+                Some(Fault::TimedOut { after_ms }) => Fault::TimedOut { after_ms: *after_ms },
+                _ => Fault::whole_ended(),
+            }));
         }
+        if let Some(whole) = &self.whole {
+            let taken = self.taken(monotonic_ns());
+            whole.parts.add_up(self.id, Past { cpu_ns: taken.cpu_ns, rows: taken.rows });
+        }
+    }
+    /// Bytes held outside of its graph, for as long as it lives.
+    pub(crate) fn hold(&self, bytes: u64) -> bool {
+        self.charge(bytes).is_ok()
     }
 
     /// A rule applies to it.

@@ -70,6 +70,8 @@ pub struct QueryOptions {
     pub bytes_max: u64,
     /// Batches that may wait for the client; at least 1.
     pub output_batches_max: usize,
+    /// It is a part of this query, which stands for it in lists and has a place for it, and with which it ends.
+    pub part_of: Option<QueryId>,
 }
 
 impl Default for QueryOptions {
@@ -81,6 +83,7 @@ impl Default for QueryOptions {
             deadline: None,
             bytes_max: QUERY_BYTES_MAX_DEFAULT,
             output_batches_max: OUTPUT_BATCHES_MAX_DEFAULT,
+            part_of: None,
         }
     }
 }
@@ -126,9 +129,11 @@ impl<M: Message> Runtime<M> {
         self.links.submit(graph, options)
     }
 
-    /// The queries that run now, and the turns of services that are at work, oldest first.
+    /// The queries that run now, and the turns of services that are at work, oldest first. A part of a query is in none of its own.
     pub fn queries(&self) -> Vec<QueryInfo> {
-        let mut all: Vec<QueryInfo> = self.links.registry.lock().values().map(|query| query.info()).collect();
+        let queries: Vec<_> = self.links.registry.lock().values().cloned().collect();
+        let whole = queries.iter().filter(|query| query.whole.is_none());
+        let mut all: Vec<QueryInfo> = whole.map(|query| query.info()).collect();
         all.extend(self.links.services.infos());
         all.sort_by_key(|query| query.id);
         all
@@ -235,8 +240,22 @@ impl<M: Message> Links<M> {
         let home = self.choose_home();
         self.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
         let id = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let shared = Arc::new(QueryShared::new(id, home, graph, options, self.clone()));
+        let is_part = options.part_of.is_some();
+        let whole = options.part_of.and_then(|id| self.registry.lock().get(&id.0).cloned());
+        let shared = Arc::new(QueryShared::new(id, home, graph, (options, whole), self.clone()));
         self.registry.lock().insert(id, shared.clone());
+        if let Some(whole) = &shared.whole {
+            whole.parts.add(id, &shared);
+        }
+        if is_part && shared.whole.as_ref().is_none_or(|whole| whole.is_stopped()) {
+            shared.stop(Some(Fault::whole_ended()));
+            return QueryHandle::new(shared);
+        }
+        if is_part {
+            // Its whole has a place, which is its own.
+            self.post(home, Command::Start(shared.clone()));
+            return QueryHandle::new(shared);
+        }
         match self.admission.enter(&shared) {
             Entry::Admitted => self.post(home, Command::Start(shared.clone())),
             Entry::Waits => self.post(home, Command::Hold(shared.clone())),

@@ -10,7 +10,7 @@ use crate::compile;
 use crate::result::ResultStream;
 use crate::rows::Rows;
 pub use credit::Credit;
-use dataflow::{QueryOptions, Runtime, TenantNo};
+use dataflow::{QueryId, QueryOptions, Runtime, TenantNo};
 use expression::{Parameters, Request};
 use model::batch::BATCH_ROWS;
 use plan::{Statement, StatementKind};
@@ -40,6 +40,8 @@ pub struct ExecuteOptions {
     pub import_folder: Option<Arc<std::path::Path>>,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
+    /// It is a part of this query, which [stands for it](Execution::start_whole).
+    pub part_of: Option<QueryId>,
 }
 
 impl Default for ExecuteOptions {
@@ -55,6 +57,7 @@ impl Default for ExecuteOptions {
             output_batches_max: options.output_batches_max,
             import_folder: None,
             transaction_us: None,
+            part_of: options.part_of,
         }
     }
 }
@@ -76,6 +79,7 @@ impl ExecuteOptions {
             deadline: self.deadline,
             bytes_max: self.bytes_max,
             output_batches_max: self.output_batches_max,
+            part_of: self.part_of,
         }
     }
 }

@@ -73,6 +73,22 @@ impl Operator<Rows> for Job {
     }
 }
 
+/// The operator of a query that stands for others: it sends its batch once the query is let in, and waits then until that is ended.
+struct Waiter(Option<Rows>);
+
+impl Operator<Rows> for Waiter {
+    fn receive(&mut self, _: usize, _: Rows, _: &mut Context<'_, Rows>) -> Outcome {
+        Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        let Some(begun) = self.0.take() else { return Ok(Flow::Ready) };
+        context.send(begun);
+        // Nobody calls it: only the end of the query ends the wait.
+        drop(context.waker());
+        Ok(Flow::Waiting)
+    }
+}
+
 impl Execution {
     /// Starts a job; its answer has these columns.
     ///
@@ -89,6 +105,21 @@ impl Execution {
         let (handle, run) =
             Execution::start_source(runtime, ("Job", effects), (work, Job::Waiting), access, options)?;
         Ok(ResultStream::new(handle, columns, vec![0], 1, run))
+    }
+    /// Starts a query that stands for others, its parts: its stream has one batch, when it is let in, and no end before it is ended.
+    ///
+    /// # Errors
+    /// None today; a runtime that is closing ends the stream with one.
+    pub fn start_whole(
+        runtime: &Runtime<Rows>,
+        access: Access,
+        options: ExecuteOptions,
+    ) -> Result<ResultStream, ExecuteError> {
+        let effects = Effects { writes: false, deletes: false };
+        let begun = Rows(Batch::from_rows(0, &[Vec::new()]));
+        let (handle, run) =
+            Execution::start_source(runtime, ("Whole", effects), (begun, Waiter), access, options)?;
+        Ok(ResultStream::new(handle, Arc::from([]), vec![0], 1, run))
     }
     /// Starts a query of one source. It is made of `content` once, where the query has its home; on the other executors it gets none, and
     /// has nothing to do.

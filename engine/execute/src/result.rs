@@ -132,6 +132,19 @@ impl ResultStream {
             Source::Running(running) => running.handle.set_waker(waker),
         }
     }
+    /// Holds so many bytes more on the statement's account; false where that ends it.
+    pub fn hold(&self, bytes: u64) -> bool {
+        match &self.source {
+            Source::Done(..) => true,
+            Source::Running(running) => running.handle.hold(bytes),
+        }
+    }
+    /// Gives back what was held so.
+    pub fn release(&self, bytes: u64) {
+        if let Source::Running(running) = &self.source {
+            running.handle.release(bytes);
+        }
+    }
     /// Ends the statement with [`ExecuteError::Cancelled`] unless it ended before.
     pub fn cancel(&self, reason: &str) {
         if let Source::Running(running) = &self.source {

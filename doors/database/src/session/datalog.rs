@@ -164,6 +164,7 @@ impl Session {
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(self.deadline(limits, started_ns))?,
             bytes_max,
+            part_of: None,
         };
         let options = self.database.execute_options(&running);
         let work = Box::new(move || Ok(Box::new(asked.ask().map_err(failure)?) as Box<dyn Answer>));

@@ -193,6 +193,7 @@ impl Session {
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(asked.deadline_ns)?,
             bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            part_of: None,
         };
         let options = self.database.execute_options(&running);
         let stream =

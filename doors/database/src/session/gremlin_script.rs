@@ -98,6 +98,7 @@ impl Session {
             plan: &planned.planned,
             notices: None,
             started_ns,
+            part_of: None,
         };
         let (stream, ticket) = match self.try_here(&request, access.clone())? {
             Some(stream) => (stream, None),

@@ -3,11 +3,18 @@
 //! What stands before the clause streams from one snapshot, taken at the start; a batch that conflicts is tried again by itself; what
 //! follows the clause runs over the rows that are left, when all batches are done. Cost: the rows of one batch, and, where anything
 //! follows, all rows until the end, on the statement's account.
+//!
+//! Reading, batches and what follows are queries of their own. One more stands for all of them from beginning to end ([`Whole`]): it is in
+//! the lists, has the statement's time and place, and who ends it ends the part that runs, and no other begins. What was committed stays,
+//! and the error tells how much that is.
 
 use super::Session;
 use super::request::Request;
+use super::transaction::remaining;
+use crate::database::Running;
+use crate::interrupt::Ticket;
 use crate::{Error, Params, QueryResult, Summary};
-use execute::{Access, Counters, Prepared};
+use execute::{Access, Counters, Execution, Prepared, ResultStream};
 use model::Value;
 use plan::Expr;
 use plan::statement::{BATCH_ROWS, InTransactions, OnError, ROWS_PARAMETER, Statement};
@@ -27,6 +34,9 @@ struct Done {
     counters: Counters,
     /// Place of the last commit.
     place: Option<u64>,
+    /// Transactions that were committed, and their rows.
+    committed: u64,
+    committed_rows: u64,
     /// A transaction failed, and no more are begun.
     stopped: bool,
     /// Why the statement fails.
@@ -45,26 +55,68 @@ impl Session {
             return Err(Error::new(code, message).hint("send it on its own, outside of BEGIN and COMMIT"));
         }
         let size = batch_size(batches.size.as_ref(), &request.params)?;
+        let mut whole = self.start_whole(request).map_err(|error| with_committed(error, 0, 0))?;
+        let parts = Request { part_of: whole.stream.id(), params: request.params.clone(), ..request.again() };
+        let mut done = Done::default();
+        let outcome = self.run_batches(&parts, batches, size, (&mut whole, &mut done));
+        let (committed, rows) = (done.committed, done.committed_rows);
+        let outcome = outcome.and_then(|()| self.run_what_follows(&parts, batches, done));
+        outcome.map_err(|error| {
+            let ended = if is_end(&error) { whole.check().err() } else { None };
+            with_committed(ended.unwrap_or(error), committed, rows)
+        })
+    }
+
+    /// Starts what stands for the statement, and waits until it is let in.
+    fn start_whole(&self, request: &Request<'_>) -> Result<Whole, Error> {
+        let running = Running {
+            text: request.text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(request.deadline_ns)?,
+            bytes_max: request.bytes_max,
+            part_of: None,
+        };
+        let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()));
+        let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
+        let ticket = self.ticket(&stream);
+        self.next_of(&mut stream)?;
+        Ok(Whole { stream, _ticket: ticket, held: 0, ended: None })
+    }
+
+    /// Reads the rows and runs their batches.
+    fn run_batches(
+        &self,
+        request: &Request<'_>,
+        batches: &InTransactions,
+        size: usize,
+        (whole, done): (&mut Whole, &mut Done),
+    ) -> Result<(), Error> {
         let snapshot = self.view();
         let input = part(&batches.input, &snapshot);
         let batch = part(&batches.batch, &snapshot);
         let (mut stream, _ticket) =
             self.start(&Request { plan: &input, ..request.again() }, Access::Read(snapshot.clone()))?;
-        let (mut done, mut waiting) = (Done::default(), Rows::new());
+        let (mut waiting, mut bytes) = (Rows::new(), 0);
         while let Some(rows) = self.next_of(&mut stream)? {
             for row in 0..rows.len() {
-                waiting.push(Value::try_list(rows.row(row)).map_err(too_large)?);
+                let row = Value::try_list(rows.row(row)).map_err(too_large)?;
+                bytes += (size_of::<Value>() + row.heap_bytes()) as u64;
+                waiting.push(row);
                 if waiting.len() >= size {
-                    self.run_batch(request, batches, &batch, std::mem::take(&mut waiting), &mut done)?;
+                    whole.holds(bytes + done.bytes)?;
+                    self.run_batch(request, batches, &batch, std::mem::take(&mut waiting), done)?;
+                    bytes = 0;
                 }
             }
+            whole.holds(bytes + done.bytes)?;
         }
         if !waiting.is_empty() {
-            self.run_batch(request, batches, &batch, waiting, &mut done)?;
+            self.run_batch(request, batches, &batch, waiting, done)?;
         }
+        whole.holds(done.bytes)?;
         match done.failure.take() {
             Some(failure) if !batches.reports && batches.on_error == OnError::Fail => Err(failure),
-            _ => self.run_what_follows(request, batches, done),
+            _ => Ok(()),
         }
     }
 
@@ -81,11 +133,12 @@ impl Session {
             done.keep_unrun(batches, rows, &status(false, false, None))?;
             return done.check(request.bytes_max);
         }
-        let params = Arc::new(with_rows(&request.params, rows.clone())?);
+        let (params, count) = (Arc::new(with_rows(&request.params, rows.clone())?), rows.len() as u64);
         match self.write_alone(&Request { plan: batch, params, ..request.again() }) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
                 done.place = Some(result.summary().place);
+                (done.committed, done.committed_rows) = (done.committed + 1, done.committed_rows + count);
                 if batches.continues {
                     done.keep(batches, result.rows()?, &status(true, true, None))?;
                 }
@@ -137,6 +190,52 @@ impl Session {
             Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(&snapshot) };
         Ok(QueryResult::of_batches(columns, kept, self.view(), summary))
     }
+}
+
+/// What stands for the statement in the lists, from its beginning to its end.
+struct Whole {
+    stream: ResultStream,
+    _ticket: Option<Ticket>,
+    held: u64,
+    /// Why it was ended: its stream says so once.
+    ended: Option<Error>,
+}
+
+impl Whole {
+    /// Goes on, unless it was ended.
+    fn check(&mut self) -> Result<(), Error> {
+        if let Some(Some(Err(error))) = self.stream.try_next() {
+            self.ended.get_or_insert(error.into());
+        }
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+    /// The statement holds so many bytes outside of its parts from now on. Goes on, unless it was ended.
+    fn holds(&mut self, bytes: u64) -> Result<(), Error> {
+        let before = std::mem::replace(&mut self.held, bytes);
+        if bytes > before {
+            self.stream.hold(bytes - before);
+        } else {
+            self.stream.release(before - bytes);
+        }
+        self.check()
+    }
+}
+
+/// The error, and what stays although the statement failed.
+fn with_committed(mut error: Error, committed: u64, rows: u64) -> Error {
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let what = match committed {
+        0 => "nothing of it was committed".to_string(),
+        _ => {
+            format!(
+                "committed before, and staying: {} in {}",
+                counted(rows, "row"),
+                counted(committed, "transaction")
+            )
+        }
+    };
+    error.message = format!("{} ({what})", error.message);
+    error
 }
 
 impl Done {

@@ -95,6 +95,7 @@ impl Session {
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(deadline_ns)?,
             bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            part_of: None,
         };
         let options = self.database.execute_options(&running);
         // It holds no handle of the database, which must not be closed by one of its executors.

@@ -4,7 +4,7 @@ use crate::cache::Planned;
 use crate::notification::Notices;
 use crate::result::RequestKind;
 use crate::{Error, Notification, Params, Summary};
-use execute::Prepared;
+use execute::{Prepared, QueryId};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub(super) struct Request<'a> {
     /// What is suspicious about it, where that is told.
     pub(super) notices: Option<&'a Notices>,
     pub(super) started_ns: u64,
+    /// The query that stands for the whole statement, where this is a part of it.
+    pub(super) part_of: Option<QueryId>,
 }
 
 impl<'a> Request<'a> {

@@ -31,6 +31,7 @@ impl Session {
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(deadline_ns)?,
             bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            part_of: None,
         };
         let schema = self.alter(command, &running, deadline_ns)?;
         let snapshot = self.database.engine().snapshot();

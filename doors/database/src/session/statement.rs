@@ -66,7 +66,9 @@ impl Session {
                 let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
                 let params = Arc::new(params);
                 let (plan, notices) = (&planned.plan, Some(&planned.notices));
-                let request = Request { text, params, bytes_max, deadline_ns, plan, notices, started_ns };
+                let part_of = None;
+                let request =
+                    Request { text, params, bytes_max, deadline_ns, plan, notices, started_ns, part_of };
                 return self.run_query(&request, snapshot);
             }
             StatementKind::Schema(command) => {
@@ -247,12 +249,14 @@ impl Session {
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(request.deadline_ns)?,
             bytes_max: request.bytes_max,
+            part_of: request.part_of,
         };
         let options = self.database.execute_options(&running);
         let (statement, ready) = (&request.plan.statement, &request.plan.ready);
         let (runtime, params) = (self.database.runtime(), request.params.clone());
         let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;
-        let ticket = self.ticket(&stream);
+        // Whoever ends the whole ends its parts.
+        let ticket = if request.part_of.is_none() { self.ticket(&stream) } else { None };
         Ok((stream, ticket))
     }
     /// Lists a query that was started, and lets others interrupt it.
