@@ -1,6 +1,6 @@
 //! A page of traversals over TinkerPop's small graph ("modern"), each with its answer: every step, in its forms.
 //!
-//! `modern.txt` has a traversal a line, and behind it what it gives: objects in their order, or an error's message. With `MODERN=write` the
+//! `modern.txt` has a traversal a line, and behind it what it gives: objects in their order, nothing, or an error's message. With `MODERN=write` the
 //! page is written anew, to be read as any other change is.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -49,8 +49,10 @@ fn modern() -> Lists {
 }
 
 fn answer(text: &str) -> String {
+    let one = |object: &Object| if shown(object).is_empty() { "''".into() } else { shown(object) };
     match run(&Walked::of(modern()), text) {
-        Ok(objects) => objects.iter().map(shown).collect::<Vec<_>>().join(" | "),
+        Ok(objects) if objects.is_empty() => "nothing".into(),
+        Ok(objects) => objects.iter().map(one).collect::<Vec<_>>().join(" | "),
         Err(error) => format!("error: {error}"),
     }
 }
