@@ -93,7 +93,7 @@ fn unknown(call: &FunctionCall) -> Box<CypherError> {
     let names = Function::ALL.iter().map(|function| function.name()).chain(aggregates);
     let names = names.filter(|name| !name.starts_with(' '));
     let hint = match full_name.to_ascii_lowercase().as_str() {
-        "len" | "length" => Some("size"),
+        "len" => Some("size"),
         "tostr" | "str" => Some("toString"),
         "int" => Some("toInteger"),
         "concat" => Some("+"),
