@@ -140,6 +140,61 @@ fn starts() {
     matched("start_index_composite", table(), with(last).so_that(first), &[f]);
 }
 
+/// Figures of edges that an index finds, too.
+const FIGURES_OF_EDGES: &str = "all 10000; Person 5000; City 100; KNOWS> 40000; KNOWS< 40000; LIVES> 5000; \
+    edge index KNOWS(since) 1; edge index KNOWS(from,to) 1; KNOWS(since)=7 20; KNOWS(since)>=90 60; index Person(name) 4500";
+
+/// Patterns with an edge that a property index finds, and such where it may not.
+#[test]
+fn edges_by_index() {
+    use BinaryOperator::{Equal, Greater, GreaterEqual, In as Within, Less, LessEqual, StartsWith};
+    let mut t = Table::default();
+    let (a, b, c, k, l, d) = (t.var("a"), t.var("b"), t.var("c"), t.var("k"), t.var("l"), t.var("d"));
+    let over = |name: &str, pattern: PatternText, input: Plan, kept: &[Var]| {
+        let statement = Table(t.0.clone()).query(columns(pattern.over(input), kept), kept);
+        check_with(&format!("edge_index_{name}"), FIGURES_OF_EDGES, statement);
+    };
+    let is = |operator, key: &str, value: Value| {
+        Expr::binary(operator, Expr::property(k, key), Expr::literal(value))
+    };
+    let knows = || PatternText::default().vertex(a, "Person").vertex(b, "Person").edge(k, a, b, "KNOWS", Out);
+    let seven = || is(Equal, "since", 7_i64.into());
+    let with = |name: &str, predicates: Vec<Expr>| {
+        over(name, knows().so_that(Expr::all(predicates)), Plan::Unit, &[a, b]);
+    };
+    with("equal", vec![seven()]);
+    with("in", vec![is(Within, "since", Value::list(vec![7_i64.into(), 8_i64.into()]))]);
+    with("prefix", vec![is(StartsWith, "since", Value::string("x"))]);
+    with("from", vec![is(GreaterEqual, "since", 90_i64.into())]);
+    with("beyond", vec![is(Greater, "since", 90_i64.into())]);
+    with("below", vec![is(Less, "since", 7_i64.into())]);
+    with("between", vec![is(Greater, "since", 5_i64.into()), is(LessEqual, "since", 7_i64.into())]);
+    let mirrored = |operator| Expr::binary(operator, Expr::literal(90_i64), Expr::property(k, "since"));
+    with("mirrored_from", vec![mirrored(LessEqual)]);
+    with("mirrored_below", vec![mirrored(Greater)]);
+    with("two_keys", vec![is(Equal, "from", 1_i64.into()), is(Equal, "to", 2_i64.into())]);
+    with("not_one_key_of_two", vec![is(Equal, "from", 1_i64.into())]);
+    with("not_another_key", vec![is(Equal, "until", 7_i64.into())]);
+    with("not_where_a_vertex_is_indexed", vec![seven(), named(a, "Ada")]);
+    let further = |edge_type: &str| {
+        let more = knows().vertex(c, "Person").edge(l, b, c, edge_type, Out);
+        more.so_that(seven())
+    };
+    over("told_apart", further("KNOWS"), Plan::Unit, &[a, c]);
+    over("of_another_type", further("LIVES"), Plan::Unit, &[a, c]);
+    let around = PatternText::default().vertex(a, "Person").edge(k, a, a, "KNOWS", Out);
+    over("not_a_loop", around.so_that(seven()), Plan::Unit, &[a]);
+    let both = PatternText::default().vertex(a, "Person").vertex(b, "City").edge(k, a, b, "KNOWS", Both);
+    over("either_way_to_few", both.so_that(seven()), Plan::Unit, &[a, b]);
+    let rows = || unwind(Plan::Unit, Expr::Parameter("years".into()), d);
+    let by_row = Expr::binary(Equal, Expr::property(k, "since"), read(d));
+    over("for_each_row", knows().so_that(by_row), rows(), &[a, d]);
+    let people = PatternText::default().vertex(a, "Person").over(Plan::Unit);
+    over("not_where_a_vertex_is_bound", knows().so_that(seven()), columns(people, &[a]), &[a, b]);
+    let runs = knows().vertex(c, "Person").run(l, b, c, "KNOWS", Out, trail(1, Some(3)));
+    over("not_beside_a_run_of_its_type", runs.so_that(seven()), Plan::Unit, &[a, c]);
+}
+
 #[test]
 fn orders() {
     let mut t = Table::default();

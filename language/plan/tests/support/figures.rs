@@ -1,5 +1,5 @@
 //! Statistics written as text: `all 10000; Person 1000; edges 5000; Person KNOWS> 40000; index Person(name) 900; far KNOWS> City 0.1`;
-//! with `labels 0` they are not listed. `Person(age)>=90 12` and `Person(name)='Ada' 400` are what an index says of values;
+//! `edge index KNOWS(since) 1` is one over edges; with `labels 0` they are not listed. `Person(age)>=90 12` and `Person(name)='Ada' 400` are what an index says of values;
 //! `spread KNOWS> 20` is how unequal degrees are.
 
 use model::{Direction, Value};
@@ -77,6 +77,28 @@ impl Planning for Figures {
             (listed.trim_end_matches(')') == key).then(|| label.to_string())
         };
         self.0.iter().filter_map(|(name, _)| on_key(name)).collect()
+    }
+    fn edge_indexes(&self, edge_type: &str) -> Vec<Vec<String>> {
+        let on_type = |name: &str| {
+            let (on, listed) = name.strip_prefix("edge index ")?.split_once('(')?;
+            let keys = || listed.trim_end_matches(')').split(',').map(String::from).collect();
+            (on == edge_type).then(keys)
+        };
+        self.0.iter().filter_map(|(name, _)| on_type(name)).collect()
+    }
+    fn edges_between(
+        &self,
+        edge_type: &str,
+        key: &str,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Option<f64> {
+        let what = match (lower, upper) {
+            (Bound::Included(low), Bound::Included(_)) => format!("={}", low.as_int()?),
+            (Bound::Included(low), Bound::Unbounded) => format!(">={}", low.as_int()?),
+            _ => return None,
+        };
+        self.get(&format!("{edge_type}({key}){what}"))
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let ordered = self.index(label, keys)?;
