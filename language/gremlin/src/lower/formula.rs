@@ -67,8 +67,8 @@ impl Formula<'_> {
             Ok(number) if word.starts_with(|letter: char| letter.is_ascii_digit()) => {
                 Some(Expr::literal(number))
             }
-            // the name of a function is followed by what it is of
-            _ if word.is_empty() || rest.trim_start().starts_with('(') => None,
+            // what follows the name of a function is read by nobody, so there is no formula
+            _ if word.is_empty() => None,
             _ => Some(binary(BinaryOperator::Multiply, (self.name)(word)?, Expr::literal(1.0))),
         }
     }
