@@ -138,6 +138,27 @@ fn sums_that_values_are_taken_from() {
     floats.iter().for_each(|float| assert!(sum.update(float, 1)));
     let given = size_of::<RetractableSum>() as isize + heap::held_by_thread() - before;
     assert_eq!(sum.bytes() as isize, given);
+    let (mut sum, before) = (Aggregator::new(F::Sum, false), heap::held_by_thread());
+    let sum_bytes = sum.bytes() as isize;
+    floats.iter().for_each(|float| sum.add(float.clone()).unwrap());
+    assert_eq!(sum.bytes() as isize - sum_bytes, heap::held_by_thread() - before);
+}
+
+/// A list that is put together has room for its values and no more.
+#[test]
+fn settled_lists_have_no_room_to_spare() {
+    let rows = 3 * SEGMENT + 100;
+    let columns = columns(KINDS[0].1, rows);
+    let before = heap::held_by_thread();
+    let mut list = aggregated(F::Collect, false, &columns);
+    while !list.settle() {}
+    let given = usize::try_from(heap::held_by_thread() - before).unwrap();
+    let least = rows * size_of::<Value>();
+    // The last piece has its room still.
+    assert!(
+        (least..least + SEGMENT * size_of::<Value>() + 4_096).contains(&given),
+        "{given} bytes for {least}"
+    );
 }
 
 /// Keys of one type are bare numbers: half of what they would take as values.

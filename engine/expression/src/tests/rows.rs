@@ -123,3 +123,30 @@ fn selections() {
     assert_eq!(selected("null"), [0u32; 0]);
     assert_eq!(selected("startNode(@1) = @0 AND @2 = 7"), [6]);
 }
+
+/// A path is put together from vertices, edges and lists of edges.
+#[test]
+fn paths_of_lists_of_edges() {
+    let list = |edges: &[u64]| Value::list(edges.iter().map(|i| edge(*i).into()).collect::<Vec<_>>());
+    let rows = vec![
+        vec![VertexId(1).into(), list(&[1, 2, 3]), edge(4).into()],
+        vec![VertexId(4).into(), list(&[]), edge(4).into()],
+        vec![VertexId(4).into(), list(&[3, 2]), edge(1).into()],
+        vec![VertexId(4).into(), Value::Null, edge(4).into()],
+    ];
+    let batch = Batch::from_rows(3, &rows);
+    let (town, request) = (Town::new(), Request::fixed(Parameters::new(), WALL_US, 1));
+    let scope = Scope::new(&town, &request);
+    let layout = Layout::new(&[Var(0), Var(1), Var(2)]);
+    let expr = reader::read("path(@0, @1, @2)").unwrap();
+    let compiled = compile(&expr, &layout, &town, &request.parameters).unwrap();
+    let expected: [Option<&[u64]>; 4] = [Some(&[1, 2, 3, 4, 5]), Some(&[4, 5]), Some(&[4, 3, 2, 1]), None];
+    for (row, vertices) in expected.into_iter().enumerate() {
+        let found = compiled.evaluate_row(&batch, row, &scope).unwrap();
+        let found = match &found {
+            Value::Path(path) => Some(path.vertices.iter().map(|vertex| vertex.0).collect::<Vec<_>>()),
+            _ => None,
+        };
+        assert_eq!(found.as_deref(), vertices, "row {row}");
+    }
+}

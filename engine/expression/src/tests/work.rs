@@ -298,7 +298,8 @@ fn what_makes_a_large_value_holds_its_bytes() {
     let scope = Scope::new(&town, &request);
     for (text, bytes) in [
         ("range(1, 100000)", 100_000 * size_of::<Value>() as u64),
-        ("[x IN range(1, 100000) | x + 1]", 100_000 * size_of::<Value>() as u64),
+        // Old and new room while the elements move from one to the other.
+        ("[x IN range(1, 100000) | x + 1]", ((1 << 17) + (1 << 16)) * size_of::<Value>() as u64),
         ("range(1, 50000) + range(1, 50000)", 100_000 * size_of::<Value>() as u64),
         ("$text + $text", 2 << 20),
         ("replace($text, 'a', 'aa')", 3 << 19),
@@ -336,8 +337,11 @@ fn long_values_are_equal_as_short_ones_are() {
                 assert_eq!(crate::operators::equal(&other, &one).unwrap(), expected, "{count}");
             }
         }
-        let (shorter, longer) = (list(count as i64, 1.into()), list(count as i64 + 1, 1.into()));
+        // The one is the beginning of the other.
+        let whole = |count: usize| Value::list((0..count as i64).map(Value::Int).collect());
+        let (shorter, longer) = (whole(count), whole(count + 1));
         assert_eq!(crate::operators::equal(&shorter, &longer).unwrap(), Some(false));
+        assert_eq!(crate::operators::equal(&longer, &shorter).unwrap(), Some(false));
         let (shorter, longer) = (map(count, 1.into()), map(count + 1, 1.into()));
         assert_eq!(crate::operators::equal(&shorter, &longer).unwrap(), Some(false));
         assert_eq!(crate::operators::equal(&shorter, &lists(1.into())).unwrap(), Some(false));
@@ -401,8 +405,8 @@ fn constants_are_computed_once() {
 #[test]
 fn short_texts_count_little() {
     let short = || Value::string("ab".repeat(2_048));
-    let (short, other) = (short(), Value::Bytes(vec![7u8; 4_096].into()));
-    for value in [short, other] {
+    let list = Value::list((0..60).map(Value::Int).collect());
+    for value in [short(), Value::Bytes(vec![7u8; 4_096].into()), list] {
         let parameters: Parameters = [("value".into(), value)].into_iter().collect();
         let (town, request) = (Town::new(), Request::fixed(parameters, WALL_US, 1));
         let scope = Scope::new(&town, &request);
@@ -440,4 +444,18 @@ fn sorting_holds_what_it_sorts() {
         crate::metered::sorted((0..100_000_u64).rev().collect(), u64::cmp).unwrap();
     });
     assert!(most >= 800_000, "{most} bytes");
+}
+
+#[test]
+fn asking_for_a_normal_form_is_counted() {
+    let text = Value::string("ab".repeat(TEXT_BYTES / 2));
+    let expr = plan::Expr::Call(plan::Function::IsNormalized, vec![plan::Expr::literal(text)]);
+    let (town, request) = (Town::new(), Request::fixed(Parameters::new(), WALL_US, 1));
+    let (units, _) = measured(|| {
+        let compiled = compile(&expr, &Layout::default(), &town, &request.parameters).unwrap();
+        (0..3).for_each(|_| {
+            compiled.evaluate_row(&Batch::unit(), 0, &Scope::new(&town, &request)).unwrap();
+        });
+    });
+    assert!(units >= UNITS_PER_LOOK, "{units} units");
 }
