@@ -48,6 +48,8 @@ struct Rows {
     source: Source,
     /// Read, and not handed out.
     kept: VecDeque<Arc<Cells>>,
+    /// How many rows that are.
+    left: usize,
     /// Rows of the first of these that were handed out.
     handed: usize,
     summary: Option<Summary>,
@@ -87,6 +89,7 @@ impl Rows {
         match found {
             Ok(Some(cells)) => {
                 if cells.len > 0 {
+                    self.left += cells.len;
                     self.kept.push_back(Arc::new(cells));
                 }
                 Ok(Found::More)
@@ -107,16 +110,29 @@ impl Rows {
             self.summary = Some(result.summary().clone());
         }
         self.kept.clear();
-        self.handed = 0;
+        (self.left, self.handed) = (0, 0);
         std::mem::replace(&mut self.source, Source::Closed)
     }
-    fn kept_rows(&self) -> usize {
-        self.kept.iter().map(|cells| cells.len).sum::<usize>() - self.handed
+    fn is_over(&self) -> bool {
+        self.left == 0 && matches!(self.source, Source::Ended | Source::Closed)
+    }
+    /// Reads on until so many rows are kept, the end, or the time is over.
+    fn more_until(&mut self, rows: usize, time: Duration) -> Result<Found, Error> {
+        let begun_ns = monotonic_ns();
+        while self.left < rows {
+            let spent = Duration::from_nanos(monotonic_ns() - begun_ns);
+            match self.more(time.saturating_sub(spent))? {
+                Found::More if spent < time => {}
+                found => return Ok(found),
+            }
+        }
+        Ok(Found::End)
     }
     /// The next row that is there.
     fn take(&mut self) -> Option<(Arc<Cells>, usize)> {
         let (first, row) = (self.kept.front()?.clone(), self.handed);
         self.handed += 1;
+        self.left -= 1;
         if self.handed == first.len {
             self.kept.pop_front();
             self.handed = 0;
@@ -157,7 +173,7 @@ impl Answer {
         home: Home,
         dependents: &Dependents,
     ) -> Answer {
-        let rows = Mutex::new(Rows { source, kept: VecDeque::new(), handed: 0, summary: None });
+        let rows = Mutex::new(Rows { source, kept: VecDeque::new(), left: 0, handed: 0, summary: None });
         let answered = Arc::new(Answered { rows, interrupter });
         let weak = Arc::downgrade(&answered);
         dependents.add(weak);
@@ -171,21 +187,23 @@ impl Answer {
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Rows) -> T + Send) -> PyResult<T> {
         py.detach(|| Ok(work(&mut self.shared()?.rows.lock()))).map_err(|error: Error| raised(py, error))
     }
+    /// As `with`, where nobody else uses the rows now: for what takes no time.
+    fn at_hand<T>(&self, work: impl FnOnce(&mut Rows) -> T) -> Option<T> {
+        self.shared().ok()?.rows.try_lock().map(|mut held| work(&mut held))
+    }
     /// Reads on until so many rows are kept, or the end; false if the time was over first. Ctrl-C ends the statement.
     fn read_until(&self, py: Python<'_>, rows: usize, time: Option<Duration>) -> PyResult<bool> {
+        if self.at_hand(|held| held.left >= rows).unwrap_or(false) {
+            return Ok(true);
+        }
         let begun_ns = monotonic_ns();
         loop {
             let left = time.map(|time| time.saturating_sub(Duration::from_nanos(monotonic_ns() - begun_ns)));
             let look = left.map_or(LOOK_EVERY, |left| left.min(LOOK_EVERY));
-            let step = self.with(py, |held| {
-                if held.kept_rows() >= rows {
-                    return Ok(Some(Found::End));
-                }
-                match held.source {
-                    // It cannot look for signals while it waits.
-                    Source::Traversal(..) => Ok(None),
-                    _ => held.more(look).map(Some),
-                }
+            let step = self.with(py, |held| match held.source {
+                // It cannot look for signals while it waits.
+                Source::Traversal(..) if held.left < rows => Ok(None),
+                _ => held.more_until(rows, look).map(Some),
             })?;
             match step.map_err(|error| raised(py, error))? {
                 Some(Found::End) => return Ok(true),
@@ -212,7 +230,7 @@ impl Answer {
     }
     fn whole(&self, py: Python<'_>) -> PyResult<Vec<(Arc<Cells>, usize)>> {
         self.read_until(py, usize::MAX, None)?;
-        self.with(py, |held| held.parts())
+        self.at_hand(|held| held.parts()).map_or_else(|| self.with(py, |held| held.parts()), Ok)
     }
     fn cancel(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.with(py, |held| {
@@ -231,8 +249,16 @@ impl Answer {
     }
     /// The next row, as a record.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.read_until(py, 1, None)?;
-        let Some((cells, row)) = self.with(py, Rows::take)? else { return Ok(None) };
+        let (cells, row) = loop {
+            self.read_until(py, 1, None)?;
+            let next = |held: &mut Rows| (held.take(), held.is_over());
+            match self.at_hand(next).map_or_else(|| self.with(py, next), Ok)? {
+                (Some(taken), _) => break taken,
+                (None, true) => return Ok(None),
+                // Another thread was first.
+                (None, false) => {}
+            }
+        };
         let tuple = cells.tuple(py, row, self.rows.home().number)?;
         let known = self.record.lock().as_ref().map(|class| class.clone_ref(py));
         let class = match known {
@@ -282,6 +308,11 @@ impl Answer {
             rows.append(cells.tuple(py, row, home)?)?;
         }
         Ok(rows)
+    }
+    /// How many rows can be taken without waiting.
+    #[getter]
+    fn _ready(&self) -> usize {
+        self.at_hand(|held| held.left).unwrap_or(0)
     }
     /// The rows that come within so many seconds, handed out: None at the end, an empty list if none came.
     #[pyo3(signature = (seconds=None))]

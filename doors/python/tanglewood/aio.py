@@ -27,7 +27,10 @@ class AsyncResult:
         return self
 
     async def __anext__(self):
-        row = await self._session._call(next, self._result, _END)
+        if not self._result._ready:
+            await self._session._call(self._result.peek, 1)
+        # Nothing to wait for: rows are there, or there are none.
+        row = next(self._result, _END)
         if row is _END:
             raise StopAsyncIteration
         return row

@@ -1,6 +1,9 @@
 """Standing queries: answers that stay true, read as iterators, with ``for`` and with ``async for``."""
 
 import asyncio
+import collections
+import concurrent.futures
+import time
 
 from ._native import Database
 from .attach import method_of
@@ -38,25 +41,24 @@ class Subscription:
 
     def __init__(self, session, result, marks):
         self._session, self._result, self._marks = session, result, marks
-        self._row = record_class(tuple(result.columns[_OWN:]))
-        self._waiting = []
+        #: The columns of the query.
+        self.columns = tuple(result.columns[_OWN:])
+        self._row = record_class(self.columns)
+        self._waiting = collections.deque()
+        # Of asynchronous readers: a thread, and what it waits for.
+        self._thread, self._work = None, None
         #: Where to go on after the last commit whose rows were all handed out.
         self.mark = None
 
-    @property
-    def columns(self):
-        """The columns of the query."""
-        return tuple(self._result.columns[_OWN:])
-
     def _pop(self):
         while self._waiting:
-            commit, time, difference, mark, *values = self._waiting.pop(0)
+            commit, at, difference, mark, *values = self._waiting.popleft()
             if mark is not None or difference == 0:
                 self.mark = mark
                 if self._marks:
-                    return Change(commit, time, 0, mark, None)
+                    return Change(commit, at, 0, mark, None)
             else:
-                return Change(commit, time, difference, None, self._row(values))
+                return Change(commit, at, difference, None, self._row(values))
         return None
 
     def next(self, timeout=None):
@@ -64,17 +66,16 @@ class Subscription:
 
         :raises StopIteration: the subscription was closed
         """
-        import time
-
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             change = self._pop()
             if change is not None:
                 return change
             left = None if until is None else max(0.0, until - time.monotonic())
-            if self._result is None:
+            result = self._result
+            if result is None:
                 raise StopIteration
-            rows = self._result._wait(left)
+            rows = result._wait(left)
             if rows is None:
                 raise StopIteration
             self._waiting.extend(rows)
@@ -91,12 +92,20 @@ class Subscription:
         return self
 
     async def __anext__(self):
-        loop = asyncio.get_running_loop()
+        if self._thread is None:
+            self._thread = concurrent.futures.ThreadPoolExecutor(1, "tanglewood subscription")
         while True:
+            if self._work is None:
+                self._work = self._thread.submit(self._next_or_end)
             try:
-                change = await loop.run_in_executor(None, self._next_or_end)
-            except BaseException:
+                change = await asyncio.shield(asyncio.wrap_future(self._work))
+            except asyncio.CancelledError:
+                # What comes for who gave up waiting is for who waits next.
                 raise
+            except BaseException:
+                self._work = None
+                raise
+            self._work = None
             if change is _END:
                 raise StopAsyncIteration
             if change is not None:
@@ -114,6 +123,8 @@ class Subscription:
         if result is not None:
             result.close()
             self._session.close()
+            if self._thread is not None:
+                self._thread.shutdown(wait=False)
 
     def __enter__(self):
         return self

@@ -70,6 +70,25 @@ def test_async_changes(db):
     assert asyncio.run(asyncio.wait_for(main(), 60)) == list(range(5))
 
 
+def test_who_gives_up_waiting_loses_nothing(db):
+    db.create_standing("q", "MATCH (n:N) RETURN n.x AS x")
+
+    async def main():
+        found = []
+        async with db.subscribe("q") as changes, db.async_session() as session:
+            for x in range(40):
+                with pytest.raises(asyncio.TimeoutError):
+                    while True:
+                        change = await asyncio.wait_for(changes.__anext__(), 0.004)
+                        found.append(change.row["x"])
+                await session.query("CREATE (:N {x: $x})", {"x": x})
+            while len(found) < 40:
+                found.append((await changes.__anext__()).row["x"])
+        return found
+
+    assert asyncio.run(asyncio.wait_for(main(), 120)) == list(range(40))
+
+
 def test_async_sessions(db):
     async def main():
         async with db.async_session() as session:
