@@ -4,6 +4,7 @@ Tables go through the bulk path of the database: they are written by pyarrow as 
 imported as a whole. All of it becomes visible at once, or nothing does.
 """
 
+import concurrent.futures
 import os
 import re
 import sys
@@ -11,9 +12,11 @@ import tempfile
 
 from ._native import Database
 from .attach import method_of
-from .errors import DataError
+from .errors import DataError, Error
 from .frames import _package
 
+#: Larger tables are written as several files, beside each other.
+_ROWS_OF_A_FILE = 200_000
 _CODE = "Tanglewood.ClientError.Interface.Import"
 
 
@@ -94,6 +97,13 @@ def _wrong(message, hint):
 
 def _arrow(pa, table, what):
     """Anything with columns as an Arrow table."""
+    try:
+        return _as_arrow(pa, table, what)
+    except (pa.ArrowException, OverflowError) as error:
+        raise _wrong("%s: %s" % (what, str(error).splitlines()[0]), "give each column one type that Arrow has") from error
+
+
+def _as_arrow(pa, table, what):
     if isinstance(table, pa.Table):
         return table
     if isinstance(table, pa.RecordBatch):
@@ -114,6 +124,13 @@ def _arrow(pa, table, what):
 
 def _column(pa, pc, column, where):
     """A column as CSV has it, and the type that its header says."""
+    try:
+        return _as_text(pa, pc, column, where)
+    except pa.ArrowException as error:
+        raise _wrong("%s: %s" % (where, str(error).splitlines()[0]), "cast the column to a type of the graph") from error
+
+
+def _as_text(pa, pc, column, where):
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _column(pa, pc, column.cast(kind.value_type), where)
@@ -186,17 +203,43 @@ class _Writer:
         self.pa = _package("pyarrow", "an import of tables")
         self.pc, self.csv = _package("pyarrow.compute", "an import"), _package("pyarrow.csv", "an import")
         self.folder, self.count = folder, 0
+        # Of each file: what it was written of, its first row, and whether a line of it is a row.
+        self.origins = {}
 
-    def write(self, stem, columns, headers):
-        folder = os.path.join(self.folder, "%04d" % self.count)
-        self.count += 1
-        os.mkdir(folder)
-        path = os.path.join(folder, stem + ".csv")
-        with open(path, "wb") as file:
-            file.write((",".join(headers) + "\n").encode())
-            table = self.pa.table(columns, names=[str(at) for at in range(len(columns))])
-            options = self.csv.WriteOptions(include_header=False, quoting_style="needed")
-            self.csv.write_csv(table, file, options)
+    def write(self, what, stem, columns, headers):
+        table = self.pa.table(columns, names=[str(at) for at in range(len(columns))])
+        parts = [table.slice(at, _ROWS_OF_A_FILE) for at in range(0, len(table), _ROWS_OF_A_FILE)] or [table]
+        names = range(self.count, self.count + len(parts))
+        texts = [column for column in columns if self.pa.types.is_string(column.type)]
+        is_exact = not any(self.pc.any(self.pc.match_substring(text, "\n")).as_py() for text in texts)
+        for at, number in enumerate(names):
+            self.origins["%06d" % number] = (what, at * _ROWS_OF_A_FILE, is_exact)
+        self.count += len(parts)
+        head = (",".join(headers) + "\n").encode()
+        with concurrent.futures.ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:
+            list(threads.map(lambda number, part: self.file("%06d" % number, stem, head, part), names, parts))
+
+    def file(self, number, stem, head, table):
+        os.mkdir(os.path.join(self.folder, number))
+        with open(os.path.join(self.folder, number, stem + ".csv"), "wb") as file:
+            file.write(head)
+            self.csv.write_csv(table, file, self.csv.WriteOptions(include_header=False, quoting_style="needed"))
+
+    def explained(self, error):
+        """The error with rows of a table in place of lines of a file."""
+
+        def row(place):
+            what, first, is_exact = self.origins[place[1]]
+            return "%s, row %d" % (what, first + int(place[2]) - 1) if is_exact else what
+
+        message = re.sub(re.escape(self.folder) + r"/(\d{6})/[^\n]*?\.csv:(\d+)", row, error.message)
+        hint = error.hint
+        if "MalformedLine" in error.code:
+            hint = "rows are counted from 1; correct the row, or leave it out"
+        elif "Import.Exists" in error.code:
+            hint = 'existing="skip" leaves what is there as it is and adds the rest; "merge" sets the properties of nodes, too'
+        cls = DataError if "MalformedLine" in error.code else type(error)
+        return cls(message, code=error.code, hint=hint, excerpt=error.excerpt, retryable=error.retryable)
 
     def header(self, name, kind, what):
         if re.search(r'[,"\r\n{}]', name) or not name:
@@ -228,13 +271,13 @@ class _Writer:
         columns, headers = self.properties(table, [nodes.id], nodes.rename, what)
         name = self.header(nodes.rename.get(nodes.id, nodes.id), "ID(%s){id-type:%s}" % (_group(nodes.label), kind), what)
         # The plural of the group: the label is the group's name, whatever numbers it ends with.
-        self.write(nodes.label + "s", [ids, *columns], [name, *headers])
+        self.write(what, nodes.label + "s", [ids, *columns], [name, *headers])
 
     def known(self, label, key, kind):
         """The group of nodes that are in the database, and of which there are no rows."""
         empty = self.pa.array([], self.pa.string())
         name = self.header(key, "ID(%s){id-type:%s}" % (_group(label), kind), "nodes :%s" % label)
-        self.write(label + "s", [empty], [name])
+        self.write("nodes :%s" % label, label + "s", [empty], [name])
 
     def relationships(self, one):
         what = "relationships :%s" % one.type
@@ -250,7 +293,7 @@ class _Writer:
             stem = "relationships"
             headers.append(":TYPE")
             columns.append(self.pa.array([one.type] * len(starts), self.pa.string()))
-        self.write(stem, columns, headers)
+        self.write(what, stem, columns, headers)
         return {start: kind_from, end: kind_to}
 
 
@@ -304,7 +347,11 @@ def import_tables(self, nodes=(), relationships=(), *, keys=None, existing="fail
             writer.known(label, key, ends[label])
         if not writer.count:
             raise _wrong("there is nothing to import", "give nodes or relationships")
-        return self.import_from(folder, existing=existing, strict=True, progress=progress, threads=threads, layout="headers")
+        options = {"existing": existing, "progress": progress, "threads": threads}
+        try:
+            return self.import_from(folder, strict=True, layout="headers", **options)
+        except Error as error:
+            raise writer.explained(error) from None
 
 
 @method_of(Database)

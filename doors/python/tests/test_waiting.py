@@ -21,12 +21,15 @@ LONG = {
     "stream": "for row in db.query('UNWIND range(1, 1000000000000) AS x RETURN x'): pass",
     "write": "db.query('UNWIND range(1, 100000) AS x UNWIND range(1, 1000000) AS y SET (CASE x WHEN 0 THEN null ELSE null END).a = 1')",
     "gremlin": "db.gremlin('g.inject(1).repeat(__.identity()).until(__.is(2))').rows()",
+    "import": "n = list(range(300000))\n            while True: db.import_tables({'N': ({'id': n}, 'id')}, existing='skip')",
     "subscribe": "db.create_standing('q', 'MATCH (n) RETURN n'); list(db.subscribe('q'))",
 }
 
 
 @pytest.mark.parametrize("what", sorted(LONG))
 def test_ctrl_c_ends_at_once(what):
+    if what == "import":
+        pytest.importorskip("pyarrow")
     script = """
         import tanglewood, time
         db = tanglewood.connect(":memory:", threads=2)
