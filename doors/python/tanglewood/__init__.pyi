@@ -27,6 +27,10 @@ def connect(
     query_timeout: Optional[float] = None,
     import_folder: Optional[_Path] = None,
     backup_folder: Optional[_Path] = None,
+    user: Optional[str] = None,
+    password: Optional[str] = None,
+    database: Optional[str] = None,
+    **options: Any,
 ) -> Database: ...
 
 class Database:

@@ -7,9 +7,11 @@ from .errors import InterfaceError
 
 
 def connect(path=":memory:", **options):
-    """Opens the database in a folder, or one in memory.
+    """Opens the database in a folder, or one in memory, or speaks to a server.
 
-    :param path: a folder (made if it is missing), or ``":memory:"``
+    Of a server (``"bolt://localhost:7687"``) the options are ``user``, ``password``, ``database`` and those of neo4j's driver.
+
+    :param path: a folder (made if it is missing), ``":memory:"``, or an address
     :param create: make the database if the folder is missing or empty (true if not said)
     :param threads: executor threads; one a core if not said
     :param memory: bytes that the graph may hold in memory; no bound if not said
@@ -20,9 +22,13 @@ def connect(path=":memory:", **options):
     """
     text = os.fspath(path)
     if isinstance(text, str) and "://" in text:
+        from . import bolt
+
+        if bolt.is_address(text):
+            return bolt.BoltDatabase(text, **options)
         raise InterfaceError(
-            "connect opens folders and :memory:, not %s" % text.split("://")[0] + "://",
+            "connect knows no %s" % text.split("://")[0] + "://",
             code="Tanglewood.ClientError.Interface.Scheme",
-            hint="neo4j's driver speaks to a server: neo4j.GraphDatabase.driver(%r)" % text,
+            hint="give a folder, :memory:, or the address of a server: bolt://host:7687",
         )
     return _native.open(path, **options)

@@ -100,10 +100,10 @@ def to_arrow(self):
     flat = self._flat()
     names = self.columns
     plain = [at for at, is_flat in enumerate(flat) if is_flat]
-    table = pa.RecordBatchReader.from_stream(_Stream(self._arrow(plain))).read_all()
-    if all(flat):
+    table = pa.RecordBatchReader.from_stream(_Stream(self._arrow(plain))).read_all() if plain else None
+    if plain and all(flat):
         return table
-    columns = dict(zip(plain, table.columns))
+    columns = dict(zip(plain, table.columns if plain else ()))
     for at, name in enumerate(names):
         if at not in columns:
             columns[at] = _array(pa, name, self._column(at))
@@ -127,7 +127,7 @@ def to_pandas(self):
         import pyarrow as pa
     except ImportError:
         pa = None
-    if pa is not None:
+    if pa is not None and any(flat):
         plain = [at for at, is_flat in enumerate(flat) if is_flat]
         frame = pa.RecordBatchReader.from_stream(_Stream(self._arrow(plain))).read_all().to_pandas()
         if len(plain) == len(flat):

@@ -22,6 +22,13 @@ fn native() -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name} near {}", test.display()))
 }
 
+/// The command, if cargo has built it: tests over Bolt need a server.
+fn command() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let name = format!("tanglewood{}", std::env::consts::EXE_SUFFIX);
+    test.ancestors().skip(1).take(2).map(|folder| folder.join(&name)).find(|path| path.exists())
+}
+
 /// The package as it is installed.
 fn installed(folder: &Path) {
     let package = folder.join("tanglewood");
@@ -50,6 +57,7 @@ fn the_package_passes_its_tests() {
         .current_dir(folder.path())
         .env("PYTHONPATH", folder.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .envs(command().map(|path| ("TANGLEWOOD", path)))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -27,7 +27,7 @@ def test_a_folder_can_be_opened_once(tmp_path):
     with pytest.raises(tanglewood.DatabaseError):
         tanglewood.connect(tmp_path / "none.db", create=False)
     with pytest.raises(tanglewood.InterfaceError):
-        tanglewood.connect("bolt://localhost")
+        tanglewood.connect("https://localhost")
 
 
 def test_closing_ends_sessions_and_frees_the_folder(tmp_path):
