@@ -14,7 +14,7 @@
 //! What holds, whatever is lost, late, doubled, reordered, killed or cut off: reads and commits are strictly serializable; each shard's order of
 //! records, the scribe's sequence and what reads saw are parts of one total order; what was acknowledged is kept.
 //!
-//! Reading order: [`Record`], [`Truth`], [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`], [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
+//! Reading order: [`Record`], [`Truth`], [`Rows`] (who may commit), [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`], [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
 //! [`limits`] and [`Rules`] (the switches that tests turn off).
 
 pub mod channel;
@@ -27,6 +27,7 @@ mod memory;
 pub mod message;
 mod oracle;
 mod record;
+mod rows;
 mod rules;
 mod scribe;
 mod shard;
@@ -39,6 +40,7 @@ pub use memory::MemoryTruth;
 pub use message::{Input, Message, Node, Output};
 pub use oracle::Oracle;
 pub use record::{Bytes, CommitId, Proposed, Record, Verdict};
+pub use rows::{Routed, Rows, Touched};
 pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
 pub use shard::{Shard, ShardCounts};

@@ -1,0 +1,85 @@
+//! A PostgreSQL of the test's own: in a temporary folder, reached by a socket in it, run by somebody who is not root.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tanglewood_truth::PostgresTruth;
+
+/// Where Debian puts the server's programs; others have them in PATH.
+const FOLDERS: [&str; 5] = [
+    "/usr/lib/postgresql/15/bin/",
+    "/usr/lib/postgresql/16/bin/",
+    "/usr/lib/postgresql/17/bin/",
+    "/usr/local/bin/",
+    "",
+];
+
+pub struct Server {
+    folder: String,
+    process: Child,
+}
+
+/// A command, as another user where this one is root: the server refuses to be run by root.
+fn command(program: &str) -> Command {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
+    let mut command = if root { Command::new("setpriv") } else { Command::new(program) };
+    if root {
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", program]);
+    }
+    command.current_dir("/").stderr(Stdio::null());
+    command
+}
+
+impl Server {
+    /// Starts one; nothing, with a word, where PostgreSQL is not installed.
+    pub fn start() -> Option<Server> {
+        let found = FOLDERS.iter().find(|folder| {
+            Command::new(format!("{folder}initdb"))
+                .arg("--version")
+                .output()
+                .is_ok_and(|out| out.status.success())
+        });
+        let Some(bin) = found else {
+            println!("PostgreSQL is not installed (Debian: apt-get install postgresql): passed over");
+            return None;
+        };
+        let made = command("mktemp").args(["-d", "/tmp/tanglewood-truth-XXXXXX"]).output().ok()?;
+        let folder = String::from_utf8(made.stdout).ok()?.trim().to_string();
+        assert!(!folder.is_empty(), "no temporary folder can be made");
+        let data = format!("{folder}/data");
+        let made = command(&format!("{bin}initdb"))
+            .args(["-D", &data, "-A", "trust", "-U", "tanglewood", "--no-sync"])
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.is_ok_and(|status| status.success()), "initdb failed in {data}");
+        let process = command(&format!("{bin}postgres"))
+            .args(["-D", &data, "-k", &folder, "-c", "listen_addresses="])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Server { folder, process };
+        for _ in 0..600 {
+            if PostgresTruth::connect(&server.address()).is_ok() {
+                return Some(server);
+            }
+            world::threads::sleep(Duration::from_millis(100));
+        }
+        panic!("PostgreSQL does not answer in a minute");
+    }
+    pub fn address(&self) -> String {
+        format!("host={} user=tanglewood dbname=postgres", self.folder)
+    }
+    #[allow(dead_code)]
+    pub fn truth(&self) -> PostgresTruth {
+        PostgresTruth::connect(&self.address()).unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The program that starts it becomes it, so this is the server itself.
+        self.process.kill().ok();
+        self.process.wait().ok();
+        command("rm").args(["-rf", &self.folder]).status().ok();
+    }
+}

@@ -1,0 +1,143 @@
+//! Truth over PostgreSQL against its twin in memory, and under several gates at once.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Server;
+use order::{Gatekeeper, Stamp};
+use protocol::{CommitId, MemoryTruth, Proposed, Record, Rules, Truth, Verdict};
+use std::sync::Mutex;
+use world::chance::Chance;
+
+const CHUNKS: [(u32, u16); 3] = [(0, 0), (1, 1), (2, 0)];
+
+fn proposed(chance: &mut Chance, stamp: Stamp, base: Option<Stamp>, keys: u64) -> Proposed {
+    let some = |chance: &mut Chance| (0..chance.below(3)).map(|_| chance.below(keys)).collect::<Vec<u64>>();
+    let reads = if base.is_some() { some(chance) } else { Vec::new() };
+    let routes = vec![(chance.below(3) as u32, chance.below(2))];
+    let moves = if chance.happens(0.1) { vec![(routes[0].0, chance.below(2) as u16)] } else { Vec::new() };
+    let parts = vec![(0, chance.bytes(9).into()), (1, Vec::new().into())];
+    Proposed { base, reads, writes: some(chance), routes, moves, record: Record { stamp, parts } }
+}
+
+/// A number of groups, calls made again, bumps, places, leases: both must answer the same.
+#[test]
+fn it_answers_as_its_twin_in_memory() {
+    let Some(server) = Server::start() else { return };
+    let mut real = server.truth();
+    real.create_chunks(&CHUNKS).unwrap();
+    let mut model = MemoryTruth::new(Rules::default(), &CHUNKS);
+    let (mut chance, mut epoch) = (Chance::seeded(7), 0);
+    let mut last: Option<(u64, usize, Vec<Proposed>)> = None;
+    let mut verdicts = std::collections::HashMap::new();
+    for _ in 0..6 {
+        assert_eq!(real.bump(epoch), model.bump(epoch));
+        assert_eq!(real.bump(epoch), Ok(epoch + 1));
+        epoch += 1;
+        let mut gates: Vec<Gatekeeper> = (0..3).map(|at| Gatekeeper::new(at, 3)).collect();
+        gates.iter_mut().for_each(|gate| gate.hear(epoch, &[]));
+        let mut groups = [0; 3];
+        for _ in 0..40 {
+            let at = chance.index(3);
+            let base = chance.happens(0.7).then(|| gates[at].stamp());
+            let group: Vec<Proposed> = (0..1 + chance.below(4))
+                .map(|_| proposed(&mut chance, gates[at].stamp(), base.clone(), 12))
+                .collect();
+            groups[at] += 1;
+            let answer = real.commit(epoch, at, groups[at], &group);
+            assert_eq!(answer, model.commit(epoch, at, groups[at], &group));
+            for verdict in answer.unwrap() {
+                if let Verdict::Late(clock) = &verdict {
+                    gates[at].hear(epoch, clock);
+                }
+                *verdicts.entry(std::mem::discriminant(&verdict)).or_insert(0) += 1;
+            }
+            if chance.happens(0.3) {
+                assert_eq!(
+                    real.commit(epoch, at, groups[at], &group),
+                    model.commit(epoch, at, groups[at], &group)
+                );
+            }
+            if let Some((old, seat, group)) = last.as_ref().filter(|(old, _, _)| *old < epoch) {
+                assert_eq!(real.commit(*old, *seat, 99, group), model.commit(*old, *seat, 99, group));
+            }
+            if chance.happens(0.1) {
+                last = Some((epoch, at, group));
+            }
+            if chance.happens(0.3) {
+                let (from, to) = (chance.index(3), chance.index(3));
+                let clock: Box<[u64]> = gates[from].clock().into();
+                gates[to].hear(epoch, &clock);
+            }
+            if chance.happens(0.1) {
+                let frontier: Vec<u64> = (0..3)
+                    .map(|seat| gates.iter().map(|gate| gate.clock()[seat]).min().unwrap_or(0))
+                    .collect();
+                assert_eq!(real.forget(epoch, &frontier), model.forget(epoch, &frontier));
+            }
+        }
+        assert_eq!(real.lease(1, 5), model.lease(1, 5));
+        let (last, open) = model.unplaced(4).unwrap();
+        assert_eq!(real.unplaced(4), Ok((last, open.clone())));
+        let ids: Vec<CommitId> = open.iter().map(CommitId::of).collect();
+        for (as_of, first) in [(epoch - 1, last + 1), (epoch, last + 2), (epoch, last + 1), (epoch, last + 1)]
+        {
+            assert_eq!(real.place(as_of, first, &ids), model.place(as_of, first, &ids));
+        }
+        assert_eq!(real.state(), model.state());
+        for shard in [None, Some(0), Some(1), Some(7)] {
+            assert_eq!(real.log(shard, last / 2, 30), model.log(shard, last / 2, 30));
+        }
+        assert_eq!(real.placement(), model.placement());
+    }
+    assert!(
+        verdicts.len() >= 4,
+        "committed, conflict, late and moved must occur: {} kinds did",
+        verdicts.len()
+    );
+    assert!(model.state().unwrap().1 > 5, "some must have got places");
+}
+
+/// Gates on threads of their own write few keys: on each key each writer knows the one before, whoever committed first.
+#[test]
+fn writers_of_one_key_are_a_chain_whoever_commits_when() {
+    let Some(server) = Server::start() else { return };
+    let mut truth = server.truth();
+    truth.create_chunks(&[(0, 0)]).unwrap();
+    assert_eq!(truth.bump(0), Ok(1));
+    let written: Mutex<Vec<(u64, Stamp)>> = Mutex::new(Vec::new());
+    let (address, all) = (server.address(), &written);
+    world::threads::in_parallel("gate", 4, |seat| {
+        let mut truth = tanglewood_truth::PostgresTruth::connect(&address).unwrap();
+        let (mut clock, mut chance) = (Gatekeeper::new(seat, 4), Chance::seeded(seat as u64));
+        clock.hear(1, &[]);
+        for group in 1..=30 {
+            let one = |clock: &mut Gatekeeper, chance: &mut Chance| Proposed {
+                base: None,
+                reads: Vec::new(),
+                writes: vec![chance.below(5)],
+                routes: vec![(0, 0)],
+                moves: Vec::new(),
+                record: Record { stamp: clock.stamp(), parts: vec![(0, vec![1].into())] },
+            };
+            let proposed: Vec<Proposed> = (0..4).map(|_| one(&mut clock, &mut chance)).collect();
+            let verdicts = truth.commit(1, seat, group, &proposed).unwrap();
+            for (verdict, one) in verdicts.into_iter().zip(&proposed) {
+                match verdict {
+                    Verdict::Committed => {
+                        all.lock().unwrap().push((one.writes[0], one.record.stamp.clone()));
+                    }
+                    Verdict::Late(later) => clock.hear(1, &later),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    });
+    let written = written.into_inner().unwrap();
+    assert!(written.len() > 60, "{} of 480 committed", written.len());
+    for (at, (key, one)) in written.iter().enumerate() {
+        for (other_key, other) in &written[..at] {
+            assert!(key != other_key || !one.is_concurrent_with(other), "{one} and {other} wrote key {key}");
+        }
+    }
+}
