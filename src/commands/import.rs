@@ -146,6 +146,7 @@ impl Import {
             edge_type: self.edge_type.clone(),
             delimiter: self.delimiter,
             memory_bytes: self.memory,
+            stop: None,
             spill_folder: self.spill_folder(),
         }
     }
